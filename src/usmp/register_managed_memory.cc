@@ -9,10 +9,11 @@ namespace refl = tvm::ffi::reflection;
 
 namespace {
 
-/*! \brief The arguments are the memory, the function to run, and its arguments. */
-void RunManaged(ffi::PackedArgs arguments, ffi::Any* result) {
-  const auto memory = arguments[0].cast<ffi::ObjectPtr<ManagedMemoryObj>>();
-  *result = memory->Run(arguments[1].cast<ffi::Function>(), arguments.Slice(2));
+/*! \brief The function that runs `function` with its memory from here. */
+ffi::Function Bind(const ffi::ObjectPtr<ManagedMemoryObj>& memory, const ffi::Function& function) {
+  return ffi::Function::FromPacked([memory, function](ffi::PackedArgs arguments, ffi::Any* result) {
+    *result = memory->Run(function, arguments);
+  });
 }
 
 }  // namespace
@@ -21,6 +22,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<ManagedMemoryObj>()
       .def(refl::init<int64_t, ffi::Array<ffi::String>, Numbers, ffi::Array<DLDataType>,
                       ffi::Array<bool>, ffi::Array<bool>, Numbers, int64_t, bool, ffi::Function>())
+      .def("bind", Bind)
       .def("set_plan", &ManagedMemoryObj::SetPlan)
       .def("release", &ManagedMemoryObj::Release)
       .def("release_outputs", &ManagedMemoryObj::ReleaseOutputs)
@@ -30,7 +32,6 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("is_in_buffer", &ManagedMemoryObj::IsInBuffer)
       .def("is_in_output_buffer", &ManagedMemoryObj::IsInOutputBuffer);
   refl::GlobalDef()
-      .def_packed("usmp.run_managed", RunManaged)
       // Called by compiled modules, by these names.
       .def("usmp.runtime.expect_sizes",
            [](int64_t token, const ffi::Shape& sizes) {

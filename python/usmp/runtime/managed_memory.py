@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tvm_ffi
 from tvm_ffi.dataclasses import c_class
 
-from usmp import _ffi_api
+from usmp import _ffi as _ffi
 from usmp.objects.ffi_object import FFIObject
 
 
@@ -68,6 +68,9 @@ class ManagedMemory(FFIObject):
 
     if TYPE_CHECKING:
 
+        def bind(self, function: Any) -> Callable[..., Any]:
+            """The function that calls this one, which takes its memory from here."""
+
         def set_plan(
             self,
             largest: Sequence[int],
@@ -99,7 +102,3 @@ class ManagedMemory(FFIObject):
 
         def is_in_output_buffer(self, tensor: Any) -> bool:
             """Whether the data begins in an output buffer."""
-
-    def run(self, function: Any, arguments: Sequence[Any]) -> Any:
-        """Call a function, which takes its memory from here."""
-        return _ffi_api.run_managed(self, function, *arguments)

@@ -42,8 +42,8 @@ class MemoryPlanner:
     growth
         how much room plans have beyond the largest sizes.
     poison
-        write 0xFF over all bytes that hold nothing, before each allocation and after each call: slow,
-        to find functions that use what they have let go of.
+        write 0xFF over all bytes that hold nothing, before each allocation and after each call:
+        slow, to find functions that use what they have let go of.
 
     Raises
     ------
@@ -74,7 +74,6 @@ class MemoryPlanner:
         self._records = SizeRecords(growth or GrowthPolicy())
         self._places: TensorPlaces | None = None
         self._num_plans = 0
-        self._run_function = relax.VirtualMachine(module.library, tvm.cpu())[function]
         tensors = self._facts.tensors
         # Weak, since the memory would keep the planner alive otherwise, and the planner the memory.
         replan = WeakMethod(self._replan)
@@ -96,6 +95,8 @@ class MemoryPlanner:
             poison,
             replan_if_alive,
         )
+        machine = relax.VirtualMachine(module.library, tvm.cpu())
+        self._run = self._memory.bind(machine[function])
 
     def __call__(self, *inputs: Any) -> Any:
         """Run the function.
@@ -117,7 +118,7 @@ class MemoryPlanner:
         RuntimeError
             The planner is running already, on this thread or another one.
         """
-        return self._memory.run(self._run_function, inputs)
+        return self._run(*inputs)
 
     def _replan(self, expected: Sequence[int] | None) -> None:
         """Make a plan; called by C++ as a run begins, with what it needs, or after it."""
@@ -142,8 +143,8 @@ class MemoryPlanner:
         if expected is None:
             return
         raise CapacityError(
-            f"MemoryPlanner: the intermediates of this call need {places.buffer_bytes} bytes, and the "
-            f"capacity is {self._capacity} bytes; raise it, or give smaller inputs"
+            f"MemoryPlanner: the intermediates of this call need {places.buffer_bytes} bytes, and "
+            f"the capacity is {self._capacity} bytes; raise it, or give smaller inputs"
         )
 
     def _planned(self, sizes: Sequence[int]) -> TensorPlaces:
@@ -169,9 +170,10 @@ class MemoryPlanner:
         """
         self._memory.release()
         self._places = None
+        self._records = SizeRecords(self._records.policy)
 
     def deallocate_output_tensors(self) -> None:
-        """Free the output buffers; those of which the caller holds tensors when it lets go of them."""
+        """Free the output buffers; one of which the caller holds tensors, when they are gone."""
         self._memory.release_outputs()
 
     def is_managed_output_tensor(self, value: Any) -> bool:
@@ -245,7 +247,7 @@ class MemoryPlanner:
 
     @property
     def num_tensors_alone(self) -> int:
-        """Tensors so far that found no room at their places and got memory of their own for once."""
+        """Tensors so far that found no room at their places and got memory of their own."""
         return self._counter("alone")
 
     @property

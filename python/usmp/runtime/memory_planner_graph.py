@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import tvm_ffi
 from tvm import relax, tirx
-from tvm.ir import Call, GlobalVar, IRModule, Op, PrimType, TupleType
+from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Op, PrimType, TupleType
 
 from usmp.tir.nodes import nodes_of
 
@@ -182,7 +182,7 @@ class _Reader:
             return _NOTHING
         if isinstance(value, Call) and not _is_view(value):
             self.memory.num_unmanaged += 1
-        elif not isinstance(value, relax.Constant):
+        elif not isinstance(value, GenericConst):
             self.memory.num_borrowed += 1
         return touched
 
@@ -285,4 +285,3 @@ def bytes_of(tensor: ManagedTensor) -> tirx.Expr:
     for extent in tensor.shape.values:
         size = size * extent
     return size
-

@@ -12,6 +12,7 @@ from tvm import relax
 from tvm.ir import Call, IRModule, TupleType
 from tvm.relax.backend.cpu_generic import pipeline as cpu
 from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.op.vm import kill_object
 
 from usmp.runtime.memory_planner_graph import (
     FunctionMemory,
@@ -107,8 +108,8 @@ def rewrite(function: relax.Function, memory: FunctionMemory, token: int) -> rel
         # becomes
         alloc = R.call_packed("usmp.runtime.alloc_tensor", token, 0, R.shape([n, 16]))
 
-    It begins with a call that says what sizes are known, and what refers to a tensor is killed after
-    its last use, after branches too, where TVM's own pass leaves it.
+    It begins with a call that says what sizes are known, and what refers to a tensor is killed
+    after its last use, after branches too, where TVM's own pass leaves it.
     """
     rewritten = _Rewriter(memory, token).visit_expr(function)
     sizes = relax.ShapeExpr([bytes_of(memory.tensors[number]) for number in memory.expected])
@@ -153,7 +154,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
 
     def kill_after(self, binding: relax.Binding) -> None:
         for variable in self.memory.killed_after.get(binding.var, ()):
-            self.builder_.emit(relax.op.vm.kill_object(self.visit_expr(variable)), "_")
+            self.builder_.emit(kill_object(self.visit_expr(variable)), "_")
 
 
 def _token_of(function: relax.Function) -> int:

@@ -175,9 +175,7 @@ def _check(tensors: Sequence[ManagedTensor], at: _Numbers, rooms: _Numbers, size
 def _buffers(tensors: Sequence[ManagedTensor], sizes: Sequence[int]) -> list[BufferInfo]:
     pool = WorkspacePoolInfo("managed_buffer", ["llvm"])
     return [
-        BufferInfo(
-            tensor.name, size, [pool], ALIGNMENT, [LiveRange(tensor.start, tensor.stop)]
-        )
+        BufferInfo(tensor.name, size, [pool], ALIGNMENT, [LiveRange(tensor.start, tensor.stop)])
         for tensor, size in zip(tensors, sizes, strict=True)
     ]
 
