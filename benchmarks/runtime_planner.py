@@ -1,10 +1,10 @@
 """The runtime planner beside TVM's pooled allocator, on calls of random lengths.
 
-The model is the transformer encoder of `tests/python/support/encoder.py`: 2 layers, width 64, 4 heads,
-Relax virtual machine, llvm. TVM runs it without and with an upper bound of the length, which its static
-plan is for. Bytes and allocations are those of a process, counted by a preloaded allocator: what
-is aligned for tensors, memory of kernels included, and blocks of malloc from 4096 bytes on. Times are
-of one process in which the calls of all alternate, plans included.
+The model is the transformer encoder of `tests/python/support/encoder.py`: 2 layers, width 64, 4
+heads, Relax virtual machine, llvm. TVM runs it without and with an upper bound of the length, which
+its static plan is for. Bytes and allocations are those of a process, counted by a preloaded
+allocator: what is aligned for tensors, memory of kernels included, and blocks of malloc from 4096
+bytes on. Times are of one process in which the calls of all alternate, plans included.
 
     python benchmarks/runtime_planner.py [--calls N] [--longest N]
 """

@@ -116,13 +116,14 @@ void ManagedMemoryObj::SetPlan(const Numbers& largest, const Numbers& offsets, c
     tensor.object = TensorAt(buffer_, tensor.offset, shape, tensor.dtype);
   }
   if (are_outputs_the_same) return;
-  // As many as before, so that this run and the next one find theirs; but not one for each result
-  // that the client keeps.
-  const size_t count = std::min<size_t>(outputs_.size(), 2);
   outputs_.clear();
   outputs_of_run_ = -1;
   output_bytes_ = output_bytes;
-  while (outputs_.size() < count) AddOutputs();
+  const bool has_outputs =
+      std::any_of(tensors_.begin(), tensors_.end(),
+                  [](const ManagedTensor& tensor) { return tensor.is_output && tensor.room >= 0; });
+  // The next run needs a second one: the virtual machine holds the result until then.
+  while (has_outputs && outputs_.size() < 2) AddOutputs();
 }
 
 bool ManagedMemoryObj::IsPlanOfOutputs(const Numbers& offsets, const Numbers& rooms,

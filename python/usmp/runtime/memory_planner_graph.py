@@ -139,7 +139,7 @@ class _Reader:
         for number, tensor in enumerate(self.memory.tensors):
             tensor.is_output = number in returned
             if number in self.until_end:
-                tensor.stop = self.position + 2
+                tensor.stop = self.position + 1
         return self.memory
 
     def sequence(self, body: relax.SeqExpr, in_branch: bool) -> Referred:
