@@ -101,6 +101,7 @@ void ManagedMemoryObj::SetPlan(const Numbers& largest, const Numbers& offsets, c
     // First, so that there are never two of them. What is still referred to keeps the old one.
     for (ManagedTensor& tensor : tensors_) tensor.object = ffi::Tensor();
     buffer_.reset();
+    CheckCapacity(buffer_bytes, "the managed buffer");
     buffer_ = std::make_shared<CountedStorage>(buffer_bytes, /*is_intermediate=*/true, counters_);
   }
   for (size_t number = 0; number < tensors_.size(); ++number) {
@@ -161,6 +162,7 @@ void ManagedMemoryObj::AfterRun() {
 
 void ManagedMemoryObj::ExpectSizes(int64_t token, ffi::ShapeView sizes) {
   CheckToken(token);
+  TVM_FFI_ICHECK_EQ(sizes.size(), expected_.size());
   bool fits = buffer_ != nullptr;
   for (size_t i = 0; i < expected_.size(); ++i) {
     const ManagedTensor& tensor = tensors_[expected_[i]];
@@ -221,15 +223,18 @@ ffi::Tensor ManagedMemoryObj::Allocate(int64_t token, int64_t number, ffi::Shape
   return alone;
 }
 
+void ManagedMemoryObj::CheckCapacity(int64_t bytes, const std::string& what) const {
+  const int64_t held = counters_->intermediates.bytes.load();
+  if (capacity_ < 0 || bytes == 0 || bytes <= capacity_ - held) return;
+  TVM_FFI_THROW(CapacityError) << "MemoryPlanner: " << what << " needs " << bytes
+                               << " bytes beside the " << held
+                               << " bytes that intermediates take now, and the capacity is "
+                               << capacity_ << " bytes; raise it, or give smaller inputs";
+}
+
 ffi::Tensor ManagedMemoryObj::AllocateAlone(const ManagedTensor& tensor, int64_t bytes,
                                             ffi::ShapeView shape) {
-  const int64_t held = counters_->intermediates.bytes.load();
-  if (!tensor.is_output && capacity_ >= 0 && bytes > capacity_ - held) {
-    TVM_FFI_THROW(CapacityError) << "MemoryPlanner: tensor \"" << tensor.name << "\" needs "
-                                 << bytes << " bytes beside the " << held
-                                 << " bytes that intermediates take now, and the capacity is "
-                                 << capacity_ << " bytes; raise it, or give smaller inputs";
-  }
+  if (!tensor.is_output) CheckCapacity(bytes, "tensor \"" + tensor.name + "\"");
   ++alone_;
   const auto storage = std::make_shared<CountedStorage>(bytes, !tensor.is_output, counters_);
   if (poison_) Poison(storage->data(), storage->size());

@@ -117,6 +117,7 @@ class ManagedMemoryObj : public ffi::Object {
   class Running;
 
   void CheckToken(int64_t token) const;
+  void CheckCapacity(int64_t bytes, const std::string& what) const;
   bool IsExpected(const ManagedTensor& tensor) const;
   int64_t BytesOf(const ManagedTensor& tensor, ffi::ShapeView shape) const;
   bool IsPlaceFree(const ManagedTensor& tensor) const;

@@ -7,8 +7,9 @@ is in RFC 0018.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
-from weakref import WeakMethod
+from weakref import ref
 
 import tvm
 from tvm import relax
@@ -76,12 +77,14 @@ class MemoryPlanner:
         self._num_plans = 0
         tensors = self._facts.tensors
         # Weak, since the memory would keep the planner alive otherwise, and the planner the memory.
-        replan = WeakMethod(self._replan)
+        planner = ref(self)
 
         def replan_if_alive(expected: Sequence[int] | None) -> None:
-            method = replan()
-            if method is not None:
-                method(expected)
+            alive = planner()
+            if alive is not None and expected is None:
+                alive._replan_after_run()
+            elif alive is not None:
+                alive._replan(expected)
 
         self._memory = ManagedMemory(
             module.tokens[function],
@@ -120,8 +123,13 @@ class MemoryPlanner:
         """
         return self._run(*inputs)
 
+    def _replan_after_run(self) -> None:
+        """Make a plan for what was seen; if the capacity does not hold it, the next run says so."""
+        with suppress(CapacityError):
+            self._replan(None)
+
     def _replan(self, expected: Sequence[int] | None) -> None:
-        """Make a plan; called by C++ as a run begins, with what it needs, or after it."""
+        """Make a plan; called as a run begins, with what it needs, or after it."""
         largest = [int(size) for size in self._memory.largest()]
         needed = [-1] * len(largest)
         for number, size in zip(self._facts.expected, expected or (), strict=False):
@@ -140,7 +148,7 @@ class MemoryPlanner:
             if self._capacity is None or places.buffer_bytes <= self._capacity:
                 self._adopt(places, known)
                 return
-        if expected is None:
+        if expected is None:  # The run is over; the next one says what it needs.
             return
         raise CapacityError(
             f"MemoryPlanner: the intermediates of this call need {places.buffer_bytes} bytes, and "

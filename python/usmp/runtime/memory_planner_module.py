@@ -77,6 +77,7 @@ def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> 
                 relax.transform.CanonicalizeBindings(),
             ]
         )(mod)
+        mod = mod.clone()  # What passes did not change is the caller's.
         functions = {name: read_function(mod, name) for name in managed_functions(mod)}
         if not functions:
             raise ValueError("MemoryPlanner: the module has no Relax function that nothing calls")

@@ -363,6 +363,18 @@ def test_a_capacity_in_the_middle_of_a_call(data_dependent):
         assert planner.allocated_bytes <= 1024 + planner.num_output_buffer_bytes + 192
 
 
+def test_a_capacity_counts_what_a_function_keeps(called):
+    kept = []
+    with called_function("call", kept.append):
+        planner = MemoryPlanner(called, capacity_bytes=1300, poison=True)
+        planner(tensor(ramp(4)))
+        text = r"the managed buffer needs \d+ bytes beside the 768 bytes that intermediates take"
+        with pytest.raises(CapacityError, match=text):
+            planner(tensor(ramp(4)))
+        np.testing.assert_array_equal(kept.pop().numpy(), -ramp(4))
+        np.testing.assert_array_equal(planner(tensor(ramp(3))).numpy(), 2 * np.abs(ramp(3)))
+
+
 def test_growth_call_after_call_gets_headroom(chain):
     planner = MemoryPlanner(chain, growth=GrowthPolicy(headroom=0.5, after=3))
     for rows in range(10, 100):

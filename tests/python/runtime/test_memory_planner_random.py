@@ -13,7 +13,7 @@ from usmp.runtime import MemoryPlanner, compile_managed
 
 
 def run(planner, compute, rows, flags, random):
-    """Compare one call with what NumPy computes; the tensors that it returned and what they hold."""
+    """Compare one call with what NumPy computes; what it returned, and what that has to be."""
     shapes = {"x": (rows, 16), "y": (rows, 16)}
     arrays = {
         name: random.integers(-3, 4, shape).astype("float32") for name, shape in shapes.items()
