@@ -55,7 +55,7 @@ def test_functions_compute_what_numpy_does(seed, manner):
             held += run(planner, compute, int(random.integers(0, 9)), flags, random)
             if number % 2:
                 held.clear()
-            check(held)
+            check(held + kept)
         for flags in FLAGS * 2:
             run(planner, compute, 9, flags, random)
         before = planner.num_allocations

@@ -35,6 +35,8 @@ class RandomFunction:
     random: Random
     lines: list[str] = field(default_factory=list)
     count: int = 0
+    total: str = "x"
+    kept: frozenset[int] = frozenset()
 
     def name(self) -> str:
         self.count += 1
@@ -46,8 +48,8 @@ def random_function(seed: int) -> tuple[tvm.IRModule, Compute]:
     made = RandomFunction(Random(seed))
     values = [Value("x", frozenset([-1])), Value("y", frozenset([-2]))]
     steps = _sequence(made, values, depth=0, indent=8)
-    results = made.random.sample(values, k=min(len(values), made.random.randint(1, 3)))
-    names = [value.name for value in results]
+    results = made.random.sample(values, k=made.random.randint(0, 2))
+    names = [made.total, *(value.name for value in results)]
     kind = 'R.Tensor(("n", 16), "float32")'
     flag = 'R.Tensor((), "bool")'
     text = "\n".join(
@@ -94,20 +96,33 @@ def _sequence(made: RandomFunction, values: list[Value], depth: int, indent: int
             "give": _give,
             "in place": _in_place,
         }[kind](made, values, indent)
+        steps += _sum_up(made, values, indent) if depth == 0 else []
     return steps
 
 
+def _sum_up(made: RandomFunction, values: list[Value], indent: int):
+    """Let a value have a part in the result, and half of the time let it be used no more."""
+    value, new, before = made.random.choice(values), made.name(), made.total
+    made.lines.append(f"{' ' * indent}{new} = R.subtract({value.name}, {before})")
+    made.total = new
+    if not value.is_input and made.random.random() < 0.5:
+        values.remove(value)
+    return [_binary(new, "subtract", value.name, before)]
+
+
 def _dataflow(made: RandomFunction, values: list[Value], indent: int):
-    pad, steps, outputs = " " * indent, [], []
+    """A block of operators; a reshape is a view only where it is no output of the block."""
+    pad, steps, own, outer = " " * indent, [], [], list(values)
     made.lines.append(f"{pad}with R.dataflow():")
-    for _ in range(made.random.randint(1, 5)):
-        a, b = made.random.choice(values), made.random.choice(values)
-        new = made.name()
-        kind = made.random.choice(["negative", "abs", "maximum", "subtract", "view", "tuple"])
+    for _ in range(made.random.randint(2, 8)):
+        # Mostly of the last few, so that results depend on most of them.
+        a = made.random.choice((outer + own)[-3:])
+        b = made.random.choice((outer + own)[-made.random.choice([3, 8, 20]) :])
+        new, kind = made.name(), made.random.choice([*_UNARY, *_BINARY, "view", "view", "tuple"])
         tensors = frozenset([made.count])
-        if kind in ("negative", "abs"):
+        if kind in _UNARY:
             text, step = f"R.{kind}({a.name})", _unary(new, kind, a.name)
-        elif kind in ("maximum", "subtract"):
+        elif kind in _BINARY:
             text, step = f"R.{kind}({a.name}, {b.name})", _binary(new, kind, a.name, b.name)
         elif kind == "view":
             flat = made.name()
@@ -120,9 +135,10 @@ def _dataflow(made: RandomFunction, values: list[Value], indent: int):
             text, step, tensors = f"{pair}[1]", _same(new, b.name), b.tensors
         made.lines.append(f"{pad}    {new} = {text}")
         steps.append(step)
-        outputs.append(new)
-        values.append(Value(new, tensors))
-    made.lines.append(f"{pad}    R.output({', '.join(outputs)})")
+        own.append(Value(new, tensors))
+    outputs = [*made.random.sample(own[:-1], k=made.random.randint(0, 1)), own[-1]]
+    made.lines.append(f"{pad}    R.output({', '.join(value.name for value in outputs)})")
+    values += outputs
     return steps
 
 
@@ -152,6 +168,7 @@ def _branch(made: RandomFunction, values: list[Value], indent: int, depth: int):
 
 def _keep(made: RandomFunction, values: list[Value], indent: int):
     a = made.random.choice(values)
+    made.kept |= a.tensors
     made.lines.append(
         f'{" " * indent}_k{made.count} = R.call_packed("test.managed.call", {a.name}, '
         "ty_args=R.Tuple())"
@@ -170,7 +187,7 @@ def _give(made: RandomFunction, values: list[Value], indent: int):
 
 
 def _in_place(made: RandomFunction, values: list[Value], indent: int):
-    own = [value for value in values if not value.is_input]
+    own = [value for value in values if not (value.is_input or value.tensors & made.kept)]
     if not own:
         return []
     a, new = made.random.choice(own), made.name()
@@ -183,14 +200,16 @@ def _in_place(made: RandomFunction, values: list[Value], indent: int):
     return [_unary(new, "negative", a.name)]
 
 
+_UNARY = {"negative": np.negative, "abs": np.abs}
+_BINARY = {"maximum": np.maximum, "subtract": np.subtract}
+
+
 def _unary(new: str, kind: str, a: str):
-    function = {"negative": np.negative, "abs": np.abs}[kind]
-    return lambda variables: variables.__setitem__(new, function(variables[a]))
+    return lambda variables: variables.__setitem__(new, _UNARY[kind](variables[a]))
 
 
 def _binary(new: str, kind: str, a: str, b: str):
-    function = {"maximum": np.maximum, "subtract": np.subtract}[kind]
-    return lambda variables: variables.__setitem__(new, function(variables[a], variables[b]))
+    return lambda variables: variables.__setitem__(new, _BINARY[kind](variables[a], variables[b]))
 
 
 def _same(new: str, a: str):
