@@ -1,4 +1,12 @@
-"""Build and run the emitted C on this host."""
+"""Build and run the emitted C on this host; run modules of changing sizes in one buffer.
+
+What runs modules loads Relax, and comes when it is first asked for: the command line does not need
+it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from usmp.runtime.archive import Archive, load_archive
 from usmp.runtime.arena import ArenaExhausted
@@ -8,17 +16,53 @@ from usmp.runtime.operator_profile import NotProfiled, OperatorProfile, Profile
 from usmp.runtime.profile_host import HostProfiler, profile_on_host
 from usmp.runtime.read_tar import ArchiveError
 
+if TYPE_CHECKING:
+    from usmp.runtime.managed_memory import CapacityError
+    from usmp.runtime.memory_planner import MemoryPlanner
+    from usmp.runtime.memory_planner_growth import GrowthPolicy
+    from usmp.runtime.memory_planner_module import ManagedModule, compile_managed
+    from usmp.runtime.memory_planner_plan import StorageGroup
+
 __all__ = [
     "Archive",
     "ArchiveError",
     "ArenaExhausted",
     "BuildError",
+    "CapacityError",
+    "GrowthPolicy",
     "HostEntry",
     "HostModule",
     "HostProfiler",
+    "ManagedModule",
+    "MemoryPlanner",
     "NotProfiled",
     "OperatorProfile",
     "Profile",
+    "StorageGroup",
+    "compile_managed",
     "load_archive",
     "profile_on_host",
 ]
+
+_LATER = {
+    "CapacityError": "managed_memory",
+    "GrowthPolicy": "memory_planner_growth",
+    "ManagedModule": "memory_planner_module",
+    "MemoryPlanner": "memory_planner",
+    "StorageGroup": "memory_planner_plan",
+    "compile_managed": "memory_planner_module",
+}
+"""Names that are not loaded with the package, and the modules that have them."""
+
+# Type checkers would take any name for one of this package, if they saw that function.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """One of these names, when it is first asked for."""
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        found = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        globals()[name] = found
+        return found

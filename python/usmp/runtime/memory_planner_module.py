@@ -1,0 +1,163 @@
+"""Modules whose tensors a planner manages: Relax modules, compiled so that they ask it for them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax
+from tvm.ir import Call, IRModule, TupleType
+from tvm.relax.backend.cpu_generic import pipeline as cpu
+from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.op.vm import kill_object
+
+from usmp.runtime.memory_planner_graph import (
+    FunctionMemory,
+    bytes_of,
+    managed_functions,
+    read_function,
+)
+
+_ALLOCATE = "usmp.runtime.alloc_tensor"
+_EXPECT = "usmp.runtime.expect_sizes"
+
+
+@dataclass(frozen=True, eq=False)
+class ManagedModule:
+    """A compiled Relax module that takes its tensors from a `MemoryPlanner`.
+
+    Several planners may run one module, each of them on a thread of its own. Made by
+    `compile_managed`.
+
+    Parameters
+    ----------
+    library
+        what the Relax virtual machine loads.
+    functions
+        what is known of each function that a planner can run, by name.
+    tokens
+        by function, the number by which its code names itself to its planner.
+    """
+
+    library: Any
+    functions: Mapping[str, FunctionMemory]
+    tokens: Mapping[str, int]
+
+
+def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> ManagedModule:
+    """Compile a Relax module for planners: its allocations ask the one that runs it.
+
+    The passes are those of `tvm.compile` for hosts; others, as those that fuse operators, are the
+    caller's to apply before. Functions that other functions call keep TVM's allocator.
+
+    Parameters
+    ----------
+    mod
+        Relax functions, their shapes symbolic or not.
+    target
+        of the host.
+
+    Raises
+    ------
+    ValueError
+        The target is no host, or there is no Relax function to run.
+    """
+    target = tvm.target.Target(target) if isinstance(target, str) else target
+    if "cpu" not in target.keys:
+        raise ValueError(f"MemoryPlanner is for hosts, not for the target {target.kind.name}")
+    with target:
+        mod = tvm.transform.Sequential(
+            [
+                *cpu.library_dispatch_passes(target),
+                relax.transform.LegalizeOps(),
+                *cpu.dataflow_lower_passes(target),
+                relax.transform.CanonicalizeBindings(),
+            ]
+        )(mod)
+        mod = mod.clone()  # What passes did not change is the caller's.
+        functions = {name: read_function(mod, name) for name in managed_functions(mod)}
+        if not functions:
+            raise ValueError("MemoryPlanner: the module has no Relax function that nothing calls")
+        tokens = {name: _token_of(memory) for name, memory in functions.items()}
+        for name, memory in functions.items():
+            mod.update_func(mod.get_global_var(name), rewrite(mod[name], memory, tokens[name]))
+        mod = tvm.transform.Sequential(
+            # Without StaticPlanBlockMemory: what is left to TVM's allocator it would reuse wrongly
+            # where there are branches.
+            [
+                relax.transform.LowerAllocTensor(),
+                relax.transform.KillAfterLastUse(),
+                relax.transform.LowerRuntimeBuiltin(),
+                relax.transform.ComputePrimValue(),
+                relax.transform.VMShapeLower(),
+                relax.transform.AttachGlobalSymbol(),
+            ]
+        )(mod)
+    executable = relax.build(mod, target, relax_pipeline=None)
+    return ManagedModule(executable.jit(), functions, tokens)
+
+
+def rewrite(function: relax.Function, memory: FunctionMemory, token: int) -> relax.Function:
+    """The function in which allocations are calls of the planner.
+
+    ::
+
+        alloc = R.builtin.alloc_tensor(R.shape([n, 16]), R.dtype("float32"), 0, R.str("global"))
+        # becomes
+        alloc = R.call_packed("usmp.runtime.alloc_tensor", token, 0, R.shape([n, 16]))
+
+    It begins with a call that says what sizes are known, and what refers to a tensor is killed
+    after its last use, after branches too, where TVM's own pass leaves it.
+    """
+    rewritten = _Rewriter(memory, token).visit_expr(function)
+    sizes = relax.ShapeExpr([bytes_of(memory.tensors[number]) for number in memory.expected])
+    nothing = TupleType([])
+    call = Call(relax.ExternFunc(_EXPECT), [relax.prim_value(token), sizes], ty_args=[nothing])
+    call = relax.BlockBuilder().normalize(call)
+    first = relax.BindingBlock([relax.VarBinding(relax.Var("_", nothing), call)])
+    body = relax.SeqExpr([first, *rewritten.body.blocks], rewritten.body.body)
+    return relax.Function(
+        rewritten.params,
+        body,
+        rewritten.ret_ty,
+        rewritten.is_pure,
+        rewritten.attrs,
+    )
+
+
+@mutator
+class _Rewriter(PyExprMutator):  # type: ignore[misc]
+    def __init__(self, memory: FunctionMemory, token: int) -> None:
+        super().__init__()
+        self.memory = memory
+        self.token = token
+
+    def visit_var_binding_(self, binding: relax.VarBinding) -> None:
+        number = self.memory.numbers.get(binding.var)
+        if number is not None:
+            arguments = [
+                relax.prim_value(self.token),
+                relax.prim_value(number),
+                binding.value.args[0],
+            ]
+            extern = relax.ExternFunc(_ALLOCATE)
+            call = Call(extern, arguments, ty_args=[binding.var.ty])
+            binding = relax.VarBinding(binding.var, call)
+        super().visit_var_binding_(binding)
+        self.kill_after(binding)
+
+    def visit_match_cast_(self, binding: relax.MatchCast) -> None:
+        super().visit_match_cast_(binding)
+        self.kill_after(binding)
+
+    def kill_after(self, binding: relax.Binding) -> None:
+        for variable in self.memory.killed_after.get(binding.var, ()):
+            self.builder_.emit(kill_object(self.visit_expr(variable)), "_")
+
+
+def _token_of(memory: FunctionMemory) -> int:
+    """The same for the same tensors, so that compiling twice gives the same."""
+    return zlib.crc32("\n".join(map(str, memory.tensors)).encode())

@@ -1,0 +1,155 @@
+// The memory of a MemoryPlanner while its module runs (RFC 0019).
+//
+// Every tensor that the module allocates has a number, and either a place in the managed buffer,
+// which the plan decides, or, if the function returns it, in an output buffer. A tensor object is
+// made for each place once; it is handed out with another shape each time.
+//
+// A plan is made from live ranges, but that they are true is not relied upon: bytes are given to a
+// tensor only if no tensor object of which the place shares bytes is referred to by anyone but the
+// planner. That is the rule by which TVM's own allocator takes memory back. What does not fit its
+// place, or finds it in use, gets memory of its own for this once.
+#ifndef USMP_MANAGED_MEMORY_H_
+#define USMP_MANAGED_MEMORY_H_
+
+#include <tvm/ffi/any.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/container/shape.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/dtype.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/object.h>
+#include <tvm/ffi/string.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "counted_storage.h"
+
+namespace usmp {
+
+using Numbers = ffi::Array<int64_t>;
+
+/*! \brief A tensor that is managed, its place and what was seen of it. */
+struct ManagedTensor {
+  std::string name;
+  int64_t ndim = 0;
+  DLDataType dtype{};
+  bool is_output = false;
+  bool is_in_branch = false;
+  /*! \brief Bytes at most so far; -1 if it was never allocated. */
+  int64_t largest = -1;
+  /*! \brief First byte of its place, and bytes that it may take there; -1 if it has no place. */
+  int64_t offset = 0;
+  int64_t room = -1;
+  /*! \brief Tensors whose places share bytes with this one's. */
+  std::vector<size_t> sharing;
+  /*! \brief The object of an intermediate at its place. */
+  ffi::Tensor object;
+  /*! \brief The run that was given the object last. */
+  int64_t run = 0;
+  /*! \brief Something kept it beyond a run; it has no place any more. */
+  bool has_escaped = false;
+};
+
+/*! \brief Memory of all outputs of one run; by number, objects of those that are outputs. */
+struct OutputBuffer {
+  StoragePtr storage;
+  std::vector<ffi::Tensor> objects;
+};
+
+class ManagedMemoryObj : public ffi::Object {
+ public:
+  /*!
+   * \param token of the function whose tensors these are.
+   * \param names, ndims, dtypes, are_outputs, are_in_branches by number of the tensor.
+   * \param expected the tensors whose sizes `ExpectSizes` is told.
+   * \param capacity bytes that intermediates may take; -1 is no limit.
+   * \param poison whether bytes that hold nothing are overwritten.
+   * \param replan called with the sizes that are expected, or with nothing after a run; it calls
+   *        `SetPlan`.
+   */
+  ManagedMemoryObj(int64_t token, ffi::Array<ffi::String> names, Numbers ndims,
+                   ffi::Array<DLDataType> dtypes, ffi::Array<bool> are_outputs,
+                   ffi::Array<bool> are_in_branches, Numbers expected, int64_t capacity,
+                   bool poison, ffi::Function replan);
+
+  /*!
+   * \brief Give tensors other places, before any of them is allocated in a run.
+   *
+   * \param largest what is to be known as the largest size of each.
+   * \param offsets, rooms, sharing places by number; a room of -1 is none.
+   * \param buffer_bytes, output_bytes ends of all places.
+   */
+  void SetPlan(const Numbers& largest, const Numbers& offsets, const Numbers& rooms,
+               const ffi::Array<Numbers>& sharing, int64_t buffer_bytes, int64_t output_bytes);
+
+  /*! \brief Call `function` with the arguments; what it allocates is taken from here. */
+  ffi::Any Run(const ffi::Function& function, ffi::PackedArgs arguments);
+
+  /*! \brief What the function of the token allocates in this run, by tensor that is expected. */
+  void ExpectSizes(int64_t token, ffi::ShapeView sizes);
+
+  /*! \brief Memory for a tensor of this run. */
+  ffi::Tensor Allocate(int64_t token, int64_t number, ffi::ShapeView shape);
+
+  /*! \brief Forget the buffers; what is still referred to is freed when that ends. */
+  void Release();
+  void ReleaseOutputs();
+
+  Numbers Largest() const;
+  Numbers Escaped() const;
+  ffi::Map<ffi::String, int64_t> Counters() const;
+  bool IsInBuffer(const ffi::Tensor& tensor) const;
+  bool IsInOutputBuffer(const ffi::Tensor& tensor) const;
+
+  /*! \brief The one that runs on this thread. Throws RuntimeError if there is none. */
+  static ManagedMemoryObj* Current();
+
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.ManagedMemory", ManagedMemoryObj, ffi::Object);
+
+ private:
+  class Running;
+
+  void CheckToken(int64_t token) const;
+  void CheckCapacity(int64_t bytes, const std::string& what) const;
+  bool IsExpected(const ManagedTensor& tensor) const;
+  int64_t BytesOf(const ManagedTensor& tensor, ffi::ShapeView shape) const;
+  bool IsPlaceFree(const ManagedTensor& tensor) const;
+  ffi::Tensor AllocateOutput(size_t number, int64_t bytes, ffi::ShapeView shape);
+  ffi::Tensor AllocateAlone(const ManagedTensor& tensor, int64_t bytes, ffi::ShapeView shape);
+  OutputBuffer& OutputsOfThisRun();
+  void AddOutputs();
+  bool IsPlanOfOutputs(const Numbers& offsets, const Numbers& rooms, int64_t output_bytes) const;
+  void PoisonUnused() const;
+  void AfterRun();
+
+  int64_t token_;
+  int64_t capacity_;
+  bool poison_;
+  ffi::Function replan_;
+  std::vector<ManagedTensor> tensors_;
+  std::vector<size_t> expected_;
+  std::shared_ptr<MemoryCounters> counters_ = std::make_shared<MemoryCounters>();
+  StoragePtr buffer_;
+  int64_t output_bytes_ = 0;
+  std::vector<OutputBuffer> outputs_;
+  /*! \brief Which of them this run has; -1 before it needs one. */
+  int64_t outputs_of_run_ = -1;
+
+  std::atomic<bool> is_running_{false};
+  std::atomic<std::thread::id> running_thread_{};
+  int64_t runs_ = 0;
+  int64_t alone_ = 0;
+  int64_t in_use_ = 0;
+  bool has_grown_ = false;
+};
+
+}  // namespace usmp
+
+#endif  // USMP_MANAGED_MEMORY_H_
