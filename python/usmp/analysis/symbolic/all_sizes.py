@@ -73,7 +73,9 @@ def extract_for_all_sizes(
         overlap and are_few(sizes),
         preserve_inputs,
         {stmt: bytes_of[of] for stmt, of in largest.allocations.items() if of in bytes_of},
-        DistancesOfAllSizes(main, instances, largest, sizes, store) if are_few(sizes) else None,
+        DistancesOfAllSizes(main, instances, largest, bytes_of, sizes, store)
+        if are_few(sizes)
+        else None,
     )
     stmts = {info: largest.allocations[stmt] for info, stmt in found.buffer_info_stmts.items()}
     return BufferInfoAnalysis(stmts, found.memory_pressure, found.pool_memory_pressure)
@@ -108,6 +110,8 @@ class DistancesOfAllSizes:
         of the module.
     largest
         the one whose memories they are.
+    most_bytes
+        what allocations of the module take at most.
     sizes
         that runs are given.
     store
@@ -119,6 +123,7 @@ class DistancesOfAllSizes:
         main: str,
         instances: Instances,
         largest: Instance,
+        most_bytes: Mapping[tirx.AllocBuffer, int],
         sizes: list[SymbolicSize],
         store: InstanceStore,
     ) -> None:
@@ -127,6 +132,11 @@ class DistancesOfAllSizes:
         self._sizes = sizes
         self._store = store
         self._largest = largest
+        self._bytes = {
+            stmt.buffer: most_bytes[of]
+            for stmt, of in largest.allocations.items()
+            if of in most_bytes
+        }
         self._overlap = self._overlap_of(largest)
         self.groups: Mapping[Memory, set[object]] = self._overlap.groups
 
@@ -139,8 +149,11 @@ class DistancesOfAllSizes:
             the size of `written` is not known.
         """
         found = self._overlap.distance(dying, written)
-        for overlap, memories in self._others:
+        most = self._bytes[written]
+        for overlap, memories in self._others if found < most else ():
             found = max(found, overlap.distance(memories[dying], memories[written]))
+            if found >= most:
+                break
         return found
 
     @cached_property
