@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from usmp.algorithms import get_algorithm
-from usmp.analysis import check_plan
-from usmp.analysis.pressure import memory_pressure
-from usmp.objects import BufferInfo, PoolAllocation, WorkspacePoolInfo
-from usmp.objects.buffers import LiveRange
 from usmp.runtime.memory_planner_graph import ManagedTensor
+from usmp_solver import Pool, Problem, solve
+from usmp_solver.check import check_columns
+from usmp_solver.columns import column
 
 ALIGNMENT = 64
 """Bytes of which every place is a multiple; TVM's kernels rely on it."""
@@ -145,39 +143,32 @@ def _place(
     tensors: Sequence[ManagedTensor], sizes: Sequence[int], algorithm: str
 ) -> tuple[_Numbers, _Numbers]:
     """First bytes and rooms of the tensors, at most up to the highest end of one of them."""
-    place = get_algorithm(algorithm)
-    buffers = _buffers(tensors, sizes)
-    plan = place(buffers, memory_pressure(buffers)) if buffers else {}
-    at = np.array([int(plan[buffer].byte_offset) for buffer in buffers], np.int64)
-    size = np.array(sizes, np.int64)
-    at[size == 0] = 0
+    problem = _problem(tensors, np.array(sizes, np.int64))
+    size, starts, stops = problem.sizes, problem.live_starts, problem.live_stops
+    at = solve(problem, algorithm=algorithm).offsets if tensors else column()
+    at = np.where(size > 0, at, 0)
     end = int(np.max(at + size, initial=0))
-    starts = np.array([tensor.start for tensor in tensors], np.int64)
-    stops = np.array([tensor.stop for tensor in tensors], np.int64)
     # Places that a tensor must not grow into: those above it, of tensors that are live with it.
     above = _meet(starts, stops) & (at[None, :] > at[:, None]) & (size[None, :] > 0)
     limits = np.min(np.where(above, at[None, :], end), axis=1, initial=end)
     rooms = np.where(size > 0, limits - at, 0)
-    _check(tensors, at, rooms, size)
+    # Each tensor is checked as large as it may become.
+    if (rooms < size).any():
+        raise ValueError("plan check: a tensor of the planner is larger than its place")
+    check_columns(_problem(tensors, rooms), at, np.zeros(len(tensors), np.int64))
     return at, rooms
 
 
-def _check(tensors: Sequence[ManagedTensor], at: _Numbers, rooms: _Numbers, size: _Numbers) -> None:
-    """Check the plan with each tensor as large as it may become."""
-    if (rooms < size).any():
-        raise ValueError("USMP plan check: a tensor of the planner is larger than its place")
-    buffers = _buffers(tensors, rooms.tolist())
-    pools = [buffer.pool_candidates[0] for buffer in buffers]
-    places = map(PoolAllocation, pools, at.tolist())
-    check_plan(buffers, dict(zip(buffers, places, strict=True)))
-
-
-def _buffers(tensors: Sequence[ManagedTensor], sizes: Sequence[int]) -> list[BufferInfo]:
-    pool = WorkspacePoolInfo("managed_buffer", ["llvm"])
-    return [
-        BufferInfo(tensor.name, size, [pool], ALIGNMENT, [LiveRange(tensor.start, tensor.stop)])
-        for tensor, size in zip(tensors, sizes, strict=True)
-    ]
+def _problem(tensors: Sequence[ManagedTensor], sizes: _Numbers) -> Problem:
+    return Problem(
+        names=[tensor.name for tensor in tensors],
+        pools=(Pool("managed buffer"),),
+        sizes=sizes,
+        live_first=np.arange(len(tensors) + 1, dtype=np.int64),
+        live_starts=column(tensor.start for tensor in tensors),
+        live_stops=column(tensor.stop for tensor in tensors),
+        alignments=np.full(len(tensors), ALIGNMENT, np.int64),
+    )
 
 
 def _meet(starts: _Numbers, stops: _Numbers) -> NDArray[np.bool_]:

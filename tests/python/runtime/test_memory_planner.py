@@ -186,7 +186,7 @@ def test_branches(taken):
     assert planner.num_allocations == before
 
 
-def test_types_scalars_andnothing_at_all():
+def test_types_scalars_and_nothing_at_all():
     planner = MemoryPlanner(compile_managed(Types), poison=True)
     machine = plain_machine(Types)
     random = np.random.default_rng(1)
@@ -466,7 +466,7 @@ print(counts.allocations > before[0], counts.bytes <= before[1])
 
 @pytest.mark.cc
 @pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
-def testnothing_is_allocated_once_the_largest_was_there():
+def test_nothing_is_allocated_once_the_largest_was_there():
     done = run_counted(["-c", STEADY], stdout=subprocess.PIPE, check=True, cwd=folder_of_tests())
     steady, anew = done.stdout.splitlines()[-2:]
     assert steady == "0 0"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from usmp.analysis import check_plan
 from usmp.runtime import GrowthPolicy, StorageGroup, memory_planner_plan
 from usmp.runtime.memory_planner_graph import ManagedTensor
 from usmp.runtime.memory_planner_growth import SizeRecords
 from usmp.runtime.memory_planner_plan import plan_places
+from usmp_solver import solve
+from usmp_solver.check import check_columns
 
 ALGORITHM = "greedy_by_size"
 
@@ -77,25 +80,25 @@ def test_outputs_share_nothing(cases):
 def test_every_plan_is_checked_with_tensors_as_large_as_they_may_become(monkeypatch):
     checked = []
 
-    def check(buffers, plan):
-        checked.append([int(buffer.size_bytes) for buffer in buffers])
-        check_plan(buffers, plan)
+    def check(problem, offsets, pools):
+        checked.append((problem.sizes.tolist(), offsets.tolist()))
+        check_columns(problem, offsets, pools)
 
-    monkeypatch.setattr(memory_planner_plan, "check_plan", check)
+    monkeypatch.setattr(memory_planner_plan, "check_columns", check)
     places = plan_places([tensor(0, 2), tensor(1, 3), tensor(2, 4)], [10, 20, 5], (), ALGORITHM)
-    assert checked == [places.rooms]
+    assert checked == [(places.rooms, places.offsets)]
 
 
-def test_an_unsound_plan_is_refused(monkeypatch):
-    def overlapping(_):
-        def place(buffers, _):
-            pool = buffers[0].pool_candidates[0]
-            return {buffer: memory_planner_plan.PoolAllocation(pool, 0) for buffer in buffers}
+@pytest.mark.parametrize(
+    ("offsets", "words"),
+    [([0, 0], "are live at one time"), ([0, 32], "is not aligned to 64 bytes")],
+)
+def test_an_unsound_plan_is_refused(monkeypatch, offsets, words):
+    def unsound(problem, algorithm):
+        return replace(solve(problem, algorithm=algorithm), offsets=np.array(offsets, np.int64))
 
-        return place
-
-    monkeypatch.setattr(memory_planner_plan, "get_algorithm", overlapping)
-    with pytest.raises(ValueError, match="USMP plan check"):
+    monkeypatch.setattr(memory_planner_plan, "solve", unsound)
+    with pytest.raises(ValueError, match=words):
         plan_places([tensor(0, 2), tensor(1, 3)], [10, 20], (), ALGORITHM)
 
 
