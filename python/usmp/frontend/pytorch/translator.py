@@ -14,7 +14,14 @@ from tvm import relax
 from tvm.ir import Call, Expr, GenericConst
 from tvm.relax.frontend.torch import exported_program_translator
 
-from usmp.frontend.pytorch.converters import CONVERTERS, Missing, Operator, described, known_value
+from usmp.frontend.pytorch.converters import (
+    CONVERTERS,
+    CONVERTERS_OF_SIZES,
+    Missing,
+    Operator,
+    described,
+    known_value,
+)
 from usmp.frontend.pytorch.converters.operator import dtype_of, name_of
 from usmp.frontend.pytorch.converters.scatters import index_put_within
 from usmp.frontend.pytorch.nested_writes import nested_writes
@@ -209,7 +216,8 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
 
     def _converted(self, node: Any) -> Any:
         name, namespace = node.target.__name__, getattr(node.target, "namespace", None)
-        if namespace != "aten" or name not in CONVERTERS:
+        converters = CONVERTERS if name in CONVERTERS else CONVERTERS_OF_SIZES
+        if namespace != "aten" or name not in converters:
             raise UnsupportedModelError(
                 f"{described(node)} is not supported; compute it before or after the model, or "
                 "write it with other operators"
@@ -217,7 +225,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         states = frozenset(self.states.values())
         given = Operator(node, self.block_builder, self._argument, states, self._arithmetic)
         try:
-            result = CONVERTERS[name](given)
+            result = converters[name](given)
         except SizesError as error:
             raise given.refusal(f"is not supported: {error}") from error
         except DynamicShapeError as error:

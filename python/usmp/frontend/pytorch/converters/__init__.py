@@ -21,10 +21,17 @@ from usmp.frontend.pytorch.converters import (
     sorting,
 )
 from usmp.frontend.pytorch.converters.known_values import known_value
-from usmp.frontend.pytorch.converters.operator import CONVERTERS, Missing, Operator, described
+from usmp.frontend.pytorch.converters.operator import (
+    CONVERTERS,
+    CONVERTERS_OF_SIZES,
+    Missing,
+    Operator,
+    described,
+)
 
 __all__ = [
     "CONVERTERS",
+    "CONVERTERS_OF_SIZES",
     "Missing",
     "Operator",
     "activations",

@@ -9,7 +9,13 @@ from __future__ import annotations
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.operator import Operator, cast, constant, converts
+from usmp.frontend.pytorch.converters.operator import (
+    CONVERTERS_OF_SIZES,
+    Operator,
+    cast,
+    constant,
+    converts,
+)
 from usmp.frontend.size_arithmetic import int64, is_number, number
 from usmp.ops.emit import extents_of
 
@@ -21,14 +27,12 @@ def _full_like(operator: Operator) -> Expr:
     return relax.op.full(shape, value, operator.dtype)
 
 
-@converts("full.default")
 def _full(operator: Operator) -> Expr:
     shape = [int64(extent) for extent in operator["size"]]
     value = constant(operator["fill_value"], operator.dtype)
     return relax.op.full(shape, value, operator.dtype)
 
 
-@converts("arange.start_step")
 def _arange(operator: Operator) -> Expr:
     """Up to a size that only the run knows."""
     limits = [number(operator[name]) for name in ("start", "end", "step")]
@@ -47,3 +51,6 @@ def _empty(operator: Operator) -> Expr:
     """Zeros: what stands in such a tensor is not defined."""
     shape = [int64(extent) for extent in operator["size"]]
     return relax.op.full(shape, constant(0, operator.dtype), operator.dtype)
+
+
+CONVERTERS_OF_SIZES |= {"full.default": _full, "arange.start_step": _arange}

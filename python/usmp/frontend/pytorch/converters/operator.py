@@ -106,6 +106,11 @@ CONVERTERS: dict[str, Converter] = {}
 """The name of an operator and its overload, as in "add.Tensor" -> what gives its results."""
 
 
+CONVERTERS_OF_SIZES: dict[str, Converter] = {}
+"""The same of operators that depend on no input but by sizes which only the run knows; with fixed
+sizes PyTorch computes what they give when the model is imported."""
+
+
 def converts(*names: str) -> Callable[[Converter], Converter]:
     """Register the converter of operators of these names."""
 
