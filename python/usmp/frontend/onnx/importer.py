@@ -79,8 +79,9 @@ def import_onnx(
     except Exception as error:
         # TVM's importer raises many kinds of exceptions; each means that it cannot import this.
         where = f" at {_described(importer.node)}" if importer.node else ""
+        hint = "; with fixed input shapes it may not" if sizes else ""
         raise UnsupportedModelError(
-            f"TVM's ONNX importer failed{where}: {one_line(error)}"
+            f"TVM's ONNX importer failed{where}: {one_line(error)}{hint}"
         ) from error
     main = with_bounds(mod["main"], sizes)
     _check_outputs_have_elements(main, model.graph)

@@ -42,6 +42,9 @@ def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -
     kernel = attributes.get("kernel_shape")
     if kernel is None and node.op_type == "Conv":
         kernel = shapes.get(node.input[1], [])[2:]
+    if not extents and kernel and (mode == b"VALID" or set(attributes.get("strides", [1])) == {1}):
+        # An extent that only the run knows makes no difference there.
+        extents = [1] * len(kernel)
     strides = attributes.get("strides", [1] * len(extents))
     dilations = attributes.get("dilations", [1] * len(extents))
     if mode not in (b"VALID", *_SAME) or kernel is None or any(s <= 0 for s in strides):

@@ -307,6 +307,16 @@ def test_a_recurrent_network_is_refused():
     )
 
 
+def test_padding_that_depends_on_the_size():
+    graph = Graph()
+    x = graph.input("x", [1, 3, "n"])
+    weights = graph.weight(4, 3, 3)
+    graph.node("Conv", x, weights, auto_pad="SAME_UPPER", strides=[2], outputs=["y"])
+    message = message_of(graph.model("y"))
+    assert message.startswith('TVM\'s ONNX importer failed at operator Conv (node "node_y"')
+    assert message.endswith("; with fixed input shapes it may not")
+
+
 def test_a_tensor_that_is_too_large():
     graph = Chain()
     product = graph.node("MatMul", graph.x, graph.node("Transpose", graph.x, perm=[0, 2, 1]))
@@ -412,6 +422,8 @@ def images(graph: Graph) -> list[str]:
         graph.node("Conv", x, graph.weight(4, 3, 3, 3), graph.weight(4), strides=[2, 1], **padded),
         graph.node("Conv", x, graph.weight(3, 1, 3, 3), group=3, dilations=[2, 1]),
         graph.node("Conv", x, graph.weight(4, 3, 3, 3), auto_pad="VALID"),
+        graph.node("Conv", x, graph.weight(4, 3, 2, 4), auto_pad="SAME_UPPER"),
+        graph.node("MaxPool", x, kernel_shape=[2, 4], auto_pad="SAME_LOWER"),
         graph.node("BatchNormalization", x, *normalized, variance),
         graph.node("MaxPool", x, **even),
         graph.node("MaxPool", x, **odd, **padded),
