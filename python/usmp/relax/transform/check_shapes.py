@@ -17,8 +17,8 @@ from usmp.relax.static_shapes import (
     has_static_shape,
     main_function,
 )
+from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import (
-    check_largest_tensors,
     size_variables,
     symbolic_shape,
 )
@@ -31,14 +31,16 @@ class CheckShapes(ModulePass):
     """Check that every tensor of the Relax `main` has known extents, of a size that C can index.
 
     An extent is a constant, or an expression of sizes that runs are given: shape variables of the
-    inputs, which have an upper bound (see `usmp.relax.symbolic_sizes`). The module is returned as
-    it is.
+    inputs, which have an upper bound (see `usmp.relax.symbolic_sizes`). Operators with such
+    extents are those that are known to compute the same for all sizes (see
+    `usmp.relax.symbolic_operators`), and the lower bounds of sizes become those with which every
+    tensor has elements. A module without sizes is returned as it is.
 
     Raises
     ------
     UnsupportedModelError
-        there is no Relax function `main`, or a tensor's shape is not known, impossible, or too
-        large.
+        there is no Relax function `main`; a tensor's shape is not known, impossible, or too
+        large; or an operator is not known to compute the same for all sizes.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -52,10 +54,12 @@ class CheckShapes(ModulePass):
             _check(binding.var, "tensor", sizes)
 
         tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
-        if sizes:
-            _check_bounds(main)
-            check_largest_tensors(main)
-        return mod
+        if not sizes:
+            return mod
+        _check_bounds(main)
+        checked = IRModule(mod.functions, attrs=mod.attrs)
+        checked.update_func(mod.get_global_var("main"), with_possible_sizes(main))
+        return checked
 
 
 def _check(var: Var, what: str, sizes: Sequence[Var]) -> None:
