@@ -14,12 +14,15 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, TensorLoad, Var
 
+from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.addresses import address_of, is_op
-from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.function_liveness import Span, merge_spans
+from usmp.analysis.symbolic.extents import greatest
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer, WorkspacePoolInfo
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, concurrent_entries, entry_function_name
+from usmp.objects.symbolic_size import SymbolicSize, symbolic_sizes
 
 LiveBytes: TypeAlias = dict[str, list[Span]]
 """Name of a workspace pool to its live bytes: half-open spans, sorted and disjoint."""
@@ -49,7 +52,7 @@ def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
     Raises
     ------
     ValueError
-        the module is not planned.
+        the module is not planned, or its offsets depend on symbolic sizes.
     """
     if not mod.attrs or MEMORY_PLAN_ATTR not in mod.attrs:
         raise ValueError("the module is not planned; apply UnifiedStaticMemoryPlanner first")
@@ -68,7 +71,7 @@ def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
         or _is_of_concurrent_entry(mod, entry, b)
     ]
     statements = tirx.stmt_list(mod[name].body)
-    planned = _planned_buffers(statements, pools, in_main)
+    planned = _planned_buffers(statements, pools, in_main, symbolic_sizes(mod[name]))
     mentions = _mentions(statements, planned)
     running = [i for i, s in enumerate(statements) if mentions[i] or not _declares(s)]
     if not running:
@@ -142,11 +145,15 @@ def _is_of_concurrent_entry(mod: IRModule, entry: str, buffer: PlacedBuffer) -> 
 
 
 def _planned_buffers(
-    statements: Sequence[tirx.Stmt], pools: Mapping[Var, str], plan: Sequence[PlacedBuffer]
+    statements: Sequence[tirx.Stmt],
+    pools: Mapping[Var, str],
+    plan: Sequence[PlacedBuffer],
+    sizes: Sequence[SymbolicSize],
 ) -> dict[Var, PlacedBuffer]:
     """The buffers that the planner placed, which are views of a pool, with their offsets.
 
-    Several may have one offset; both lists are in program order.
+    Several may have one offset; both lists are in program order. What depends on symbolic sizes has
+    the bytes that it takes at most.
     """
     waiting: dict[_Bytes, list[PlacedBuffer]] = {}
     for placed in reversed(plan):
@@ -163,8 +170,15 @@ def _planned_buffers(
             return
         load = statement.data.args[0]
         if isinstance(load, TensorLoad) and load.source in pools:
-            start = int(load.indices[0])
-            pool, stop = pools[load.source], start + size_bytes(statement.buffer)
+            (offset,) = load.indices
+            if not isinstance(offset, tirx.IntImm):
+                raise ValueError(
+                    f"buffer {statement.buffer.name} lies at {offset} of pool "
+                    f'"{pools[load.source]}", so that it is not known which bytes are dead; leave '
+                    "out tir.usmp.dynamic=expression"
+                )
+            start = int(offset)
+            pool, stop = pools[load.source], start + _most_bytes(statement.buffer, sizes)
             known = waiting.get(_Bytes(pool, (start, stop)))
             if not known:
                 # What lies behind a state; the state is live anyway.
@@ -174,6 +188,13 @@ def _planned_buffers(
     for statement in statements:
         tvm_ffi.structural_walk(statement, (tirx.DeclBuffer, on_declaration))
     return found
+
+
+def _most_bytes(buffer: Var, sizes: Sequence[SymbolicSize]) -> int:
+    if has_static_size(buffer):
+        return size_bytes(buffer)
+    (extent,) = buffer.shape
+    return max(greatest(extent, sizes), 0) * item_bytes(str(buffer.dtype))
 
 
 def _declares(statement: tirx.Stmt) -> bool:

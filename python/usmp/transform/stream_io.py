@@ -27,6 +27,7 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.objects.executor import executor_of
+from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.objects.tensor_info import TensorInfo
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
@@ -61,8 +62,8 @@ class StreamIO(ModulePass):
     ValueError
         a module that is planned already or has no `__tvm_main__`, options that the planner refuses,
         a tensor that is not there or has one row, an input that nothing reads, the packed
-        interface, target llvm, several entries, or statements of which it is not known what they
-        do.
+        interface, target llvm, several entries, symbolic sizes, or statements of which it is not
+        known what they do.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
@@ -102,6 +103,11 @@ class _Tensor:
 
 def _check_interface(mod: IRModule) -> None:
     """Refuse what has no callbacks."""
+    if has_symbolic_sizes(mod):
+        raise ValueError(
+            "inputs and outputs by rows have fixed shapes, and the model has sizes that only the "
+            "run knows: fix them, or leave out tir.usmp.stream_inputs and tir.usmp.stream_outputs"
+        )
     if executor_of(mod).is_packed:
         raise ValueError(
             "inputs and outputs by rows need the C interface, whose structs have callbacks: leave "

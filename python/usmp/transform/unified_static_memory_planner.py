@@ -56,7 +56,9 @@ class UnifiedStaticMemoryPlanner(ModulePass):
             if options.use_workspace_io:
                 mod = CreateAllocatesForIO()(mod)
             mod = AssignPoolInfo()(mod)
-            computes = options.dynamic == EXPRESSION and has_symbolic_sizes(mod)
+            computes = (
+                options.dynamic == EXPRESSION and options.shares_memory and has_symbolic_sizes(mod)
+            )
             if computes and options.use_workspace_io:
                 raise ValueError(
                     "inputs and outputs in the workspace have one place for all sizes, but "

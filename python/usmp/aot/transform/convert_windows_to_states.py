@@ -23,6 +23,7 @@ from usmp.relax.count_iterations import iterations_of
 from usmp.relax.limits import LimitError
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import main_function
+from usmp.relax.symbolic_sizes import size_variables
 from usmp.relax.transform import CheckIterations
 from usmp.relax.transform.qdq.float_operators import operator_name
 from usmp.relax.transform.qdq.io_quantization import io_quantization
@@ -76,6 +77,11 @@ class ConvertWindowsToStates(ModulePass):
 
 def _converted(mod: IRModule, hops: Mapping[str, int]) -> IRModule:
     main = main_function(mod)
+    if size_variables(main):
+        raise ValueError(
+            f"windows of time have fixed shapes, and the model has sizes that only the run knows: "
+            f"fix them, or leave the hop out of {OPTION}"
+        )
     inputs = _windows(main, hops)
     found = slides_of(mod, main, inputs)
     _check_useful(found, inputs)

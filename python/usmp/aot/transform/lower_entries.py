@@ -12,6 +12,7 @@ from tvm.ir.transform import Pass, PassContext, Sequential
 from usmp.aot.join_entries import join_entries
 from usmp.aot.transform.lower_main import LowerMain
 from usmp.objects.attributes import EXTENDS_STATES_ATTR, MAIN_FUNCTION_NAME, STATE_BYTES_ATTR
+from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
@@ -72,7 +73,14 @@ class LowerEntries(ModulePass):
 
     def _lowered(self, name: str, alone: IRModule) -> IRModule:
         passes = Sequential(list(self.passes(name)), name=f"usmp.LowerEntries.{name}")
-        return _naming_entry(name, passes, alone)
+        lowered = _naming_entry(name, passes, alone)
+        if has_symbolic_sizes(lowered):
+            sizes = ", ".join(s.name for s in symbolic_sizes(lowered[MAIN_FUNCTION_NAME]))
+            raise UnsupportedModelError(
+                f'entry "{name}" has sizes that only the run knows, {sizes}; several entries take '
+                "fixed shapes: fix the sizes, or compile the entry by itself"
+            )
+        return lowered
 
 
 def _extends_states(mod: IRModule) -> bool:

@@ -15,6 +15,8 @@ from usmp.objects.attributes import STRIPS_ATTR
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.session import Peaks, PlanningSession, planning_session
+from usmp.relax.static_shapes import main_function
+from usmp.relax.symbolic_sizes import size_variables
 from usmp.relax.transform.strips.choice import strip_choices
 from usmp.relax.transform.strips.rewrite import with_strips
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip_main
@@ -62,6 +64,9 @@ class SplitIntoStrips(ModulePass):
         """Rewrite `main`, or return the module itself."""
         options = planning_options(context.config)
         if not options.max_extra_macs or not (options.streaming and options.shares_memory):
+            return mod
+        if size_variables(main_function(mod)):
+            # How many columns an image has must be known.
             return mod
         if STRIPS_ATTR in (mod.attrs or {}):
             # They have taken what they may.
