@@ -10,7 +10,10 @@ from tvm.ir import IRModule
 
 from usmp.passes import ModulePass
 from usmp.relax.accelerators.patterns import matching_in, patterns_of
+from usmp.relax.static_shapes import main_function
+from usmp.relax.symbolic_sizes import size_variables
 from usmp.relax.transform.fold_constants import FoldConstants
+from usmp.support.errors import UnsupportedModelError
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PartitionForAccelerators")
@@ -24,6 +27,11 @@ class PartitionForAccelerators(ModulePass):
     ----------
     accelerators
         their names, the one that chooses first in front.
+
+    Raises
+    ------
+    UnsupportedModelError
+        there are accelerators, and sizes that only the run knows.
     """
 
     def __init__(self, accelerators: Sequence[str] = ()) -> None:
@@ -31,6 +39,11 @@ class PartitionForAccelerators(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Partition `main`."""
+        if self.accelerators and size_variables(main_function(mod)):
+            raise UnsupportedModelError(
+                f"accelerators ({', '.join(self.accelerators)}) take fixed shapes, and the model "
+                "has sizes that only the run knows; fix them, or compile for the CPU alone"
+            )
         for accelerator in self.accelerators:
             patterns = patterns_of(accelerator)
             if patterns:

@@ -1,0 +1,99 @@
+"""Sizes that only the run knows, beside the other options: right results, or a clear error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax, tirx
+
+import usmp
+from usmp.relax.transform import PartitionForAccelerators
+
+pytestmark = pytest.mark.cc
+LARGEST = 20
+
+
+def attention() -> tvm.IRModule:
+    """softmax(data @ data^T) @ data of "length" rows, by operators of four kinds."""
+    length = tirx.Var("length", "int64")
+    data = relax.Var("data", relax.TensorType((length, 16), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [data]):
+        with builder.dataflow():
+            turned = builder.emit(relax.op.permute_dims(data))
+            scores = builder.emit(relax.op.matmul(data, turned))
+            weights = builder.emit(relax.op.nn.softmax(scores))
+            result = builder.emit_output(relax.op.matmul(weights, data))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def expected(data: np.ndarray) -> np.ndarray:
+    scores = data @ data.T
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True) @ data
+
+
+def built(options, **arguments):
+    config = {f"tir.usmp.{name}": value for name, value in options.items()}
+    with tvm.transform.PassContext(config=config):
+        return usmp.build(attention(), max_sizes={"length": LARGEST}, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "workspace"),
+    [
+        ({"max_extra_macs": "10%"}, 2800),
+        ({"poison_dead_bytes": True}, 2800),
+        ({"profile": True}, 2800),
+        ({"code": "small", "optimize": "speed"}, 2800),
+        ({"algorithm": "hill_climb", "dynamic": "expression"}, 2800),
+        ({"overlap": False, "dynamic": "expression"}, 3200),
+        # 20 x 16 and two of 20 x 20 floats, each with bytes of its own.
+        ({"enable": False, "dynamic": "expression"}, 4480),
+        ({"use_workspace_io": True, "preserve_inputs": True}, 4160),
+    ],
+    ids=str,
+)
+def test_results_with_other_options(options, workspace):
+    module = built(options)
+    assert module.interface.workspace_size_bytes == workspace
+    for rows in (1, 7, LARGEST):
+        data = np.random.default_rng(rows).normal(size=(rows, 16)).astype("float32")
+        (found,) = module.run({"data": data}).values()
+        np.testing.assert_allclose(found, expected(data), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"stream_inputs": ["data"]}, "inputs and outputs by rows have fixed shapes"),
+        ({"stream_inputs": ["data:hop=1"]}, "windows of time have fixed shapes"),
+        ({"use_workspace_io": True, "dynamic": "expression"}, "have one place for all sizes"),
+        ({"poison_dead_bytes": True, "dynamic": "expression"}, "not known which bytes are dead"),
+        ({"dynamic": "sometimes"}, 'unknown kind of offsets "sometimes"'),
+    ],
+    ids=str,
+)
+def test_options_that_are_refused(options, fault):
+    with pytest.raises(ValueError, match=fault):
+        built(options)
+
+
+def test_the_packed_interface_is_refused():
+    executor = usmp.Executor("aot", {"interface-api": "packed"})
+    with pytest.raises(ValueError, match="the packed interface has fixed shapes only"):
+        _ = built({}, executor=executor).source
+
+
+def test_several_entries_are_refused():
+    with pytest.raises(usmp.UnsupportedModelError, match='entry "a" has sizes that only the run'):
+        usmp.build({"a": attention(), "b": attention()}, max_sizes={"length": LARGEST})
+
+
+def test_accelerators_are_refused():
+    with pytest.raises(
+        usmp.UnsupportedModelError, match=r"accelerators \(tinyaccel\) take fixed shapes"
+    ):
+        PartitionForAccelerators(["tinyaccel"])(attention())
