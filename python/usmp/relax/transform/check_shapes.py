@@ -17,11 +17,8 @@ from usmp.relax.static_shapes import (
     has_static_shape,
     main_function,
 )
-from usmp.relax.symbolic_sizes import (
-    check_largest_tensors,
-    size_variables,
-    symbolic_shape,
-)
+from usmp.relax.symbolic_operators import with_possible_sizes
+from usmp.relax.symbolic_sizes import size_variables, symbolic_shape
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
 
@@ -31,14 +28,15 @@ class CheckShapes(ModulePass):
     """Check that every tensor of the Relax `main` has known extents, of a size that C can index.
 
     An extent is a constant, or an expression of sizes that runs are given: shape variables of the
-    inputs, which have an upper bound (see `usmp.relax.symbolic_sizes`). The module is returned as
-    it is.
+    inputs, which have an upper bound (see `usmp.relax.symbolic_sizes`). Operators compute the same
+    for all of these (see `usmp.relax.symbolic_operators`), whoever made the module; sizes that leave
+    a tensor without elements are excluded. A module of fixed shapes is returned as it is.
 
     Raises
     ------
     UnsupportedModelError
         there is no Relax function `main`, or a tensor's shape is not known, impossible, or too
-        large.
+        large; an operator is not known to compute the same for all sizes.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -52,10 +50,12 @@ class CheckShapes(ModulePass):
             _check(binding.var, "tensor", sizes)
 
         tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
-        if sizes:
-            _check_bounds(main)
-            check_largest_tensors(main)
-        return mod
+        if not sizes:
+            return mod
+        _check_bounds(main)
+        checked = IRModule(mod.functions, attrs=mod.attrs)
+        checked.update_func(mod.get_global_var("main"), with_possible_sizes(main))
+        return checked
 
 
 def _check(var: Var, what: str, sizes: Sequence[Var]) -> None:
