@@ -93,7 +93,6 @@ def test_several_entries_are_refused():
 
 
 def test_accelerators_are_refused():
-    with pytest.raises(
-        usmp.UnsupportedModelError, match=r"accelerators \(tinyaccel\) take fixed shapes"
-    ):
+    refused = r"accelerators \(tinyaccel\) take fixed shapes"
+    with pytest.raises(usmp.UnsupportedModelError, match=refused):
         PartitionForAccelerators(["tinyaccel"])(attention())

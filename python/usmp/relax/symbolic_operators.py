@@ -228,10 +228,13 @@ def _broadcast_to(operator: _Operator) -> None:
 
 
 def _squeeze(operator: _Operator) -> None:
-    """Without axes, an axis of one element would go that is one for some sizes only."""
+    """An axis that goes has one element for all sizes, and without axes no other one has."""
+    shape = operator.shape(0)
     if operator.call.attrs.axis is None:
-        for extent in operator.shape(0):
+        for extent in shape:
             operator.check_fixed(extent, "each extent, as no axes are given,")
+    for axis in operator.axes("axis", len(shape)) if operator.call.attrs.axis is not None else ():
+        operator.check_equal(shape[axis], IntImm("int64", 1))
 
 
 def _strided_slice(operator: _Operator) -> None:

@@ -96,6 +96,11 @@ REFUSED = {
         "operator squeeze of [1, n] is not supported: the shape of its result does not follow from "
         "the sizes; make sizes that are always equal one, or fix them",
     ),
+    "squeeze_of_many": (
+        (lambda x: relax.op.squeeze(x, [0]), (N, 4)),
+        "operator squeeze of [n, 4] is not supported: n and 1 must be equal, and are not for all "
+        "sizes; make the sizes that are always equal one, or fix them",
+    ),
     "split": (
         (lambda x: relax.op.split(x, 2, 1), (1, N)),
         "operator split of [1, n] is not supported: the extent of axis 1 must be fixed, and is n; "

@@ -77,3 +77,44 @@ def test_impossible_shape():
 
 def test_module_without_main():
     assert message_of(tvm.IRModule()) == 'the module has no Relax function "main"'
+
+
+def with_size(operator, lower: int | None = None) -> tvm.IRModule:
+    """`operator` of [n, 4], where n is at most 9."""
+    bounds = {"tir_var_upper_bound": {"n": 9}}
+    if lower is not None:
+        bounds["tir_var_lower_bound"] = {"n": lower}
+    mod = model((tirx.Var("n", "int64"), 4), operator=operator)
+    mod.update_func(mod.get_global_var("main"), mod["main"].with_attrs(bounds))
+    return mod
+
+
+@pytest.mark.parametrize(
+    ("operator", "fault"),
+    [
+        (lambda x: relax.op.reshape(x, (2, 4)), "reshape of [n, 4] is not supported: n * 4 and 8"),
+        (
+            lambda x: relax.op.strided_slice(x, [0], [0], [3], assume_inbound=True),
+            "strided_slice of [n, 4] is not supported: 3 is more than n for some sizes",
+        ),
+        (lambda x: relax.op.matmul(x, x), "matmul of [n, 4] and [n, 4] is not supported: 4 and n"),
+        (lambda x: relax.op.squeeze(x, [0]), "squeeze of [n, 4] is not supported: n and 1 must"),
+        (
+            lambda x: relax.op.gather_elements(x, relax.const([[3] * 4], "int64"), 0),
+            "gather_elements of [n, 4] and [1, 4] is not supported: it has been compared with",
+        ),
+    ],
+    ids=["reshape", "strided_slice", "matmul", "squeeze", "gather_elements"],
+)
+def test_operators_of_a_module_that_no_front_end_made(operator, fault):
+    """TVM lowers them, and they would read or write beyond their tensors."""
+    assert message_of(with_size(operator)).startswith(f"operator {fault}")
+
+
+def test_sizes_of_which_a_module_that_no_front_end_made_computes_nothing():
+    def operator(x):
+        return relax.op.strided_slice(x, [0], [3], [x.ty.shape[0]], assume_inbound=True)
+
+    assert "3 is more than n for some sizes" in message_of(with_size(operator))
+    checked = CheckShapes()(with_size(operator, 3))
+    assert dict(checked["main"].attrs["tir_var_lower_bound"]) == {"n": 4}
