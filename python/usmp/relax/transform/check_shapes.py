@@ -29,8 +29,8 @@ class CheckShapes(ModulePass):
 
     An extent is a constant, or an expression of sizes that runs are given: shape variables of the
     inputs, which have an upper bound (see `usmp.relax.symbolic_sizes`). Operators compute the same
-    for all of these (see `usmp.relax.symbolic_operators`), whoever made the module; sizes that leave
-    a tensor without elements are excluded. A module of fixed shapes is returned as it is.
+    for all of these (see `usmp.relax.symbolic_operators`), whoever made the module; sizes that
+    leave a tensor without elements are excluded. A module of fixed shapes is returned as it is.
 
     Raises
     ------
