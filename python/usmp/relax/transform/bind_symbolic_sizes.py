@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import tvm
 import tvm_ffi
-from tvm import relax, tirx
+from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, Var
 
 from usmp.passes import ModulePass
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.unique_names import UniqueNames
 from usmp.tir.nodes import nodes_of
 from usmp.tir.size_expressions import has_symbolic_shapes
 
@@ -41,9 +42,10 @@ class BindSymbolicSizes(ModulePass):
         }
         if not symbolic:
             return mod
-        builder = relax.BlockBuilder(
-            IRModule({v: f for v, f in mod.functions.items() if v not in symbolic}, attrs=mod.attrs)
-        )
+        # No BlockBuilder: for it PrimFuncs are equal of which one has [n, m] and the other [m, n].
+        kept = {v: f for v, f in mod.functions.items() if v not in symbolic}
+        bound = IRModule(kept, attrs=mod.attrs)
+        names = UniqueNames(str(v.name_hint) for v in bound.functions)
         made: dict[tuple[GlobalVar, str], GlobalVar] = {}
 
         def bind(call: Call) -> Call:
@@ -53,14 +55,14 @@ class BindSymbolicSizes(ModulePass):
             func, values = mod[callee], _values(mod[callee], call, str(callee.name_hint))
             key = callee, str([(str(var.name), str(value)) for var, value in values.items()])
             if key not in made:
-                made[key] = builder.add_func(_bound(func, values), str(callee.name_hint))
+                made[key] = GlobalVar(names.unique(str(callee.name_hint)))
+                bound.update_func(made[key], _bound(func, values))
             args = [made[key], call.args[1]]
             return Call(call.op, args, call.attrs, call.ty_args, call.span, call.ty)
 
         body = tvm_ffi.structural_map(main, (Call, bind))
-        bound = builder.get()
         bound.update_func(mod.get_global_var("main"), body)
-        return bound.with_attrs(mod.attrs) if mod.attrs else bound
+        return bound
 
 
 _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
