@@ -8,7 +8,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, GenericConst, IRModule, Op
 
-from usmp.ops.emit import shape_of
+from usmp.ops.emit import extents_of
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import main_function
@@ -74,14 +74,14 @@ def _slice_of(take: Call) -> relax.Expr:
     data, indices = take.args
     if not isinstance(indices, GenericConst):
         return take
-    shape, values = shape_of(data), indices.value.numpy()
+    shape, values = extents_of(data), indices.value.numpy()
     # Without an axis, the tensor has but one.
     axis = 0 if take.attrs.axis is None else int(take.attrs.axis) % len(shape)
     places = values.reshape(-1).astype(np.int64)
     steps = np.unique(np.diff(places)) if places.size > 1 else np.array([1])
     if not places.size or steps.size != 1 or steps[0] == 0:
         return take
-    if places.min() < 0 or places.max() >= shape[axis]:
+    if not isinstance(shape[axis], int) or places.min() < 0 or places.max() >= shape[axis]:
         return take
     begin, end, step = int(places[0]), int(places[-1] + steps[0]), int(steps[0])
     # A negative end counts from the axis's end; this one is before its first element.
@@ -92,7 +92,7 @@ def _slice_of(take: Call) -> relax.Expr:
 
 def _part_of(split: Call, index: int) -> relax.Expr:
     """One result of a split."""
-    axis = int(split.attrs.axis) % len(shape_of(split.args[0]))
+    axis = int(split.attrs.axis) % len(extents_of(split.args[0]))
     extents = [int(part.shape[axis]) for part in split.ty.fields]
     begin = sum(extents[:index])
     return relax.op.strided_slice(split.args[0], [axis], [begin], [begin + extents[index]])
@@ -101,5 +101,5 @@ def _part_of(split: Call, index: int) -> relax.Expr:
 def _join_of(stack: Call) -> relax.Expr:
     parts = list(stack.args[0].fields)
     axis = 0 if stack.attrs.axis is None else int(stack.attrs.axis)
-    axis += len(shape_of(parts[0])) + 1 if axis < 0 else 0
+    axis += len(extents_of(parts[0])) + 1 if axis < 0 else 0
     return relax.op.concat([relax.op.expand_dims(part, axis) for part in parts], axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 
 from usmp.relax.transform import NormalizeCopies
 
@@ -108,3 +108,25 @@ def test_a_dropout_is_its_input(model):
 def test_the_mask_of_a_dropout_is_computed(model):
     before = model(lambda b, x: b.emit(relax.op.nn.dropout(x, 0.5))[1], ("x", (4, 6), "float32"))
     assert NormalizeCopies()(before).same_as(before)
+
+
+def test_sizes_that_only_the_run_knows(model):
+    """A split along a fixed axis becomes slices; a take along another one stays."""
+    n = tirx.Var("n", "int64")
+    shape = (1, n, 6)
+
+    def parts(b, x):
+        both = b.emit(relax.op.split(x, 2, -1))
+        return relax.op.add(*(b.emit(relax.TupleGetItem(both, index)) for index in range(2)))
+
+    def slices(b, x):
+        halves = [b.emit(relax.op.strided_slice(x, [2], [i], [i + 3])) for i in (0, 3)]
+        return relax.op.add(*halves)
+
+    after = NormalizeCopies()(model(parts, ("x", shape, "float32")))
+    tvm.ir.assert_structural_equal(
+        after, model(slices, ("x", shape, "float32")), map_free_vars=True
+    )
+    indices = relax.const(np.array([0, 1], "int64"))
+    taken = model(lambda _, x: relax.op.take(x, indices, 1, "fast"), ("x", shape, "float32"))
+    tvm.ir.assert_structural_equal(NormalizeCopies()(taken), taken)
