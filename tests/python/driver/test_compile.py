@@ -225,7 +225,7 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
             ["--pass-config", "tir.usmp.nope=1"],
             'unknown pass option "tir.usmp.nope"; those of the planner are tir.usmp.algorithm, '
             "tir.usmp.code, tir.usmp.custom_algorithm, "
-            "tir.usmp.dynamic_allocator, tir.usmp.enable, "
+            "tir.usmp.dynamic, tir.usmp.dynamic_allocator, tir.usmp.enable, "
             "tir.usmp.max_extra_macs, tir.usmp.optimize, tir.usmp.order_operators, "
             "tir.usmp.overlap, tir.usmp.placement, tir.usmp.poison_dead_bytes, "
             "tir.usmp.preserve_inputs, tir.usmp.profile, "

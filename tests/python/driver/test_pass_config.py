@@ -62,7 +62,7 @@ def test_optimization_level_is_that_of_tvmc():
             "usmp.enable=1",
             'unknown pass option "usmp.enable"; those of the planner are tir.usmp.algorithm, '
             "tir.usmp.code, tir.usmp.custom_algorithm, "
-            "tir.usmp.dynamic_allocator, tir.usmp.enable, "
+            "tir.usmp.dynamic, tir.usmp.dynamic_allocator, tir.usmp.enable, "
             "tir.usmp.max_extra_macs, tir.usmp.optimize, tir.usmp.order_operators, "
             "tir.usmp.overlap, tir.usmp.placement, tir.usmp.poison_dead_bytes, "
             "tir.usmp.preserve_inputs, tir.usmp.profile, "
