@@ -19,6 +19,7 @@ from tvm.sym import Analyzer
 
 from usmp.analysis import check_plan
 from usmp.analysis.symbolic.all_sizes import MOST_SIZES, are_few
+from usmp.analysis.symbolic.extents import value_of
 from usmp.analysis.symbolic.instances import InstanceStore, combinations_of
 from usmp.analysis.symbolic.separations import BytesBySize, Values, bytes_by_size
 from usmp.objects import BufferInfo, PoolAllocation
@@ -137,6 +138,8 @@ class _Stack:
         self.found = found
         self.parameters = {str(size.name): Var(str(size.name), "int32") for size in known.sizes}
         self.variables: list[tuple[Var, tirx.Expr]] = []
+        self._numbers: dict[str, Values] = dict(known.values)
+        """Of the sizes and variables, by name."""
         self.offsets: dict[BufferInfo, tirx.Expr] = {}
         self.places: dict[BufferInfo, Values] = {}
         self._by_values: dict[bytes, tirx.Expr] = {}
@@ -158,16 +161,20 @@ class _Stack:
                 f"a workspace pool takes {int(values.max())} bytes, but offsets that depend on "
                 "sizes are of 32 bits; leave out tir.usmp.dynamic=expression"
             )
-        return self._simplified(peak), int(values.max())
+        return self._simplified(peak, values), int(values.max())
 
-    def _simplified(self, value: tirx.Expr) -> tirx.Expr:
+    def _simplified(self, value: tirx.Expr, numbers: Values) -> tirx.Expr:
+        """The same expression, which has these values."""
         analyzer = Analyzer()
         for size in self.known.sizes:
             bounds = (size.lower_bound, (size.upper_bound or 0) + 1)
             analyzer.bind(self.parameters[str(size.name)], Range(*bounds))
         for variable, _ in self.variables:
             analyzer.bind(variable, Range(0, _LARGEST))
-        return analyzer.simplify(value)
+        simplified = analyzer.simplify(value)
+        # What is checked are the numbers.
+        assert (np.asarray(value_of(simplified, self._numbers)) == numbers).all()
+        return simplified
 
     def _relations(self, members: Sequence[BufferInfo]) -> dict[BufferInfo, list[BufferInfo]]:
         """For each buffer those below it with which it conflicts."""
@@ -211,7 +218,8 @@ class _Stack:
                 self._by_values[key] = tirx.IntImm("int32", int(values[0]))
             else:
                 variable = Var(f"offset_{len(self.variables)}", "int32")
-                self.variables.append((variable, self._simplified(offset)))
+                self.variables.append((variable, self._simplified(offset, values)))
+                self._numbers[str(variable.name)] = values
                 self._by_values[key] = variable
         return values, self._by_values[key]
 

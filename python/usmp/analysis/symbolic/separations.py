@@ -84,10 +84,11 @@ def bytes_by_size(
             raise ValueError(f"the size of buffer {info.name_hint} is no expression of sizes")
         item = int(tvm.DataType(str(stmt.buffer.dtype)).itemsize)
         extents[info] = elements[stmt] * item
+        if (np.asarray(value_of(extents[info], values)) < 0).any():
+            extents[info] = tirx.max(extents[info], tirx.IntImm("int32", 0))
     count = len(combinations)
     taken = {
-        info: np.maximum(np.broadcast_to(value_of(extent, values), count), 0)
-        for info, extent in extents.items()
+        info: np.broadcast_to(value_of(extent, values), count) for info, extent in extents.items()
     }
     pairs = [(dying, info) for info in stmts for dying in info.overlaps if dying in stmts]
     return BytesBySize(

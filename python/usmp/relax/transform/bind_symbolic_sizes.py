@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import tvm
 import tvm_ffi
-from tvm import tirx
+from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, Var
 
 from usmp.passes import ModulePass
@@ -57,7 +57,7 @@ class BindSymbolicSizes(ModulePass):
             if key not in made:
                 made[key] = GlobalVar(names.unique(str(callee.name_hint)))
                 bound.update_func(made[key], _bound(func, values))
-            args = [made[key], call.args[1]]
+            args = [made[key], _tensors(call.args[1])]
             return Call(call.op, args, call.attrs, call.ty_args, call.span, call.ty)
 
         body = tvm_ffi.structural_map(main, (Call, bind))
@@ -70,26 +70,21 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 def _values(func: tirx.PrimFunc, call: Call, name: str) -> dict[Var, tirx.Expr]:
     """What the shape variables of a PrimFunc are where it is called."""
-    buffers = [param for param in func.params if tirx.is_buffer_var(param)]
-    arguments = [ty for field in call.args[1].fields for ty in flatten_types(field.ty)]
-    in_place = call.op.name == "relax.call_tir_inplace"
     results = flatten_types(call.ty_args[0])
-    if in_place:
+    if call.op.name == "relax.call_tir_inplace":
         indices = [int(index) for index in call.attrs.inplace_indices]
         results = [ty for ty, index in zip(results, indices, strict=True) if index < 0]
+    sizes = list(call.args[2].values) if len(call.args) > 2 else []
     values: dict[Var, tirx.Expr] = {}
-    for buffer, ty in zip(buffers, [*arguments, *results], strict=True):
-        for extent, value in zip(buffer.shape, ty.shape, strict=True):
+    for param, given in zip(func.params, [*call.args[1].fields, *results, *sizes], strict=True):
+        if not tirx.is_buffer_var(param):
+            values[param] = getattr(given, "value", given)
+            continue
+        shape = (given if isinstance(given, relax.TensorType) else given.ty).shape
+        for extent, value in zip(param.shape, shape, strict=True):
             if isinstance(extent, Var):
                 values.setdefault(extent, value)
-    scalars = [param for param in func.params if not tirx.is_buffer_var(param)]
-    if scalars:
-        given = list(call.args[2].values) if len(call.args) > 2 else []
-        values |= dict(zip(scalars, given, strict=True))
-    mentioned = {
-        v for b in buffers for e in b.shape if not isinstance(e, int) for v in nodes_of(e, Var)
-    }
-    unknown = mentioned - values.keys()
+    unknown = _mentioned(func) - values.keys()
     if unknown:
         raise UnsupportedModelError(
             f"operator {name} has a shape with {min(str(var.name) for var in unknown)}, which its "
@@ -98,17 +93,21 @@ def _values(func: tirx.PrimFunc, call: Call, name: str) -> dict[Var, tirx.Expr]:
     return values
 
 
+def _mentioned(func: tirx.PrimFunc) -> set[Var]:
+    """The variables in the shapes of what a PrimFunc takes."""
+    buffers = (param for param in func.params if tirx.is_buffer_var(param))
+    return {var for buffer in buffers for extent in buffer.shape for var in nodes_of(extent, Var)}
+
+
 def _bound(func: tirx.PrimFunc, values: Mapping[Var, tirx.Expr]) -> tirx.PrimFunc:
     """The PrimFunc with these values of its shape variables."""
-    replaced: dict[Var, tirx.Expr] = {}
-    for param in func.params:
-        if tirx.is_buffer_var(param):
-            shape = [_substituted(extent, values) for extent in param.shape]
-            replaced[param] = tirx.decl_buffer(shape, str(param.dtype), param.name)
-        else:
-            replaced[param] = values[param]
-    return func.specialize(replaced)
+    # A shape tells TVM a variable only if it is an extent by itself; so all are parameters.
+    shape_variables = [var for var in values if var not in set(func.params)]
+    params = [*func.params, *shape_variables]
+    taking = tirx.PrimFunc(params, func.body, func.ret_type, func.attrs)
+    return taking.specialize(dict(values))
 
 
-def _substituted(expr: tirx.Expr, values: Mapping[Var, tirx.Expr]) -> tirx.Expr:
-    return tvm_ffi.structural_map(expr, (Var, lambda var: values.get(var, var)))
+def _tensors(arguments: relax.Tuple) -> relax.Tuple:
+    """The arguments that are no sizes."""
+    return relax.Tuple([f for f in arguments.fields if isinstance(f.ty, relax.TensorType)])
