@@ -215,7 +215,7 @@ def test_sizes_without_a_bound():
                 R.output(y)
             return y
 
-    main = main_of(lower_to_aot(Module))
+    main = main_of(Module)
     (size,) = main.attrs["symbolic_sizes"]
     assert (size.name, size.lower_bound, size.upper_bound) == ("n", 1, None)
     (tensor,) = main.attrs["input_tensors"]
