@@ -161,10 +161,11 @@ class _Multiple:
         """Whether both are multiples of one value, which is the same wherever it is computed."""
         rest = list(other.factors)
         for factor in self.factors:
-            same = [f for f in rest if tvm_ffi.structural_equal(f, factor)]
+            same = [i for i, f in enumerate(rest) if tvm_ffi.structural_equal(f, factor)]
             if not same or nodes_of(factor, TensorLoad) or nodes_of(factor, Call):
                 return False
-            rest = [f for f in rest if not f.same_as(same[0])]
+            # One of them: a variable that is there twice is one object.
+            del rest[same[0]]
         return not rest
 
 

@@ -27,8 +27,9 @@ def tensor_info(name: str, ty: tvm.ir.Type, sizes: Iterable[SymbolicSize]) -> Te
     shape, dtype = shape_and_dtype(ty, name, variables)
     if all(isinstance(extent, int) for extent in shape):
         return TensorInfo(name, shape, dtype)
-    largest = [extent if isinstance(extent, int) else greatest(extent, known) for extent in shape]
-    return TensorInfo(name, largest, dtype, symbolic_shape=shape)
+    noted = [SymbolicSize(size.name, size.lower_bound, size.noted_value) for size in known]
+    extents = [extent if isinstance(extent, int) else greatest(extent, noted) for extent in shape]
+    return TensorInfo(name, extents, dtype, symbolic_shape=shape)
 
 
 def sizes_of_operators(mod: IRModule, sizes: Mapping[str, Var]) -> dict[GlobalVar, list[Var]]:

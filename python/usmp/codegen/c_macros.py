@@ -90,7 +90,8 @@ def _macros(interface: Interface) -> Iterator[Macro]:
     for entry, tensor, begin, what in _tensors(interface):
         at_bounds = " at the largest sizes" if tensor.symbolic_extents else ""
         bytes_ = str(int(tensor.info.size_bytes))
-        yield Macro(f"{begin}_SIZE", bytes_, f"Bytes{at_bounds} of {what}")
+        if not entry.is_unbounded(tensor):
+            yield Macro(f"{begin}_SIZE", bytes_, f"Bytes{at_bounds} of {what}")
         yield from _macros_at_sizes(entry, tensor, begin, what)
         if tensor.is_by_rows:
             yield Macro(f"{begin}_ROWS", str(tensor.info.rows), f"Rows of {what}")
@@ -142,7 +143,8 @@ def _macros_of_sizes(interface: Interface) -> Iterator[Macro]:
         for size in entry.sizes:
             begin, what = size_macro(name, size), f"size {quoted(size.name)}{_owner(name)}"
             yield Macro(f"{begin}_MIN", str(size.lower_bound), f"Least value of {what}")
-            yield Macro(f"{begin}_MAX", str(size.upper_bound), f"Greatest value of {what}")
+            if size.upper_bound is not None:
+                yield Macro(f"{begin}_MAX", str(size.upper_bound), f"Greatest value of {what}")
     if any(entry.sizes for entry in interface.entries):
         text = "Status of a run, which wrote nothing, for a size out of its range,"
         yield Macro(ERROR_SIZE_MACRO, f"({ERROR_SIZE})", text)
@@ -159,7 +161,7 @@ def _macros_at_sizes(
         yield Macro(f"{begin}_BYTES", value, text, parameters=parameters)
     for axis, extent in enumerate(extents):
         if isinstance(extent, list):
-            parameters, value = extent_macro(entry, extent)
+            parameters, value = extent_macro(entry, extent, entry.is_unbounded(tensor))
             text = f"Extent at given sizes of axis {axis} of {what}"
             yield Macro(f"{begin}_EXTENT_{axis}", value, text, parameters=parameters)
 

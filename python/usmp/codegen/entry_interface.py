@@ -30,7 +30,7 @@ from usmp.objects.entries import (
     entry_function_name,
 )
 from usmp.objects.input_window import InputWindow, input_windows
-from usmp.objects.size_expression import SizeExpression
+from usmp.objects.size_expression import SizeExpression, sizes_in
 from usmp.objects.streamed_io import callback_member, context_member, streamed_names
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.objects.tensor_info import place_names
@@ -106,12 +106,18 @@ class EntryInterface:
 
     @property
     def outside_bytes(self) -> int:
-        """Bytes of the inputs and outputs that the application provides."""
+        """Bytes of the inputs and outputs that the application provides, but for those that have
+        no most."""
         return sum(
             int(tensor.info.size_bytes)
             for tensor in (*self.inputs, *self.outputs)
-            if tensor.allocation is None and not tensor.is_by_rows
+            if tensor.allocation is None and not tensor.is_by_rows and not self.is_unbounded(tensor)
         )
+
+    def is_unbounded(self, tensor: IOTensor) -> bool:
+        """Whether an input or output depends on a size without an upper bound."""
+        unbounded = {size.name for size in self.sizes if size.upper_bound is None}
+        return any(unbounded & set(sizes_in(extent)) for extent in tensor.symbolic_extents)
 
     @property
     def by_rows(self) -> list[IOTensor]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from usmp.codegen.names import sanitise
 from usmp.objects import TensorInfo
 from usmp.objects.size_expression import Bounds, SizeExpression, size_expression
-from usmp.objects.symbolic_size import SymbolicSize
+from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
 
 ERROR_SIZE = -2
 """What a run returns if a size is out of its range."""
@@ -16,6 +17,7 @@ ERROR_SIZE_MACRO = "ERROR_SIZE"
 """Its macro, after the module's prefix."""
 TAKEN_MACROS = ("ERROR",)
 """What macros of tensors may not begin with beside it."""
+_SizeBounds: TypeAlias = "tuple[int, int | None]"
 
 
 @dataclass(frozen=True)
@@ -29,18 +31,35 @@ class EntrySize:
     c_name
         the member of the struct of inputs; in capitals a part of macros.
     lower_bound, upper_bound
-        the least and the greatest value.
+        the least and the greatest value; None if there is no greatest one.
     """
 
     name: str
     c_name: str
     lower_bound: int
-    upper_bound: int
+    upper_bound: int | None
 
 
 def bounds_of(sizes: Sequence[EntrySize]) -> Bounds:
-    """The least and the greatest value of each."""
-    return {size.name: (size.lower_bound, size.upper_bound) for size in sizes}
+    """The least and the greatest value of each; an `int32_t` holds those without an upper bound."""
+    return {
+        size.name: (
+            size.lower_bound,
+            LARGEST_SIZE if size.upper_bound is None else size.upper_bound,
+        )
+        for size in sizes
+    }
+
+
+def noted_bounds(sizes: Sequence[EntrySize]) -> Bounds:
+    """The same, but those without an upper bound have their lower one: so shapes are noted."""
+    return {
+        size.name: (
+            size.lower_bound,
+            size.lower_bound if size.upper_bound is None else size.upper_bound,
+        )
+        for size in sizes
+    }
 
 
 def symbolic_extents(info: TensorInfo) -> list[SizeExpression]:
@@ -62,13 +81,14 @@ def name_sizes(
         members of the struct that are taken, and sizes, by the name of the entry, which is empty
         if macros have none.
     """
-    taken: dict[str, tuple[str, tuple[int, int]]] = {}
+    taken: dict[str, tuple[str, _SizeBounds]] = {}
     named: list[list[EntrySize]] = []
     for entry, (taken_members, sizes) in entries.items():
         named.append([])
         members = set(taken_members)
         for size in sizes:
-            bounds = (int(size.lower_bound), int(size.upper_bound or 0))
+            upper = None if size.upper_bound is None else int(size.upper_bound)
+            bounds = (int(size.lower_bound), upper)
             name, number = sanitise(str(size.name)), 0
             while name in members or not _is_free(taken, entry, name, bounds):
                 number += 1
@@ -84,10 +104,10 @@ def _macro(entry: str, name: str) -> str:
 
 
 def _is_free(
-    taken: Mapping[str, tuple[str, tuple[int, int]]],
+    taken: Mapping[str, tuple[str, _SizeBounds]],
     entry: str,
     name: str,
-    bounds: tuple[int, int],
+    bounds: _SizeBounds,
 ) -> bool:
     """Whether macros of this name are not there, or are those of another entry and equal."""
     found = taken.get(_macro(entry, name))

@@ -252,11 +252,13 @@ def _entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan)
         "workspace_pools": workspace,
         "constants_size_bytes": sum(constant.values()),
         "constant_pools": constant,
-        "io_size_bytes": sum(int(tensor.info.size_bytes) for tensor in tensors),
+        "io_size_bytes": sum(
+            int(tensor.info.size_bytes) for tensor in tensors if not entry.is_unbounded(tensor)
+        ),
         "state_size_bytes": interface.state_size_bytes if is_only else states,
         **sizes_metadata(interface, entry),
-        "inputs": _tensors(entry.inputs),
-        "outputs": _tensors(entry.outputs),
+        "inputs": _tensors(entry, entry.inputs),
+        "outputs": _tensors(entry, entry.outputs),
         **({"takes_arena": True} if entry.takes_arena else {}),
         **({} if is_only else _among_entries(entry, plan)),
     }
@@ -297,11 +299,11 @@ def _ram(mod: IRModule, interface: Interface) -> dict[str, int]:
     return ram
 
 
-def _tensors(tensors: list[IOTensor]) -> dict[str, Any]:
+def _tensors(owner: EntryInterface, tensors: list[IOTensor]) -> dict[str, Any]:
     described = {}
     for tensor in tensors:
         entry: dict[str, Any] = {
-            "size": int(tensor.info.size_bytes),
+            "size": None if owner.is_unbounded(tensor) else int(tensor.info.size_bytes),
             "dtype": str(tensor.info.dtype),
             "shape": [int(extent) for extent in tensor.info.shape],
             **shape_metadata(tensor),

@@ -112,7 +112,7 @@ def operator_calls(mod: IRModule) -> list[OperatorCall]:
 def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> OperatorCall:
     found = OperatorCall(entry, [], [], [], [])
     constant = _constant_pools(main.func)
-    largest = {str(s.name): int(s.upper_bound or 0) for s in symbolic_sizes(main.func)}
+    largest = {str(s.name): s.noted_value for s in symbolic_sizes(main.func)}
     for call in calls:
         called = main.calls.resolve(call)
         assert called is not None

@@ -10,11 +10,11 @@ from tvm.ir import IRModule
 
 from usmp.codegen.c_text import quoted
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.codegen.entry_sizes import bounds_of, name_sizes
+from usmp.codegen.entry_sizes import EntrySize, bounds_of, name_sizes, noted_bounds
 from usmp.objects import Executor
+from usmp.objects.attributes import BOARD_ATTR
 from usmp.objects.entries import ONLY_ENTRY
 from usmp.objects.size_expression import (
-    Bounds,
     SizeExpression,
     extent_range,
     shape_at,
@@ -24,6 +24,7 @@ from usmp.objects.size_expression import (
 from usmp.objects.symbolic_size import symbolic_sizes
 
 _INT32 = (-(2**31), 2**31 - 1)
+_INT64 = (-(2**63), 2**63 - 1)
 
 
 def with_sizes(
@@ -48,8 +49,12 @@ def with_sizes(
     has_only_main = [entry.name for entry in entries] == [ONLY_ENTRY]
     for entry in entries:
         _check_sizes(mod[entry.function], _tensor_parameters(entry))
-        if symbolic_sizes(mod[entry.function]):
+        taken = symbolic_sizes(mod[entry.function])
+        if taken:
             _check_way(entry, executor)
+        unbounded = next((size for size in taken if size.upper_bound is None), None)
+        if unbounded is not None:
+            _check_unbounded(mod, entry, str(unbounded.name))
     named = name_sizes(
         {
             "" if has_only_main else entry.name: (
@@ -60,7 +65,7 @@ def with_sizes(
         }
     )
     for entry, sizes in zip(entries, named, strict=True):
-        _check_extents([*entry.inputs, *entry.outputs], bounds_of(sizes))
+        _check_extents([*entry.inputs, *entry.outputs], sizes)
     return [replace(entry, sizes=sizes) for entry, sizes in zip(entries, named, strict=True)]
 
 
@@ -92,6 +97,24 @@ def _check_way(entry: EntryInterface, executor: Executor) -> None:
             )
 
 
+def _check_unbounded(mod: IRModule, entry: EntryInterface, size: str) -> None:
+    """Check that the application can bring inputs and outputs of any size.
+
+    Raises
+    ------
+    ValueError
+        they are in the workspace, or a program for a board has arrays for them.
+    """
+    reason = "inputs and outputs in the workspace have" if entry.has_workspace_io else ""
+    if BOARD_ATTR in (mod.attrs or {}):
+        reason = "programs for boards have arrays of"
+    if reason:
+        raise ValueError(
+            f"size {quoted(size)} has no upper bound, but {reason} the largest size; give "
+            f"--max {size}=N (in Python max_sizes), or leave that out"
+        )
+
+
 def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
     """Check that C can take the sizes of an entry.
 
@@ -105,7 +128,7 @@ def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
     Raises
     ------
     ValueError
-        a size comes twice, has no upper bound, or is not the parameter that is expected.
+        a size comes twice, or is not the parameter that is expected.
     """
     names: set[str] = set()
     for index, size in enumerate(symbolic_sizes(main)):
@@ -113,11 +136,6 @@ def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
         if str(size.name) in names:
             raise ValueError(f"the main function has size {name} twice; rename one")
         names.add(str(size.name))
-        if size.upper_bound is None:
-            raise ValueError(
-                f"size {name} has no upper bound, so that no memory can be planned for it; give "
-                "it one where the model is imported"
-            )
         param = main.params[first + index] if first + index < len(main.params) else None
         dtype = str(getattr(getattr(param, "ty", None), "dtype", ""))
         if param is None or str(param.name) != str(size.name) or dtype != "int32":
@@ -127,23 +145,26 @@ def _check_sizes(main: tirx.PrimFunc, first: int) -> None:
             )
 
 
-def _check_extents(tensors: Sequence[IOTensor], bounds: Bounds) -> None:
-    """Check that the shapes of tensors can be computed from the sizes, in 32 bits.
+def _check_extents(tensors: Sequence[IOTensor], sizes: Sequence[EntrySize]) -> None:
+    """Check that the shapes of tensors can be computed from the sizes: in 32 bits, in 64 if one
+    has no upper bound.
 
     Parameters
     ----------
     tensors
         inputs and outputs of an entry.
-    bounds
-        of its sizes.
+    sizes
+        its sizes.
 
     Raises
     ------
     ValueError
-        a shape depends on something else, is not its largest at the upper bounds, or may leave 32
-        bits.
+        a shape depends on something else, is not its largest at the upper bounds, or may leave
+        these bits.
     """
-    largest = {name: high for name, (_, high) in bounds.items()}
+    bounds, noted = bounds_of(sizes), noted_bounds(sizes)
+    unbounded = {size.name for size in sizes if size.upper_bound is None}
+    largest = {name: high for name, (_, high) in noted.items()}
     for tensor in tensors:
         info, extents = tensor.info, tensor.symbolic_extents
         name = quoted(info.name)
@@ -160,18 +181,20 @@ def _check_extents(tensors: Sequence[IOTensor], bounds: Bounds) -> None:
                 f"the largest sizes, not {at_most}"
             )
         for extent, most in zip(extents, at_most, strict=False):
-            if extent_range(extent, bounds)[1] > most:
+            if extent_range(extent, noted)[1] > most:
                 raise ValueError(
                     f"tensor {name} of shape {shape_text(extents)} may be larger than {at_most}, "
                     "which it is at the largest sizes; only shapes that grow with the sizes can be "
                     "planned for"
                 )
+        is_unbounded = any(unbounded & set(sizes_in(extent)) for extent in extents)
+        bits, (least, greatest) = (64, _INT64) if is_unbounded else (32, _INT32)
         for part in (part for extent in extents for part in _operations(extent)):
             low, high = extent_range(part, bounds)
-            if low < _INT32[0] or high > _INT32[1]:
+            if low < least or high > greatest:
                 raise ValueError(
-                    f"the shape {shape_text(extents)} of tensor {name} may leave 32 bits; give its "
-                    "sizes smaller upper bounds"
+                    f"the shape {shape_text(extents)} of tensor {name} may leave {bits} bits; give "
+                    "its sizes smaller upper bounds"
                 )
 
 

@@ -11,7 +11,7 @@ from usmp.objects.size_expression import shape_text
 
 def sizes_metadata(interface: Interface, entry: EntryInterface) -> dict[str, Any]:
     """The sizes that a run of an entry takes, and what workspace pools need at some sizes if
-    offsets are computed from them."""
+    offsets are computed from them. A size without an upper bound has None as its largest value."""
     if not entry.sizes:
         return {}
     computed = [size.as_json() for size in interface.workspace_sizes]

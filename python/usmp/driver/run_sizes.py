@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
+from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +23,7 @@ def add_size_option(parser: Any) -> None:
         default=[],
         metavar="NAME=NUMBER",
         help="a size of a model whose shapes have sizes (tvmc info shows them); by default those "
-        "that --inputs have, or the largest; may be repeated",
+        "that --inputs have, or the largest, where there is one; may be repeated",
     )
 
 
@@ -64,10 +66,18 @@ def fill_run(
     ------
     ValueError
         a size is unknown, out of its range, or another one than the arrays have.
+    UsageError
+        one has no largest value, does not follow from the arrays, and is not given.
     """
     from usmp.driver.tensors import fill_inputs
     from usmp.runtime.sizes import at_sizes, known_sizes, largest_sizes
 
     known = known_sizes(entry.sizes, entry.inputs, given, sizes)
     all_sizes = {**largest_sizes(entry.sizes), **known}
+    for name in entry.sizes:
+        if name not in all_sizes:
+            raise UsageError(
+                f"size {shown(name)} has no upper bound; say what it is, with "
+                f"--size {shlex.quote(shown(name))}=N, or give the inputs that have it"
+            )
     return fill_inputs(at_sizes(entry.inputs, all_sizes), given, mode), all_sizes

@@ -35,6 +35,12 @@ class SymbolicSize(tvm_ffi.Object):
     lower_bound: int = 1
     upper_bound: int | None = None
 
+    @property
+    def noted_value(self) -> int:
+        """At which the shapes of tensors are noted: the upper bound, or the lower one if there is
+        none."""
+        return int(self.lower_bound if self.upper_bound is None else self.upper_bound)
+
 
 def symbolic_sizes(main: tirx.PrimFunc) -> list[SymbolicSize]:
     """The sizes that a main function takes, in the order of its parameters.

@@ -23,7 +23,9 @@ class TensorInfo(tvm_ffi.Object):
     name
         the tensor's name in the model, unchanged.
     shape
-        extents, outermost first; where they depend on symbolic sizes, those at the upper bounds.
+        extents, outermost first; where they depend on symbolic sizes, those at the upper bounds. A
+        size without an upper bound counts with its lower one: such a shape says how many axes there
+        are, and not how many bytes.
     dtype
         element type as numpy writes it, for instance "int8".
     scale, zero_point

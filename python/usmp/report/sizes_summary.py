@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from usmp.support.plain_text import printable, shown
@@ -15,18 +15,38 @@ def sizes_sentence(metadata: Mapping[str, Any]) -> str | None:
     for main in mains:
         if "sizes" in main:
             sizes = ", ".join(
-                f"{shown(name)} {size['min']} to {size['max']}"
-                for name, size in main["sizes"].items()
+                f"{shown(name)} {_bounds(size)}" for name, size in main["sizes"].items()
             )
             found.append(f"{shown(main['entry'])}: {sizes}" if len(mains) > 1 else sizes)
     if not found:
         return None
     computed = [size for main in mains for size in main.get("workspace_sizes", ())]
     if not computed:
-        return f"Sizes: {'; '.join(found)}; planned at the largest."
+        return f"Sizes: {'; '.join(found)}{_planned(mains)}"
     needed = " ".join(
         f'Workspace pool "{shown(size["pool"])}" takes these bytes of a run: '
         f"{printable(str(size['text']))}."
         for size in computed
     )
     return f"Sizes: {'; '.join(found)}; offsets are computed from them. {needed}"
+
+
+def _bounds(size: Mapping[str, Any]) -> str:
+    return f"{size['min']} or more" if size["max"] is None else f"{size['min']} to {size['max']}"
+
+
+def _planned(mains: Sequence[Mapping[str, Any]]) -> str:
+    """What the plan holds for, and which inputs and outputs have no number of bytes."""
+    sizes = [size for main in mains for size in main.get("sizes", {}).values()]
+    unbounded = [
+        shown(name)
+        for main in mains
+        for name, tensor in {**main["inputs"], **main["outputs"]}.items()
+        if tensor["size"] is None
+    ]
+    if not unbounded:
+        return "; planned at the largest."
+    are_bounded = any(size["max"] is not None for size in sizes)
+    planned = "; planned at the largest, where there is one." if are_bounded else "."
+    names = ", ".join(dict.fromkeys(unbounded))
+    return f"{planned} The bytes of {names} depend on the run, and are in no number below."

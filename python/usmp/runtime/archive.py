@@ -245,13 +245,16 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
         begin = "" if entry.c_prefix == module.c_prefix else f"{own}_"
         for tensor in (*entry.inputs.values(), *entry.outputs.values()):
             macro = f"{begin}{tensor.c_name.upper()}"
-            sizes[f"{macro}_SIZE"] = tensor.info.size_bytes
+            if not tensor.is_unbounded:
+                sizes[f"{macro}_SIZE"] = tensor.info.size_bytes
             if tensor.is_by_rows:
                 sizes[f"{macro}_ROWS"] = tensor.info.rows
                 sizes[f"{macro}_ROW_SIZE"] = tensor.info.row_size_bytes
         for symbolic in entry.sizes.values():
             macro = f"{begin}{symbolic.c_name.upper()}"
-            sizes |= {f"{macro}_MIN": symbolic.lower_bound, f"{macro}_MAX": symbolic.upper_bound}
+            sizes[f"{macro}_MIN"] = symbolic.lower_bound
+            if symbolic.upper_bound is not None:
+                sizes[f"{macro}_MAX"] = symbolic.upper_bound
     for pool in module.pools:
         kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
         sizes[f"{pool.c_name.upper()}_{kind}_POOL_SIZE"] = pool.size_bytes

@@ -10,9 +10,9 @@ from typing import Any
 
 from usmp.objects import LiveRange, TensorInfo
 from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry
-from usmp.objects.size_expression import Bounds, SizeExpression
+from usmp.objects.size_expression import SizeExpression
 from usmp.objects.streamed_io import callback_member, context_member
-from usmp.runtime.archived_sizes import ArchivedSize, read_extents, read_sizes
+from usmp.runtime.archived_sizes import ArchivedSize, is_unbounded, read_extents, read_sizes
 from usmp.runtime.read_metadata import (
     DamagedMetadata,
     is_count,
@@ -55,6 +55,8 @@ class ArchivedTensor:
     symbolic_shape
         its extents as expressions of sizes (`usmp.objects.size_expression`), if some depend on
         them; else empty. The shape in `info` is that at the upper bounds.
+    is_unbounded
+        whether it depends on a size without an upper bound, so that no bytes are its most.
     """
 
     info: TensorInfo
@@ -63,6 +65,7 @@ class ArchivedTensor:
     byte_offset: int | None
     is_by_rows: bool = False
     symbolic_shape: Sequence[SizeExpression] = ()
+    is_unbounded: bool = False
 
     def members(self, what: str) -> list[str]:
         """Its members in the C struct of "inputs" or "outputs"."""
@@ -125,20 +128,17 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
         raise DamagedMetadata(f"{where} lacks its inputs, outputs or pools")
     names = _entry_names(mains, where)
     sizes = [read_sizes(main, where) for main in mains]
-    bounds = [{n: (s.lower_bound, s.upper_bound) for n, s in own.items()} for own in sizes]
     return {
         name: ArchivedEntry(
             name,
             c_prefix_of_entry(prefix, name, names),
-            {tensor: _tensor(tensor, info, own, where) for tensor, info in inputs},
-            {tensor: _tensor(tensor, info, own, where) for tensor, info in outputs},
+            {tensor: _tensor(tensor, info, named, where) for tensor, info in inputs},
+            {tensor: _tensor(tensor, info, named, where) for tensor, info in outputs},
             LiveRange(*main["positions"]) if len(mains) > 1 else None,
             named,
             bool(main.get("takes_arena")),
         )
-        for name, main, (inputs, outputs), named, own in zip(
-            names, mains, tensors, sizes, bounds, strict=True
-        )
+        for name, main, (inputs, outputs), named in zip(names, mains, tensors, sizes, strict=True)
     }
 
 
@@ -191,14 +191,16 @@ def _is_entry_name(value: Any) -> bool:
     return is_identifier(value) and len(value) <= _LONGEST_ENTRY_NAME
 
 
-def _tensor(name: str, entry: Any, bounds: Bounds, where: str) -> ArchivedTensor:
+def _tensor(name: str, entry: Any, sizes: Mapping[str, ArchivedSize], where: str) -> ArchivedTensor:
     where = f'tensor "{shown(name)}" of {where}'
     shape = read_value(entry, "shape", _is_shape, where)
     dtype = read_value(entry, "dtype", lambda value: value in _DTYPES, where)
     scale, zero_point = _quantization(entry, where)
     info = TensorInfo(name, shape, dtype, scale, zero_point)
-    size = read_value(entry, "size", is_size, where)
-    if size != info.size_bytes:
+    extents = read_extents(entry, shape, sizes, where)
+    has_no_most = is_unbounded(extents, sizes)
+    size = read_value(entry, "size", lambda value: (value is None) == has_no_most, where)
+    if not has_no_most and (not is_size(size) or size != info.size_bytes):
         raise DamagedMetadata(f"{where} has {size} bytes, which is not {dtype}{shape}")
     pool, offset = None, None
     if "pool" in entry:
@@ -209,8 +211,9 @@ def _tensor(name: str, entry: Any, bounds: Bounds, where: str) -> ArchivedTensor
         # Callbacks of hosts move so many bytes.
         read_value(entry, "by_rows", lambda value: value == by_rows, where)
     c_name = read_value(entry, "c_name", is_identifier, where)
-    extents = read_extents(entry, shape, bounds, where)
-    return ArchivedTensor(info, c_name, pool, offset, "by_rows" in entry, extents)
+    return ArchivedTensor(
+        info, c_name, pool, offset, "by_rows" in entry, extents, is_unbounded=has_no_most
+    )
 
 
 def _quantization(entry: Mapping[str, Any], where: str) -> tuple[float | None, int | None]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from usmp.objects.size_expression import (
-    Bounds,
     SizeExpression,
     extent_range,
     is_size_expression,
     shape_at,
     shape_text,
+    sizes_in,
 )
 from usmp.runtime.read_metadata import DamagedMetadata, is_identifier, read_value
 from usmp.support.plain_text import shown
@@ -31,13 +31,18 @@ class ArchivedSize:
     c_name
         the member of the C struct of inputs, and in capitals a part of the macros.
     lower_bound, upper_bound
-        the least and the greatest value.
+        the least and the greatest value; None if there is no greatest one.
     """
 
     name: str
     c_name: str
     lower_bound: int
-    upper_bound: int
+    upper_bound: int | None
+
+    @property
+    def noted_value(self) -> int:
+        """At which shapes are noted: the upper bound, or the lower one if there is none."""
+        return self.lower_bound if self.upper_bound is None else self.upper_bound
 
 
 def read_sizes(main: Mapping[str, Any], where: str) -> dict[str, ArchivedSize]:
@@ -57,7 +62,11 @@ def read_sizes(main: Mapping[str, Any], where: str) -> dict[str, ArchivedSize]:
 def _size(name: str, size: Any, where: str) -> ArchivedSize:
     where = f'size "{shown(name)}" of {where}'
     low = read_value(size, "min", _is_bound, where)
-    high = read_value(size, "max", lambda value: _is_bound(value) and value >= low, where)
+
+    def is_upper_bound(value: Any) -> bool:
+        return value is None or (_is_bound(value) and value >= low)
+
+    high = read_value(size, "max", is_upper_bound, where)
     return ArchivedSize(name, read_value(size, "c_name", is_identifier, where), low, high)
 
 
@@ -65,8 +74,17 @@ def _is_bound(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST
 
 
+def is_unbounded(extents: Sequence[SizeExpression], sizes: Mapping[str, ArchivedSize]) -> bool:
+    """Whether a tensor depends on a size without an upper bound."""
+    names = [name for extent in extents for name in sizes_in(extent)]
+    return any(sizes[name].upper_bound is None for name in names)
+
+
 def read_extents(
-    tensor: Mapping[str, Any], shape: Sequence[int], bounds: Bounds, where: str
+    tensor: Mapping[str, Any],
+    shape: Sequence[int],
+    sizes: Mapping[str, ArchivedSize],
+    where: str,
 ) -> list[SizeExpression]:
     """Read the extents of a tensor that depend on sizes; empty if none does.
 
@@ -75,9 +93,9 @@ def read_extents(
     tensor
         what metadata.json says of it.
     shape
-        its extents at the upper bounds.
-    bounds
-        of the sizes.
+        its extents at the upper bounds, or the lower ones of sizes that have no upper ones.
+    sizes
+        of its entry.
     where
         names the tensor in errors.
 
@@ -92,9 +110,10 @@ def read_extents(
 
     def is_shape(value: Any) -> bool:
         is_computed = isinstance(value, list) and len(value) == len(shape)
-        return is_computed and all(is_size_expression(extent, bounds) for extent in value)
+        return is_computed and all(is_size_expression(extent, sizes) for extent in value)
 
     extents: list[SizeExpression] = read_value(tensor, "symbolic_shape", is_shape, where)
+    bounds = {name: (size.lower_bound, size.noted_value) for name, size in sizes.items()}
     largest = {name: high for name, (_, high) in bounds.items()}
     ranges = [extent_range(extent, bounds) for extent in extents]
     if shape_at(extents, largest) != shape or [high for _, high in ranges] != shape:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from usmp.objects.size_expression import shape_at, shape_text, solved
 from usmp.support.plain_text import shown
+
+_LARGEST = 2**31 - 1
+"""A size, and the bytes of a tensor."""
 
 Infos = Mapping[str, Mapping[str, Any]]
 """What metadata.json says of tensors, or of sizes, by name."""
@@ -45,7 +49,7 @@ def sizes_of_run(
         if name not in found:
             raise ValueError(
                 f'size "{shown(name)}" does not follow from the shapes of the inputs; give it, '
-                f"{size['min']} to {size['max']}, by its name"
+                f"{bounds_text(size)}, by its name"
             )
     return found
 
@@ -108,9 +112,19 @@ def _given_size(sizes: Infos, name: str, value: int) -> int:
 
 def _checked(sizes: Infos, name: str, value: int, where: str) -> int:
     low, high = sizes[name]["min"], sizes[name]["max"]
-    if not low <= value <= high:
-        raise ValueError(f'size "{shown(name)}" is {value}{where}; the model takes {low} to {high}')
+    if not low <= value <= (_LARGEST if high is None else high):
+        takes = bounds_text(sizes[name])
+        if value > _LARGEST:
+            takes += f", and no size is more than {_LARGEST}"
+        raise ValueError(f'size "{shown(name)}" is {value}{where}; the model takes {takes}')
     return value
+
+
+def bounds_text(size: Mapping[str, Any]) -> str:
+    """Between what a size may be, in words."""
+    if size["max"] is None:
+        return f"{size['min']} or more"
+    return f"{size['min']} to {size['max']}"
 
 
 def at_sizes(infos: Infos, sizes: Mapping[str, int]) -> dict[str, dict[str, Any]]:
@@ -126,7 +140,7 @@ def at_sizes(infos: Infos, sizes: Mapping[str, int]) -> dict[str, dict[str, Any]
     Raises
     ------
     ValueError
-        an extent would be negative.
+        an extent would be negative, or a tensor take more bytes than models index.
     """
     found = {}
     for name, info in infos.items():
@@ -136,13 +150,23 @@ def at_sizes(infos: Infos, sizes: Mapping[str, int]) -> dict[str, dict[str, Any]
                 f'tensor "{shown(name)}" of {described(info)} would be {shape} at '
                 f"{sizes_text(sizes)}; choose other sizes"
             )
+        if shape is not None:
+            _check_bytes(name, info, prod(shape) * np.dtype(info["dtype"]).itemsize, sizes)
         found[name] = dict(info) if shape is None else {**info, "shape": shape}
     return found
 
 
+def _check_bytes(name: str, info: Mapping[str, Any], taken: int, sizes: Mapping[str, int]) -> None:
+    if taken > _LARGEST:
+        raise ValueError(
+            f'tensor "{shown(name)}" of {described(info)} would take {taken} bytes at '
+            f"{sizes_text(sizes)}; a tensor may take {_LARGEST}: choose smaller sizes"
+        )
+
+
 def largest_sizes(sizes: Infos) -> dict[str, int]:
-    """The upper bound of each size."""
-    return {name: int(size["max"]) for name, size in sizes.items()}
+    """The upper bound of each size that has one."""
+    return {name: int(size["max"]) for name, size in sizes.items() if size["max"] is not None}
 
 
 def described(info: Mapping[str, Any]) -> str:

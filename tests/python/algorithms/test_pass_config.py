@@ -18,6 +18,8 @@ STRING_OPTIONS = [
     "tir.usmp.algorithm",
     "tir.usmp.code",
     "tir.usmp.custom_algorithm",
+    "tir.usmp.dynamic",
+    "tir.usmp.dynamic_allocator",
     "tir.usmp.optimize",
     "tir.usmp.placement",
     "tir.usmp.time_budget",

@@ -163,3 +163,16 @@ def test_info_of_a_program(tvmc):
     assert description["sizes"] == [
         {"name": "x_2", "lower_bound": 5, "upper_bound": 64, "taken_as": None}
     ]
+
+
+@pytest.mark.cc
+def test_a_size_without_an_upper_bound(tvmc):
+    Path("model.onnx").write_bytes(small_model(shape=(1, "seq")))
+    outcome = tvmc("compile", "model.onnx", "--target=c", "--max=seq=none", "-o", "model.tar")
+    assert outcome.status == 0
+    assert "Sizes: seq 1 or more" in outcome.stdout
+    assert tvmc("run", "model.tar", "--size", "seq=5").status == 0
+    outcome = tvmc("run", "model.tar")
+    assert outcome.status == 1
+    assert "size seq has no upper bound; say what it is, with --size seq=N" in outcome.stderr
+    assert "seq (1 and more" in tvmc("info", "model.tar").stdout

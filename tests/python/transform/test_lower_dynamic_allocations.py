@@ -328,6 +328,18 @@ def test_buffers_whose_sizes_cannot_be_compared_have_blocks_of_their_own():
     ]
 
 
+def test_a_block_of_n_elements_has_no_room_for_n_squared():
+    @T.prim_func
+    def main(x: T.handle("int8"), n: T.int32):
+        a = T.alloc_buffer((n * 32,), "int8")
+        b = T.alloc_buffer((n * n * 4,), "int8")
+        T.evaluate(T.call_extern("int32", "op", x, a.data))
+        T.evaluate(T.call_extern("int32", "op", x, b.data))
+
+    after = lower(main_of(main))["__tvm_main__"]
+    assert allocations(after) == ["+a", "-a", "+b", "-b", "return"]
+
+
 def test_a_size_that_may_leave_64_bits_is_computed_by_functions_that_say_so():
     @T.prim_func
     def main(x: T.handle("int8"), n: T.int32, m: T.int32):

@@ -31,10 +31,10 @@ class CheckShapes(ModulePass):
     """Check that every tensor of the Relax `main` has known extents, of a size that C can index.
 
     An extent is a constant, or an expression of sizes that runs are given: shape variables of the
-    inputs, which have an upper bound (see `usmp.relax.symbolic_sizes`). Operators with such
-    extents are those that are known to compute the same for all sizes (see
-    `usmp.relax.symbolic_operators`), and the lower bounds of sizes become those with which every
-    tensor has elements. A module without sizes is returned as it is.
+    inputs (see `usmp.relax.symbolic_sizes`); what depends on one without an upper bound is checked
+    by each run. Operators with such extents are those that are known to compute the same for all
+    sizes (see `usmp.relax.symbolic_operators`), and the lower bounds of sizes become those with
+    which every tensor has elements. A module without sizes is returned as it is.
 
     Raises
     ------
@@ -56,7 +56,6 @@ class CheckShapes(ModulePass):
         tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
         if not sizes:
             return mod
-        _check_bounds(main)
         checked = IRModule(mod.functions, attrs=mod.attrs)
         checked.update_func(mod.get_global_var("main"), with_possible_sizes(main))
         return checked
@@ -93,14 +92,3 @@ def _check_symbolic(var: Var, ty: relax.TensorType, what: str, sizes: Sequence[V
                 f"{what} {var.name} has a dynamic shape, {ty}, and {other.name} is not the size of "
                 "an input: it depends on what the model computes; give the model fixed shapes"
             )
-
-
-def _check_bounds(main: relax.Function) -> None:
-    unbounded = [size for size in size_variables(main).values() if size.upper_bound is None]
-    if unbounded:
-        name = unbounded[0].name
-        raise UnsupportedModelError(
-            f"size {name} of an input has no upper bound; memory is planned at compile time: give "
-            f'the model fixed input shapes, or the largest value (max_sizes={{"{name}": ...}}, on '
-            f"the command line --max {name}=...) and try again"
-        )

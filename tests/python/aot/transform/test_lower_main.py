@@ -205,7 +205,7 @@ def test_buffers_of_one_name_are_told_apart(model):
     assert len(set(names)) == len(names) == 3
 
 
-def test_sizes_without_a_bound_are_refused():
+def test_sizes_without_a_bound():
     @I.ir_module
     class Module:
         @R.function
@@ -215,8 +215,11 @@ def test_sizes_without_a_bound_are_refused():
                 R.output(y)
             return y
 
-    with pytest.raises(UnsupportedModelError, match="size n of an input has no upper bound"):
-        lower_to_aot(Module)
+    main = main_of(Module)
+    (size,) = main.attrs["symbolic_sizes"]
+    assert (size.name, size.lower_bound, size.upper_bound) == ("n", 1, None)
+    (tensor,) = main.attrs["input_tensors"]
+    assert (list(tensor.shape), [str(e) for e in tensor.symbolic_shape]) == ([1, 4], ["n", "4"])
 
 
 @pytest.mark.parametrize("operator", ["relax.sort", "relax.cumsum"])
