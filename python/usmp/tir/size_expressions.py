@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from tvm import tirx
-from tvm.ir import Var
+from tvm.ir import PointerType, Var
 
 Extent: TypeAlias = "int | tirx.Expr"
 
@@ -52,9 +52,10 @@ def in_int32(extent: Extent, variables: Mapping[str, tirx.Expr]) -> tirx.Expr:
 
 
 def has_symbolic_shapes(func: tirx.PrimFunc) -> bool:
-    """Whether a PrimFunc that takes buffers takes one of symbolic shape, or a size."""
+    """Whether a PrimFunc takes a buffer of symbolic shape, or a size. Pointers are none."""
     return any(
         not isinstance(extent, tirx.IntImm)
         for param in func.params
+        if not isinstance(param.ty, PointerType)
         for extent in (param.shape if tirx.is_buffer_var(param) else [param])
     )

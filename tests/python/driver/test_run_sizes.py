@@ -107,10 +107,12 @@ def test_python(archive):
 
 def test_info(tvmc, archive):
     text = tvmc("info", archive).stdout
-    assert "1 x seq x 4" in text
-    assert "1 x ((seq - 1) // 2 + 1) x 4" in text
-    assert "Sizes: seq 1 to 16\n" in text
+    assert "[1, seq, 4]" in text
+    assert "[1, (seq - 1) // 2 + 1, 4]" in text
+    assert "Sizes: seq (1 to 16)\n" in text
     (module,) = json.loads(tvmc("info", archive, "--format=json").stdout)["modules"]
-    assert module["sizes"] == [{"name": "seq", "min": 1, "max": 16}]
+    assert module["sizes"] == [
+        {"name": "seq", "lower_bound": 1, "upper_bound": 16, "taken_as": None}
+    ]
     assert module["inputs"][0]["shape"] == [1, 16, 4]
     assert module["inputs"][0]["symbolic_shape"] == [1, "seq", 4]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
-from tvm.ir import Call, GlobalVar, IRModule, Var
+from tvm.ir import Call, GlobalVar, IRModule, PointerType, Var
 
 from usmp.passes import ModulePass
 from usmp.relax.static_shapes import flatten_types, main_function
@@ -77,6 +77,8 @@ def _values(func: tirx.PrimFunc, call: Call, name: str) -> dict[Var, tirx.Expr]:
     sizes = list(call.args[2].values) if len(call.args) > 2 else []
     values: dict[Var, tirx.Expr] = {}
     for param, given in zip(func.params, [*call.args[1].fields, *results, *sizes], strict=True):
+        if isinstance(param.ty, PointerType):
+            continue
         if not tirx.is_buffer_var(param):
             values[param] = getattr(given, "value", given)
             continue
