@@ -51,7 +51,7 @@ _MOST_PAIRS = 10000
 _MOST_COMPARED = 1 << 25
 """Iterations that are compared for two memories, by all pairs of their accesses together."""
 
-_DEEPEST_CALLS = 50
+DEEPEST_CALLS = 50
 """Below so many PrimFuncs that call each other, buffers are not looked at any more."""
 
 _Groups: TypeAlias = dict[object, list[TracedAccess]]
@@ -145,7 +145,7 @@ class SafeOverlap:
             ends = [end for (_, end), a in zip(hulls, accesses, strict=True) if a.is_write]
             reach[memory] = Reach(min(first for first, _ in hulls), max(ends, default=-UNBOUNDED))
         params = list(self.func.params)
-        allocated = self.trace.allocated if self.height < _DEEPEST_CALLS else set()
+        allocated = self.trace.allocated if self.height < DEEPEST_CALLS else set()
         return CalleeReach(params, allocated, reach, self.trace.escaped)
 
     def _size_bytes(self, memory: Memory) -> int:
@@ -259,7 +259,7 @@ class SafeOverlap:
         """What the callee's own accesses ask for, its arguments being where they are."""
         callee = self.callees[str(write.statement.callee)]
         assert write.in_callee is not None and access.in_callee is not None
-        if callee.height >= _DEEPEST_CALLS:
+        if callee.height >= DEEPEST_CALLS:
             return UNBOUNDED
         inside = callee.relative_distance(access.in_callee, write.in_callee)
         if abs(inside) >= UNBOUNDED:

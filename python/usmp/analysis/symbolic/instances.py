@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
 from math import prod
+from operator import mul
 from typing import Any
 
+import numpy as np
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule, PointerType, Var
@@ -74,6 +77,8 @@ class InstanceStore:
     """Instances of PrimFuncs of any modules, and what is known of them."""
 
     functions: dict[Hashable, tirx.PrimFunc] = field(default_factory=dict)
+    distances: dict[Hashable, np.ndarray] = field(default_factory=dict)
+    """Between parameters of PrimFuncs, for all sizes."""
     facts: FactStore = field(default_factory=FactStore)
     kept: list[tirx.PrimFunc] = field(default_factory=list)
     """What keys name by address, so that no other object gets it."""
@@ -119,15 +124,17 @@ class Instances:
         self._parameters = self._expressions()
 
     def extents(self) -> dict[tirx.AllocBuffer, tirx.Expr]:
-        """The elements of each AllocBuffer of one dimension, as an expression of the sizes that the
-        main function takes; without those that depend on something else."""
+        """The elements of each AllocBuffer, as an expression of the sizes that the main function
+        takes; without those that depend on something else, and those with strides."""
         found = {}
         for name, stmts in self._stmts.items():
             known = {str(var.name): value for var, value in self._parameters[name].items()}
             for stmt in stmts:
+                if len(stmt.buffer.strides):
+                    continue
                 with suppress(ValueError):
-                    (extent,) = stmt.buffer.shape
-                    found[stmt] = in_int32(extent, known)
+                    extents = [in_int32(extent, known) for extent in stmt.buffer.shape]
+                    found[stmt] = reduce(mul, extents, tirx.IntImm("int32", 1))
         return found
 
     def _expressions(self) -> dict[str, dict[Var, tirx.Expr]]:
@@ -166,15 +173,38 @@ class Instances:
         mod = IRModule(self._mod.functions, attrs=self._mod.attrs)
         allocations: dict[tirx.AllocBuffer, tirx.AllocBuffer] = {}
         for name in self._order:
-            known = {}
-            for param, expression in self._parameters[name].items():
-                with suppress(ValueError):
-                    known[param] = int(value_of(expression, sizes))
-            made = self._store.instance(self._mod[name], known)
+            made = self._instance(name, sizes)
             mod.update_func(self._mod.get_global_var(name), made)
             pairs = zip(_allocations(made.body), self._stmts[name], strict=True)
             allocations.update(pairs)
         return Instance(mod, allocations)
+
+    def functions_at(self, name: str, sizes: Sizes) -> dict[str, tirx.PrimFunc]:
+        """A PrimFunc and all that it calls, to any depth, where runs are given these sizes."""
+        names = self._graph.callees_first(name)
+        return {each: self._instance(each, sizes) for each in names}
+
+    def key_of(self, name: str) -> tuple[Hashable, ...]:
+        """What the instances of a PrimFunc and of all that it calls follow from."""
+        names = self._graph.callees_first(name)
+        self._store.kept.extend(self._mod[each] for each in names)
+        functions = tuple(
+            (
+                each,
+                identity(self._mod[each]),
+                tuple((str(v.name), str(value)) for v, value in self._parameters[each].items()),
+            )
+            for each in names
+        )
+        sizes = tuple((str(s.name), s.lower_bound, s.upper_bound) for s in self.sizes)
+        return functions, sizes
+
+    def _instance(self, name: str, sizes: Sizes) -> tirx.PrimFunc:
+        known = {}
+        for param, expression in self._parameters[name].items():
+            with suppress(ValueError):
+                known[param] = int(value_of(expression, sizes))
+        return self._store.instance(self._mod[name], known)
 
 
 def _is_scalar(param: Var) -> bool:

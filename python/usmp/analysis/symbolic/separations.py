@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,9 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.analysis.memory.calls import prim_funcs
-from usmp.analysis.memory.facts import ModuleFacts
+from usmp.analysis.symbolic.distances import DistancesOfAllSizes
 from usmp.analysis.symbolic.extents import value_of
-from usmp.analysis.symbolic.instances import Instances, InstanceStore, all_sizes
+from usmp.analysis.symbolic.instances import Instances, InstanceStore, all_sizes, upper_bounds
 from usmp.objects import BufferInfo
 from usmp.objects.symbolic_size import SymbolicSize, symbolic_sizes
 
@@ -90,26 +89,13 @@ def bytes_by_size(
     taken = {
         info: np.broadcast_to(value_of(extent, values), count) for info, extent in extents.items()
     }
-    pairs = [(dying, info) for info in stmts for dying in info.overlaps if dying in stmts]
-    return BytesBySize(
-        sizes, values, extents, taken, _distances(main, instances, store, stmts, pairs)
-    )
-
-
-def _distances(
-    main: str,
-    instances: Instances,
-    store: InstanceStore,
-    stmts: Mapping[BufferInfo, tirx.AllocBuffer],
-    pairs: Iterable[tuple[BufferInfo, BufferInfo]],
-) -> dict[tuple[BufferInfo, BufferInfo], Values]:
-    """The distances of these pairs, at one combination of sizes after the other."""
-    wanted = list(pairs)
-    rows = []
-    for sizes in all_sizes(instances.sizes):
-        instance = instances.at(sizes)
-        memory = {of: stmt.buffer for stmt, of in instance.allocations.items()}
-        overlap = ModuleFacts(prim_funcs(instance.mod), store.facts).of(main).overlap
-        rows.append([overlap.distance(memory[stmts[a]], memory[stmts[b]]) for a, b in wanted])
-    found = np.array(rows, dtype=np.int64).reshape(len(rows), len(wanted))
-    return {pair: found[:, index] for index, pair in enumerate(wanted)}
+    largest = instances.at(upper_bounds(sizes))
+    memories = {of: stmt.buffer for stmt, of in largest.allocations.items()}
+    distances = DistancesOfAllSizes(main, instances, largest, store)
+    found = {
+        (dying, info): distances.by_size(memories[stmts[dying]], memories[stmts[info]])
+        for info in stmts
+        for dying in info.overlaps
+        if dying in stmts
+    }
+    return BytesBySize(sizes, values, extents, taken, found)

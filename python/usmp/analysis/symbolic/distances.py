@@ -1,0 +1,166 @@
+"""Safe distances between buffers at every size that runs may be given.
+
+The distance of two tensors of a main function is most often that of one operator, which reads one
+of them for the last time and writes the other one. Then it is found on instances of this operator;
+otherwise on instances of the whole program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+import tvm
+
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.calls import prim_funcs
+from usmp.analysis.memory.facts import ModuleFacts
+from usmp.analysis.memory.memories import Memory
+from usmp.analysis.memory.safe_distance import DEEPEST_CALLS, SafeOverlap
+from usmp.analysis.memory.traced_access import TracedAccess
+from usmp.analysis.symbolic.extents import value_of
+from usmp.analysis.symbolic.instances import Instance, Instances, InstanceStore, all_sizes
+
+
+class DistancesOfAllSizes:
+    """The safe distances between the memories of a main function, whatever its sizes are.
+
+    Parameters
+    ----------
+    main
+        its name.
+    instances
+        of the module; its sizes have upper bounds.
+    largest
+        the one whose memories they are.
+    store
+        has facts of instances; grows.
+    """
+
+    def __init__(
+        self, main: str, instances: Instances, largest: Instance, store: InstanceStore
+    ) -> None:
+        self._main = main
+        self._instances = instances
+        self._store = store
+        self._largest = largest
+        self._extents = instances.extents()
+        self._allocations = {stmt.buffer: of for stmt, of in largest.allocations.items()}
+        self._overlap = self._overlap_of(largest)
+        self._found: dict[tuple[Memory, Memory], np.ndarray] = {}
+        self.groups: Mapping[Memory, set[object]] = self._overlap.groups
+
+    def distance(self, dying: Memory, written: Memory) -> int:
+        """As `SafeOverlap.distance`, for all sizes.
+
+        Raises
+        ------
+        ValueError
+            the size of `written` is not known.
+        """
+        if self._overlap.distance(dying, written) >= int(self._bytes(written).max()):
+            return int(self._bytes(written).max())
+        return int(self.by_size(dying, written).max())
+
+    def by_size(self, dying: Memory, written: Memory) -> np.ndarray:
+        """The distance at each combination of sizes, in the order of `all_sizes`."""
+        pair = dying, written
+        if pair not in self._found:
+            found = self._of_one_call(dying, written)
+            if found is None:
+                found = np.array([o.distance(m[dying], m[written]) for o, m in self._programs])
+            else:
+                found = np.maximum(np.minimum(found, self._bytes(written)), 0)
+            self._found[pair] = found
+        return self._found[pair]
+
+    @cached_property
+    def _values(self) -> dict[str, np.ndarray]:
+        """The values of each size."""
+        combinations = list(all_sizes(self._instances.sizes))
+        names = [str(size.name) for size in self._instances.sizes]
+        return {name: np.array([each[name] for each in combinations]) for name in names}
+
+    def _bytes(self, memory: Memory) -> np.ndarray:
+        """What a buffer takes at each combination of sizes."""
+        count = len(next(iter(self._values.values())))
+        extent = self._extents.get(self._allocations[memory])
+        if extent is None:
+            return np.full(count, size_bytes(memory))
+        item = int(tvm.DataType(str(memory.dtype)).itemsize)
+        elements = np.broadcast_to(value_of(extent, self._values), count)
+        taken: np.ndarray = np.maximum(elements, 0) * item
+        return taken
+
+    # ---- one operator
+
+    def _of_one_call(self, dying: Memory, written: Memory) -> np.ndarray | None:
+        """The distances that one operator asks for, without limits; None if others matter, too."""
+        pair = self._accesses_of_one_call(dying, written)
+        if pair is None:
+            return None
+        name = str(pair[0].statement.callee)
+        callee = self._overlap.callees[name]
+        if not isinstance(callee, SafeOverlap) or callee.height >= DEEPEST_CALLS:
+            return None
+        params = list(callee.func.params)
+        memories = [access.in_callee for access in pair]
+        if not all(memory in params for memory in memories):
+            return None
+        positions = tuple(map(params.index, memories))
+        key = (*self._instances.key_of(name), positions)
+        if key not in self._store.distances:
+            self._store.distances[key] = self._distances_in(name, *positions)
+        return self._store.distances[key]
+
+    def _accesses_of_one_call(
+        self, dying: Memory, written: Memory
+    ) -> tuple[TracedAccess, TracedAccess] | None:
+        """The access of one and the write of the other buffer, both from their first bytes on, if
+        all that matters are these two in one call: after the first write nothing else accesses
+        what dies, and before that access nothing else is written."""
+        trace = self._overlap.trace
+        if {dying, written} & trace.escaped:
+            return None
+        accesses = trace.accesses.get(dying, [])
+        writes = [access for access in trace.accesses.get(written, []) if access.is_write]
+        first = min((write.statement.order for write in writes), default=-1)
+        late = [access for access in accesses if access.statement.order >= first]
+        if len(late) != 1:
+            return None
+        (access,) = late
+        before = [write for write in writes if write.statement.order <= access.statement.order]
+        if len(before) != 1 or before[0].statement is not access.statement:
+            return None
+        is_plain = access.statement.callee is not None and not any(
+            each.statement.loops or each.conditions or each.address.terms != ()
+            for each in (*accesses, *writes)
+        )
+        return (access, before[0]) if is_plain else None
+
+    def _distances_in(self, name: str, dying: int, written: int) -> np.ndarray:
+        """The distances between two parameters of an operator."""
+        found = []
+        for sizes in all_sizes(self._instances.sizes):
+            functions = self._instances.functions_at(name, sizes)
+            overlap = ModuleFacts(functions, self._store.facts).of(name).overlap
+            params = overlap.func.params
+            found.append(overlap.relative_distance(params[dying], params[written]))
+        return np.array(found, dtype=np.int64)
+
+    # ---- the whole program
+
+    @cached_property
+    def _programs(self) -> list[tuple[SafeOverlap, dict[Memory, Memory]]]:
+        """Those of all sizes, with the memories that are those of the largest."""
+        by_stmt = {of: stmt.buffer for stmt, of in self._largest.allocations.items()}
+        found = []
+        for sizes in all_sizes(self._instances.sizes):
+            instance = self._instances.at(sizes)
+            memories = {by_stmt[of]: stmt.buffer for stmt, of in instance.allocations.items()}
+            found.append((self._overlap_of(instance), memories))
+        return found
+
+    def _overlap_of(self, instance: Instance) -> SafeOverlap:
+        return ModuleFacts(prim_funcs(instance.mod), self._store.facts).of(self._main).overlap
