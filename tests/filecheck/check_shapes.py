@@ -8,8 +8,8 @@ from tvm.script import relax as R
 @I.ir_module
 class Module:
     @R.function
-    def main(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+    def main(x: R.Tensor(dtype="float32", ndim=2)) -> R.Tensor(dtype="float32", ndim=2):
         return x
 
 
-# CHECK: usmp-opt: error: input x has a dynamic shape, R.Tensor((n, 4), dtype="float32"); memory is planned at compile time: give the model fixed input shapes and try again
+# CHECK: usmp-opt: error: input x has a dynamic shape, R.Tensor(dtype="float32", ndim=2); memory is planned at compile time: give the model fixed input shapes and try again
