@@ -55,9 +55,9 @@ class ManagedMemoryObj::Running {
   ManagedMemoryObj* outer_;
 };
 
-ManagedMemoryObj::ManagedMemoryObj(int64_t token, ffi::Array<ffi::String> names, Numbers ndims,
+ManagedMemoryObj::ManagedMemoryObj(int64_t token, ffi::Array<ffi::String> names, Integers ndims,
                                    ffi::Array<DLDataType> dtypes, ffi::Array<bool> are_outputs,
-                                   ffi::Array<bool> are_in_branches, Numbers expected,
+                                   ffi::Array<bool> are_in_branches, Integers expected,
                                    int64_t capacity, bool poison, ffi::Function replan)
     : token_(token), capacity_(capacity), poison_(poison), replan_(std::move(replan)) {
   for (size_t number = 0; number < names.size(); ++number) {
@@ -88,9 +88,9 @@ void ManagedMemoryObj::CheckToken(int64_t token) const {
   }
 }
 
-void ManagedMemoryObj::SetPlan(const Numbers& largest, const Numbers& offsets, const Numbers& rooms,
-                               const ffi::Array<Numbers>& sharing, int64_t buffer_bytes,
-                               int64_t output_bytes) {
+void ManagedMemoryObj::SetPlan(const Integers& largest, const Integers& offsets,
+                               const Integers& rooms, const ffi::Array<Integers>& sharing,
+                               int64_t buffer_bytes, int64_t output_bytes) {
   const bool are_outputs_the_same = IsPlanOfOutputs(offsets, rooms, output_bytes);
   bool is_held = false;
   for (const ManagedTensor& tensor : tensors_) {
@@ -127,7 +127,7 @@ void ManagedMemoryObj::SetPlan(const Numbers& largest, const Numbers& offsets, c
   while (has_outputs && outputs_.size() < 2) AddOutputs();
 }
 
-bool ManagedMemoryObj::IsPlanOfOutputs(const Numbers& offsets, const Numbers& rooms,
+bool ManagedMemoryObj::IsPlanOfOutputs(const Integers& offsets, const Integers& rooms,
                                        int64_t output_bytes) const {
   bool is_the_same = output_bytes == output_bytes_;
   for (size_t number = 0; number < tensors_.size(); ++number) {
@@ -317,14 +317,14 @@ void ManagedMemoryObj::ReleaseOutputs() {
   outputs_.clear();
 }
 
-Numbers ManagedMemoryObj::Largest() const {
-  Numbers largest;
+Integers ManagedMemoryObj::Largest() const {
+  Integers largest;
   for (const ManagedTensor& tensor : tensors_) largest.push_back(tensor.largest);
   return largest;
 }
 
-Numbers ManagedMemoryObj::Escaped() const {
-  Numbers escaped;
+Integers ManagedMemoryObj::Escaped() const {
+  Integers escaped;
   for (size_t number = 0; number < tensors_.size(); ++number) {
     if (tensors_[number].has_escaped) escaped.push_back(Count(number));
   }

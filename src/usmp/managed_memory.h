@@ -32,7 +32,7 @@
 
 namespace usmp {
 
-using Numbers = ffi::Array<int64_t>;
+using Integers = ffi::Array<int64_t>;
 
 /*! \brief A tensor that is managed, its place and what was seen of it. */
 struct ManagedTensor {
@@ -73,9 +73,9 @@ class ManagedMemoryObj : public ffi::Object {
    * \param replan called with the sizes that are expected, or with nothing after a run; it calls
    *        `SetPlan`.
    */
-  ManagedMemoryObj(int64_t token, ffi::Array<ffi::String> names, Numbers ndims,
+  ManagedMemoryObj(int64_t token, ffi::Array<ffi::String> names, Integers ndims,
                    ffi::Array<DLDataType> dtypes, ffi::Array<bool> are_outputs,
-                   ffi::Array<bool> are_in_branches, Numbers expected, int64_t capacity,
+                   ffi::Array<bool> are_in_branches, Integers expected, int64_t capacity,
                    bool poison, ffi::Function replan);
 
   /*!
@@ -85,8 +85,8 @@ class ManagedMemoryObj : public ffi::Object {
    * \param offsets, rooms, sharing places by number; a room of -1 is none.
    * \param buffer_bytes, output_bytes ends of all places.
    */
-  void SetPlan(const Numbers& largest, const Numbers& offsets, const Numbers& rooms,
-               const ffi::Array<Numbers>& sharing, int64_t buffer_bytes, int64_t output_bytes);
+  void SetPlan(const Integers& largest, const Integers& offsets, const Integers& rooms,
+               const ffi::Array<Integers>& sharing, int64_t buffer_bytes, int64_t output_bytes);
 
   /*! \brief Call `function` with the arguments; what it allocates is taken from here. */
   ffi::Any Run(const ffi::Function& function, ffi::PackedArgs arguments);
@@ -101,8 +101,8 @@ class ManagedMemoryObj : public ffi::Object {
   void Release();
   void ReleaseOutputs();
 
-  Numbers Largest() const;
-  Numbers Escaped() const;
+  Integers Largest() const;
+  Integers Escaped() const;
   ffi::Map<ffi::String, int64_t> Counters() const;
   bool IsInBuffer(const ffi::Tensor& tensor) const;
   bool IsInOutputBuffer(const ffi::Tensor& tensor) const;
@@ -125,7 +125,7 @@ class ManagedMemoryObj : public ffi::Object {
   ffi::Tensor AllocateAlone(const ManagedTensor& tensor, int64_t bytes, ffi::ShapeView shape);
   OutputBuffer& OutputsOfThisRun();
   void AddOutputs();
-  bool IsPlanOfOutputs(const Numbers& offsets, const Numbers& rooms, int64_t output_bytes) const;
+  bool IsPlanOfOutputs(const Integers& offsets, const Integers& rooms, int64_t output_bytes) const;
   void PoisonUnused() const;
   void AfterRun();
 

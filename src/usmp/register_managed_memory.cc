@@ -20,8 +20,8 @@ ffi::Function Bind(const ffi::ObjectPtr<ManagedMemoryObj>& memory, const ffi::Fu
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<ManagedMemoryObj>()
-      .def(refl::init<int64_t, ffi::Array<ffi::String>, Numbers, ffi::Array<DLDataType>,
-                      ffi::Array<bool>, ffi::Array<bool>, Numbers, int64_t, bool, ffi::Function>())
+      .def(refl::init<int64_t, ffi::Array<ffi::String>, Integers, ffi::Array<DLDataType>,
+                      ffi::Array<bool>, ffi::Array<bool>, Integers, int64_t, bool, ffi::Function>())
       .def("bind", Bind)
       .def("set_plan", &ManagedMemoryObj::SetPlan)
       .def("release", &ManagedMemoryObj::Release)
