@@ -11,8 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tvm.ir.transform import PassContext
 
+import usmp
 from conftest import ROOT
+from support.attention import attention
 from support.dynamic_programs import Net, built
 
 pytestmark = pytest.mark.cc
@@ -98,11 +101,13 @@ def test_every_name_of_the_table_is_in_a_header(archive):
             headers += tar.extractfile("./codegen/host/include/tvmgen_digits.h").read().decode()
     # Digits are of one size.
     headers += built(Net).header
+    with PassContext(config={"tir.usmp.dynamic": "expression"}):
+        headers += usmp.build(attention(), max_sizes={"length": 8}).header
     table = PAGE.split("| name | what it is |\n")[1].split("\n\n")[0]
     names = [
         n for line in table.splitlines()[1:] for n in re.findall("`([^`]*)`", line.split("|")[1])
     ]
     suffixes = [re.split(r"<\w+>|\.\.\.", name)[-1].split("(")[0] for name in names]
-    assert len(suffixes) == 30
+    assert len(suffixes) == 31
     # Digits run on no accelerator.
     assert [suffix for suffix in suffixes if suffix not in headers] == ["_devices"]

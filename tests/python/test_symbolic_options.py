@@ -5,28 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
-from tvm import relax, tirx
 
 import usmp
+from support.attention import attention
 from usmp.relax.transform import PartitionForAccelerators
 
 pytestmark = pytest.mark.cc
 LARGEST = 20
-
-
-def attention() -> tvm.IRModule:
-    """softmax(data @ data^T) @ data of "length" rows, by operators of four kinds."""
-    length = tirx.Var("length", "int64")
-    data = relax.Var("data", relax.TensorType((length, 16), "float32"))
-    builder = relax.BlockBuilder()
-    with builder.function("main", [data]):
-        with builder.dataflow():
-            turned = builder.emit(relax.op.permute_dims(data))
-            scores = builder.emit(relax.op.matmul(data, turned))
-            weights = builder.emit(relax.op.nn.softmax(scores))
-            result = builder.emit_output(relax.op.matmul(weights, data))
-        builder.emit_func_output(result)
-    return builder.get()
 
 
 def expected(data: np.ndarray) -> np.ndarray:
