@@ -14,8 +14,8 @@ from tvm.script import relax as R
 import usmp
 from usmp.codegen.c_sizes import bytes_macro
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.codegen.entry_sizes import EntrySize
 from usmp.objects import TensorInfo
+from usmp.objects.entry_size import EntrySize
 from usmp.runtime import ArenaExhausted
 from usmp.runtime.sizes import at_sizes
 

@@ -13,15 +13,12 @@ from tvm import relax, tirx
 from tvm.ir import GlobalVar, IRModule, Var
 
 from usmp.aot.pointer_parameters import pass_buffers_as_pointers
-from usmp.objects.symbolic_size import SymbolicSize
+from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.tir.nodes import nodes_of
 from usmp.tir.size_expressions import in_int32
 
 Transform = Callable[[IRModule], IRModule]
-
-_MOST = 2**31 - 1
-"""What a size may be that has no upper bound: it is given as an `int32`."""
 
 
 def with_size_ranges(apply: Transform, mod: IRModule) -> IRModule:
@@ -83,7 +80,7 @@ def _symbolic(mod: IRModule) -> dict[GlobalVar, dict[Var, SymbolicSize]]:
 def _in_loops(func: tirx.PrimFunc, sizes: Mapping[Var, SymbolicSize]) -> tirx.PrimFunc:
     body = func.body
     for var, size in reversed(list(sizes.items())):
-        most = _MOST if size.upper_bound is None else size.upper_bound
+        most = LARGEST_SIZE if size.upper_bound is None else size.upper_bound
         first = tirx.IntImm("int64", size.lower_bound)
         extent = tirx.IntImm("int64", most - size.lower_bound + 1)
         body = tirx.For(var, first, extent, tirx.ForKind.SERIAL, body)

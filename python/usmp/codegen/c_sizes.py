@@ -9,7 +9,8 @@ from math import prod
 import tvm
 
 from usmp.codegen.entry_interface import EntryInterface, IOTensor, tensor_macro
-from usmp.codegen.entry_sizes import ERROR_SIZE_MACRO, EntrySize, bounds_of
+from usmp.codegen.entry_sizes import ERROR_SIZE_MACRO, bounds_of
+from usmp.objects.entry_size import EntrySize
 from usmp.objects.size_expression import (
     Bounds,
     SizeExpression,

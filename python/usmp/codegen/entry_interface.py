@@ -10,7 +10,7 @@ from tvm.ir import IRModule
 from usmp.analysis.memory.facts import module_facts
 from usmp.codegen.accelerator_functions import device_names
 from usmp.codegen.entry_facts import UsedState, used_states
-from usmp.codegen.entry_sizes import TAKEN_MACROS, EntrySize, symbolic_extents
+from usmp.codegen.entry_sizes import TAKEN_MACROS, symbolic_extents
 from usmp.codegen.names import sanitise, symbol_prefix
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer, PoolAllocation, TensorInfo
@@ -29,6 +29,7 @@ from usmp.objects.entries import (
     entries_of,
     entry_function_name,
 )
+from usmp.objects.entry_size import EntrySize
 from usmp.objects.input_window import InputWindow, input_windows
 from usmp.objects.size_expression import SizeExpression, sizes_in
 from usmp.objects.streamed_io import callback_member, context_member, streamed_names

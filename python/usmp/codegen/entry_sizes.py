@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from usmp.codegen.names import sanitise
 from usmp.objects import TensorInfo
+from usmp.objects.entry_size import EntrySize
 from usmp.objects.size_expression import Bounds, SizeExpression, size_expression
 from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
 
@@ -18,26 +18,6 @@ ERROR_SIZE_MACRO = "ERROR_SIZE"
 TAKEN_MACROS = ("ERROR",)
 """What macros of tensors may not begin with beside it."""
 _SizeBounds: TypeAlias = "tuple[int, int | None]"
-
-
-@dataclass(frozen=True)
-class EntrySize:
-    """A size that each run of an entry takes.
-
-    Parameters
-    ----------
-    name
-        of the symbolic variable, as in the model.
-    c_name
-        the member of the struct of inputs; in capitals a part of macros.
-    lower_bound, upper_bound
-        the least and the greatest value; None if there is no greatest one.
-    """
-
-    name: str
-    c_name: str
-    lower_bound: int
-    upper_bound: int | None
 
 
 def bounds_of(sizes: Sequence[EntrySize]) -> Bounds:
@@ -53,13 +33,7 @@ def bounds_of(sizes: Sequence[EntrySize]) -> Bounds:
 
 def noted_bounds(sizes: Sequence[EntrySize]) -> Bounds:
     """The same, but those without an upper bound have their lower one: so shapes are noted."""
-    return {
-        size.name: (
-            size.lower_bound,
-            size.lower_bound if size.upper_bound is None else size.upper_bound,
-        )
-        for size in sizes
-    }
+    return {size.name: (size.lower_bound, size.noted_value) for size in sizes}
 
 
 def symbolic_extents(info: TensorInfo) -> list[SizeExpression]:

@@ -10,10 +10,11 @@ from tvm.ir import IRModule
 
 from usmp.codegen.c_text import quoted
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.codegen.entry_sizes import EntrySize, bounds_of, name_sizes, noted_bounds
+from usmp.codegen.entry_sizes import bounds_of, name_sizes, noted_bounds
 from usmp.objects import Executor
 from usmp.objects.attributes import BOARD_ATTR
 from usmp.objects.entries import ONLY_ENTRY
+from usmp.objects.entry_size import EntrySize
 from usmp.objects.size_expression import (
     SizeExpression,
     extent_range,

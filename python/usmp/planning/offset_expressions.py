@@ -173,7 +173,8 @@ class _Stack:
             analyzer.bind(variable, Range(0, _LARGEST))
         simplified = analyzer.simplify(value)
         # What is checked are the numbers.
-        assert (np.asarray(value_of(simplified, self._numbers)) == numbers).all()
+        if (np.asarray(value_of(simplified, self._numbers)) != numbers).any():
+            raise ArithmeticError(f"{simplified} has other values than it was planned with")
         return simplified
 
     def _relations(self, members: Sequence[BufferInfo]) -> dict[BufferInfo, list[BufferInfo]]:
@@ -244,7 +245,7 @@ def _below(
     try:
         tuple(TopologicalSorter(below).static_order())
     except CycleError as error:
-        raise AssertionError("a plan in which buffers lie below each other") from error
+        raise ArithmeticError("a plan in which buffers lie below each other") from error
     return below
 
 

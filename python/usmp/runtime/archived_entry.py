@@ -10,9 +10,10 @@ from typing import Any
 
 from usmp.objects import LiveRange, TensorInfo
 from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry
+from usmp.objects.entry_size import EntrySize
 from usmp.objects.size_expression import SizeExpression
 from usmp.objects.streamed_io import callback_member, context_member
-from usmp.runtime.archived_sizes import ArchivedSize, is_unbounded, read_extents, read_sizes
+from usmp.runtime.archived_sizes import is_unbounded, read_extents, read_sizes
 from usmp.runtime.read_metadata import (
     DamagedMetadata,
     is_count,
@@ -99,7 +100,7 @@ class ArchivedEntry:
     inputs: dict[str, ArchivedTensor]
     outputs: dict[str, ArchivedTensor]
     positions: LiveRange | None = None
-    sizes: Mapping[str, ArchivedSize] = field(default_factory=dict)
+    sizes: Mapping[str, EntrySize] = field(default_factory=dict)
     takes_arena: bool = False
 
 
@@ -191,7 +192,7 @@ def _is_entry_name(value: Any) -> bool:
     return is_identifier(value) and len(value) <= _LONGEST_ENTRY_NAME
 
 
-def _tensor(name: str, entry: Any, sizes: Mapping[str, ArchivedSize], where: str) -> ArchivedTensor:
+def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -> ArchivedTensor:
     where = f'tensor "{shown(name)}" of {where}'
     shape = read_value(entry, "shape", _is_shape, where)
     dtype = read_value(entry, "dtype", lambda value: value in _DTYPES, where)

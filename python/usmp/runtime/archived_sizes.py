@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from usmp.objects.entry_size import EntrySize
 from usmp.objects.size_expression import (
     SizeExpression,
     extent_range,
@@ -14,38 +14,12 @@ from usmp.objects.size_expression import (
     shape_text,
     sizes_in,
 )
+from usmp.objects.symbolic_size import LARGEST_SIZE
 from usmp.runtime.read_metadata import DamagedMetadata, is_identifier, read_value
 from usmp.support.plain_text import shown
 
-_LARGEST = 2**31 - 1
 
-
-@dataclass(frozen=True)
-class ArchivedSize:
-    """A size that each run of an entry takes.
-
-    Parameters
-    ----------
-    name
-        of the symbolic variable, as in the model.
-    c_name
-        the member of the C struct of inputs, and in capitals a part of the macros.
-    lower_bound, upper_bound
-        the least and the greatest value; None if there is no greatest one.
-    """
-
-    name: str
-    c_name: str
-    lower_bound: int
-    upper_bound: int | None
-
-    @property
-    def noted_value(self) -> int:
-        """At which shapes are noted: the upper bound, or the lower one if there is none."""
-        return self.lower_bound if self.upper_bound is None else self.upper_bound
-
-
-def read_sizes(main: Mapping[str, Any], where: str) -> dict[str, ArchivedSize]:
+def read_sizes(main: Mapping[str, Any], where: str) -> dict[str, EntrySize]:
     """Read what metadata.json says of the sizes of an entry; there may be none.
 
     Raises
@@ -59,7 +33,7 @@ def read_sizes(main: Mapping[str, Any], where: str) -> dict[str, ArchivedSize]:
     return {name: _size(name, size, where) for name, size in sizes.items()}
 
 
-def _size(name: str, size: Any, where: str) -> ArchivedSize:
+def _size(name: str, size: Any, where: str) -> EntrySize:
     where = f'size "{shown(name)}" of {where}'
     low = read_value(size, "min", _is_bound, where)
 
@@ -67,14 +41,14 @@ def _size(name: str, size: Any, where: str) -> ArchivedSize:
         return value is None or (_is_bound(value) and value >= low)
 
     high = read_value(size, "max", is_upper_bound, where)
-    return ArchivedSize(name, read_value(size, "c_name", is_identifier, where), low, high)
+    return EntrySize(name, read_value(size, "c_name", is_identifier, where), low, high)
 
 
 def _is_bound(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _LARGEST
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LARGEST_SIZE
 
 
-def is_unbounded(extents: Sequence[SizeExpression], sizes: Mapping[str, ArchivedSize]) -> bool:
+def is_unbounded(extents: Sequence[SizeExpression], sizes: Mapping[str, EntrySize]) -> bool:
     """Whether a tensor depends on a size without an upper bound."""
     names = [name for extent in extents for name in sizes_in(extent)]
     return any(sizes[name].upper_bound is None for name in names)
@@ -83,7 +57,7 @@ def is_unbounded(extents: Sequence[SizeExpression], sizes: Mapping[str, Archived
 def read_extents(
     tensor: Mapping[str, Any],
     shape: Sequence[int],
-    sizes: Mapping[str, ArchivedSize],
+    sizes: Mapping[str, EntrySize],
     where: str,
 ) -> list[SizeExpression]:
     """Read the extents of a tensor that depend on sizes; empty if none does.

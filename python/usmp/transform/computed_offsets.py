@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import tvm_ffi
@@ -24,21 +24,23 @@ class OffsetsOfFunction:
 
     Parameters
     ----------
+    binds
+        what computes the variables, in the main function.
+    parameters
+        the variables that it takes, elsewhere.
     variables
         what it has for the variables of the plan.
-    statements
-        what computes them, in the main function; elsewhere they are parameters.
     places
         of its allocations: constants, or variables of the plan.
     wanted
         by PrimFunc, the variables of the plan that it takes.
     """
 
-    variables: Mapping[Var, Var]
-    statements: list[tirx.Bind]
-    places: Mapping[tirx.AllocBuffer, tirx.Expr]
-    wanted: Mapping[str, list[Var]]
-    is_main: bool
+    binds: Sequence[tirx.Bind] = ()
+    parameters: Sequence[Var] = ()
+    variables: Mapping[Var, Var] = field(default_factory=dict)
+    places: Mapping[tirx.AllocBuffer, tirx.Expr] = field(default_factory=dict)
+    wanted: Mapping[str, list[Var]] = field(default_factory=dict)
 
     def offset(self, stmt: tirx.AllocBuffer, planned: int) -> tirx.Expr | int:
         """Of an allocation whose offset at the largest sizes is given."""
@@ -50,14 +52,6 @@ class OffsetsOfFunction:
     def passed_to(self, callee: str) -> list[Var]:
         """What a call passes beside the arguments that it has."""
         return [self.variables[variable] for variable in self.wanted.get(callee, ())]
-
-    def binds(self) -> list[tirx.Bind]:
-        """The statements that compute the variables."""
-        return self.statements
-
-    def parameters(self) -> list[Var]:
-        """The parameters that it takes."""
-        return [] if self.is_main else list(self.variables.values())
 
 
 class ComputedOffsets:
@@ -77,16 +71,15 @@ class ComputedOffsets:
 
     def of(self, name: str) -> OffsetsOfFunction:
         """The offsets in a PrimFunc."""
-        is_main = name == MAIN_FUNCTION_NAME
         if self._expressions is None:
-            return OffsetsOfFunction({}, [], {}, {}, is_main)
-        if is_main:
-            params = {str(param.name): param for param in self._graph.functions[name].params}
-            variables, statements = _computed(self._expressions, params)
-        else:
-            variables, statements = {var: _alike(var) for var in self._wanted[name]}, []
+            return OffsetsOfFunction()
         places = self._expressions.offsets
-        return OffsetsOfFunction(variables, statements, places, self._wanted, is_main)
+        if name == MAIN_FUNCTION_NAME:
+            params = {str(param.name): param for param in self._graph.functions[name].params}
+            variables, binds = _computed(self._expressions, params)
+            return OffsetsOfFunction(binds, (), variables, places, self._wanted)
+        variables = {variable: _alike(variable) for variable in self._wanted[name]}
+        return OffsetsOfFunction((), list(variables.values()), variables, places, self._wanted)
 
     def most_bytes(self, pool: str) -> int | None:
         """The most bytes that a workspace pool needs; None if the plan says it."""

@@ -210,11 +210,11 @@ class _Converter:
 
         body = tvm_ffi.structural_map(func.body, [(tirx.AllocBuffer, place), (Call, pass_pools)])
         declarations: list[tirx.Stmt] = [
-            *offsets.binds(),
+            *offsets.binds,
             *(tirx.DeclBuffer(buffers[p], data=pointers[p]) for p in pointers),
         ]
         planned = tirx.PrimFunc(
-            [*func.params, *offsets.parameters(), *pointers.values()],
+            [*func.params, *offsets.parameters, *pointers.values()],
             tirx.SeqStmt([*declarations, *tirx.stmt_list(body)]) if declarations else body,
             func.ret_type,
             func.attrs,

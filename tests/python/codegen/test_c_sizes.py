@@ -30,7 +30,7 @@ from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_sizes import c_extent
 from usmp.codegen.entry_interface import IOTensor, member_names
-from usmp.codegen.entry_sizes import EntrySize, name_sizes
+from usmp.codegen.entry_sizes import name_sizes
 from usmp.codegen.interface import Interface
 from usmp.objects import TensorInfo
 from usmp.objects.attributes import (
@@ -38,6 +38,7 @@ from usmp.objects.attributes import (
     WINDOWS_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.entry_size import EntrySize
 from usmp.objects.size_expression import extent_at
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.runtime.write_files import write_files

@@ -59,8 +59,8 @@ class DistancesOfAllSizes:
         ValueError
             the size of `written` is not known.
         """
-        if self._overlap.distance(dying, written) >= int(self._bytes(written).max()):
-            return int(self._bytes(written).max())
+        if self._overlap.distance(dying, written) >= int(self.bytes_of(written).max()):
+            return int(self.bytes_of(written).max())
         return int(self.by_size(dying, written).max())
 
     def by_size(self, dying: Memory, written: Memory) -> np.ndarray:
@@ -71,25 +71,25 @@ class DistancesOfAllSizes:
             if found is None:
                 found = np.array([o.distance(m[dying], m[written]) for o, m in self._programs])
             else:
-                found = np.maximum(np.minimum(found, self._bytes(written)), 0)
+                found = np.maximum(np.minimum(found, self.bytes_of(written)), 0)
             self._found[pair] = found
         return self._found[pair]
 
     @cached_property
-    def _values(self) -> dict[str, np.ndarray]:
-        """The values of each size."""
+    def values(self) -> dict[str, np.ndarray]:
+        """The values of each size, by name, in the order of `all_sizes`."""
         combinations = list(all_sizes(self._instances.sizes))
         names = [str(size.name) for size in self._instances.sizes]
         return {name: np.array([each[name] for each in combinations]) for name in names}
 
-    def _bytes(self, memory: Memory) -> np.ndarray:
+    def bytes_of(self, memory: Memory) -> np.ndarray:
         """What a buffer takes at each combination of sizes."""
-        count = len(next(iter(self._values.values())))
+        count = len(next(iter(self.values.values())))
         extent = self._extents.get(self._allocations[memory])
         if extent is None:
             return np.full(count, size_bytes(memory))
         item = int(tvm.DataType(str(memory.dtype)).itemsize)
-        elements = np.broadcast_to(value_of(extent, self._values), count)
+        elements = np.broadcast_to(value_of(extent, self.values), count)
         taken: np.ndarray = np.maximum(elements, 0) * item
         return taken
 

@@ -49,10 +49,14 @@ def value_of(extent: tirx.Expr | int, values: Mapping[str, Any]) -> Any:
         return values[str(extent.name)]
     if isinstance(extent, tirx.Cast):
         return value_of(extent.value, values)
+    return _operation(extent)(value_of(extent.a, values), value_of(extent.b, values))
+
+
+def _operation(extent: tirx.Expr) -> Callable[[Any, Any], Any]:
     operation = _OPERATIONS.get(type(extent))
     if operation is None:
         raise ValueError(f"extent {extent} is no expression of sizes that is known")
-    return operation(value_of(extent.a, values), value_of(extent.b, values))
+    return operation
 
 
 def greatest(extent: tirx.Expr | int, sizes: Iterable[SymbolicSize]) -> int:
@@ -85,13 +89,10 @@ def _bounds(extent: tirx.Expr | int, sizes: Mapping[str, SymbolicSize]) -> tuple
         return _bounds(extent.value, sizes)
     if isinstance(extent, Var):
         return int(ranges[0][0]), int(ranges[0][-1])
+    operation = _operation(extent)
     operands = _bounds(extent.a, sizes), _bounds(extent.b, sizes)
     if isinstance(extent, tirx.FloorMod):
         low, high = operands[1]
         return min(0, low), max(0, high)
-    corners = [value_of(type(extent)(*pair), {}) for pair in _corners(*operands)]
+    corners = [int(operation(a, b)) for a, b in product(*operands)]
     return min(corners), max(corners)
-
-
-def _corners(a: tuple[int, int], b: tuple[int, int]) -> list[tuple[tirx.Expr, tirx.Expr]]:
-    return [(tirx.IntImm("int64", x), tirx.IntImm("int64", y)) for x, y in product(a, b)]

@@ -12,9 +12,9 @@ from tvm.ir import IRModule
 
 from usmp.analysis.symbolic.distances import DistancesOfAllSizes
 from usmp.analysis.symbolic.extents import value_of
-from usmp.analysis.symbolic.instances import Instances, InstanceStore, all_sizes, upper_bounds
+from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
 from usmp.objects import BufferInfo
-from usmp.objects.symbolic_size import SymbolicSize, symbolic_sizes
+from usmp.objects.symbolic_size import SymbolicSize
 
 Values = np.ndarray
 """A number for each combination of sizes, in the order of `all_sizes`."""
@@ -69,13 +69,9 @@ def bytes_by_size(
     ValueError
         an extent is no expression of the sizes.
     """
-    sizes = symbolic_sizes(mod[main])
     instances = Instances(mod, main, store)
-    combinations = list(all_sizes(sizes))
-    values = {
-        str(size.name): np.array([each[str(size.name)] for each in combinations], dtype=np.int64)
-        for size in sizes
-    }
+    largest = instances.at(upper_bounds(instances.sizes))
+    distances = DistancesOfAllSizes(main, instances, largest, store)
     elements = instances.extents()
     extents: dict[BufferInfo, tirx.Expr] = {}
     for info, stmt in stmts.items():
@@ -83,19 +79,14 @@ def bytes_by_size(
             raise ValueError(f"the size of buffer {info.name_hint} is no expression of sizes")
         item = int(tvm.DataType(str(stmt.buffer.dtype)).itemsize)
         extents[info] = elements[stmt] * item
-        if (np.asarray(value_of(extents[info], values)) < 0).any():
+        if (np.asarray(value_of(extents[info], distances.values)) < 0).any():
             extents[info] = tirx.max(extents[info], tirx.IntImm("int32", 0))
-    count = len(combinations)
-    taken = {
-        info: np.broadcast_to(value_of(extent, values), count) for info, extent in extents.items()
-    }
-    largest = instances.at(upper_bounds(sizes))
     memories = {of: stmt.buffer for stmt, of in largest.allocations.items()}
-    distances = DistancesOfAllSizes(main, instances, largest, store)
+    taken = {info: distances.bytes_of(memories[stmt]) for info, stmt in stmts.items()}
     found = {
         (dying, info): distances.by_size(memories[stmts[dying]], memories[stmts[info]])
         for info in stmts
         for dying in info.overlaps
         if dying in stmts
     }
-    return BytesBySize(sizes, values, extents, taken, found)
+    return BytesBySize(instances.sizes, distances.values, extents, taken, found)
