@@ -69,3 +69,21 @@ def test_results(params, operator, shapes, expected, dynamic):
         given = {str(p.name): value for p, value in zip(params, data, strict=True)}
         (found,) = module.run(given).values()
         np.testing.assert_allclose(found, -expected(*data), rtol=1e-5, atol=1e-5)
+
+
+def test_a_size_that_is_called_as_an_offset_would_be():
+    rows = tirx.Var("offset_0", "int64")
+    data = tensor("x", rows, 4)
+    builder = relax.BlockBuilder()
+    with builder.function("main", [data]):
+        with builder.dataflow():
+            turned = builder.emit(relax.op.permute_dims(data))
+            scores = builder.emit(relax.op.matmul(data, turned))
+            result = builder.emit_output(relax.op.matmul(scores, data))
+        builder.emit_func_output(result)
+    with tvm.transform.PassContext(config={"tir.usmp.dynamic": "expression"}):
+        module = usmp.build(builder.get(), max_sizes={"offset_0": 9})
+    for number in (1, 4, 9):
+        x = np.random.default_rng(number).normal(size=(number, 4)).astype("float32")
+        (found,) = module.run({"x": x}).values()
+        np.testing.assert_allclose(found, x @ x.T @ x, rtol=1e-4, atol=1e-5)

@@ -9,7 +9,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import WORKSPACE_SIZE_FUNCTIONS_ATTR
-from usmp.objects.size_expression import SizeExpression, expression_text, size_expression
+from usmp.objects.size_expression import SizeExpression, computed_text, size_expression
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,7 @@ class WorkspaceSize:
     @property
     def text(self) -> str:
         """The expression as a person reads it."""
-        values = ", ".join(f"{name} = {expression_text(value)}" for name, value in self.values)
-        where = f", where {values}" if values else ""
-        return f"{expression_text(self.bytes)}{where}"
+        return computed_text(self.values, self.bytes)
 
 
 def workspace_sizes(mod: IRModule) -> list[WorkspaceSize]:

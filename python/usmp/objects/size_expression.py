@@ -254,6 +254,12 @@ def _inside(printed: tuple[str, int], loosest: int) -> str:
     return text if level <= loosest else f"({text})"
 
 
+def computed_text(values: Sequence[tuple[str, SizeExpression]], result: SizeExpression) -> str:
+    """An expression of sizes and of named values as a person reads it, and what these are."""
+    where = ", ".join(f"{name} = {expression_text(value)}" for name, value in values)
+    return f"{expression_text(result)}{f', where {where}' if where else ''}"
+
+
 def shape_text(shape: Sequence[SizeExpression]) -> str:
     """The extents of a tensor as a person reads them, in brackets."""
     return f"[{', '.join(map(expression_text, shape))}]"

@@ -28,6 +28,7 @@ from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.planning.distance_expressions import distance_expression
 from usmp.planning.plan import Plan, workspace_buffers
 from usmp.planning.stacking import StackingProblem, least_at_all_sizes
+from usmp.support.unique_names import UniqueNames
 from usmp.tir.size_expressions import in_int32
 
 
@@ -138,6 +139,7 @@ class _Stack:
         self.found = found
         self.parameters = {str(size.name): Var(str(size.name), "int32") for size in known.sizes}
         self.variables: list[tuple[Var, tirx.Expr]] = []
+        self._names = UniqueNames(self.parameters)
         self._numbers: dict[str, Values] = dict(known.values)
         """Of the sizes and variables, by name."""
         self.offsets: dict[BufferInfo, tirx.Expr] = {}
@@ -218,7 +220,7 @@ class _Stack:
             if (values == values[0]).all():
                 self._by_values[key] = tirx.IntImm("int32", int(values[0]))
             else:
-                variable = Var(f"offset_{len(self.variables)}", "int32")
+                variable = Var(self._names.unique(f"offset_{len(self.variables)}"), "int32")
                 self.variables.append((variable, self._simplified(offset, values)))
                 self._numbers[str(variable.name)] = values
                 self._by_values[key] = variable

@@ -25,7 +25,7 @@ def sizes_sentence(metadata: Mapping[str, Any]) -> str | None:
         return f"Sizes: {'; '.join(found)}{_planned(mains)}"
     needed = " ".join(
         f'Workspace pool "{shown(size["pool"])}" takes these bytes of a run: '
-        f"{printable(str(size['text']))}."
+        f"{printable(size['text'])}."
         for size in computed
     )
     return f"Sizes: {'; '.join(found)}; offsets are computed from them. {needed}"

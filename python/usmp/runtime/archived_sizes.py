@@ -8,6 +8,7 @@ from typing import Any
 from usmp.objects.entry_size import EntrySize
 from usmp.objects.size_expression import (
     SizeExpression,
+    computed_text,
     extent_range,
     is_size_expression,
     shape_at,
@@ -15,7 +16,13 @@ from usmp.objects.size_expression import (
     sizes_in,
 )
 from usmp.objects.symbolic_size import LARGEST_SIZE
-from usmp.runtime.read_metadata import DamagedMetadata, is_identifier, read_value
+from usmp.runtime.read_metadata import (
+    DamagedMetadata,
+    is_identifier,
+    is_list_of,
+    is_text,
+    read_value,
+)
 from usmp.support.plain_text import shown
 
 
@@ -30,7 +37,36 @@ def read_sizes(main: Mapping[str, Any], where: str) -> dict[str, EntrySize]:
     if "sizes" not in main:
         return {}
     sizes = read_value(main, "sizes", lambda value: isinstance(value, dict), where)
-    return {name: _size(name, size, where) for name, size in sizes.items()}
+    found = {name: _size(name, size, where) for name, size in sizes.items()}
+    if "workspace_sizes" in main:
+        _check_workspace_sizes(main, found, where)
+    return found
+
+
+def _check_workspace_sizes(
+    main: Mapping[str, Any], sizes: Mapping[str, EntrySize], where: str
+) -> None:
+    """Check that what it says of the bytes that runs need can be computed, and is what it shows."""
+    is_object = is_list_of(lambda value: isinstance(value, dict))
+    for said in read_value(main, "workspace_sizes", is_object, where):
+        pool = read_value(said, "pool", is_text, where)
+        _check_bytes_of_run(said, set(sizes), f'what "{shown(pool)}" of {where} takes')
+
+
+def _check_bytes_of_run(said: Mapping[str, Any], known: set[str], where: str) -> None:
+    """The same of one pool; `known` are the names of the sizes."""
+
+    def is_value(pair: Any) -> bool:
+        is_new = isinstance(pair, list) and len(pair) == 2 and is_identifier(pair[0])
+        if not is_new or pair[0] in known or not is_size_expression(pair[1], known):
+            return False
+        known.add(pair[0])
+        return True
+
+    values = read_value(said, "values", is_list_of(is_value), where)
+    result = read_value(said, "bytes", lambda value: is_size_expression(value, known), where)
+    text = computed_text([(name, value) for name, value in values], result)
+    read_value(said, "text", lambda value: value == text, where)
 
 
 def _size(name: str, size: Any, where: str) -> EntrySize:

@@ -6,9 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from tvm.ir.transform import PassContext
 
 import usmp
 from support.archives import edited, message_of, relu_archive, write_tar
+from support.attention import attention
 from support.symbolic_models import attending, build_symbolic, build_two_sizes
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.runtime import HostProfiler
@@ -247,6 +249,30 @@ def test_damaged_metadata(archive, tmp_path, steps, value, fault):
     files["metadata.json"] = json.dumps(metadata).encode()
     message = message_of(write_tar(tmp_path / "model.tar", files))
     assert message.startswith(f"metadata.json is damaged: {fault}")
+
+
+@pytest.mark.parametrize(
+    ("steps", "value", "fault"),
+    [
+        ("", 7, 'module "default" has no valid "workspace_sizes"'),
+        ("/0/pool", None, 'module "default" has no valid "pool"'),
+        ("/0/values", [["length", 1]], 'takes has no valid "values"'),
+        ("/0/values", [["a", ["*", "b", 2]], ["b", 2]], 'takes has no valid "values"'),
+        ("/0/bytes", ["eval", "length", 1], 'takes has no valid "bytes"'),
+        ("/0/text", "length\x1b[2J", 'takes has no valid "text"'),
+    ],
+    ids=str,
+)
+def test_damaged_bytes_of_runs(tmp_path, steps, value, fault):
+    with PassContext(config={"tir.usmp.dynamic": "expression"}):
+        files = usmp.build(attention(), max_sizes={"length": 6}).files()
+    write_tar(tmp_path / "model.tar", files)
+    (entry,) = usmp.load_archive(tmp_path / "model.tar").module().entries.values()
+    assert list(entry.sizes) == ["length"]
+    main = "modules/default/memory/functions/main/0/workspace_sizes"
+    metadata = edited(json.loads(files["metadata.json"]), f"{main}{steps}", value)
+    files = {**files, "metadata.json": json.dumps(metadata).encode()}
+    assert fault in message_of(write_tar(tmp_path / "damaged.tar", files))
 
 
 def test_archive_of_a_packed_interface_with_sizes(archive, tmp_path):
