@@ -81,3 +81,10 @@ def test_accelerators_are_refused():
     refused = r"accelerators \(tinyaccel\) take fixed shapes"
     with pytest.raises(usmp.UnsupportedModelError, match=refused):
         PartitionForAccelerators(["tinyaccel"])(attention())
+
+
+@pytest.mark.parametrize(("dynamic", "offers"), [("bound", True), ("expression", False)])
+def test_the_summary_offers_what_is_possible(dynamic, offers):
+    """Offsets that move with the sizes leave no place for inputs and outputs."""
+    summary = built({"dynamic": dynamic}).summary()
+    assert ("--workspace-io" in summary) is offers

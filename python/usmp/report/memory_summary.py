@@ -16,7 +16,7 @@ from usmp.report.counts import shortened
 from usmp.report.dynamic_summary import dynamic_sentences
 from usmp.report.layout_summary import layout_sentence
 from usmp.report.schedule_summary import schedule_sentence
-from usmp.report.sizes_summary import sizes_sentence
+from usmp.report.sizes_summary import has_fixed_offsets, sizes_sentence
 from usmp.report.streaming_summary import rows_sentence, streaming_sentence, windows_sentence
 from usmp.report.strips_summary import strips_sentences
 from usmp.support.plain_text import shown
@@ -257,9 +257,10 @@ def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
             "Inputs and outputs" if rows_sentence(metadata) is None else "Other inputs and outputs"
         )
         text = f"{others} are provided by the application"
-        if metadata["interface_api"] == "c":
+        may_be_planned = has_fixed_offsets(metadata)
+        if metadata["interface_api"] == "c" and may_be_planned:
             text += "; --workspace-io (tir.usmp.use_workspace_io=1) plans them too"
-        if "size_bytes_with_workspace_io" in ram:
+        if "size_bytes_with_workspace_io" in ram and may_be_planned:
             text += f": RAM {ram['size_bytes_with_workspace_io']} bytes"
         lines.append(f"{text}.")
     lines.append(

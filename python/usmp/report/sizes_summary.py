@@ -50,3 +50,12 @@ def _planned(mains: Sequence[Mapping[str, Any]]) -> str:
     planned = "; planned at the largest, where there is one." if are_bounded else "."
     names = ", ".join(dict.fromkeys(unbounded))
     return f"{planned} The bytes of {names} depend on the run, and are in no number below."
+
+
+def has_fixed_offsets(metadata: Mapping[str, Any]) -> bool:
+    """Whether inputs and outputs could have places in the workspace, which are those of all sizes:
+    no offsets are computed, and no size is without an upper bound."""
+    mains = metadata["memory"]["functions"]["main"]
+    sizes = [size for main in mains for size in main.get("sizes", {}).values()]
+    computed = any("workspace_sizes" in main for main in mains)
+    return not computed and all(size["max"] is not None for size in sizes)
