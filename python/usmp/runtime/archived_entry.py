@@ -19,6 +19,7 @@ from usmp.runtime.read_metadata import (
     is_count,
     is_identifier,
     is_list_of,
+    is_missing,
     is_range,
     is_size,
     is_text,
@@ -200,8 +201,9 @@ def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -
     info = TensorInfo(name, shape, dtype, scale, zero_point)
     extents = read_extents(entry, shape, sizes, where)
     has_no_most = is_unbounded(extents, sizes)
-    size = read_value(entry, "size", lambda value: (value is None) == has_no_most, where)
-    if not has_no_most and (not is_size(size) or size != info.size_bytes):
+    is_valid = is_missing if has_no_most else is_size
+    size = read_value(entry, "size", is_valid, where)
+    if not has_no_most and size != info.size_bytes:
         raise DamagedMetadata(f"{where} has {size} bytes, which is not {dtype}{shape}")
     pool, offset = None, None
     if "pool" in entry:

@@ -41,6 +41,10 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def is_missing(value: Any) -> bool:
+    return value is None
+
+
 def is_truth(value: Any) -> bool:
     return isinstance(value, bool)
 
