@@ -1,4 +1,5 @@
-"""The base of the passes, and their errors as they were raised."""
+"""The base of the passes: errors come out as they were raised, and calls in Relax keep the spans of
+what they were made from."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
+
+from usmp.tir.spans import functions_with_spans
 
 _RAISED: ContextVar[list[BaseException] | None] = ContextVar("usmp_raised_in_passes", default=None)
 """What passes raised, while `apply_passes` runs some."""
@@ -41,7 +44,7 @@ def _remembering(transform: Transform) -> Transform:
     @wraps(transform)
     def transform_module(self: Any, mod: IRModule, context: PassContext) -> IRModule:
         try:
-            return transform(self, mod, context)
+            return functions_with_spans(mod, transform(self, mod, context))
         except BaseException as error:
             raised = _RAISED.get()
             if raised is not None and _original(error, raised) is None:
@@ -78,6 +81,24 @@ def apply_passes(passes: tvm.transform.Pass, mod: IRModule) -> IRModule:
     finally:
         _RAISED.reset(token)
     raise original
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.KeepSpans")
+class KeepSpans(ModulePass):
+    """A pass of TVM, after which calls in Relax have the spans of what they were made from.
+
+    Parameters
+    ----------
+    transform
+        the pass.
+    """
+
+    def __init__(self, transform: tvm.transform.Pass) -> None:
+        self.transform = transform
+
+    def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
+        """Apply the pass."""
+        return self.transform(mod)
 
 
 def with_prim_funcs(mod: IRModule, change: Callable[[tirx.PrimFunc], tirx.PrimFunc]) -> IRModule:

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from tvm.ir import Call, GlobalVar, IRModule
 from tvm.ir.transform import PassContext
+from tvm_ffi import structural_map
 
 import usmp
 from conftest import ROOT
@@ -28,6 +30,9 @@ from usmp.objects.attributes import (
     PRUNED_CHANNELS_ATTR,
     STRIPS_ATTR,
 )
+from usmp.passes import with_prim_funcs
+from usmp.tir.model_operator import ModelOperator, model_operator
+from usmp.tir.spans import with_span
 
 pytestmark = pytest.mark.cc
 
@@ -43,6 +48,7 @@ BY_NAME = {
     "states": "<state>",
     "sizes": "<size>",
     "peak_bytes": "<pool>",
+    "live_bytes": "<pool>",
     "attributes": "<attribute>",
     "estimated_access_cycles_by_pool": "<pool>",
 }
@@ -128,7 +134,20 @@ def written(digits_model) -> Iterator[dict]:
     scratch = scratch.with_attr(STRIPS_ATTR, STRIPS)
     sizes = {"channels_first_peak_bytes": 2, "channels_last_peak_bytes": 1}
     scratch = scratch.with_attr(IMAGE_LAYOUT_ATTR, {"layout": "NHWC", **sizes})
+    scratch = with_origin(scratch, model_operator(0, "Cos", ["x"], [], "cos", graph=1))
     yield metadata(scratch, interface_of(scratch, "net"))
+
+
+def with_origin(mod: IRModule, operator: ModelOperator) -> IRModule:
+    """The module, in which every call of a PrimFunc is for an operator of a model file."""
+
+    def on_call(call: Call) -> Call:
+        is_operator = isinstance(call.op, GlobalVar)
+        return with_span(call, operator.as_span()) if is_operator else call
+
+    return with_prim_funcs(
+        mod, lambda func: func.with_body(structural_map(func.body, (Call, on_call)))
+    )
 
 
 def test_every_key_is_explained(digits_model):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import tvm
@@ -11,7 +11,9 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, PointerType, PrimType, Var
 
+from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of
+from usmp.tir.spans import AnySpan
 from usmp.tir.tensor_intrin import tensor_intrin
 
 
@@ -33,12 +35,15 @@ class OperatorCall:
         None copies the first argument to the second.
     group
         calls of one group copy parts of the same tensors; None for operators that compute.
+    span
+        of the operators of the model that it is for.
     """
 
     operator: GlobalVar | None
     arguments: list[tirx.Buffer]
     written: set[tirx.Buffer]
     group: int | None = None
+    span: AnySpan | None = None
 
 
 @dataclass
@@ -66,7 +71,7 @@ class MainCalls:
     def version(self) -> MainCalls:
         """A copy that can be changed by itself; a PrimFunc that both add is one."""
         calls = [
-            OperatorCall(call.operator, list(call.arguments), set(call.written), call.group)
+            replace(call, arguments=list(call.arguments), written=set(call.written))
             for call in self.calls
         ]
         return MainCalls(
@@ -83,9 +88,10 @@ class MainCalls:
         operator: GlobalVar,
         arguments: Iterable[tirx.Buffer],
         written: Iterable[tirx.Buffer],
+        span: AnySpan | None = None,
     ) -> None:
         """Call `operator` after everything that is called so far."""
-        self.calls.append(OperatorCall(operator, list(arguments), set(written)))
+        self.calls.append(OperatorCall(operator, list(arguments), set(written), span=span))
 
     def copy(
         self,
@@ -93,9 +99,10 @@ class MainCalls:
         destination: tirx.Buffer,
         position: int | None = None,
         group: int | None = None,
+        span: AnySpan | None = None,
     ) -> None:
         """Copy a tensor before the call at `position`, or at the end."""
-        call = OperatorCall(None, [source, destination], {destination}, group)
+        call = OperatorCall(None, [source, destination], {destination}, group, span)
         self.calls.insert(len(self.calls) if position is None else position, call)
 
     def part(self, name: str, whole: tirx.Buffer, offset: int, like: tirx.Buffer) -> tirx.Buffer:
@@ -130,8 +137,26 @@ class MainCalls:
         for call in self.calls:
             operator = call.operator or self.copy_function(call.arguments[0])
             sizes = self.sizes.get(operator, ())
-            statements.append(call_statement(operator, call.arguments, sizes))
+            statements.append(call_statement(operator, call.arguments, sizes, call.span))
         return statements
+
+    def pass_on_spans(self, before: Sequence[OperatorCall]) -> None:
+        """Let the spans of copies that are not made any more be those of the first call, also, that
+        takes the part: what writes the part of a joined tensor, or reads that of a cut one.
+
+        Parameters
+        ----------
+        before
+            the calls as they were with these copies.
+        """
+        left = {id(call) for call in self.calls}
+        for call in before:
+            if call.span is None or id(call) in left:
+                continue
+            taking = (c for c in self.calls if not set(c.arguments).isdisjoint(call.arguments))
+            first = next(taking, None)
+            if first is not None:
+                first.span = joined_span([first.span, call.span])
 
     def mentions(self, buffer: tirx.Buffer) -> list[int]:
         """The positions of the calls that take the tensor or what shares its memory."""
@@ -244,8 +269,11 @@ def elements(buffer: tirx.Buffer) -> int:
 
 
 def call_statement(
-    operator: GlobalVar, tensors: Iterable[tirx.Buffer], sizes: Iterable[Var] = ()
+    operator: GlobalVar,
+    tensors: Iterable[tirx.Buffer],
+    sizes: Iterable[Var] = (),
+    span: AnySpan | None = None,
 ) -> tirx.Stmt:
     """A call in TIR; each tensor is passed as a pointer, sizes follow."""
     arguments = [*(tensor.data for tensor in tensors), *sizes]
-    return tirx.Evaluate(Call(operator, arguments, ret_ty=tvm.ir.TupleType([])))
+    return tirx.Evaluate(Call(operator, arguments, span=span, ret_ty=tvm.ir.TupleType([])))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import tvm
 from tvm import relax, tirx
-from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PointerType, PrimType
+from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PointerType, PrimType, Var
 
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.aot.elide_copies import Copy, elide_copies
@@ -59,8 +59,10 @@ from usmp.relax.static_shapes import flatten_types
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames, names_apart
-from usmp.tir.nodes import sequence
+from usmp.tir.model_operator import joined_span
+from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.size_expressions import Extent
+from usmp.tir.spans import AnySpan, with_span
 
 
 class MainVersions:
@@ -164,6 +166,8 @@ class _MainBuilder:
     names: UniqueNames = field(default_factory=UniqueNames)
     flag_name: str = STATES_FLAG_NAME
     kept_tensors: list[StateTensor] = field(default_factory=list)
+    passed_on: dict[tirx.Var, AnySpan] = field(default_factory=dict)
+    """Of operators that nothing runs for, by their results."""
 
     def version(self) -> _MainBuilder:
         """The same, to be changed without this one."""
@@ -180,6 +184,7 @@ class _MainBuilder:
             deepcopy(self.names),
             self.flag_name,
             list(self.kept_tensors),
+            self.passed_on,
         )
 
     def parameter(self, info: TensorInfo, ty: tvm.ir.Type) -> tirx.Buffer:
@@ -240,18 +245,23 @@ class _MainBuilder:
         if not isinstance(expr, Call):
             return self.value_of(expr)
         operator = getattr(expr.op, "name", str(expr.op))
+        passed = [self.passed_on[read] for read in nodes_of(expr, Var) if read in self.passed_on]
+        span = joined_span([*passed, expr.span])
         if operator in ("relax.call_tir", "relax.call_tir_inplace"):
             callee = expr.args[0]
             arguments = list(flatten(self.value_of(expr.args[1], f"{callee.name_hint}_constant")))
             if operator == "relax.call_tir_inplace":
-                return self.call_in_place(callee, arguments, expr, var, position)
+                return self.call_in_place(callee, arguments, with_span(expr, span), var, position)
             result = self.allocate(callee.name_hint, var.ty)
-            self.calls.append(callee, [*arguments, *flatten(result)], flatten(result))
+            self.calls.append(callee, [*arguments, *flatten(result)], flatten(result), span)
             return result
         if operator == "relax.reshape":
+            if span is not None:
+                # Nothing runs for it: it belongs to what reads the result.
+                self.passed_on[var] = span
             return self.value_of(expr.args[0])
         if operator in MOVES:
-            return self.copy(expr, var, position)
+            return self.copy(with_span(expr, span), var, position)
         raise UnsupportedModelError(
             f"operator {operator} (result {var.name}: {var.ty}) cannot be lowered to static C"
         )
@@ -279,7 +289,7 @@ class _MainBuilder:
         for part, offset in zip(parts, offsets, strict=True):
             place = self.calls.part(self.names.unique(f"{whole.name}_part"), whole, offset, part)
             copied, to = (part, place) if joins else (place, part)
-            self.calls.copy(copied, to, group=group)
+            self.calls.copy(copied, to, group=group, span=call.span)
         return result
 
     def call_in_place(
@@ -306,10 +316,10 @@ class _MainBuilder:
             others = {other for i, other in enumerate(arguments) if i != index}
             if arguments[index] in others or not self.is_free(arguments[index], position):
                 copied = self.allocate_tensor(f"{callee.name_hint}_copy", ty)
-                self.calls.copy(arguments[index], copied)
+                self.calls.copy(arguments[index], copied, span=call.span)
                 arguments[index] = copied
             results.append(arguments[index])
-        self.calls.append(callee, [*arguments, *fresh], results)
+        self.calls.append(callee, [*arguments, *fresh], results, call.span)
         return tuple(results) if isinstance(var.ty, tvm.ir.TupleType) else results[0]
 
     def is_free(self, buffer: tirx.Buffer, position: int) -> bool:
@@ -351,7 +361,9 @@ class _MainBuilder:
         wanted: Collection[int] | None,
     ) -> list[Copy]:
         """Let tensors be views of others; see `usmp.aot.elide_copies`."""
+        before = list(self.calls.calls)
         copies = elide_copies(self.calls, self.own(), returned, extended, wanted)
+        self.calls.pass_on_spans(before)
         for view in self.own() & self.calls.views.keys():
             del self.allocations[view]
         for state in [state for state in self.states if state in self.calls.views]:

@@ -7,20 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from tvm import tirx
-from tvm.ir import PointerType, Var
+from tvm.ir import Call, PointerType, Var
 from tvm.tirx import IntImm
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.codegen.c_expression import ExpressionPrinter
 from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c_text import comment_text
 from usmp.codegen.c_types import UnsupportedInC, c_type, is_narrow_integer, memory_type
 from usmp.codegen.calls import extern_names, may_have_effects, reads_memory
 from usmp.codegen.names import Scope
 from usmp.codegen.value_types import value_type
 from usmp.codegen.variables import scalar_allocations, used_variables, written_only
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.support.model_operators import titles
 from usmp.support.tvm_errors import report_faults
+from usmp.tir.model_operator import operators_in
 from usmp.tir.nodes import mentions
 from usmp.tir.own_function import own_function_name
 from usmp.tir.tensor_intrin import intrinsic_call
@@ -240,9 +243,16 @@ class _FunctionPrinter:
         if jump:
             self._line(f"{jump};")
         elif may_have_effects(stmt.value, self.facts.calls):
+            self._origin(stmt.value)
             self._line(f"{self.expressions.print(stmt.value)};")
         else:
             self._line(f"(void)({self.expressions.print(stmt.value)});")
+
+    def _origin(self, call: tirx.Expr) -> None:
+        """Which operators of the model a call is for."""
+        found = operators_in(call.span) if isinstance(call, Call) else ()
+        if found:
+            self._line(f"/* {comment_text(titles([o.as_json() for o in found]))} */")
 
     def _attribute(self, stmt: tirx.AttrStmt) -> None:
         call, function = intrinsic_call(stmt), own_function_name(stmt)

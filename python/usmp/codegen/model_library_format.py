@@ -29,6 +29,7 @@ from usmp.codegen.entry_facts import entries_of_buffers, peak_within
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import replace_forbidden
+from usmp.codegen.operators_metadata import operators_metadata, peak_operator
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.codegen.sizes_metadata import shape_metadata, sizes_metadata
 from usmp.codegen.strips_metadata import strips_metadata
@@ -138,7 +139,9 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 **_image_layout(mod),
                 **_merged_functions(mod),
                 **_accelerator_metadata(interface),
-                "operators": [call.as_json() for call in interface.operators],
+                **operators_metadata(
+                    interface.operators, plan, [p.name for p in interface.pools if p.is_constant]
+                ),
                 **_operator_hooks(interface),
                 "memory": {
                     "functions": {
@@ -447,6 +450,7 @@ def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, An
         "lower_bound_bytes": int(bound.lower_bound_bytes),
         "optimal": bool(bound.optimal),
         "live_at_peak": [] if pool.is_constant else [str(b.name) for b in use.live_at_peak],
+        **_peak_operator(pool, plan, use),
         "buffers": [
             {
                 "name": str(buffer.name),
@@ -468,6 +472,12 @@ def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, An
             for buffer in buffers
         ],
     }
+
+
+def _peak_operator(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, int]:
+    """The operator at which most bytes are live."""
+    found = None if pool.is_constant else peak_operator(plan, use.pool_name)
+    return {} if found is None else {"peak_operator": found}
 
 
 def _export_datetime() -> str:

@@ -18,6 +18,7 @@ from usmp.objects.schedule import Schedule, schedule_of
 from usmp.objects.size_expression import shape_at, size_expression, sizes_in
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.ops.operator_steps import OperatorStep, steps_of
+from usmp.tir.model_operator import ModelOperator, joined_span, operators_in
 from usmp.tir.nodes import nodes_of
 
 
@@ -60,6 +61,8 @@ class OperatorCall:
         their tensors, without constants and scratch memory; what is changed is an output.
     segments
         of those that run several operators interleaved, what metadata.json says of them.
+    model_operators
+        the operators of the model file that it was made from, in their order there.
     """
 
     entry: str
@@ -69,6 +72,7 @@ class OperatorCall:
     outputs: list[OperatorTensor]
     schedules: list[Schedule] = field(default_factory=list)
     segments: list[dict[str, Any]] = field(default_factory=list)
+    model_operators: tuple[ModelOperator, ...] = ()
 
     @property
     def macs(self) -> int | None:
@@ -110,7 +114,8 @@ def operator_calls(mod: IRModule) -> list[OperatorCall]:
 
 
 def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> OperatorCall:
-    found = OperatorCall(entry, [], [], [], [])
+    origins = operators_in(joined_span(call.span for call in calls))
+    found = OperatorCall(entry, [], [], [], [], model_operators=origins)
     constant = _constant_pools(main.func)
     largest = {str(s.name): s.noted_value for s in symbolic_sizes(main.func)}
     for call in calls:

@@ -39,6 +39,8 @@ _EXAMPLES = """\
       a row for every buffer: pool, offset, size, live ranges, overlaps
   tvmc plan model.tflite --format json | jq '.pools[].peak_bytes'
       what metadata.json of an archive has under "memory"
+  tvmc plan model.tflite --operators
+      a row for every operator: those of the model, shapes, MACs, weights, live bytes
   tvmc plan model.tar
       the plan that tvmc compile made
   tvmc plan --buffers in.csv --capacity 1M -o out.csv
@@ -66,6 +68,12 @@ def add_plan_parser(commands: Any) -> None:
         help="how to show the plan (default: as the ending of --output says, else table)",
     )
     output.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
+    output.add_argument(
+        "--operators",
+        action="store_true",
+        help="show the operators and not the pools: which of the model each was made from, "
+        "shapes, MACs, bytes of weights, buffers, and the bytes that are live while it runs",
+    )
     add_quiet_option(output)
     add_buffers_options(parser)
 
@@ -87,25 +95,28 @@ def plan_model(options: argparse.Namespace) -> None:
     if is_archive(options):
         module = planned_module(options)
         show: Show = partial(_print_plan, module.metadata)
-        memory, layout = module.metadata["memory"], archived_state_layout(module)
+        metadata, layout = module.metadata, archived_state_layout(module)
     else:
         with stages(options) as stage:
             factory = build_model(options, stage)
         note_interrupted_search(options, factory)
         show = partial(print_summary, factory)
-        memory = factory.metadata["modules"][factory.module_name]["memory"]
+        metadata = factory.metadata["modules"][factory.module_name]
         layout = factory.state_layout
+    if options.operators:
+        show = partial(_print_operators, metadata)
+    text = partial(_text, show, metadata, shown_as, options.operators)
     check_has_state(options, layout)
     export_state_layout(options, layout, is_last=options.output is None)
     if options.output:
         from usmp.codegen.write_file import write_file
 
         with written(options.output):
-            write_file(options.output, _text(show, memory, shown_as).encode())
+            write_file(options.output, text().encode())
     elif shown_as == "table":
         show(None)
     else:
-        print(_text(show, memory, shown_as), end="")
+        print(text(), end="")
 
 
 def _print_plan(metadata: Mapping[str, Any], console: Console | None) -> None:
@@ -114,15 +125,23 @@ def _print_plan(metadata: Mapping[str, Any], console: Console | None) -> None:
     print_memory_summary(metadata, console)
 
 
+def _print_operators(metadata: Mapping[str, Any], console: Console | None) -> None:
+    from usmp.report import print_operators
+
+    print_operators(metadata, console)
+
+
 def _format_of(path: str | None) -> str:
     """The format that the ending of a file's name means."""
     ending = Path(path or "").suffix.lower().removeprefix(".")
     return ending if ending in FORMATS else "table"
 
 
-def _text(show: Show, memory: Mapping[str, Any], shown_as: str) -> str:
+def _text(show: Show, metadata: Mapping[str, Any], shown_as: str, operators: bool) -> str:
     if shown_as == "table":
         return summary_text(show)
-    from usmp.report import plan_csv, plan_json
+    from usmp.report import operators_csv, operators_json, plan_csv, plan_json
 
-    return plan_json(memory) if shown_as == "json" else plan_csv(memory)
+    if operators:
+        return operators_json(metadata) if shown_as == "json" else operators_csv(metadata)
+    return plan_json(metadata["memory"]) if shown_as == "json" else plan_csv(metadata)

@@ -17,6 +17,7 @@ from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import symbolic_sizes_of
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.spans import with_all_spans
 
 Model = TypeVar("Model")
 """What a reader makes of a model."""
@@ -98,7 +99,7 @@ def import_with_sizes(
         def read(content: bytes, folder: Path) -> IRModule:
             mod = importer(content, folder, trust, limits, asked)
             _check_entries_of(mod, limits)
-            return mod
+            return with_all_spans(mod)
 
         return read
 
@@ -168,7 +169,7 @@ def _import_methods(
 
         mod = import_pytorch_methods(contents, trust, limits, asked)
     _check_entries_of(mod, limits)
-    return mod
+    return with_all_spans(mod)
 
 
 def _check_entries_of(mod: IRModule, limits: Limits) -> None:

@@ -10,7 +10,13 @@ The objects live in C++ (``src/usmp/objects.h``) and are read-only here, but for
 
 from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange
 from usmp.objects.executor import Executor
-from usmp.objects.memory_plan import AccessEstimate, MemoryPlan, PlacedBuffer, PoolBound
+from usmp.objects.memory_plan import (
+    AccessEstimate,
+    MemoryPlan,
+    PlacedBuffer,
+    PlannedOperator,
+    PoolBound,
+)
 from usmp.objects.placed_state import PlacedState
 from usmp.objects.placements import AllocatedPoolInfo, PoolAllocation
 from usmp.objects.pools import (
@@ -42,6 +48,7 @@ __all__ = [
     "MemoryPlan",
     "PlacedBuffer",
     "PlacedState",
+    "PlannedOperator",
     "PoolAllocation",
     "PoolBound",
     "PoolInfo",

@@ -97,6 +97,29 @@ class PoolBound(tvm_ffi.Object):
     optimal: bool
 
 
+@py_class("usmp.PlannedOperator")
+class PlannedOperator(tvm_ffi.Object):
+    """A statement of an entry that runs operators, and what memory it uses.
+
+    Parameters
+    ----------
+    entry
+        the entry.
+    start, stop
+        its program positions, half-open.
+    read
+        names of the buffers whose content it may read, constants too.
+    written
+        names of the buffers whose content it may change; its own scratch memory is in both.
+    """
+
+    entry: str
+    start: int
+    stop: int
+    read: list[str]
+    written: list[str]
+
+
 @py_class("usmp.MemoryPlan")
 class MemoryPlan(tvm_ffi.Object):
     """The placement of all buffers of a module.
@@ -121,6 +144,8 @@ class MemoryPlan(tvm_ffi.Object):
     entry_ranges
         of a module with several entries, the program positions of each by name. What is live
         beyond them is live together in entries that may run at once.
+    operators
+        the statements that run operators, one entry after the other, in order.
     """
 
     algorithm: str
@@ -131,3 +156,4 @@ class MemoryPlan(tvm_ffi.Object):
     pool_bounds: dict[str, PoolBound] = field(default_factory=dict)
     search_ended_by: str | None = None
     entry_ranges: dict[str, LiveRange] = field(default_factory=dict)
+    operators: list[PlannedOperator] = field(default_factory=list)

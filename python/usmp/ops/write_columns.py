@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tvm
 from tvm import relax, tirx
+from tvm.ir import Call
 from tvm.s_tir import SBlock, SBlockRealize
 
 from usmp.ops.emit import add_prim_func, shape_of
@@ -21,8 +22,8 @@ def with_columns(
     part: relax.Expr,
     ty: relax.TensorType,
     first: int,
-) -> relax.Expr:
-    """Append a call of a PrimFunc that writes a part into an image, in place.
+) -> Call:
+    """A call of a PrimFunc that writes a part into an image, in place.
 
     The loop is over rows, then over columns, so that the part can come row by row.
 
@@ -39,7 +40,7 @@ def with_columns(
 
     Returns
     -------
-    relax.Expr
+    Call
         What the image has become.
     """
     _, rows, columns, channels = shape_of(part)
@@ -62,6 +63,6 @@ def with_columns(
         block = SBlock([], [], [], "root", body)
         func = tirx.PrimFunc([source, target], SBlockRealize([], True, block))
         name = add_prim_func(builder, func.with_attr("op_pattern", _OPAQUE), _NAME, None)
-        return builder.emit(relax.call_tir(name, relax.Tuple([part]), ty))
+        return relax.call_tir(name, relax.Tuple([part]), ty)
     name = add_prim_func(builder, tirx.PrimFunc([target, source], body), _NAME, None)
-    return builder.emit(relax.op.call_tir_inplace(name, relax.Tuple([whole, part]), [0], [ty]))
+    return relax.op.call_tir_inplace(name, relax.Tuple([whole, part]), [0], [ty])

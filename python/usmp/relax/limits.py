@@ -12,13 +12,14 @@ from typing import Any
 
 import tvm
 from tvm import relax
-from tvm.ir import Call, GenericConst, Op
+from tvm.ir import Call, GenericConst, Op, Span
 
 from usmp.relax.static_shapes import flatten_types, has_static_shape
 from usmp.relax.symbolic_sizes import LargestSizes
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
+from usmp.tir.spans import with_span
 
 MODEL_BYTES = 256 << 20
 OPERATORS = 10_000
@@ -98,12 +99,14 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
     """A block builder in which no model becomes larger than it may.
 
     Importers append operator by operator, so that it sees a model that grows without end while it
-    does.
+    does. Calls have the span of the operator of the model file that they are appended for, which
+    importers set (see `usmp.tir.model_operator`).
     """
 
     def __init__(self, limits: Limits) -> None:
         super().__init__()
         self.limits = limits
+        self.span: Span | None = None
         self.operators = 0
         self._last: Any = None
 
@@ -116,6 +119,8 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
             with it, the model is larger than it may be.
         """
         self._count(expr)
+        if self.span is not None:
+            expr = self._with_spans(expr, self.span, {})
         return self._checked(super().emit(expr, *arguments, **options))
 
     def normalize(self, expr: Any) -> Any:
@@ -127,7 +132,38 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
             with it, the model is larger than it may be.
         """
         self._count(expr)
+        if self.span is not None:
+            expr = self._with_spans(expr, self.span, {})
         return self._checked(super().normalize(expr))
+
+    def _with_spans(
+        self, expr: Any, span: Span, made: dict[Any, Any], is_read: bool = False
+    ) -> Any:
+        """An expression whose calls without a span have this one.
+
+        Where TVM binds what a call reads, the call loses its span. So what it reads, or what is
+        read of a tuple (`is_read`), is bound here; `made` is what was bound.
+        """
+        if expr in made:
+            return made[expr]
+        marked = expr
+        if isinstance(expr, Call) and expr.span is None:
+            arguments = [self._with_spans(a, span, made, is_read=True) for a in expr.args]
+            marked = Call(expr.op, arguments, expr.attrs, expr.ty_args, span, expr.ty)
+            marked = super().normalize(marked)
+            if isinstance(marked, Call) and marked.span is None:
+                marked = with_span(marked, span)
+            marked = super().emit(marked) if is_read else marked
+        elif isinstance(expr, relax.TupleGetItem):
+            whole = self._with_spans(expr.tuple_value, span, made, is_read=True)
+            if not whole.same_as(expr.tuple_value):
+                marked = relax.TupleGetItem(whole, expr.index)
+        elif isinstance(expr, relax.Tuple):
+            fields = [self._with_spans(field, span, made, is_read=True) for field in expr.fields]
+            if any(not a.same_as(b) for a, b in zip(fields, expr.fields, strict=True)):
+                marked = relax.Tuple(fields)
+        made[expr] = marked
+        return marked
 
     def _count(self, expr: Any) -> None:
         """What was just normalized is no other operator when it is normalized again, or emitted."""

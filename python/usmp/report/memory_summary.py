@@ -19,6 +19,7 @@ from usmp.report.schedule_summary import schedule_sentence
 from usmp.report.sizes_summary import has_fixed_offsets, sizes_sentence
 from usmp.report.streaming_summary import rows_sentence, streaming_sentence, windows_sentence
 from usmp.report.strips_summary import strips_sentences
+from usmp.support.model_operators import titles
 from usmp.support.plain_text import shown
 
 _SHOWN_BUFFERS = 6
@@ -80,6 +81,9 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         console.print(_entries(mains))
     for pool in memory["pools"]:
         if pool["kind"] == "workspace":
+            operator = _operator_at_peak(metadata, pool)
+            if operator:
+                console.print(Text(f"Peak of {shown(pool['name'])} at {operator}."))
             console.print(_live_at_peak(pool))
             _print_overlap(pool, console)
     if memory.get("search_ended_by") in _ENDED_ANYWHERE:
@@ -169,6 +173,14 @@ def _entries(mains: Sequence[Mapping[str, Any]]) -> Table:
 
 def _state_bytes(pool: Mapping[str, Any]) -> int:
     return sum(buffer["size"] for buffer in pool["buffers"] if buffer["kind"] == "state")
+
+
+def _operator_at_peak(metadata: Mapping[str, Any], pool: Mapping[str, Any]) -> str:
+    """The operators of the model at which most bytes of a pool are live, if they are known."""
+    place, table = pool.get("peak_operator"), metadata.get("model_operators")
+    if place is None or not table:
+        return ""
+    return titles([table[index] for index in metadata["operators"][place]["model_operators"]])
 
 
 def _live_at_peak(pool: Mapping[str, Any]) -> Table:

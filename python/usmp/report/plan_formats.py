@@ -21,10 +21,13 @@ CSV_COLUMNS = (
     "live_ranges",
     "overlaps",
     "entries",
+    "written_by",
+    "read_by",
 )
 """`offset` and `size` are bytes; `live_ranges` are half-open, as "0-3 5-9"; `overlaps` are
 buffers of which it takes so many bytes while both are live, as "x:64 y:16"; `entries` are those in
-which it is live, as "encode step", and of a state those that use it."""
+which it is live, as "encode step", and of a state those that use it; `written_by` and `read_by` are
+the operators of the model that may do so, as "1 CONV_2D; 4 ADD"."""
 
 
 _FORMULA = ("=", "+", "-", "@")
@@ -36,16 +39,41 @@ def plan_json(memory: Mapping[str, Any]) -> str:
     return json.dumps(memory, indent=2) + "\n"
 
 
-def plan_csv(memory: Mapping[str, Any]) -> str:
-    """A header and a row for every buffer, in the order of the pools and of the plan."""
+def plan_csv(metadata: Mapping[str, Any]) -> str:
+    """A header and a row for every buffer, in the order of the pools and of the plan.
+
+    Parameters
+    ----------
+    metadata
+        of one module of an archive.
+    """
+    memory = metadata["memory"]
+    written, read = (_users(metadata, what) for what in ("written", "read"))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     mains = memory["functions"]["main"]
     for pool in memory["pools"]:
         for buffer in pool["buffers"]:
-            writer.writerow([*_row(pool, buffer), _cell(" ".join(_entries(buffer, mains)))])
+            name = buffer["name"]
+            entries = " ".join(_entries(buffer, mains))
+            users = ("; ".join(users.get(name, ())) for users in (written, read))
+            writer.writerow([*_row(pool, buffer), text_cell(entries), *map(text_cell, users)])
     return text.getvalue()
+
+
+def _users(metadata: Mapping[str, Any], what: str) -> dict[str, list[str]]:
+    """Buffer -> the operators of the model that read or write it."""
+    table = metadata.get("model_operators", [])
+    users: dict[str, dict[str, None]] = {}
+    for operator in metadata.get("operators", []):
+        names = [
+            f"{table[place]['index']} {table[place]['type']}"
+            for place in operator.get("model_operators", [])
+        ]
+        for buffer in operator.get("buffers", {}).get(what, []):
+            users.setdefault(buffer, {}).update(dict.fromkeys(names))
+    return {buffer: list(names) for buffer, names in users.items()}
 
 
 def _entries(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -68,21 +96,21 @@ def _meet(one: Sequence[int], other: Sequence[int]) -> bool:
 
 def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:
     return [
-        _cell(pool["name"]),
+        text_cell(pool["name"]),
         pool["kind"],
-        _cell(buffer["name"]),
+        text_cell(buffer["name"]),
         buffer["kind"],
-        _cell(buffer["function"]),
+        text_cell(buffer["function"]),
         buffer["offset"],
         buffer["size"],
         " ".join(f"{start}-{stop}" for start, stop in buffer["live_ranges"]),
-        _cell(
+        text_cell(
             " ".join(f"{name}:{overlap['shared']}" for name, overlap in buffer["overlaps"].items())
         ),
     ]
 
 
-def _cell(text: str) -> str:
+def text_cell(text: str) -> str:
     """A name as a cell, which no terminal takes for a command and no spreadsheet for a formula."""
     plain = printable(text)
     return f"'{plain}" if plain.startswith(_FORMULA) else plain

@@ -10,6 +10,7 @@ from usmp.names import DYNAMIC_ALLOCATORS, OPTIMIZE
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound
 from usmp.objects.entries import check_only_entry
 from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor, read_entries
+from usmp.runtime.archived_operators import check_operators
 from usmp.runtime.read_metadata import (
     DamagedMetadata,
     is_count,
@@ -180,11 +181,13 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     _check_placement(memory, where)
     _check_ram(memory, where)
     _check_dynamic_allocations(memory, where)
+    archived_pools = [_pool(pool, entries, where) for pool in pools]
+    check_operators(metadata, where)
     return ArchivedModule(
         name,
         prefix,
         entries,
-        [_pool(pool, entries, where) for pool in pools],
+        archived_pools,
         read_value(memory, "algorithm", is_text, where),
         read_value(memory, "memory_pressure_bytes", is_count, where),
         read_value(memory, "search_ended_by", is_text, where)

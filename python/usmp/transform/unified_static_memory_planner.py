@@ -20,6 +20,7 @@ from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.placed_buffers import placed_buffers
 from usmp.planning.plan import NoPlan, Plan
+from usmp.planning.planned_operators import planned_operators
 from usmp.planning.session import planning_session
 from usmp.planning.state_layout import check_state_layout, placed_states
 from usmp.planning.state_pool import names_of_state_pools
@@ -94,6 +95,7 @@ def _memory_plan(mod: IRModule, found: Plan, options: PlanningOptions) -> Memory
         pool_bounds(found.buffers, found.allocations, searched.lower_bounds if searched else None),
         searched.ended_by if searched else None,
         _entry_ranges(mod),
+        planned_operators(mod, found),
     )
 
 

@@ -62,6 +62,7 @@ def test_metadata_has_the_fields_of_tvm(factory, module):
         "external_dependencies": [],
         "c_prefix": "tvmgen_net",
         "float_operators": {},
+        "model_operators": [],
     }
     assert list(module["memory"]["functions"]) == ["main", "operator_functions"]
 
@@ -194,6 +195,7 @@ def test_workspace_pool_in_the_metadata(module):
         "memory_pressure_bytes": 512,
         "lower_bound_bytes": 320,
         "optimal": True,
+        "peak_operator": 1,
     }
     assert module["memory"]["algorithm"] == "auto"
     assert module["memory"]["search_ended_by"] == "proof"

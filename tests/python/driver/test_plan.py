@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
+
 OPTIONS = ("--pass-config", "tir.usmp.algorithm=hill_climb", "--module-name=net")
 
 
@@ -120,3 +122,33 @@ def test_unknown_format(refused, small_model):
     assert refused("plan", small_model, "--format=xml").startswith(
         "argument --format: invalid choice: 'xml'"
     )
+
+
+def test_operators(tvmc, digits_model):
+    outcome = tvmc("plan", digits_model, "--operators", "-q")
+    page = (ROOT / "docs/tvmc.md").read_text()
+    shown = [line.strip() for line in outcome.stdout.splitlines()]
+    documented = page.split("with a star at the")[1].split("With `--format json`")[0]
+    rows = [line.strip() for line in documented.splitlines() if line.startswith("     ")]
+    assert len(rows) == 9
+    assert [line for line in shown if line in rows] == rows
+
+
+def test_operators_as_files(tvmc, digits_model):
+    tvmc("compile", digits_model, *OPTIONS, "-o", "model.tar", "-q")
+    tvmc("plan", "model.tar", "--operators", "-o", "operators.json")
+    tvmc("plan", digits_model, *OPTIONS, "--operators", "-o", "operators.csv", "-q")
+    document = json.loads(Path("operators.json").read_text())
+    with tarfile.open("model.tar") as tar:
+        (module,) = json.load(tar.extractfile("./metadata.json"))["modules"].values()
+    assert document == {
+        "schema": "usmp.operators",
+        "version": 1,
+        "model_operators": module["model_operators"],
+        "operators": module["operators"],
+    }
+    rows = list(csv.DictReader(io.StringIO(Path("operators.csv").read_text())))
+    assert rows[0]["model_operators"] == "0 CONV_2D; 1 CONV_2D"
+    assert [int(row["weight_bytes"]) for row in rows] == [
+        operator["weights_size_bytes"] for operator in module["operators"]
+    ]

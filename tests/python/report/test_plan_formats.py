@@ -62,11 +62,12 @@ MEMORY = {
 
 
 def test_csv():
-    assert plan_csv(MEMORY) == (
-        "pool,pool_kind,name,kind,function,offset,size,live_ranges,overlaps,entries\n"
-        'sram,workspace,"a,""b""",intermediate,__tvm_main__,0,16,0-3 5-9,scratch:4 y:0:2,net\n'
-        "sram,workspace,scratch,intermediate,conv2d,16,4,2-3,,net\n"
-        "flash,constant,weights,constant,__tvm_main__,0,8,0-9,,net\n"
+    assert plan_csv({"memory": MEMORY}) == (
+        "pool,pool_kind,name,kind,function,offset,size,live_ranges,overlaps,entries,written_by,"
+        "read_by\n"
+        'sram,workspace,"a,""b""",intermediate,__tvm_main__,0,16,0-3 5-9,scratch:4 y:0:2,net,,\n'
+        "sram,workspace,scratch,intermediate,conv2d,16,4,2-3,,net,,\n"
+        "flash,constant,weights,constant,__tvm_main__,0,8,0-9,,net,,\n"
     )
 
 
@@ -79,7 +80,7 @@ def entries_of(kind: str, name: str, live: list[list[int]]) -> str:
     ]
     buffer = {**MEMORY["pools"][1]["buffers"][0], "name": name, "kind": kind, "live_ranges": live}
     pool = {**MEMORY["pools"][0], "buffers": [buffer]}
-    text = plan_csv({"functions": {"main": mains}, "pools": [pool]})
+    text = plan_csv({"memory": {"functions": {"main": mains}, "pools": [pool]}})
     (row,) = csv.DictReader(io.StringIO(text))
     return row["entries"]
 
@@ -96,12 +97,12 @@ def test_entries_of_buffers():
 
 def test_an_earlier_archive_has_the_entry_main():
     memory = {**MEMORY, "functions": {"main": [{}]}}
-    rows = list(csv.DictReader(io.StringIO(plan_csv(memory))))
+    rows = list(csv.DictReader(io.StringIO(plan_csv({"memory": memory}))))
     assert {row["entries"] for row in rows} == {"main"}
 
 
 def test_csv_without_buffers_is_its_header():
-    assert plan_csv({**MEMORY, "pools": []}) == ",".join(CSV_COLUMNS) + "\n"
+    assert plan_csv({"memory": {**MEMORY, "pools": []}}) == ",".join(CSV_COLUMNS) + "\n"
 
 
 def test_json():
@@ -117,6 +118,17 @@ def test_cells_are_no_commands_of_terminals_and_no_formulas():
         "\u202e": {"shared": 1, "distance": 0},
     }
     pool = {**MEMORY["pools"][1], "name": "-\r", "buffers": [buffer]}
-    assert plan_csv({**MEMORY, "pools": [pool]}).splitlines()[1:] == [
-        "'-\\r,constant,'=1+1,constant,\\x1b[2J\\n,0,8,0-9,'@x:4 \\u202e:1,net"
+    assert plan_csv({"memory": {**MEMORY, "pools": [pool]}}).splitlines()[1:] == [
+        "'-\\r,constant,'=1+1,constant,\\x1b[2J\\n,0,8,0-9,'@x:4 \\u202e:1,net,,"
     ]
+
+
+def test_operators_that_use_a_buffer():
+    buffers = {"read": ["scratch"], "written": ['a,"b"', "scratch"]}
+    operators = [{"model_operators": [0, 1], "buffers": buffers}]
+    table = [{"index": 3, "type": "CONV_2D"}, {"index": 5, "type": "=ADD"}]
+    metadata = {"memory": MEMORY, "model_operators": table, "operators": operators}
+    rows = list(csv.DictReader(io.StringIO(plan_csv(metadata))))
+    both = "3 CONV_2D; 5 =ADD"
+    assert [row["written_by"] for row in rows] == [both, both, ""]
+    assert [row["read_by"] for row in rows] == ["", both, ""]

@@ -315,7 +315,7 @@ def test_mutated_metadata_is_read_or_refused(tmp_path):
             assert module.memory_plan.buffers
             text = io.StringIO()
             print_memory_summary(module.metadata, Console(file=text))
-            text.write(plan_csv(module.metadata["memory"]))
+            text.write(plan_csv(module.metadata))
             check_terminal(text.getvalue())
     assert 200 < refused < 380
 

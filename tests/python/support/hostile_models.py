@@ -137,4 +137,4 @@ def check_model(factory: AOTExecutorFactoryModule) -> None:
     text = io.StringIO()
     print_memory_summary(metadata, Console(file=text, width=100, highlight=False))
     check_terminal(text.getvalue())
-    check_terminal(plan_csv(metadata["memory"]))
+    check_terminal(plan_csv(metadata))

@@ -29,6 +29,10 @@ class TensorTypes:
             if value.name in read and value.type.tensor_type.elem_type
         }
 
+    def of(self, name: str) -> tuple[str, list[int | str]]:
+        """Element type and extents of a tensor; "unknown" and none, if they are not known."""
+        return self._dtypes.get(name, "unknown"), list(self._shapes.get(name, ()))
+
     def check(self, names: Sequence[str], ty: Type) -> None:
         """Check that the outputs of a node have the types that they should.
 

@@ -22,6 +22,7 @@ from usmp.frontend.onnx.convert import convert_operator
 from usmp.frontend.onnx.dynamic import convert_dynamic
 from usmp.frontend.onnx.fold import fold_shape_arithmetic
 from usmp.frontend.onnx.imported_types import TensorTypes
+from usmp.frontend.onnx.model_operators import ModelNodes
 from usmp.frontend.onnx.node import NotSupported, OnnxNode
 from usmp.frontend.onnx.normalize import normalize_onnx
 from usmp.frontend.onnx.opsets import opset_version, to_compared_opset
@@ -56,6 +57,7 @@ def import_onnx(
     """
     read, found = read_onnx(content, folder, limits, asked)
     sizes = [size.bounded for size in found if not size.is_one]
+    nodes = ModelNodes(read.graph)
     model = to_compared_opset(read)
     if model.functions:
         model = inliner.inline_local_functions(model)
@@ -65,6 +67,7 @@ def import_onnx(
     variables = {str(size.name): tirx.Var(str(size.name), "int64") for size in sizes}
     importer = _Importer(input_shapes(model.graph, variables), {}, sanitize=False)
     importer.bb = LimitedBuilder(limits)
+    importer.model_nodes = nodes
     if sizes:
         bounds = [(variables[str(size.name)], size) for size in sizes]
         importer.sizes = ShapeValues(bounded_analyzer(bounds), model.opset_import)
@@ -95,6 +98,7 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
 
     node: onnx.NodeProto | None = None
     types: TensorTypes
+    model_nodes: ModelNodes
     bb: LimitedBuilder
     sizes: ShapeValues | None = None
     """What is computed of shapes, if some depend on sizes."""
@@ -115,6 +119,16 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         return name
 
     def _convert_operator(
+        self, op_name: str, inputs: Sequence[Expr | None], attrs: Mapping[str, Any], opset: int
+    ) -> Expr:
+        assert self.node is not None
+        self.bb.span = self.model_nodes.span(self.node.output, self.types.of)
+        try:
+            return self._converted(op_name, inputs, attrs, opset)
+        finally:
+            self.bb.span = None
+
+    def _converted(
         self, op_name: str, inputs: Sequence[Expr | None], attrs: Mapping[str, Any], opset: int
     ) -> Expr:
         assert self.node is not None

@@ -24,6 +24,7 @@ from usmp.frontend.pytorch.converters import (
 )
 from usmp.frontend.pytorch.converters.operator import dtype_of, name_of
 from usmp.frontend.pytorch.converters.scatters import index_put_within
+from usmp.frontend.pytorch.model_operators import node_span
 from usmp.frontend.pytorch.nested_writes import nested_writes
 from usmp.frontend.pytorch.program_sizes import ProgramSizes
 from usmp.frontend.pytorch.quantizers import quantizer_converters
@@ -170,13 +171,15 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
     def _translate_fx_graph(
         self, graph_module: Any, nodes: Any, inputs: Mapping[str, Expr], *_: Any
     ) -> Any:
-        for self.node in nodes:
+        for index, self.node in enumerate(nodes):
             if self.node.op == "placeholder":
                 self.env[self.node] = inputs[self.node.name]
                 if self.node.name in self._tensors:
                     self._values[self.node] = self._tensors[self.node.name]
             elif self.node.op == "call_function":
+                self.block_builder.span = node_span(index, self.node, self._held)
                 self._convert(self.node)
+                self.block_builder.span = None
             elif self.node.op == "output":
                 results = self._argument(self.node.args[0])
         self.node = None

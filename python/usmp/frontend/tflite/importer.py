@@ -236,6 +236,7 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
     UnsupportedModelError
         that is not possible; the message names the operator.
     """
+    context.builder.span = operator.described_in_full(context.graph).as_span()
     try:
         tensors = [*operator.inputs, *operator.outputs]
         for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
@@ -260,3 +261,5 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
         raise operator.unsupported(
             f"its conversion failed, a fault in usmp, please report it: {one_line(error)}"
         ) from error
+    finally:
+        context.builder.span = None

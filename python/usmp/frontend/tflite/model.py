@@ -12,6 +12,7 @@ import tflite
 from usmp.frontend.tflite.read import operator_name, read_options, tensor_name, vector
 from usmp.ops.quantized.parameters import Quantization
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.model_operator import ModelOperator, model_operator
 
 _DTYPES = {
     tflite.TensorType.FLOAT32: "float32",
@@ -94,6 +95,11 @@ class TfliteTensor:
         if self.dtype == "int4":
             return _unpack_int4(content, self.shape)
         return content.view(self.dtype).reshape(self.shape)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the file has its values."""
+        return bool(self.model.Buffers(self.table.Buffer()).DataLength() > 0)
 
     @cached_property
     def quantization(self) -> Quantization | None:
@@ -286,6 +292,16 @@ class TfliteOperator:
                     f'tensor "{tensor.name}" has zero point {zero_point}, '
                     f"which {quantization.dtype} cannot hold"
                 )
+
+    def described_in_full(self, graph: int) -> ModelOperator:
+        """The operator for reports, with the number of its subgraph."""
+        return model_operator(
+            self.position,
+            self.name,
+            [t.name for t in self.inputs if t is not None and not t.is_constant],
+            [(t.name, _DTYPES.get(t.table.Type(), "unknown"), t.shape) for t in self.outputs],
+            graph=graph,
+        )
 
     def unsupported(self, reason: str) -> UnsupportedModelError:
         """An error that names the operator, where it is and what it writes."""

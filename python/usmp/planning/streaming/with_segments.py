@@ -15,6 +15,7 @@ from usmp.planning.session import with_main
 from usmp.planning.streaming.streamed_function import StreamedFunction
 from usmp.planning.streaming.streamed_main import Segment, StreamedMain
 from usmp.support.unique_names import UniqueNames
+from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of, sequence
 
 
@@ -38,15 +39,19 @@ def with_segments(
         first, last = (segment.operators[i].statement.callee for i in (0, -1))
         variable = GlobalVar(names.unique(f"{first}_to_{last}"))
         functions[variable] = made.func
-        statements[start:stop] = [
-            tirx.Evaluate(Call(variable, list(made.arguments), ret_ty=TupleType([])))
-        ]
+        span = joined_span(s.value.span for s in statements[start:stop] if _is_call(s))
+        call = Call(variable, list(made.arguments), span=span, ret_ty=TupleType([]))
+        statements[start:stop] = [tirx.Evaluate(call)]
     func = mod[MAIN_FUNCTION_NAME]
     declarations = list(_declarations(func, gone))
     changed = IRModule(functions, attrs=mod.attrs)
     return _without_unused(
         with_main(changed, func.with_body(sequence([*declarations, *statements]))), mod
     )
+
+
+def _is_call(stmt: tirx.Stmt) -> bool:
+    return isinstance(stmt, tirx.Evaluate) and isinstance(stmt.value, Call)
 
 
 def _declarations(func: tirx.PrimFunc, memories: Iterable[Memory]) -> Iterator[tirx.Stmt]:

@@ -6,7 +6,7 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
-from usmp.passes import ModulePass
+from usmp.passes import KeepSpans, ModulePass
 from usmp.relax.legalize_errors import apply_to_operators
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.describe_operators import DescribeOperators
@@ -21,7 +21,7 @@ from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConca
 
 _PASSES = tvm.transform.Sequential(
     [
-        relax.transform.DecomposeOpsForInference(),
+        KeepSpans(relax.transform.DecomposeOpsForInference()),
         relax.transform.CanonicalizeBindings(),
         # While slices and joins are still operators.
         PushSliceThroughConcat(),

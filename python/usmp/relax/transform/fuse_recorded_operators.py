@@ -9,7 +9,9 @@ from tvm.ir import Call, IRModule
 from usmp.ops.operator_steps import OperatorStep, steps_of, with_steps
 from usmp.ops.record import Steps, operators_of, with_operators
 from usmp.passes import ModulePass
+from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.tir.nodes import nodes_of
+from usmp.tir.spans import functions_with_spans
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FuseRecordedOperators")
@@ -23,7 +25,7 @@ class FuseRecordedOperators(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Fuse the operators of `main`."""
-        return fuse_grouped_operators(relax.transform.FuseOps()(mod))
+        return fuse_grouped_operators(with_grouped_spans(mod, relax.transform.FuseOps()(mod)))
 
 
 def fuse_grouped_operators(grouped: IRModule) -> IRModule:
@@ -42,7 +44,7 @@ def fuse_grouped_operators(grouped: IRModule) -> IRModule:
         if names is not None and isinstance(func, tirx.PrimFunc):
             func = with_operators(func, _records(grouped, names))
             recorded.update_func(variable, with_steps(func, _steps(grouped, names)))
-    return recorded
+    return functions_with_spans(grouped, recorded)
 
 
 def _called(mod: IRModule, function: relax.Function) -> list[str]:

@@ -19,6 +19,7 @@ from usmp.relax.transform.channels.faithful import is_faithful
 from usmp.relax.transform.channels.needed import kept_channels, kept_of
 from usmp.relax.transform.channels.steps import Steps, steps_of
 from usmp.relax.transform.channels.weight_costs import WeightCosts, weight_costs
+from usmp.tir.spans import keeps_span
 
 OPTION = "tir.usmp.prune_constant_channels"
 
@@ -119,6 +120,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         self.changes = changes
         self.changed = set(changed)
 
+    @keeps_span
     def visit_call_(self, call: Call) -> relax.Expr:
         """The operator without the channels that are removed."""
         found, kept = self.changes.found, self.changes.kept

@@ -33,6 +33,7 @@ from usmp.relax.transform.qdq.image_operators import (
     with_channels_last,
 )
 from usmp.relax.transform.qdq.images import to_channels_first
+from usmp.tir.spans import with_span
 
 
 def put_channels_last(mod: IRModule) -> IRModule:
@@ -90,7 +91,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         if isinstance(result, Last):
             if binding.value.op.name in CONVOLUTIONS:
                 self.convolutions.append(binding.value)
-            image = self.builder_.emit(result.value)
+            image = self.builder_.emit(with_span(result.value, binding.value.span))
             self.images.last[binding.var] = image
             result = permuted(image, to_channels_first(len(shape_of(image))))
         if result is not None:

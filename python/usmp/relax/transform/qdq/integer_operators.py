@@ -31,6 +31,7 @@ from usmp.relax.transform.qdq.softmax import match_softmax
 from usmp.relax.transform.qdq.tables import match_table
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
+from usmp.tir.spans import keeps_span
 
 _MATCHERS: tuple[Matcher, ...] = (
     *COMMUTING,
@@ -90,6 +91,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         """The same."""
         return self._visit(super().visit_dataflow_block_, block)
 
+    @keeps_span
     def visit_call_(self, call: Call) -> relax.Expr:
         """The integer operator in the place of an R.quantize."""
         call = self.visit_expr_post_order(call)

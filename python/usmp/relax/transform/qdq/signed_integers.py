@@ -19,6 +19,7 @@ from usmp.ops.quantized import OutputLimits, Quantization
 from usmp.relax.replace_main import rewrite_main
 from usmp.relax.transform.qdq.graph import Output
 from usmp.tir.nodes import nodes_of
+from usmp.tir.spans import keeps_span, with_span
 
 _OFFSET = 128
 _UNSIGNED = "uint8"
@@ -87,8 +88,10 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         quantized = relax.op.quantize(
             self.visit_expr(data), self.visit_expr(scale), _less(zero_point), axis, "int8"
         )
+        quantized = with_span(quantized, binding.value.span)
         self.set_var_remap(binding.var, self.builder_.emit(quantized))
 
+    @keeps_span
     def visit_call_(self, call: Call) -> relax.Expr:
         """Read what is signed now."""
         data = call.args[0] if _is(call, "relax.dequantize") else None

@@ -12,8 +12,10 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from usmp.ops.write_columns import with_columns
 from usmp.relax.replace_main import rewrite_main
+from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain
 from usmp.relax.transform.strips.strip_operator import Part, Span
+from usmp.tir.spans import bound_spans, with_span
 
 
 def with_strips(main: StripMain, chains: Sequence[StripChain]) -> IRModule:
@@ -36,6 +38,7 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         super().__init__(mod)
         self.main = main
         self.by_last = by_last
+        self.sources = bound_spans(main_function(mod))
 
     def visit_var_binding_(self, binding: relax.VarBinding) -> None:
         """All strips in place of the last operator of a chain."""
@@ -63,7 +66,9 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
                 parts[o] if o in parts else Part(self.visit_expr(o), 0) for o in operator.operands
             ]
             made = operator.make(self.builder_, operands, spans[var])
+            made = with_span(made, self.sources.get(var))
             parts[var] = Part(self.builder_.emit(made), spans[var].first)
         output = self.main.variables[chain.stop - 1]
         part = parts[output]
-        return with_columns(self.builder_, whole, part.expr, output.ty, part.first)
+        made = with_columns(self.builder_, whole, part.expr, output.ty, part.first)
+        return self.builder_.emit(with_span(made, self.sources.get(output)))

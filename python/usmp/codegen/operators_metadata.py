@@ -1,0 +1,114 @@
+"""What metadata.json says of operators: of those that run, and of those of the model file."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from usmp.codegen.operator_calls import OperatorCall
+from usmp.objects import MemoryPlan, PlacedBuffer, PlannedOperator
+from usmp.tir.model_operator import ModelOperator
+
+LiveBytes: TypeAlias = "tuple[list[int], list[int]]"
+"""Program positions at which the number of live bytes changes, and the number from there on."""
+
+
+def operators_metadata(
+    calls: Sequence[OperatorCall], plan: MemoryPlan, constant_pools: Sequence[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """The lists `model_operators` and `operators`.
+
+    Parameters
+    ----------
+    calls
+        the statements that run operators, one entry after the other, in order.
+    plan
+        of the module.
+    constant_pools
+        the names of the pools of constants.
+    """
+    table: dict[tuple[str, ModelOperator], int] = {}
+    for call in calls:
+        for operator in call.model_operators:
+            table.setdefault((call.entry, operator), len(table))
+    order = sorted(table, key=lambda key: (_first_place(calls, key[0]), key[1].graph, key[1].index))
+    places = {key: place for place, key in enumerate(order)}
+    planned = list(plan.operators) if len(plan.operators) == len(calls) else [None] * len(calls)
+    buffers = {str(buffer.name): buffer for buffer in plan.buffers}
+    live = _live_bytes(plan, constant_pools)
+    return {
+        "model_operators": [{"entry": entry, **operator.as_json()} for entry, operator in order],
+        "operators": [
+            {
+                **call.as_json(),
+                "model_operators": [places[call.entry, o] for o in call.model_operators],
+                **({} if one is None else _memory(one, buffers, live, constant_pools)),
+            }
+            for call, one in zip(calls, planned, strict=True)
+        ],
+    }
+
+
+def peak_operator(plan: MemoryPlan, pool: str) -> int | None:
+    """The first operator at which most bytes of a workspace pool are live, as its place in
+    `operators`; None if no operator runs while some are."""
+    live = _steps([buffer for buffer in plan.buffers if buffer.pool_name == pool])
+    counts = [_most_within(live, int(o.start), int(o.stop)) for o in plan.operators]
+    most = max(counts, default=0)
+    return counts.index(most) if most else None
+
+
+def _first_place(calls: Sequence[OperatorCall], entry: str) -> int:
+    return next(place for place, call in enumerate(calls) if call.entry == entry)
+
+
+def _memory(
+    operator: PlannedOperator,
+    buffers: Mapping[str, PlacedBuffer],
+    live: Mapping[str, LiveBytes],
+    constant_pools: Sequence[str],
+) -> dict[str, Any]:
+    start, stop = int(operator.start), int(operator.stop)
+    read, written = (
+        [str(name) for name in names if str(name) in buffers]
+        for names in (operator.read, operator.written)
+    )
+    constants = [buffers[name] for name in read if buffers[name].pool_name in constant_pools]
+    return {
+        "start": start,
+        "stop": stop,
+        "live_bytes": {name: _most_within(steps, start, stop) for name, steps in live.items()},
+        "weights_size_bytes": sum(int(buffer.size_bytes) for buffer in constants),
+        "buffers": {"read": read, "written": written},
+    }
+
+
+def _live_bytes(plan: MemoryPlan, constant_pools: Sequence[str]) -> dict[str, LiveBytes]:
+    """Of each workspace pool."""
+    by_pool: dict[str, list[PlacedBuffer]] = {}
+    for buffer in plan.buffers:
+        if buffer.pool_name not in constant_pools:
+            by_pool.setdefault(str(buffer.pool_name), []).append(buffer)
+    return {name: _steps(held) for name, held in sorted(by_pool.items())}
+
+
+def _steps(buffers: Sequence[PlacedBuffer]) -> LiveBytes:
+    changes: dict[int, int] = {}
+    for buffer in buffers:
+        for live in buffer.live_ranges:
+            changes[int(live.start)] = changes.get(int(live.start), 0) + int(buffer.size_bytes)
+            changes[int(live.stop)] = changes.get(int(live.stop), 0) - int(buffer.size_bytes)
+    positions, counts, count = [], [], 0
+    for position in sorted(changes):
+        count += changes[position]
+        positions.append(position)
+        counts.append(count)
+    return positions, counts
+
+
+def _most_within(steps: LiveBytes, start: int, stop: int) -> int:
+    """The most bytes that are live at a position of a half-open range."""
+    positions, counts = steps
+    first, last = bisect_right(positions, start) - 1, bisect_left(positions, stop)
+    return max(counts[max(first, 0) : last], default=0)

@@ -1,0 +1,39 @@
+"""The nodes of a PyTorch program, for spans."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from tvm.ir import Span
+
+from usmp.frontend.pytorch.converters.operator import name_of
+from usmp.tir.model_operator import model_operator
+
+
+def node_span(index: int, node: Any, held: Collection[str]) -> Span:
+    """The span of a node that calls a function.
+
+    Parameters
+    ----------
+    index
+        its place in the graph of the decomposed program.
+    node
+        its tensors have the names of the nodes that make them; it has that of the module in whose
+        `forward` it is, as "layers.0.conv", or its own.
+    held
+        names of the nodes that stand for tensors which the program holds.
+    """
+    read = [source.name for source in node.all_input_nodes if source.name not in held]
+    value = node.meta.get("val")
+    values = value if isinstance(value, tuple | list) else [value]
+    names = [node.name if len(values) == 1 else f"{node.name}.{i}" for i in range(len(values))]
+    outputs = [
+        (name, name_of(each.dtype), [e if isinstance(e, int) else str(e) for e in each.shape])
+        for name, each in zip(names, values, strict=True)
+        if isinstance(each, torch.Tensor)
+    ]
+    modules = list((node.meta.get("nn_module_stack") or {}).values())
+    path = str(modules[-1][0]) if modules else ""
+    return model_operator(index, str(node.target), read, outputs, path or node.name).as_span()

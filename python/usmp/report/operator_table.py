@@ -1,0 +1,154 @@
+"""The operators of a compiled model: as a table, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from usmp.report.plan_formats import text_cell
+from usmp.support.model_operators import shape_words
+from usmp.support.plain_text import shown
+
+SCHEMA, SCHEMA_VERSION = "usmp.operators", 1
+
+CSV_COLUMNS = (
+    "operator",
+    "entry",
+    "model_operators",
+    "functions",
+    "inputs",
+    "outputs",
+    "shapes",
+    "macs",
+    "weight_bytes",
+    "live_bytes",
+    "start",
+    "stop",
+    "read",
+    "written",
+)
+"""A row for each statement that runs operators. `model_operators` are those of the model file that
+it was made from, as "0 CONV_2D; 3 ADD"; `inputs` and `outputs` names of tensors of the file that
+come from other statements, or go to some; `shapes` those of the outputs; `live_bytes` of each
+workspace pool, as "sram:4096"; `start` and `stop` half-open program positions; `read` and `written`
+buffers."""
+
+
+def print_operators(metadata: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print a row for each statement that runs operators, from the metadata of a module.
+
+    It names the operators of the model file that the statement was made from, or what it computes
+    where that is not known; a star marks the peak of a workspace pool.
+    """
+    console = console or Console(highlight=False)
+    several = len({operator["entry"] for operator in metadata["operators"]}) > 1
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True, show_footer=True)
+    table.add_column("", justify="right", no_wrap=True)
+    if several:
+        table.add_column("entry", overflow="fold")
+    table.add_column("operator of the model", footer="all", overflow="fold")
+    table.add_column("gives", no_wrap=True)
+    operators = metadata["operators"]
+    for heading, values in (
+        ("MACs", [operator.get("macs") for operator in operators]),
+        ("weights", [operator.get("weights_size_bytes") for operator in operators]),
+    ):
+        total = sum(value for value in values if value is not None)
+        table.add_column(heading, footer=str(total), justify="right", no_wrap=True)
+    table.add_column("live bytes", justify="right", no_wrap=True)
+    peaks = {pool.get("peak_operator") for pool in metadata["memory"]["pools"]}
+    for index, operator in enumerate(operators):
+        live = operator.get("live_bytes")
+        total_live = "?" if live is None else f"{sum(live.values())}"
+        cells = [
+            str(index),
+            *([shown(operator["entry"])] if several else []),
+            "\n".join(map(shown, _made_from(metadata, operator))),
+            ", ".join(shape_words(tensor["shape"]) for tensor in operator["outputs"]),
+            _number(operator.get("macs")),
+            _number(operator.get("weights_size_bytes")),
+            f"{total_live}{'*' if index in peaks else ' '}",
+        ]
+        table.add_row(*map(Text, cells))
+    console.print(table)
+    if peaks - {None}:
+        console.print("* the peak of a pool; weights and live bytes are bytes.")
+
+
+def operators_json(metadata: Mapping[str, Any]) -> str:
+    """The operators that run, and those of the model file, as in metadata.json."""
+    document = {
+        "schema": SCHEMA,
+        "version": SCHEMA_VERSION,
+        "model_operators": metadata.get("model_operators", []),
+        "operators": metadata["operators"],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def operators_csv(metadata: Mapping[str, Any]) -> str:
+    """A header, and a row for each statement that runs operators."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for index, operator in enumerate(metadata["operators"]):
+        writer.writerow(_row(metadata, index, operator))
+    return text.getvalue()
+
+
+def model_operators_of(
+    metadata: Mapping[str, Any], operator: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
+    """The operators of the model file that one of `operators` was made from; none if they are not
+    known."""
+    table = metadata.get("model_operators", [])
+    return [table[place] for place in operator.get("model_operators", [])]
+
+
+def _made_from(metadata: Mapping[str, Any], operator: Mapping[str, Any]) -> list[str]:
+    known = model_operators_of(metadata, operator)
+    if known:
+        return [f"{one['index']} {one['type']}" for one in known]
+    return [step["kind"] for step in operator["steps"]]
+
+
+def _row(metadata: Mapping[str, Any], index: int, operator: Mapping[str, Any]) -> list[Any]:
+    known = model_operators_of(metadata, operator)
+    inside = {tensor["name"] for one in known for tensor in one["outputs"]}
+    read = {name for one in known for name in one["inputs"]}
+    inputs = dict.fromkeys(n for one in known for n in one["inputs"] if n not in inside)
+    outputs = [t["name"] for one in known for t in one["outputs"] if t["name"] not in read]
+    buffers = operator.get("buffers", {"read": [], "written": []})
+    live = operator.get("live_bytes", {})
+    return [
+        index,
+        text_cell(operator["entry"]),
+        text_cell("; ".join(_made_from(metadata, operator))),
+        text_cell(" ".join(operator["functions"])),
+        text_cell(" ".join(inputs)),
+        text_cell(" ".join(outputs)),
+        text_cell(" ".join(shape_words(tensor["shape"]) for tensor in operator["outputs"])),
+        _number(operator.get("macs")),
+        _number(operator.get("weights_size_bytes")),
+        text_cell(" ".join(f"{pool}:{count}" for pool, count in live.items())),
+        _number(operator.get("start")),
+        _number(operator.get("stop")),
+        _names(buffers["read"]),
+        _names(buffers["written"]),
+    ]
+
+
+def _names(names: Sequence[str]) -> str:
+    return text_cell(" ".join(names))
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)

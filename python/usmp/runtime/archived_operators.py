@@ -1,0 +1,97 @@
+"""Checks of what metadata.json says of operators, and of those of the model file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from usmp.runtime.read_metadata import (
+    DamagedMetadata,
+    is_count,
+    is_list_of,
+    is_text,
+    read_value,
+)
+
+_KEYS = ("model_operators", "start", "stop", "live_bytes", "weights_size_bytes", "buffers")
+"""Of an operator; those of archives of before lack them."""
+
+
+def check_operators(metadata: Mapping[str, Any], where: str) -> None:
+    """Check what it says of operators, if it says anything.
+
+    Raises
+    ------
+    DamagedMetadata
+        something is missing, of the wrong type, or no operator or buffer of the module.
+    """
+    if "model_operators" not in metadata:
+        return
+    is_object = is_list_of(lambda value: isinstance(value, dict))
+    table = read_value(metadata, "model_operators", is_object, where)
+    for number, operator in enumerate(table):
+        _check_model_operator(operator, f"operator {number} of the model of {where}")
+    operators = read_value(metadata, "operators", is_object, where)
+    pools = metadata["memory"]["pools"]
+    buffers = {buffer["name"] for pool in pools for buffer in pool["buffers"]}
+    for number, operator in enumerate(operators):
+        what = f"operator {number} of {where}"
+        _check_described(operator, what)
+        read_value(operator, "model_operators", is_list_of(_is_below(len(table))), what)
+        if any(key in operator for key in _KEYS[1:]):
+            _check_memory(operator, buffers, what)
+    for pool in pools:
+        if "peak_operator" in pool:
+            read_value(pool, "peak_operator", _is_below(len(operators)), f"a pool of {where}")
+
+
+def _check_model_operator(operator: Mapping[str, Any], what: str) -> None:
+    read_value(operator, "entry", is_text, what)
+    read_value(operator, "index", is_count, what)
+    read_value(operator, "type", is_text, what)
+    read_value(operator, "inputs", is_list_of(is_text), what)
+    for key, is_valid in (("name", is_text), ("graph", is_count)):
+        if key in operator:
+            read_value(operator, key, is_valid, what)
+    for tensor in read_value(operator, "outputs", is_list_of(_is_object), what):
+        read_value(tensor, "name", is_text, what)
+        _check_tensor(tensor, what)
+
+
+def _check_described(operator: Mapping[str, Any], what: str) -> None:
+    read_value(operator, "entry", is_text, what)
+    read_value(operator, "functions", is_list_of(is_text), what)
+    for step in read_value(operator, "steps", is_list_of(_is_object), what):
+        read_value(step, "kind", is_text, what)
+    if "macs" in operator:
+        read_value(operator, "macs", is_count, what)
+    for key in ("inputs", "outputs"):
+        for tensor in read_value(operator, key, is_list_of(_is_object), what):
+            _check_tensor(tensor, what)
+
+
+def _check_memory(operator: Mapping[str, Any], buffers: set[str], what: str) -> None:
+    start = read_value(operator, "start", is_count, what)
+    if read_value(operator, "stop", is_count, what) < start:
+        raise DamagedMetadata(f'{what} has no valid "stop"')
+    live = read_value(operator, "live_bytes", _is_object, what)
+    if not all(map(is_count, live.values())):
+        raise DamagedMetadata(f'{what} has no valid "live_bytes"')
+    read_value(operator, "weights_size_bytes", is_count, what)
+    used = read_value(operator, "buffers", _is_object, what)
+    for key in ("read", "written"):
+        if not buffers.issuperset(read_value(used, key, is_list_of(is_text), what)):
+            raise DamagedMetadata(f'{what} has no valid "buffers"')
+
+
+def _check_tensor(tensor: Mapping[str, Any], what: str) -> None:
+    read_value(tensor, "dtype", is_text, what)
+    read_value(tensor, "shape", is_list_of(lambda e: is_count(e) or is_text(e)), what)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_below(count: int) -> Any:
+    return lambda value: is_count(value) and value < count

@@ -1,0 +1,52 @@
+"""Operators of model files in a few words, from what metadata.json says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from usmp.support.plain_text import shown
+
+
+def titles(operators: Sequence[Mapping[str, Any]]) -> str:
+    """Operators in the order of their file, as "operator 1 DEPTHWISE_CONV_2D (25x5x64)".
+
+    Of more than two that follow each other, the first and the last are named: "operators 0 CONV_2D
+    to 9 AVERAGE_POOL_2D (64)". The shape is that of what the last one gives, without a batch of 1.
+
+    Parameters
+    ----------
+    operators
+        as in `model_operators` of metadata.json.
+    """
+    if not operators:
+        return ""
+    runs: list[list[Mapping[str, Any]]] = []
+    for operator in operators:
+        if runs and operator["index"] == runs[-1][-1]["index"] + 1:
+            runs[-1].append(operator)
+        else:
+            runs.append([operator])
+    words = []
+    for run in runs:
+        if len(run) > 2:
+            words.append(f"{_name(run[0])} to {_name(run[-1])}")
+        else:
+            words += map(_name, run)
+    noun = "operator" if len(operators) == 1 else "operators"
+    return f"{noun} {', '.join(words)}{_gives(operators[-1])}"
+
+
+def shape_words(shape: Sequence[object]) -> str:
+    """A shape as "25x5x64", without a batch of 1; "scalar" if it has no extents."""
+    extents = list(shape[1:]) if len(shape) > 2 and shape[0] == 1 else list(shape)
+    return "x".join(shown(extent) for extent in extents) or "scalar"
+
+
+def _name(operator: Mapping[str, Any]) -> str:
+    return f"{operator['index']} {shown(operator['type'])}"
+
+
+def _gives(operator: Mapping[str, Any]) -> str:
+    outputs = operator["outputs"]
+    return f" ({shape_words(outputs[0]['shape'])})" if outputs else ""

@@ -1,0 +1,93 @@
+"""The operators of a compiled model as a table and as files, also of names that do harm."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from rich.console import Console
+
+from usmp.report import operators_csv, print_operators
+
+TENSOR = {"dtype": "int8", "shape": [1, 25, 5, 64]}
+
+
+def operator(entry: str, made_from: list[int], live: int) -> dict:
+    return {
+        "entry": entry,
+        "functions": ["conv2d"],
+        "steps": [{"kind": "conv2d"}],
+        "inputs": [TENSOR],
+        "outputs": [TENSOR],
+        "macs": 7,
+        "model_operators": made_from,
+        "start": 0,
+        "stop": 3,
+        "live_bytes": {"sram": live, "dtcm": 1},
+        "weights_size_bytes": 5,
+        "buffers": {"read": ["a"], "written": ["b"]},
+    }
+
+
+def model_operator(index: int, type: str, read: list[str], gives: str) -> dict:
+    outputs = [{"name": gives, **TENSOR}]
+    return {"entry": "main", "index": index, "type": type, "inputs": read, "outputs": outputs}
+
+
+METADATA = {
+    "model_operators": [
+        model_operator(0, "=CONV\x1b[2J", ["x"], "inside"),
+        model_operator(1, "ADD", ["inside", "x"], "y"),
+    ],
+    "operators": [operator("main", [0, 1], 40), operator("main", [], 3)],
+    "memory": {"pools": [{"name": "sram", "kind": "workspace", "peak_operator": 0}]},
+}
+
+
+def table(metadata: dict) -> list[str]:
+    text = io.StringIO()
+    print_operators(metadata, Console(file=text, width=100, color_system=None))
+    return [" ".join(line.split()) for line in text.getvalue().splitlines()]
+
+
+def test_table():
+    lines = table(METADATA)
+    assert "0 0 =CONV\\x1b[2J 25x5x64 7 5 41*" in lines
+    assert "1 ADD" in lines
+    # What it was made from is not known.
+    assert "1 conv2d 25x5x64 7 5 4" in lines
+    assert "all 14 10" in lines
+    assert "* the peak of a pool; weights and live bytes are bytes." in lines
+
+
+def test_table_of_an_archive_of_before():
+    earlier = {key: METADATA["operators"][0][key] for key in ("entry", "steps", "outputs")}
+    lines = table({"operators": [earlier], "memory": {"pools": [{"name": "sram"}]}})
+    assert "0 conv2d 25x5x64 ?" in lines
+    assert not any("peak" in line for line in lines)
+
+
+def test_table_of_several_entries():
+    two = [operator("encode", [0], 2), operator("[b]step", [1], 3)]
+    lines = table({**METADATA, "operators": two})
+    assert "1 [b]step 1 ADD 25x5x64 7 5 4" in lines
+
+
+def test_csv():
+    (row, _) = csv.DictReader(io.StringIO(operators_csv(METADATA)))
+    assert row == {
+        "operator": "0",
+        "entry": "main",
+        "model_operators": "0 =CONV\\x1b[2J; 1 ADD",
+        "functions": "conv2d",
+        "inputs": "x",
+        "outputs": "y",
+        "shapes": "25x5x64",
+        "macs": "7",
+        "weight_bytes": "5",
+        "live_bytes": "sram:40 dtcm:1",
+        "start": "0",
+        "stop": "3",
+        "read": "a",
+        "written": "b",
+    }

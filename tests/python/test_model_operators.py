@@ -1,0 +1,128 @@
+"""Operators that run know which operators of the model file they were made from."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from tvm.ir.transform import PassContext
+
+import usmp
+from conftest import ROOT
+
+DIGITS = ROOT / "examples/digits/digits_int8.tflite"
+
+
+def operators_of(model, **options) -> tuple[list[tuple[int, str]], list[list[int]]]:
+    """Index and type of those of the model, and for each that runs the indices of its own."""
+    with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
+        factory = usmp.build(model)
+    module = factory.metadata["modules"]["default"]
+    table = module["model_operators"]
+    return (
+        [(operator["index"], operator["type"]) for operator in table],
+        [[table[p]["index"] for p in o["model_operators"]] for o in module["operators"]],
+    )
+
+
+TFLITE = [
+    (0, "CONV_2D"),
+    (1, "CONV_2D"),
+    (2, "DEPTHWISE_CONV_2D"),
+    (3, "CONV_2D"),
+    (4, "ADD"),
+    (5, "CONV_2D"),
+    (6, "MAX_POOL_2D"),
+    (7, "MEAN"),
+    (8, "FULLY_CONNECTED"),
+    (9, "SOFTMAX"),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "made_from"),
+    [
+        ({"streaming": False}, [[0], [1], [2], [3, 4], [5], [6], [7], [8], [9]]),
+        # Run interleaved.
+        ({}, [[0, 1], [2, 3, 4], [5, 6], [7], [8], [9]]),
+    ],
+)
+def test_operators_of_tflite_files(options, made_from):
+    table, found = operators_of(DIGITS, **options)
+    assert table == TFLITE
+    assert found == made_from
+
+
+def float_graph() -> onnx.ModelProto:
+    """Convolution, normalization and activation, a reshape, and a matrix product."""
+
+    def constant(name: str, *shape: int) -> onnx.TensorProto:
+        count = 1
+        for extent in shape:
+            count *= extent
+        return helper.make_tensor(name, TensorProto.FLOAT, shape, [0.5] * count)
+
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], name="conv"),
+        helper.make_node("BatchNormalization", ["a", "g", "b", "m", "v"], ["n"], name="norm"),
+        helper.make_node("Relu", ["n"], ["r"], name="relu"),
+        helper.make_node("Flatten", ["r"], ["f"], name="flat"),
+        helper.make_node("Gemm", ["f", "k"], ["y"], name="dense"),
+    ]
+    image = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 4, 4])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 3])
+    constants = [constant("w", 2, 2, 1, 1), *(constant(n, 2) for n in "gbmv"), constant("k", 32, 3)]
+    graph = helper.make_graph(nodes, "net", [image], [result], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def test_nodes_of_onnx_files(tmp_path):
+    onnx.save(float_graph(), tmp_path / "net.onnx")
+    module = usmp.build(tmp_path / "net.onnx").metadata["modules"]["default"]
+    described = [(o["type"], o["name"], o["inputs"]) for o in module["model_operators"]]
+    assert described == [
+        ("Conv", "conv", ["x"]),
+        ("BatchNormalization", "norm", ["a"]),
+        ("Relu", "relu", ["n"]),
+        ("Flatten", "flat", ["r"]),
+        ("Gemm", "dense", ["f"]),
+    ]
+    assert module["model_operators"][0]["outputs"] == [
+        {"name": "a", "dtype": "float32", "shape": [1, 2, 4, 4]}
+    ]
+    # Nothing runs for a reshape: it is with what reads its result.
+    assert [o["model_operators"] for o in module["operators"]] == [[0, 1, 2], [3, 4]]
+
+
+def test_what_is_live_while_an_operator_runs():
+    with PassContext(config={"tir.usmp.streaming": False}):
+        module = usmp.build(DIGITS).metadata["modules"]["default"]
+    pools = {pool["name"]: pool for pool in module["memory"]["pools"]}
+    pool = pools["global_workspace"]
+    constants = {b["name"]: b["size"] for b in pools["global_const_workspace"]["buffers"]}
+    for operator in module["operators"]:
+        positions = range(operator["start"], operator["stop"])
+        live = [
+            sum(
+                buffer["size"]
+                for buffer in pool["buffers"]
+                if any(start <= position < stop for start, stop in buffer["live_ranges"])
+            )
+            for position in positions
+        ]
+        assert operator["live_bytes"] == {"global_workspace": max(live)}
+        read = operator["buffers"]["read"]
+        assert operator["weights_size_bytes"] == sum(constants.get(name, 0) for name in read)
+    most = [operator["live_bytes"]["global_workspace"] for operator in module["operators"]]
+    assert pool["peak_operator"] == most.index(max(most))
+    assert "peak_operator" not in pools["global_const_workspace"]
+    # Each operator reads what the one before it has written.
+    for before, after in zip(module["operators"], module["operators"][1:], strict=False):
+        assert set(before["buffers"]["written"]) & set(after["buffers"]["read"])
+
+
+def test_comments_in_the_c_name_them():
+    with PassContext(config={"tir.usmp.streaming": False}):
+        source = usmp.build(DIGITS).source
+    assert "  /* operator 0 CONV_2D (8x8x16) */\n" in source
+    assert "  /* operators 3 CONV_2D, 4 ADD (4x4x32) */\n" in source
