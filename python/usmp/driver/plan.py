@@ -15,6 +15,7 @@ from usmp.driver.model_files import check_is_none_of
 from usmp.driver.output import written
 from usmp.driver.plan_archive import archived_state_layout, is_archive, planned_module
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
+from usmp.driver.plan_tflm import add_tflm_option, plan_tflm
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.search import note_interrupted_search
 from usmp.driver.state_options import check_has_state, export_state_layout
@@ -41,6 +42,8 @@ _EXAMPLES = """\
       what metadata.json of an archive has under "memory"
   tvmc plan model.tar
       the plan that tvmc compile made
+  tvmc plan model.tflite --emit-tflm planned.tflite
+      the model with offsets that TFLite Micro takes for its arena
   tvmc plan --buffers in.csv --capacity 1M -o out.csv
       buffers of another compiler: the columns id,lower,upper,size in, and offset out
 
@@ -66,6 +69,7 @@ def add_plan_parser(commands: Any) -> None:
         help="how to show the plan (default: as the ending of --output says, else table)",
     )
     output.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
+    add_tflm_option(output)
     add_quiet_option(output)
     add_buffers_options(parser)
 
@@ -84,6 +88,9 @@ def plan_model(options: argparse.Namespace) -> None:
         )
     if options.output is not None:
         check_is_none_of(options.output, options, "the plan")
+    if options.emit_tflm is not None and not is_archive(options):
+        plan_tflm(options, shown_as)
+        return
     if is_archive(options):
         module = planned_module(options)
         show: Show = partial(_print_plan, module.metadata)
