@@ -9,8 +9,10 @@ import shutil
 
 import pytest
 
+import usmp
 from conftest import ROOT
 from usmp.driver.tvmc import main
+from usmp.report.exchange import FORMATS
 
 PAGE = (ROOT / "docs/other-viewers.md").read_text()
 
@@ -32,3 +34,15 @@ def test_tflite_micro(folder, capfd):
     (command,) = commands("TFLite Micro")
     assert main(command) == 0
     assert os.path.getsize("planned.tflite") > os.path.getsize("model.tflite")
+
+
+def test_files_for_viewers(folder, digits_model):
+    usmp.build(usmp.import_model(digits_model)).export_model_library_format("model.tar")
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    exec(block, {})
+    assert {"net.perfetto.json", "net.pickle", "net_c_info.json"} <= set(os.listdir())
+
+
+def test_endings():
+    cells = re.findall(r"^\| (`.*?) \| \[", PAGE, re.MULTILINE)
+    assert [end for cell in cells for end in re.findall(r"`([^`]+)`", cell)] == list(FORMATS)
