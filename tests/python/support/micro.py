@@ -88,7 +88,8 @@ def _reason_from_stderr(task: str) -> Iterator[None]:
 def _stderr() -> Iterator[Callable[[], str]]:
     """Keep what is written to the C stderr; what is yielded reads it."""
     text, kept = _text(), os.dup(2)
-    text.truncate(0)
+    text.seek(0)
+    text.truncate()
     os.dup2(text.fileno(), 2)
 
     def read() -> str:
@@ -104,5 +105,4 @@ def _stderr() -> Iterator[Callable[[], str]]:
 
 @functools.cache
 def _text() -> IO[bytes]:
-    # Appended to, so that truncating is enough to begin anew.
-    return tempfile.TemporaryFile("a+b")
+    return tempfile.TemporaryFile()

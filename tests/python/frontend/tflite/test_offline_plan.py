@@ -14,7 +14,8 @@ from ai_edge_litert import schema_py_generated as schema
 from conftest import ROOT
 from support.byte_mutations import mutated_bytes
 from support.litert import Reference
-from support.micro import Micro
+from support.micro import CannotRunError, Micro
+from support.quantized_models import CATALOG
 from support.tflite_builder import Graph, write_model
 from support.tflite_file import one_operator_model
 from support.tflite_tables import with_schema
@@ -29,6 +30,9 @@ ROWS = re.findall(
     re.MULTILINE,
 )
 """Of the table of arenas: a model, the bytes of its head without and with offsets, their ratio."""
+
+
+SMALL = [model for model in CATALOG if not model.name.startswith("variable_")][::25]
 
 
 def planned(content: bytes) -> bytes:
@@ -182,6 +186,22 @@ def test_outputs_are_the_same_in_no_larger_an_arena(
     heads = [model.head_bytes() for model in models]
     assert heads == [int(own), int(with_offsets)] and heads[1] <= heads[0]
     assert f"{heads[1] / heads[0]:.2f}" == ratio
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("model", SMALL, ids=lambda model: model.name)
+def test_outputs_of_small_models_are_the_same(model):
+    content = model.make()
+    try:
+        models = [Micro(content), Micro(planned(content))]
+        inputs = models[0].random_inputs(0)
+        expected, actual = (each.run(inputs) for each in models)
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    assert {n: v.tobytes() for n, v in actual.items()} == {
+        n: v.tobytes() for n, v in expected.items()
+    }
+    assert models[1].head_bytes() <= models[0].head_bytes()
 
 
 def test_the_table_has_the_models():
