@@ -15,6 +15,7 @@ from usmp.driver.model_files import check_is_none_of
 from usmp.driver.output import written
 from usmp.driver.plan_archive import archived_state_layout, is_archive, planned_module
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
+from usmp.driver.plan_tflm import add_tflm_option, plan_tflm
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.search import note_interrupted_search
 from usmp.driver.state_options import check_has_state, export_state_layout
@@ -43,6 +44,8 @@ _EXAMPLES = """\
       a row for every operator: those of the model, shapes, MACs, weights, live bytes
   tvmc plan model.tar
       the plan that tvmc compile made
+  tvmc plan model.tflite --emit-tflm planned.tflite
+      the model with offsets that TFLite Micro takes for its arena
   tvmc plan --buffers in.csv --capacity 1M -o out.csv
       buffers of another compiler: the columns id,lower,upper,size in, and offset out
 
@@ -74,6 +77,7 @@ def add_plan_parser(commands: Any) -> None:
         help="show the operators and not the pools: which of the model each was made from, "
         "shapes, MACs, bytes of weights, buffers, and the bytes that are live while it runs",
     )
+    add_tflm_option(output)
     add_quiet_option(output)
     add_buffers_options(parser)
 
@@ -92,6 +96,9 @@ def plan_model(options: argparse.Namespace) -> None:
         )
     if options.output is not None:
         check_is_none_of(options.output, options, "the plan")
+    if options.emit_tflm is not None and not is_archive(options):
+        plan_tflm(options, shown_as)
+        return
     if is_archive(options):
         module = planned_module(options)
         show: Show = partial(_print_plan, module.metadata)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from usmp.report.plan_formats import text_cell
+from usmp.report.plan_formats import name_cell
 from usmp.support.model_operators import shape_words
 from usmp.support.plain_text import shown
 
@@ -130,15 +130,15 @@ def _row(metadata: Mapping[str, Any], index: int, operator: Mapping[str, Any]) -
     live = operator.get("live_bytes", {})
     return [
         index,
-        text_cell(operator["entry"]),
-        text_cell("; ".join(_made_from(metadata, operator))),
-        text_cell(" ".join(operator["functions"])),
-        text_cell(" ".join(inputs)),
-        text_cell(" ".join(outputs)),
-        text_cell(" ".join(shape_words(tensor["shape"]) for tensor in operator["outputs"])),
+        name_cell(operator["entry"]),
+        name_cell("; ".join(_made_from(metadata, operator))),
+        name_cell(" ".join(operator["functions"])),
+        name_cell(" ".join(inputs)),
+        name_cell(" ".join(outputs)),
+        name_cell(" ".join(shape_words(tensor["shape"]) for tensor in operator["outputs"])),
         _number(operator.get("macs")),
         _number(operator.get("weights_size_bytes")),
-        text_cell(" ".join(f"{pool}:{count}" for pool, count in live.items())),
+        name_cell(" ".join(f"{pool}:{count}" for pool, count in live.items())),
         _number(operator.get("start")),
         _number(operator.get("stop")),
         _names(buffers["read"]),
@@ -147,7 +147,7 @@ def _row(metadata: Mapping[str, Any], index: int, operator: Mapping[str, Any]) -
 
 
 def _names(names: Sequence[str]) -> str:
-    return text_cell(" ".join(names))
+    return name_cell(" ".join(names))
 
 
 def _number(value: int | None) -> str:

@@ -58,7 +58,7 @@ def plan_csv(metadata: Mapping[str, Any]) -> str:
             name = buffer["name"]
             entries = " ".join(_entries(buffer, mains))
             users = ("; ".join(users.get(name, ())) for users in (written, read))
-            writer.writerow([*_row(pool, buffer), text_cell(entries), *map(text_cell, users)])
+            writer.writerow([*_row(pool, buffer), name_cell(entries), *map(name_cell, users)])
     return text.getvalue()
 
 
@@ -96,21 +96,21 @@ def _meet(one: Sequence[int], other: Sequence[int]) -> bool:
 
 def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:
     return [
-        text_cell(pool["name"]),
+        name_cell(pool["name"]),
         pool["kind"],
-        text_cell(buffer["name"]),
+        name_cell(buffer["name"]),
         buffer["kind"],
-        text_cell(buffer["function"]),
+        name_cell(buffer["function"]),
         buffer["offset"],
         buffer["size"],
         " ".join(f"{start}-{stop}" for start, stop in buffer["live_ranges"]),
-        text_cell(
+        name_cell(
             " ".join(f"{name}:{overlap['shared']}" for name, overlap in buffer["overlaps"].items())
         ),
     ]
 
 
-def text_cell(text: str) -> str:
+def name_cell(text: str) -> str:
     """A name as a cell, which no terminal takes for a command and no spreadsheet for a formula."""
     plain = printable(text)
     return f"'{plain}" if plain.startswith(_FORMULA) else plain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from usmp.report.plan_formats import name_cell
 from usmp.support.plain_text import shown
 from usmp_solver.solution import Solution
 from usmp_solver.solver import SEARCHES
@@ -88,3 +90,19 @@ def solution_json(solution: Solution, algorithm: str) -> str:
         "buffers": buffers,
     }
     return json.dumps(plan, indent=2) + "\n"
+
+
+def solution_csv(solution: Solution) -> str:
+    """The buffers, each with one live range and in the only pool, as `tvmc plan --buffers` reads
+    them; sizes, alignments and offsets are bytes.
+    """
+    problem = solution.problem
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("id", "lower", "upper", "size", "alignment", "offset"))
+    columns = (problem.live_starts, problem.live_stops, problem.sizes, problem.alignments)
+    numbers = zip(*(each.tolist() for each in (*columns, solution.offsets)), strict=True)
+    writer.writerows(
+        [name_cell(name), *row] for name, row in zip(problem.names, numbers, strict=True)
+    )
+    return text.getvalue()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -51,6 +52,13 @@ class Micro:
             self._interpreter.invoke()
         return {t.name: self._interpreter.get_output(i) for i, t in enumerate(self.outputs)}
 
+    def head_bytes(self) -> int:
+        """The part of the arena in which tensors and scratch memory share bytes; after a run."""
+        with _stderr() as read:
+            self._interpreter.print_allocations()
+            (head,) = re.findall(r"Arena allocation head (\d+) bytes", read())
+        return int(head)
+
 
 def assert_equals_micro(
     model: usmp.AOTExecutorFactoryModule | HostModule, content: bytes, runs: int
@@ -68,15 +76,28 @@ def assert_equals_micro(
 @contextlib.contextmanager
 def _reason_from_stderr(task: str) -> Iterator[None]:
     """Turn what the library writes to the C stderr into the text of an error."""
+    with _stderr() as read:
+        try:
+            yield
+        except RuntimeError as error:
+            reason = " ".join(read().split())
+            raise CannotRunError(f"tflite-micro cannot {task} the model: {reason}") from error
+
+
+@contextlib.contextmanager
+def _stderr() -> Iterator[Callable[[], str]]:
+    """Keep what is written to the C stderr; what is yielded reads it."""
     text, kept = _text(), os.dup(2)
-    text.truncate(0)
+    text.seek(0)
+    text.truncate()
     os.dup2(text.fileno(), 2)
-    try:
-        yield
-    except RuntimeError as error:
+
+    def read() -> str:
         text.seek(0)
-        reason = " ".join(text.read().decode(errors="replace").split())
-        raise CannotRunError(f"tflite-micro cannot {task} the model: {reason}") from error
+        return text.read().decode(errors="replace")
+
+    try:
+        yield read
     finally:
         os.dup2(kept, 2)
         os.close(kept)
@@ -84,5 +105,4 @@ def _reason_from_stderr(task: str) -> Iterator[None]:
 
 @functools.cache
 def _text() -> IO[bytes]:
-    # Appended to, so that truncating is enough to begin anew.
-    return tempfile.TemporaryFile("a+b")
+    return tempfile.TemporaryFile()

@@ -1,0 +1,28 @@
+"""Which file each format is, by how its name ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from usmp.report.exchange.c_info import c_info
+from usmp.report.exchange.memory_snapshot import memory_snapshot
+from usmp.report.exchange.node_data import VALUES, node_data
+from usmp.report.exchange.trace_events import trace_events
+
+Writer: TypeAlias = Callable[[Mapping[str, Any]], bytes]
+"""Makes the file of the metadata of one module, and raises a `ValueError` if that is damaged."""
+
+FORMATS: dict[str, Writer] = {
+    ".perfetto.json": trace_events,
+    ".pickle": memory_snapshot,
+    "_c_info.json": c_info,
+    **{f".{name}.node_data.json": partial(node_data, value=name) for name in VALUES},
+}
+"""The writers, by what the names of files end with."""
+
+
+def writer_of(path: str) -> Writer | None:
+    """The writer for a file of this name; None if it is another format."""
+    return next((write for end, write in FORMATS.items() if path.lower().endswith(end)), None)

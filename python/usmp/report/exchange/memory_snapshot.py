@@ -1,0 +1,199 @@
+"""A plan as a memory snapshot of PyTorch, which its viewer (pytorch.org/memory_viz) opens.
+
+The format is that of `torch.cuda.memory._snapshot`, a pickle of dictionaries, lists, texts and
+numbers. A pool is a segment; a buffer is allocated where it becomes live, and freed where its
+content is needed no more. Frames name the buffer, the operator that runs then, and the operators of
+the model that this one computes.
+"""
+
+from __future__ import annotations
+
+import pickle
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from usmp.report.exchange.plan import Buffer, Plan, Pool, read_plan
+from usmp.support.plain_text import printable
+
+_PROTOCOL = 4
+"""Of pickle; what torch's viewer reads."""
+_ALIGNMENT = 1 << 20
+"""Addresses of segments are multiples of it; none is 0, which the viewer takes for no address."""
+_DEVICE, _STREAM = 0, 0
+_NO_CATEGORY = "unknown"
+"""Must be there: the viewer fails on categories without it."""
+
+
+@dataclass(frozen=True)
+class _Allocation:
+    """A buffer in one of its live ranges, at an address; `stop` is None if it stays live."""
+
+    buffer: Buffer
+    address: int
+    start: int
+    stop: int | None
+    frames: list[dict[str, Any]]
+
+
+def memory_snapshot(metadata: Mapping[str, Any]) -> bytes:
+    """The plan in the metadata of one module, as a pickle.
+
+    Where a buffer takes bytes of another one that is still live, as an output does of the input
+    that it overwrites, the other one is freed there: in a snapshot nothing shares bytes.
+
+    Raises
+    ------
+    ValueError
+        the metadata is damaged.
+    """
+    plan = read_plan(metadata)
+    segments, events, address = [], [], _ALIGNMENT
+    for pool in plan.pools:
+        if pool.peak == 0:
+            continue
+        allocations = list(_allocations(plan, pool, address))
+        segments.append(_segment(pool, address, allocations))
+        frames = _pool_frames(pool)
+        event = _event("segment_alloc", address, pool.peak, 0, frames, _NO_CATEGORY)
+        events.append((-1, 0, event))
+        for each in allocations:
+            events += _events(each)
+        address += -(-pool.peak // _ALIGNMENT) * _ALIGNMENT
+    events.sort(key=lambda event: event[:2])
+    snapshot = {
+        "segments": segments,
+        "device_traces": [[event for _, _, event in events]],
+        "allocator_settings": {},
+        "external_annotations": [],
+    }
+    return pickle.dumps(_with_equal_texts_as_one(snapshot, {}), protocol=_PROTOCOL)
+
+
+def _allocations(plan: Plan, pool: Pool, address: int) -> Iterator[_Allocation]:
+    spans = [(live, buffer) for buffer in pool.buffers if buffer.size for live in buffer.live]
+    spans.sort(key=lambda span: span[0])
+    starts = [live[0] for live, _ in spans]
+    for (start, stop), buffer in spans:
+        later = spans[bisect_right(starts, start) : bisect_left(starts, stop)]
+        taken = (live[0] for live, other in later if _share_bytes(buffer, other))
+        end = next(taken, stop)
+        yield _Allocation(
+            buffer,
+            address + buffer.offset,
+            start,
+            None if end == plan.stop else end,
+            _frames(plan, buffer, start),
+        )
+
+
+def _share_bytes(one: Buffer, other: Buffer) -> bool:
+    return one.offset < other.end and other.offset < one.end
+
+
+def _events(allocation: _Allocation) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """With their times, and frees before allocations."""
+    buffer = allocation.buffer
+
+    def event(action: str, position: int) -> dict[str, Any]:
+        return _event(
+            action, allocation.address, buffer.size, position, allocation.frames, buffer.kind
+        )
+
+    yield allocation.start, 1, event("alloc", allocation.start)
+    if allocation.stop is not None:
+        # The viewer makes one event of the two if nothing stands between them.
+        yield allocation.stop, 0, event("free_requested", allocation.stop)
+        yield allocation.stop, 0, event("free_completed", allocation.stop)
+
+
+def _event(
+    action: str,
+    address: int,
+    size: int,
+    position: int,
+    frames: list[dict[str, Any]],
+    category: str,
+) -> dict[str, Any]:
+    return {
+        "action": action,
+        "addr": address,
+        "size": size,
+        "stream": _STREAM,
+        "time_us": position,
+        "frames": frames,
+        "category": printable(category),
+    }
+
+
+def _segment(pool: Pool, address: int, allocations: Sequence[_Allocation]) -> dict[str, Any]:
+    """What is live at the end, and what is free between; the sizes of the blocks add up."""
+    live = sorted((a for a in allocations if a.stop is None), key=lambda a: a.address)
+    blocks, place = [], address
+    for allocation in live:
+        if place < allocation.address:
+            blocks.append(_block(place, allocation.address - place, "inactive", []))
+        size = allocation.buffer.size
+        blocks.append(_block(allocation.address, size, "active_allocated", allocation.frames))
+        place = allocation.address + size
+    if place < address + pool.peak:
+        blocks.append(_block(place, address + pool.peak - place, "inactive", []))
+    active = sum(allocation.buffer.size for allocation in live)
+    return {
+        "device": _DEVICE,
+        "address": address,
+        "total_size": pool.peak,
+        "allocated_size": active,
+        "active_size": active,
+        "requested_size": active,
+        "stream": _STREAM,
+        "segment_type": "large",
+        "segment_pool_id": [0, 0],
+        "is_expandable": False,
+        "frames": _pool_frames(pool),
+        "blocks": blocks,
+    }
+
+
+def _block(address: int, size: int, state: str, frames: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "address": address,
+        "size": size,
+        "requested_size": size,
+        "state": state,
+        "frames": frames,
+    }
+
+
+def _pool_frames(pool: Pool) -> list[dict[str, Any]]:
+    return [_frame(f"pool {pool.name}", "constant" if pool.is_constant else "workspace", pool.peak)]
+
+
+def _frames(plan: Plan, buffer: Buffer, position: int) -> list[dict[str, Any]]:
+    """The buffer with its offset, then what runs at a position."""
+    frames = [_frame(f"{buffer.kind} {buffer.name}", buffer.function, buffer.offset)]
+    operator = plan.operator_at(position)
+    if operator is not None:
+        frames.append(_frame(operator.name, f"entry {operator.entry}", operator.number))
+        frames += [
+            _frame(f"{each.type} {' '.join(each.outputs)}", "model", each.index)
+            for each in operator.origin
+        ]
+    return frames
+
+
+def _frame(name: str, file: str, line: int) -> dict[str, Any]:
+    return {"name": printable(name), "filename": printable(file), "line": line}
+
+
+def _with_equal_texts_as_one(value: Any, texts: dict[str, str]) -> Any:
+    """A copy in which equal texts are one object: pickle writes those that are shared shorter, and
+    the same plan shall give the same bytes."""
+    if isinstance(value, dict):
+        return {
+            texts.setdefault(k, k): _with_equal_texts_as_one(v, texts) for k, v in value.items()
+        }
+    if isinstance(value, list):
+        return [_with_equal_texts_as_one(each, texts) for each in value]
+    return texts.setdefault(value, value) if isinstance(value, str) else value

@@ -1,0 +1,165 @@
+"""A plan as trace events, which Perfetto (ui.perfetto.dev) and other viewers of traces open.
+
+The format is that of Chrome's traces, which Perfetto reads:
+https://perfetto.dev/docs/getting-started/other-formats. Times are program positions, each shown as
+one microsecond. Pools are processes: a counter of the bytes that are live, and slices that are
+buffers, in as few rows as they need without being live together in one. The entries are threads of
+a process of their own, with a slice for each operator.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from heapq import heappop, heappush
+from typing import Any
+
+from usmp.report.exchange.live_bytes import live_bytes
+from usmp.report.exchange.plan import Buffer, Operator, Plan, Pool, Range, read_plan
+from usmp.support.plain_text import printable
+
+Event = dict[str, Any]
+
+_PROGRAM = 1
+"""The process of the operators; pools follow. 0 would be taken for the idle process."""
+
+
+def trace_events(metadata: Mapping[str, Any]) -> bytes:
+    """The plan in the metadata of one module, as JSON.
+
+    Raises
+    ------
+    ValueError
+        the metadata is damaged.
+    """
+    plan = read_plan(metadata)
+    events = list(_program(plan))
+    for process, pool in enumerate(plan.pools, start=_PROGRAM + 1):
+        events += _pool(process, pool)
+    document = {
+        "displayTimeUnit": "ns",
+        "otherData": {"model": printable(plan.model_name), "time": "1 us is a program position"},
+        "traceEvents": events,
+    }
+    return (json.dumps(document, indent=1) + "\n").encode()
+
+
+def _program(plan: Plan) -> Iterator[Event]:
+    if not any(operator.positions for operator in plan.operators):
+        return
+    yield from _named(_PROGRAM, f"operators of {plan.model_name}")
+    threads: dict[str, int] = {}
+    for operator in plan.operators:
+        if operator.positions is None:
+            continue
+        if operator.entry not in threads:
+            threads[operator.entry] = len(threads) + 1
+            yield _metadata(_PROGRAM, "thread_name", operator.entry, threads[operator.entry])
+        arguments = _operator_arguments(operator)
+        yield _slice(
+            _PROGRAM,
+            threads[operator.entry],
+            operator.name,
+            "operator",
+            operator.positions,
+            arguments,
+        )
+
+
+def _operator_arguments(operator: Operator) -> Event:
+    known = {"multiply-accumulates": operator.macs, "instructions": operator.instructions}
+    return {
+        "positions": _range(operator.positions),
+        **{f"live bytes of {printable(pool)}": size for pool, size in operator.live_bytes.items()},
+        **{name: value for name, value in known.items() if value is not None},
+        "buffers": [printable(name) for name in operator.buffers],
+        "model operators": [
+            printable(f"{each.index} {each.type} {' '.join(each.outputs)}")
+            for each in operator.origin
+        ],
+    }
+
+
+def _pool(process: int, pool: Pool) -> Iterator[Event]:
+    kind = "constant" if pool.is_constant else "workspace"
+    yield from _named(process, f"{pool.name} ({kind}, peak {pool.peak} bytes)")
+    for position, live in live_bytes(pool.buffers).items():
+        yield {
+            "ph": "C",
+            "pid": process,
+            "name": "live bytes",
+            "ts": position,
+            "args": {"bytes": live},
+        }
+    named: set[int] = set()
+    for row, buffer, live_range in _rows(pool):
+        if row not in named:
+            named.add(row)
+            yield _metadata(process, "thread_name", f"buffers {row}", row)
+        arguments = {
+            "bytes": buffer.size,
+            "offset": buffer.offset,
+            "end": buffer.end,
+            "live range": _range(live_range),
+            "function": printable(buffer.function),
+            "shares bytes with": {printable(n): size for n, size in buffer.shares.items()},
+        }
+        yield _slice(process, row, buffer.name, buffer.kind, live_range, arguments)
+
+
+def _rows(pool: Pool) -> Iterator[tuple[int, Buffer, Range]]:
+    """Each live range of a buffer, with the number of a row in which nothing else is live then."""
+    ranges = [(live, buffer) for buffer in pool.buffers for live in buffer.live]
+    ranges.sort(key=lambda each: (each[0][0], each[1].offset, each[1].name))
+    free: list[int] = []
+    busy: list[tuple[int, int]] = []
+    count = 0
+    for live, buffer in ranges:
+        while busy and busy[0][0] <= live[0]:
+            heappush(free, heappop(busy)[1])
+        if not free:
+            count += 1
+            heappush(free, count)
+        row = heappop(free)
+        heappush(busy, (live[1], row))
+        yield row, buffer, live
+
+
+def _named(process: int, name: str) -> Iterator[Event]:
+    yield _metadata(process, "process_name", name)
+    yield {
+        "ph": "M",
+        "pid": process,
+        "name": "process_sort_index",
+        "args": {"sort_index": process},
+    }
+
+
+def _metadata(process: int, what: str, name: str, thread: int = 0) -> Event:
+    return {
+        "ph": "M",
+        "pid": process,
+        "tid": thread,
+        "name": what,
+        "args": {"name": printable(name)},
+    }
+
+
+def _slice(
+    process: int, thread: int, name: str, kind: str, positions: Range, arguments: Event
+) -> Event:
+    start, stop = positions
+    return {
+        "ph": "X",
+        "pid": process,
+        "tid": thread,
+        "name": printable(name),
+        "cat": printable(kind),
+        "ts": start,
+        "dur": stop - start,
+        "args": arguments,
+    }
+
+
+def _range(positions: Range | None) -> str:
+    return "" if positions is None else f"{positions[0]}-{positions[1]}"
