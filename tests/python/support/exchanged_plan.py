@@ -58,7 +58,7 @@ def _operator(
         "start": start,
         "stop": stop,
         "live_bytes": {"sram": live, "flash": 300},
-        "buffers": buffers,
+        "buffers": {"read": buffers, "written": []},
         "model_operators": origin,
         **known,
     }

@@ -223,9 +223,15 @@ def _operator(
         _instructions(described),
         _range(described["start"], described["stop"]) if is_placed else None,
         {_text(pool): _count(size) for pool, size in described.get("live_bytes", {}).items()},
-        tuple(map(_text, described.get("buffers", ()))),
+        _used(described.get("buffers", {})),
         tuple(table[_count(place)] for place in described.get("model_operators", ())),
     )
+
+
+def _used(buffers: Mapping[str, Sequence[object]]) -> tuple[str, ...]:
+    """The names of what it reads or writes."""
+    names = (name for key in ("read", "written") for name in buffers.get(key, ()))
+    return tuple(dict.fromkeys(map(_text, names)))
 
 
 def _instructions(described: Mapping[str, Any]) -> int | None:
