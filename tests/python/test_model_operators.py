@@ -9,6 +9,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
+from support.accelerator_models import CONV2D, registered
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
@@ -126,3 +127,13 @@ def test_comments_in_the_c_name_them():
         source = usmp.build(DIGITS).source
     assert "  /* operator 0 CONV_2D (8x8x16) */\n" in source
     assert "  /* operators 3 CONV_2D, 4 ADD (4x4x32) */\n" in source
+
+
+def test_operators_of_accelerators_and_of_several_entries():
+    with registered(CONV2D):
+        module = usmp.build(DIGITS, "accel,c").metadata["modules"]["default"]
+    assert [o["model_operators"] for o in module["operators"]] == [[n] for n in range(10)]
+    module = usmp.build({"one": DIGITS, "two": DIGITS}).metadata["modules"]["default"]
+    assert [o["entry"] for o in module["model_operators"]] == ["one"] * 10 + ["two"] * 10
+    assert [o["index"] for o in module["model_operators"]] == [*range(10), *range(10)]
+    assert {o["entry"] for o in module["operators"] if min(o["model_operators"]) > 9} == {"two"}

@@ -110,7 +110,7 @@ def _check_answers(main: tirx.PrimFunc, functions: dict[str, AcceleratorFunction
             continue
         status = tirx.Var("status", "int32")
         statements += [
-            tirx.Bind(status, Call(call.op, arguments, ret_ty=PrimType("int32"))),
+            tirx.Bind(status, Call(call.op, arguments, span=call.span, ret_ty=PrimType("int32"))),
             tirx.IfThenElse(status != 0, tirx.Return(status), None),
         ]
     statements.append(tirx.Return(tirx.IntImm("int32", 0)))

@@ -32,7 +32,9 @@ def operators_metadata(
     for call in calls:
         for operator in call.model_operators:
             table.setdefault((call.entry, operator), len(table))
-    order = sorted(table, key=lambda key: (_first_place(calls, key[0]), key[1].graph, key[1].index))
+    entries = list(dict.fromkeys(call.entry for call in calls))
+    places_of_entries = {entry: place for place, entry in enumerate(entries)}
+    order = sorted(table, key=lambda key: (places_of_entries[key[0]], key[1].graph, key[1].index))
     places = {key: place for place, key in enumerate(order)}
     planned = list(plan.operators) if len(plan.operators) == len(calls) else [None] * len(calls)
     buffers = {str(buffer.name): buffer for buffer in plan.buffers}
@@ -57,10 +59,6 @@ def peak_operator(plan: MemoryPlan, pool: str) -> int | None:
     counts = [_most_within(live, int(o.start), int(o.stop)) for o in plan.operators]
     most = max(counts, default=0)
     return counts.index(most) if most else None
-
-
-def _first_place(calls: Sequence[OperatorCall], entry: str) -> int:
-    return next(place for place, call in enumerate(calls) if call.entry == entry)
 
 
 def _memory(

@@ -1,4 +1,4 @@
-"""Spans of the operators that TVM's FuseOps puts into functions."""
+"""Spans of the operators that TVM's FuseOps and FuseOpsByPattern put into functions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Number: TypeAlias = "int"
 
 
 def with_grouped_spans(mod: IRModule, grouped: IRModule) -> IRModule:
-    """`grouped`, which FuseOps made of `mod`: a call of a function has the spans of all operators
-    in it.
+    """`grouped`, which one of them made of `mod`: a call of a function has the spans
+    of all operators in it.
 
     Functions that are equal are one, whatever operators of the model they come from, and FuseOps
     binds new variables. So calls are found again by what they compute.
@@ -49,6 +49,7 @@ class _Numbers:
 
     def __init__(self) -> None:
         self.numbers: dict[Var, Number] = {}
+        self.functions: dict[Var, relax.Function] = {}
         self._interned: dict[tuple[Any, ...], Number] = {}
 
     def of(self, expr: relax.Expr) -> Number:
@@ -74,14 +75,28 @@ class _Numbers:
     def call(self, mod: IRModule, var: Var, value: relax.Expr) -> list[Number]:
         """Bind a variable, and return all that is computed for it: by the function that it calls,
         if that is one of FuseOps."""
-        function = mod[value.op] if _calls_function(mod, value) else None
+        if isinstance(value, relax.Function):
+            self.functions[var] = value
+            return []
+        function = self._called_function(mod, value)
         if function is None:
             return [self.bind(var, value)]
         for param, argument in zip(function.params, value.args, strict=True):
             self.numbers[param] = self.of(argument)
-        computed = [self.bind(inner, made) for inner, made in _bindings(function)]
+        computed = [
+            number for inner, made in _bindings(function) for number in self.call(mod, inner, made)
+        ]
         self.numbers[var] = self.of(function.body.body)
         return computed
+
+    def _called_function(self, mod: IRModule, value: relax.Expr) -> relax.Function | None:
+        """The Relax function that a value is a call of, of the module or of a function in it."""
+        if not isinstance(value, Call):
+            return None
+        if isinstance(value.op, GlobalVar):
+            called = mod[value.op]
+            return called if isinstance(called, relax.Function) else None
+        return self.functions.get(value.op) if isinstance(value.op, Var) else None
 
 
 def _next(spans: dict[Number, list[AnySpan]], number: Number) -> AnySpan | None:
@@ -99,9 +114,3 @@ def _bindings(function: relax.Function) -> list[tuple[Var, relax.Expr]]:
 def _called(call: Call) -> str:
     name = getattr(call.op, "name", None)
     return str(call.op.name_hint if name is None else name)
-
-
-def _calls_function(mod: IRModule, value: relax.Expr) -> bool:
-    if not isinstance(value, Call) or not isinstance(value.op, GlobalVar):
-        return False
-    return isinstance(mod[value.op], relax.Function)

@@ -177,7 +177,7 @@ class StackAllocations:
         arguments = [*call.args[:place], *arena, *call.args[place:]]
         status = tirx.Var("status", "int32")
         return [
-            tirx.Bind(status, Call(call.op, arguments, ret_ty=PrimType("int32"))),
+            tirx.Bind(status, Call(call.op, arguments, span=call.span, ret_ty=PrimType("int32"))),
             self._end_if(status != 0, status),
         ]
 

@@ -10,6 +10,7 @@ from tvm.ir import IRModule
 
 from usmp.passes import ModulePass
 from usmp.relax.accelerators.patterns import matching_in, patterns_of
+from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.relax.transform.fold_constants import FoldConstants
@@ -57,4 +58,4 @@ def _partition(mod: IRModule, patterns: Sequence[relax.transform.FusionPattern])
     mod = FoldConstants()(mod)
     fuse = relax.transform.FuseOpsByPattern(patterns, bind_constants=True, annotate_codegen=True)
     with matching_in(mod):
-        return fuse(mod)
+        return with_grouped_spans(mod, fuse(mod))
