@@ -1,7 +1,8 @@
 """CMake: a library for each model, which is also one component of ESP-IDF.
 
 ESP-IDF reads the CMakeLists.txt in the folder of a component, once in CMake's script mode in which
-no project can begin: so what it reads stands first, and ends there.
+no project can begin: so what it reads stands first, and ends there. Features of compilers are
+private to the targets, since a project in C++ that links them knows no compiler for C.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ if(NOT TARGET {ARENA})
   add_library({ARENA} STATIC
     "{ARENA_SOURCE}")
   target_include_directories({ARENA} PUBLIC "${{CMAKE_CURRENT_SOURCE_DIR}}/{INCLUDE_FOLDER}")
-  target_compile_features({ARENA} PUBLIC c_std_99)
+  target_compile_features({ARENA} PRIVATE c_std_99)
 endif()
 """
 
@@ -73,7 +74,7 @@ def _model(model: Model) -> str:
 add_library({prefix} STATIC
 {cmake_list(model.linked)})
 target_include_directories({prefix} PUBLIC "${{CMAKE_CURRENT_SOURCE_DIR}}/{INCLUDE_FOLDER}")
-target_compile_features({prefix} PUBLIC c_std_99)
+target_compile_features({prefix} PRIVATE c_std_99)
 {arena}if(NOT MSVC)
   target_link_libraries({prefix} PRIVATE m)
 endif()
