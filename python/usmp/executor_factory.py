@@ -148,9 +148,8 @@ class AOTExecutorFactoryModule:
         """The files of the archive: path -> content."""
         object_file = self._llvm.code if self._llvm is not None else None
         files = archive_files(self.ir_mod, self.interface, self.header, self.sources, object_file)
-        if self.board:
-            return files | project_files(self.interface, self.board)
-        return files | build_system_files(files)
+        project = project_files(self.interface, self.board) if self.board else {}
+        return files | build_system_files(files) | project
 
     def export_model_library_format(self, path: str | Path) -> None:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""
