@@ -13,6 +13,7 @@ from tvm.ir import IRModule
 
 from usmp.boards.board import Board
 from usmp.boards.project import project_files
+from usmp.codegen.build_systems.build_system_files import build_system_files
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_source import print_main_caller, print_sources
 from usmp.codegen.entry_interface import IOTensor
@@ -147,7 +148,8 @@ class AOTExecutorFactoryModule:
         """The files of the archive: path -> content."""
         object_file = self._llvm.code if self._llvm is not None else None
         files = archive_files(self.ir_mod, self.interface, self.header, self.sources, object_file)
-        return files | (project_files(self.interface, self.board) if self.board else {})
+        project = project_files(self.interface, self.board) if self.board else {}
+        return files | build_system_files(files) | project
 
     def export_model_library_format(self, path: str | Path) -> None:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""

@@ -17,6 +17,7 @@ from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
 from support.dynamic_programs import Net, built
 from support.entry_models import entry_model
+from support.library_files import library_files
 from support.planner_views import WithScratch, plan, with_io
 from support.state_models import streaming_model
 from support.symbolic_models import build_symbolic
@@ -175,4 +176,6 @@ def test_the_examples_run(tmp_path):
     extracted = tmp_path / "firmware/model"
     written = {str(p.relative_to(extracted)) for p in extracted.rglob("*") if p.is_file()}
     assert written == set(usmp.load_archive(tmp_path / "models.tar").files)
-    assert len(written) == 7
+    assert len(written) == 7 + len(library_files("left", "right"))
+    for path in written:
+        assert f"`{re.sub('left|right', '<module>', path).replace('lib0', 'lib<N>')}`" in PAGE

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from usmp.codegen.build_systems.build_system_files import build_system_files
 from usmp.codegen.model_library_format import metadata_bytes
 from usmp.objects.entries import c_prefix_of_entry
 from usmp.objects.model_library_format import METADATA_FILE
@@ -36,15 +37,17 @@ def merge_archives(archives: Sequence[Mapping[str, bytes]]) -> dict[str, bytes]:
     owners: dict[str, str] = {}
     for content, files in zip(contents, archives, strict=True):
         name = next(iter(content["modules"]))
+        replaced = {METADATA_FILE, *build_system_files(files)}
         for path, data in files.items():
-            if path != METADATA_FILE and merged.setdefault(path, data) != data:
+            if path not in replaced and merged.setdefault(path, data) != data:
                 raise ValueError(
                     f'the modules "{owners[path]}" and "{name}" both have a file {path}; '
                     "export one of them to an archive of its own"
                 )
             owners.setdefault(path, name)
     _check_macros(modules, merged)
-    return {METADATA_FILE: metadata_bytes({**contents[0], "modules": dict(modules)}), **merged}
+    merged = {METADATA_FILE: metadata_bytes({**contents[0], "modules": dict(modules)}), **merged}
+    return merged | build_system_files(merged)
 
 
 def _check_names(modules: Sequence[tuple[str, Mapping[str, Any]]]) -> None:

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from support.library_files import library_files
+from usmp.codegen.build_systems.build_system_files import build_system_files
 from usmp.codegen.merge_archives import merge_archives
 
 
@@ -18,7 +20,7 @@ def archive(
     return {
         "metadata.json": json.dumps(metadata).encode(),
         f"codegen/host/include/{prefix}.h": header.encode(),
-        f"codegen/host/src/{prefix}_lib0.c": name.encode(),
+        f"codegen/host/src/{prefix.removeprefix('tvmgen_')}_lib0.c": name.encode(),
         **files,
     }
 
@@ -36,8 +38,9 @@ def message_of(*archives) -> str:
 def test_files_lie_side_by_side():
     a, b = archive("a"), archive("b")
     merged = merge_archives([a, b])
-    assert sorted(merged) == sorted({**a, **b})
-    assert all(merged[path] == {**a, **b}[path] for path in merged if path != "metadata.json")
+    assert set(merged) == {*a, *b, *library_files("a", "b")}
+    own = (a | b).keys() - {"metadata.json"}
+    assert all(merged[path] == (a | b)[path] for path in own)
     assert json.loads(merged["metadata.json"]) == {
         "version": 7,
         "modules": {
@@ -45,6 +48,11 @@ def test_files_lie_side_by_side():
             "b": {"c_prefix": "tvmgen_b", "of": "b", "memory": memory("main")},
         },
     }
+
+
+def test_files_of_build_systems_are_those_of_all():
+    a, b = (files | build_system_files(files) for files in (archive("a"), archive("b")))
+    assert merge_archives([a, b]) == merge_archives([archive("a"), archive("b")])
 
 
 def test_modules_keep_their_order():

@@ -15,6 +15,7 @@ from tvm.target import Target
 from tvm_ffi import structural_equal
 
 import usmp
+from support.library_files import library_files
 from support.planner_views import WithScratch, plan, with_io, workspace
 from support.relax_models import PARAMS, Attention
 from usmp import (
@@ -330,12 +331,14 @@ def test_entries_of_the_archive(factory, tmp_path):
     factory.export_model_library_format(tmp_path / "net.tar")
     with tarfile.open(tmp_path / "net.tar") as tar:
         entries = tar.getmembers()
-        assert [entry.name for entry in entries] == [
-            "./codegen/host/include/tvmgen_net.h",
-            "./codegen/host/src/net_lib0.c",
-            "./metadata.json",
-            "./src/net.tir",
+        model = [
+            "codegen/host/include/tvmgen_net.h",
+            "codegen/host/src/net_lib0.c",
+            "metadata.json",
+            "src/net.tir",
         ]
+        names = sorted([*model, *library_files("net")])
+        assert [entry.name for entry in entries] == [f"./{name}" for name in names]
         contents = [tar.extractfile(entry).read() for entry in entries]
     assert contents == [factory.files()[entry.name[2:]] for entry in entries]
     for entry in entries:

@@ -25,6 +25,7 @@ from support.byte_mutations import mutated_bytes
 from support.entry_models import entry_model
 from support.hostile_names import check_terminal
 from support.json_mutations import mutated_fields
+from support.library_files import library_files
 from support.tflite_file import one_operator_model
 from usmp.report import plan_csv, print_memory_summary
 from usmp.runtime import ArchiveError, read_tar
@@ -44,12 +45,15 @@ def test_archive_runs(archive):
 
 
 def test_archive_holds_the_files(archive):
-    assert sorted(usmp.load_archive(archive).files) == [
-        "codegen/host/include/tvmgen_default.h",
-        "codegen/host/src/default_lib0.c",
-        "metadata.json",
-        "src/default.tir",
-    ]
+    assert sorted(usmp.load_archive(archive).files) == sorted(
+        [
+            "codegen/host/include/tvmgen_default.h",
+            "codegen/host/src/default_lib0.c",
+            "metadata.json",
+            "src/default.tir",
+            *library_files("default"),
+        ]
+    )
 
 
 def test_missing(tmp_path):

@@ -9,7 +9,8 @@ import pytest
 
 import usmp
 from conftest import ROOT
-from support.solver_projects import INSTALLED, build
+from support.cmake_projects import build
+from support.solver_projects import INSTALLED
 
 pytestmark = pytest.mark.cc
 

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from conftest import ROOT
-from support.solver_projects import INSTALLED, build, missing, tool
+from support.cmake_projects import build, missing, tool
+from support.solver_projects import INSTALLED
 
 pytestmark = pytest.mark.cc
 

@@ -10,6 +10,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.board_programs import every_board, require_board
 from support.entry_models import entry_model, forgetting_model
+from support.library_files import library_files
 from support.relax_models import PARAMS, Attention
 from usmp.boards.board import board_named
 from usmp.boards.emulator import build_project
@@ -53,6 +54,12 @@ def test_the_files(board, own):
 
 def test_without_a_board_there_is_no_project():
     assert project(usmp.build(Attention, params=PARAMS)) == {}
+
+
+def test_a_board_has_its_project_only():
+    """Its pools lie where the linker script of that project puts them."""
+    assert not set(library_files("default")) & set(build(AN385).files())
+    assert set(library_files("default")) <= set(usmp.build(Attention, params=PARAMS).files())
 
 
 def test_the_metadata_name_the_board():

@@ -1,0 +1,1 @@
+"""Files that let an archive be a library in the build systems of firmware."""

@@ -1,0 +1,60 @@
+"""Arduino: a library, all of whose sources must lie in `src`.
+
+Arduino compiles what is there and looks for headers nowhere else. The files of the Model Library
+Format keep their places, so `src` has a file for each of them that includes it: compiled are the
+same bytes. For other compilers these sources are empty, since a project may well compile every
+source that it finds in the archive.
+"""
+
+from __future__ import annotations
+
+from usmp.codegen.build_systems.library import (
+    ARENA_HEADER,
+    INCLUDE_FOLDER,
+    VERSION,
+    Library,
+)
+
+
+def arduino_files(library: Library) -> dict[str, str]:
+    """library.properties, and `src`; nothing if object files are linked, which cannot be there."""
+    if library.objects:
+        return {}
+    headers = [f"{INCLUDE_FOLDER}/{model.header}" for model in library.models]
+    arena = [ARENA_HEADER] if library.takes_arena else []
+    return {
+        "library.properties": _properties(library),
+        **{_in_src(path): f'#include "../{path}"\n' for path in (*headers, *arena)},
+        **{_in_src(path): _SOURCE.format(path=path) for path in library.sources},
+    }
+
+
+def _in_src(path: str) -> str:
+    return f"src/{path.rpartition('/')[2]}"
+
+
+_SOURCE = """\
+/* Arduino compiles what is in this folder. For others this file is empty. */
+#include <stdint.h>
+#ifdef ARDUINO
+#include "../{path}"
+#endif
+"""
+
+
+def _properties(library: Library) -> str:
+    fields = {
+        "name": library.name,
+        "version": VERSION,
+        "author": "usmp",
+        "maintainer": "usmp",
+        "sentence": f"{library.sentence}, as C with its memory planned.",
+        "paragraph": "The header says which functions it has.",
+        "category": "Data Processing",
+        "url": "https://tvm.apache.org",
+        "architectures": "*",
+        "includes": ",".join(model.header for model in library.models),
+        # Libraries of several archives may have the same allocator: only of .a files is one taken.
+        "dot_a_linkage": "true",
+    }
+    return "".join(f"{name}={value}\n" for name, value in fields.items())

@@ -1,0 +1,34 @@
+"""The files by which an archive is a library in a project of one's own: path -> content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from usmp.codegen.build_systems.arduino import arduino_files
+from usmp.codegen.build_systems.cmake import cmake_files
+from usmp.codegen.build_systems.esp_idf import esp_idf_files
+from usmp.codegen.build_systems.library import library_of
+from usmp.codegen.build_systems.platformio import platformio_files
+from usmp.codegen.build_systems.zephyr import zephyr_files
+from usmp.objects.model_library_format import METADATA_FILE
+
+
+def build_system_files(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Those for CMake, Zephyr, ESP-IDF, Arduino and PlatformIO, by what the archive has.
+
+    There are none if a model is for a board, whose own project places its pools by a linker script
+    that another project does not have, or has the packed interface, which TVM's runtime calls.
+    """
+    modules = json.loads(files[METADATA_FILE])["modules"]
+    if any("board" in m or m.get("interface_api") == "packed" for m in modules.values()):
+        return {}
+    library = library_of(modules, files)
+    texts = (
+        cmake_files(library)
+        | zephyr_files(library)
+        | esp_idf_files(library)
+        | arduino_files(library)
+        | platformio_files(library)
+    )
+    return {path: text.encode() for path, text in texts.items()}

@@ -1,0 +1,125 @@
+"""What build systems have to know of an archive: its models, and the paths of their files.
+
+All names begin with a C prefix, `tvmgen_<module>`, in which a module's name has become letters,
+digits and underscores. Nothing else of a model gets into the files of a build system.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from usmp.objects.model_library_format import ARENA_PATHS
+
+INCLUDE_FOLDER = "codegen/host/include"
+SOURCE_FOLDER = "codegen/host/src"
+ARENA_HEADER, ARENA_SOURCE = ARENA_PATHS
+ARENA = "usmp_arena"
+"""The library of the allocator that models of several archives may share."""
+
+VERSION = "1.0.0"
+"""Manifests must have one, and a model has none."""
+
+_LONGEST_NAME = 50
+"""Characters of a library's name: as many as each registry permits."""
+_DIGEST_LENGTH = 16
+_PREFIX = "tvmgen_"
+
+
+@dataclass(frozen=True)
+class Model:
+    """One module of an archive.
+
+    Parameters
+    ----------
+    prefix
+        what its C symbols begin with.
+    sources
+        paths of its C files.
+    objects
+        paths of its object files.
+    takes_arena
+        whether runs allocate.
+    """
+
+    prefix: str
+    sources: tuple[str, ...]
+    objects: tuple[str, ...]
+    takes_arena: bool
+
+    @property
+    def header(self) -> str:
+        """The name of the file that an application includes."""
+        return f"{self.prefix}.h"
+
+    @property
+    def linked(self) -> tuple[str, ...]:
+        """Paths of all that is linked."""
+        return self.sources + self.objects
+
+
+@dataclass(frozen=True)
+class Library:
+    """The models of an archive, in its order."""
+
+    models: tuple[Model, ...]
+
+    @property
+    def name(self) -> str:
+        """That of the only model's C symbols; of several, their names joined."""
+        joined = _PREFIX + "_".join(m.prefix.removeprefix(_PREFIX) for m in self.models)
+        if len(joined) <= _LONGEST_NAME:
+            return joined
+        digest = sha256(joined.encode()).hexdigest()[:_DIGEST_LENGTH]
+        return f"{joined[: _LONGEST_NAME - _DIGEST_LENGTH - 1]}_{digest}"
+
+    @property
+    def sentence(self) -> str:
+        """What manifests say that it is."""
+        return "A compiled model" if len(self.models) == 1 else "Compiled models"
+
+    @property
+    def takes_arena(self) -> bool:
+        """Whether any of the models needs the allocator."""
+        return any(model.takes_arena for model in self.models)
+
+    @property
+    def arena_sources(self) -> tuple[str, ...]:
+        """The path of the allocator, if it is needed."""
+        return (ARENA_SOURCE,) if self.takes_arena else ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Paths of all C files."""
+        return (*(path for model in self.models for path in model.sources), *self.arena_sources)
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Paths of all object files."""
+        return tuple(path for model in self.models for path in model.objects)
+
+
+def library_of(modules: Mapping[str, Mapping[str, Any]], files: Mapping[str, bytes]) -> Library:
+    """What an archive has, by the modules of its metadata and its files."""
+    return Library(tuple(_model(module, files) for module in modules.values()))
+
+
+def _model(module: Mapping[str, Any], files: Mapping[str, bytes]) -> Model:
+    prefix = module["c_prefix"]
+    name = re.escape(prefix.removeprefix(_PREFIX))
+    mains = module["memory"]["functions"]["main"]
+    return Model(
+        prefix,
+        _matching(rf"{SOURCE_FOLDER}/{name}_lib(\d+)\.c", files),
+        _matching(rf"codegen/host/lib/{name}_lib(\d+)\.o", files),
+        any(main.get("takes_arena", False) for main in mains),
+    )
+
+
+def _matching(pattern: str, files: Mapping[str, bytes]) -> tuple[str, ...]:
+    """The paths that match, by their number."""
+    found = {path: match for path in files if (match := re.fullmatch(pattern, path))}
+    return tuple(sorted(found, key=lambda path: int(found[path][1])))

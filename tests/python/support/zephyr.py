@@ -1,0 +1,42 @@
+"""What Zephyr does with modules, as a CMake package that needs nothing of Zephyr."""
+
+from __future__ import annotations
+
+ZEPHYR = """
+project(Zephyr-Kernel LANGUAGES C)
+add_executable(app)
+add_library(zephyr_interface INTERFACE)
+target_link_libraries(app PRIVATE zephyr_interface m)
+function(zephyr_include_directories folder)
+  target_include_directories(zephyr_interface INTERFACE ${folder})
+endfunction()
+macro(zephyr_library_named name)
+  set(ZEPHYR_CURRENT_LIBRARY ${name})
+  add_library(${name} STATIC)
+  target_link_libraries(${name} PRIVATE zephyr_interface)
+  target_link_libraries(app PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,${name}>)
+endmacro()
+function(zephyr_library_sources)
+  target_sources(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${ARGN})
+endfunction()
+foreach(module IN LISTS ZEPHYR_EXTRA_MODULES)
+  file(STRINGS ${module}/zephyr/module.yml lines)
+  list(TRANSFORM lines STRIP)
+  list(FILTER lines INCLUDE REGEX "^(cmake|kconfig): ")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE ": .*" "" key ${line})
+    string(REGEX REPLACE ".*: " "" ${key} ${line})
+  endforeach()
+  file(READ ${module}/${kconfig} options)
+  set(option "config [A-Z0-9_]+\\n\\tbool \\"[^\\n]*\\"\\n\\tdefault y\\n")
+  string(REGEX MATCHALL "${option}" options "${options}")
+  foreach(option IN LISTS options)
+    string(REGEX REPLACE "config ([A-Z0-9_]+).*" "CONFIG_\\\\1" option "${option}")
+    if(NOT DEFINED ${option})
+      set(${option} y)
+    endif()
+  endforeach()
+  add_subdirectory(${module}/${cmake} ${CMAKE_BINARY_DIR}/modules/${module})
+endforeach()
+"""
+"""What Zephyr does with modules: it reads module.yml and Kconfig, and links whole libraries."""
