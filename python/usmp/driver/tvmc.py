@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 import usmp
+from usmp.driver.check import add_check_parser
 from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
 from usmp.driver.diff import add_diff_parser
@@ -44,14 +45,15 @@ examples:
   tvmc run model.tar                         try it on this host
   tvmc plan model.tflite                     only say what memory it needs
   tvmc diff before.tar after.tar             what changed from one build to the next
+  tvmc check model.tflite --max-ram 64K      whether it fits
   tvmc info model.tflite                     its inputs, outputs and operators
   tvmc list                                  targets, boards, algorithms, pass options
 
 tvmc COMMAND --help shows the options of a command, with examples.
 
 exit status: 0 if all went well, 1 after an error, which is one line on stderr,
-2 if tvmc diff finds more memory than is allowed, 130 if interrupted, 143 if
-terminated. A command that fails with 1 writes no file."""
+2 if tvmc diff finds more growth than is allowed or tvmc check a model that does
+not fit, 130 if interrupted, 143 if terminated. After an error no file is written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     add_plan_parser(commands)
     add_run_parser(commands)
     add_diff_parser(commands)
+    add_check_parser(commands)
     add_info_parser(commands)
     add_list_parser(commands)
     add_completion_parser(commands)

@@ -105,13 +105,13 @@ def _pools(items: Sequence[ItemDiff]) -> TextTable:
             item.key[0],
             item.key[1],
             _arrow(item.values["peak_bytes"]),
-            growth_text(item.values["peak_bytes"]),
+            f"{item.values['peak_bytes'].growth:+}",
             _arrow(item.values["lower_bound_bytes"]),
-            _arrow(item.values["optimal"], lambda value: "yes" if value else "unknown"),
+            _arrow(item.values["optimal"], lambda value: "yes" if value else "no"),
         ]
         for item in items
     ]
-    headings = ("pool", "kind", "peak bytes", "change", "lower bound", "optimal")
+    headings = ("pool", "kind", "peak bytes", "change", "lower bound", "proved")
     return TextTable("Pools", headings, rows, numbers=frozenset({2, 3, 4}))
 
 

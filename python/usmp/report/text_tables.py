@@ -13,7 +13,7 @@ from rich.text import Text
 
 from usmp.support.plain_text import shown
 
-_NARROWEST_NAME = 16
+_NARROWEST_NAME = 12
 """Characters of names that stand in one line, however narrow the terminal is."""
 
 
@@ -102,8 +102,8 @@ def markdown_name(text: object) -> str:
 def markdown_text(text: object) -> str:
     """A sentence with such text in it, in Markdown; nothing in it is Markdown either."""
     # A comment between "@" and a name keeps GitHub from notifying someone.
-    escaped = re.sub(r"[^\w\s,;()]|_|\.(?=\S)", lambda c: f"&#{ord(c[0])};", shown(text, 1000))
-    return re.sub(r"&#(35|64);", r"&#\1;<!-- -->", escaped).replace("&#46; ", ". ")
+    escaped = re.sub(r"[^\w\s.:,;()]|_|[.:](?=\S)", lambda c: f"&#{ord(c[0])};", shown(text, 1000))
+    return re.sub(r"&#(35|64);", r"&#\1;<!-- -->", escaped)
 
 
 def _line(cells: Iterable[str]) -> str:

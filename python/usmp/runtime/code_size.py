@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from usmp.runtime.archived_module import ArchivedModule
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.host import tvm_ffi_include
 from usmp.runtime.programs import run_program
+from usmp.runtime.stack_use import most_stack_bytes
 from usmp.runtime.write_files import write_files
 from usmp.support.plain_text import shown
 from usmp.support.temporary_folder import temporary_folder
@@ -36,6 +37,7 @@ _HOST_FLAGS = ("-r", "-nostdlib")
 
 _BARE_METAL_FLAGS = (
     "-nostartfiles",
+    "-fcallgraph-info=su",
     "-Wl,--entry=0",
     "-Wl,--no-gc-sections",
     "-Wl,--unresolved-symbols=ignore-all",
@@ -85,6 +87,8 @@ class CompiledCode:
         bytes of each operator's function, with the functions that are parts of it.
     has_library
         whether functions of the C library that it calls are in the sizes.
+    stack_size_bytes
+        the most that its functions use, without those of the C library; None if it is not known.
     """
 
     compiler: str
@@ -92,6 +96,7 @@ class CompiledCode:
     variables_size_bytes: int
     functions: Mapping[str, int] = field(repr=False)
     has_library: bool
+    stack_size_bytes: int | None = None
 
 
 def compiled_code(
@@ -135,7 +140,11 @@ def compiled_code(
             library = ["-T", str(folder / "code.ld"), "-lm"]
         output = folder / "model.elf"
         _run([*command, *options, *map(str, code), *library, "-o", str(output)], folder)
-        return _measured(output.read_bytes(), module, " ".join(command), cross is not None)
+        measured = _measured(output.read_bytes(), module, " ".join(command), cross is not None)
+        graphs = [path.read_text(errors="replace") for path in folder.glob("*.ci")]
+    # Object files of an archive have no graphs.
+    is_whole = bool(graphs) and all(path.suffix == ".c" for path in code)
+    return replace(measured, stack_size_bytes=most_stack_bytes(graphs) if is_whole else None)
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
