@@ -50,7 +50,14 @@ def add_check_parser(commands: Any) -> None:
         examples=_EXAMPLES,
     )
     add_place_options(parser.add_argument_group("what it has to fit"))
+    asked = len(parser._actions)
     add_build_options(parser)
+    parser.set_defaults(
+        of_models=[
+            (action.option_strings[0] if action.option_strings else action.dest, action)
+            for action in parser._actions[asked:]
+        ]
+    )
     output = parser.add_argument_group("output")
     output.add_argument(
         "--format",

@@ -110,8 +110,8 @@ class Builds:
         verdict = Verdict(
             place.name,
             place.core,
-            Need(ram, place.ram_bytes),
-            Need(flash, place.flash_bytes),
+            Need(ram, place.ram_bytes, "stack" in ram),
+            Need(flash, place.flash_bytes, "code" in flash),
             source=place.source,
         )
         notes = [*_advice(verdict, module), *_dynamic(module), *notes]

@@ -29,10 +29,13 @@ class Need:
         what is needed, by what it is for.
     available
         what is there; None if that was not asked.
+    is_whole
+        whether all is counted; else more is needed.
     """
 
     parts: Mapping[str, int]
     available: int | None
+    is_whole: bool = True
 
     @property
     def needed(self) -> int:
@@ -131,6 +134,7 @@ def _need(need: Need) -> dict[str, Any]:
         "available_bytes": need.available,
         "missing_bytes": need.missing,
         "parts": dict(need.parts),
+        "all_counted": need.is_whole,
     }
 
 
@@ -140,18 +144,20 @@ def _table(title: str, verdicts: Sequence[Verdict]) -> TextTable:
             verdict.name,
             verdict.core,
             "yes" if verdict.fits else "no",
-            *_cells(verdict.ram),
-            *_cells(verdict.flash),
+            _cell(verdict.ram),
+            _cell(verdict.flash),
             _missing(verdict),
         ]
         for verdict in verdicts
     ]
-    headings = ("target", "core", "fits", "RAM needed", "of", "flash needed", "of", "missing")
-    return TextTable(title, headings, rows, numbers=frozenset({3, 4, 5, 6}))
+    headings = ("target", "core", "fits", "RAM", "flash", "missing")
+    return TextTable(title, headings, rows, numbers=frozenset({3, 4}))
 
 
-def _cells(need: Need) -> list[str]:
-    return [str(need.needed), "" if need.available is None else size_text(need.available)]
+def _cell(need: Need) -> str:
+    """Such as "1250 of 64K"; with a plus if not all is counted."""
+    needed = f"{need.needed}{'' if need.is_whole else '+'}"
+    return needed if need.available is None else f"{needed} of {size_text(need.available)}"
 
 
 def size_text(size_bytes: int) -> str:
