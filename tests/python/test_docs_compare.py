@@ -28,7 +28,8 @@ def section(title: str) -> str:
 
 def fields(text: str, after: str) -> list[str]:
     """The names in the first column of the table that follows these words."""
-    rows = re.findall(r"^\| (`.*?`) \|", text.split(after)[1], re.MULTILINE)
+    table = text.split(after)[1].split("\n\n")[1]
+    rows = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
     return [name for row in rows for name in re.findall(r"`(\w+)`", row)]
 
 
