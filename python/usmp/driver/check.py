@@ -12,7 +12,7 @@ from usmp.driver.check_places import add_place_options, is_within, places
 from usmp.driver.diff import FORMATS
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
-from usmp.driver.model_files import check_is_none_of
+from usmp.driver.model_files import check_is_none_of, check_model_files
 from usmp.driver.output import written
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.status import NOT_WITHIN
@@ -77,6 +77,8 @@ def check_fit(options: argparse.Namespace) -> int:
         raise UsageError("--export-state-layout belongs to tvmc compile and tvmc plan")
     if options.output is not None:
         check_is_none_of(options.output, options, "the verdict")
+    # Before the seconds that TVM takes to load.
+    check_model_files(options)
     from usmp.driver.check_builds import Builds
 
     with stages(options) as stage:
