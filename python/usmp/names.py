@@ -30,6 +30,13 @@ CORES = {
 }
 """Values of -mcpu that target "c" takes; `usmp.objects.cores` has what operators may use there."""
 
+RISCV_CORES = {
+    "rv32imc": "RISC-V without FPU",
+    "rv32imac": "RISC-V with atomics, without FPU",
+    "rv32imafc": "RISC-V with atomics and a single-precision FPU",
+}
+"""Of RISC-V what `-march` calls it; the C has no kernels for one in particular."""
+
 GENERIC_CORE = "generic"
 """What -mcpu names for portable C where a board would name its core."""
 

@@ -17,6 +17,7 @@ import tvm_ffi
 
 from conftest import ROOT
 from usmp.driver import tvmc
+from usmp.driver.status import FAILED, NOT_WITHIN
 from usmp.driver.tvmc import main
 from usmp.names import PASS_OPTIONS
 from usmp.objects.cores import CORES
@@ -127,6 +128,26 @@ def test_plan_info_and_list(folder, capfd):
 
 
 @pytest.mark.cc
+def test_diff_and_check(folder, capfd):
+    assert main(["compile", "model.tflite", "-o", "model.tar", "-q"]) == 0
+    assert main(["plan", "model.tar", "-o", "model.json"]) == 0
+    for name in ("before", "after"):
+        for ending in ("tar", "json"):
+            shutil.copy(f"model.{ending}", f"{name}.{ending}")
+    made = set(os.listdir(folder))
+    lines = [*command_lines("diff"), *command_lines("check")]
+    # The page on both shows those that plan a model for a board; its test runs them.
+    elsewhere = [line for line in lines if line[:2] == ["check", "model.tflite"]]
+    other = (ROOT / "docs/compare.md").read_text()
+    assert all(f"    tvmc {shlex.join(line)}\n" in other for line in elsewhere)
+    for line in lines:
+        if line not in elsewhere:
+            assert main(line) == 0, capfd.readouterr().err
+    assert (len(lines), len(elsewhere)) == (8, 3)
+    assert set(os.listdir(folder)) == made | {"comment.md"}
+
+
+@pytest.mark.cc
 def test_completion(capfd):
     shells = re.findall(r"tvmc completion (\w+)", section("completion"))
     assert shells == ["bash", "zsh", "fish"]
@@ -173,7 +194,7 @@ def test_exit_statuses():
     table = rows(PAGE.split("## compile")[0])
     statuses = [int(row[0]) for row in table if row[0].isdigit()]
     signals = [128 + number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
-    assert statuses == [0, tvmc._FAILED, *signals]
+    assert statuses == [0, FAILED, NOT_WITHIN, *signals]
 
 
 @pytest.mark.cc

@@ -187,8 +187,8 @@ class Board:
         return self.memory(name).size_bytes - reserved
 
 
-_ARM = Toolchain("arm-none-eabi-", "gcc-arm-none-eabi libnewlib-arm-none-eabi")
-_RISCV = Toolchain(
+ARM_TOOLCHAIN = Toolchain("arm-none-eabi-", "gcc-arm-none-eabi libnewlib-arm-none-eabi")
+RISCV_TOOLCHAIN = Toolchain(
     "riscv64-unknown-elf-",
     "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
     ("--specs=picolibc.specs",),
@@ -213,7 +213,7 @@ _MPS2_AN385 = Board(
     name="mps2-an385",
     description=names.BOARDS["mps2-an385"],
     architecture="cortex-m",
-    toolchain=_ARM,
+    toolchain=ARM_TOOLCHAIN,
     cpu_flags=("-mcpu=cortex-m3", "-mthumb"),
     llvm_options="-mtriple=thumbv7m-none-eabi -mcpu=cortex-m3",
     emulator=_arm_machine("mps2-an385", 0x4002_8000, 25_000_000),
@@ -237,7 +237,7 @@ _MPS2_AN500 = Board(
     name="mps2-an500",
     description=names.BOARDS["mps2-an500"],
     architecture="cortex-m",
-    toolchain=_ARM,
+    toolchain=ARM_TOOLCHAIN,
     cpu_flags=("-mcpu=cortex-m7", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-d16"),
     llvm_options="-mtriple=thumbv7em-none-eabihf -mcpu=cortex-m7 -mfloat-abi=hard",
     emulator=_arm_machine("mps2-an500", 0x4002_8000, 25_000_000),
@@ -252,7 +252,7 @@ _MPS2_AN505 = Board(
     name="mps2-an505",
     description=names.BOARDS["mps2-an505"],
     architecture="cortex-m",
-    toolchain=_ARM,
+    toolchain=ARM_TOOLCHAIN,
     cpu_flags=("-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
     llvm_options="-mtriple=thumbv8m.main-none-eabihf -mcpu=cortex-m33 -mfloat-abi=hard",
     emulator=_arm_machine("mps2-an505", 0x5030_2000, 20_000_000),
@@ -273,7 +273,7 @@ _MPS3_AN547 = Board(
     name="mps3-an547",
     description=names.BOARDS["mps3-an547"],
     architecture="cortex-m",
-    toolchain=_ARM,
+    toolchain=ARM_TOOLCHAIN,
     cpu_flags=("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"),
     llvm_options="-mtriple=thumbv8.1m.main-none-eabihf -mcpu=cortex-m55 -mfloat-abi=hard",
     emulator=_arm_machine("mps3-an547", 0x4930_2000, 20_000_000),
@@ -295,7 +295,7 @@ _RISCV32_VIRT = Board(
     name="riscv32-virt",
     description=names.BOARDS["riscv32-virt"],
     architecture="riscv",
-    toolchain=_RISCV,
+    toolchain=RISCV_TOOLCHAIN,
     cpu_flags=("-march=rv32imafc", "-misa-spec=2.2", "-mabi=ilp32f", "-mcmodel=medany"),
     llvm_options=(
         "-mtriple=riscv32-unknown-elf -mcpu=generic-rv32 -mattr=+m,+a,+f,+c -mabi=ilp32f"

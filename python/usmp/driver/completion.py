@@ -11,6 +11,7 @@ from typing import Any
 
 from usmp.driver.help import add_command
 from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
+from usmp.parts import PARTS
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -25,6 +26,7 @@ _ENDINGS = {
     "plan": (*_MODELS, "tar"),
     "run": ("tar",),
     "info": (*_MODELS, "tar"),
+    "check": (*_MODELS, "tar"),
 }
 """Of the files that commands read."""
 
@@ -76,6 +78,10 @@ def _completer(command: str, action: argparse.Action) -> Any:
         return ChoicesCompleter(TARGETS)
     if action.dest == "target_c_mcpu":
         return ChoicesCompleter(CORES)
+    if action.dest in ("BEFORE", "AFTER"):
+        return FilesCompleter(("tar", "json"))
+    if action.dest == "boards":
+        return _boards
     if action.dest == "board":
         return ChoicesCompleter(BOARDS)
     if action.dest == "usmp_algorithm":
@@ -95,6 +101,13 @@ def _named_files(files: Any) -> Any:
         return [f"{name}={file}" for file in files(path, **rest)]
 
     return complete
+
+
+def _boards(prefix: str, **_: Any) -> list[str]:
+    """The next name of a list with commas."""
+    before, comma, _name = prefix.rpartition(",")
+    known = [*BOARDS, *PARTS] + ([] if comma else ["all"])
+    return [f"{before}{comma}{name}" for name in known if name not in before.split(",")]
 
 
 def _pass_configs(prefix: str, **_: Any) -> list[str]:

@@ -46,7 +46,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 def add_command(
     commands: Any,
     name: str,
-    run: Callable[[argparse.Namespace], None],
+    run: Callable[[argparse.Namespace], int | None],
     *,
     summary: str,
     description: str,
@@ -61,7 +61,7 @@ def add_command(
     name
         what the user types.
     run
-        carries the command out.
+        carries the command out; returns the exit status, or None for 0.
     summary
         one line for the list of commands.
     description

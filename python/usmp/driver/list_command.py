@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.help import add_command
 from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
+from usmp.parts import PARTS
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -27,7 +28,7 @@ def add_list_parser(commands: Any) -> None:
         commands,
         "list",
         list_choices,
-        summary="show targets, cores, boards, algorithms and pass options",
+        summary="show targets, cores, boards, parts, algorithms and pass options",
         description="Show what a build can choose from.",
         examples=_EXAMPLES,
     )
@@ -87,6 +88,25 @@ def _boards() -> Rows:
     return [{"name": name, "description": text} for name, text in BOARDS.items()]
 
 
+def _parts() -> Rows:
+    return [
+        {
+            "name": name,
+            "description": f"{part.description}: {part.core}, RAM {_kibibytes(part.ram_bytes)}, "
+            f"flash {_kibibytes(part.flash_bytes)}",
+            "core": part.core,
+            "ram_bytes": part.ram_bytes,
+            "flash_bytes": part.flash_bytes,
+            "source": part.source,
+        }
+        for name, part in PARTS.items()
+    ]
+
+
+def _kibibytes(size_bytes: int) -> str:
+    return f"{size_bytes // 1024}K"
+
+
 def _algorithms() -> Rows:
     rows = [{"name": name, "description": text} for name, text in ALGORITHMS.items()]
     custom = [name for name in _registered_algorithms() if name not in ALGORITHMS]
@@ -120,6 +140,7 @@ SECTIONS = {
     "targets": _targets,
     "cores": _cores,
     "boards": _boards,
+    "parts": _parts,
     "algorithms": _algorithms,
     "pass-configs": _pass_configs,
 }

@@ -20,8 +20,10 @@ import sys
 from collections.abc import Callable, Sequence
 
 import usmp
+from usmp.driver.check import add_check_parser
 from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
+from usmp.driver.diff import add_diff_parser
 from usmp.driver.error_message import tell
 from usmp.driver.functions import compile, load, run
 from usmp.driver.help import HelpFormatter, Parser
@@ -32,28 +34,31 @@ from usmp.driver.native_log import silenced_native_log
 from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import split_pool_flags
 from usmp.driver.run import add_run_parser
+from usmp.driver.status import FAILED
 from usmp.support.termination import postponed_signals, settle
 
 __all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "main", "run"]
-
-_FAILED = 1
 
 _EXAMPLES = """\
 examples:
   tvmc compile model.tflite -o model.tar     C with planned memory
   tvmc run model.tar                         try it on this host
   tvmc plan model.tflite                     only say what memory it needs
+  tvmc diff before.tar after.tar             what changed from one build to the next
+  tvmc check model.tflite --max-ram 64K      whether it fits
   tvmc info model.tflite                     its inputs, outputs and operators
   tvmc list                                  targets, boards, algorithms, pass options
 
 tvmc COMMAND --help shows the options of a command, with examples.
 
 exit status: 0 if all went well, 1 after an error, which is one line on stderr,
-130 if interrupted, 143 if terminated. A command that fails writes no file."""
+2 if tvmc diff finds more growth than is allowed or tvmc check a model that does
+not fit, 130 if interrupted, 143 if terminated. After an error no file is written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status is 0, or 1 after one line on stderr."""
+    """Run the command line; the exit status is 0, 1 after one line on stderr, or what the command
+    says (`usmp.driver.status`)."""
     parser = _parser()
     complete(parser)
     options = argparse.Namespace()
@@ -65,22 +70,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             given = split_pool_flags(sys.argv[1:] if arguments is None else arguments)
             options.stderr = stderr
             parser.parse_args(given, options)
-            command: Callable[[argparse.Namespace], None] = options.command
-            command(options)
+            command: Callable[[argparse.Namespace], int | None] = options.command
+            status = command(options) or 0
             sys.stdout.flush()
-            settle(0)
-            return 0
+            settle(status)
+            return status
         except BrokenPipeError:
             pass  # The reader of our output, as `head`, has ended: no one reads an error either.
         except Exception as error:
             # Whatever goes wrong, the user gets one line that says so, and no traceback.
             with postponed_signals():
                 tell(error, bool(getattr(options, "extension", [])), stderr)
-                settle(_FAILED)
+                settle(FAILED)
         _abandon_unwritable_stdout()
         # What failed half-way logs when it is freed: free it while the log is silenced.
         gc.collect()
-    return _FAILED
+    return FAILED
 
 
 def _abandon_unwritable_stdout() -> None:
@@ -104,6 +109,8 @@ def _parser() -> argparse.ArgumentParser:
     add_compile_parser(commands)
     add_plan_parser(commands)
     add_run_parser(commands)
+    add_diff_parser(commands)
+    add_check_parser(commands)
     add_info_parser(commands)
     add_list_parser(commands)
     add_completion_parser(commands)

@@ -103,6 +103,17 @@ class Archive:
         files = _files_of(module, self.files)
         return HostProfiler(files, module.metadata, sources=sources, arena_bytes=arena_bytes)
 
+    def files_of(self, name: str | None = None) -> dict[str, bytes]:
+        """Header, sources and object files of a model, path -> content; of the only one by
+        default.
+
+        Raises
+        ------
+        ValueError
+            there is no module of this name, or several and no name.
+        """
+        return _files_of(self.module(name), self.files)
+
     def extract(self, directory: str | Path) -> None:
         """Write all files under `directory`, which is made if it is not there.
 
@@ -148,11 +159,24 @@ def _archive_of(files: dict[str, bytes]) -> Archive:
     if METADATA_FILE not in files:
         raise ArchiveError(f"not a Model Library Format archive: no {METADATA_FILE}")
     metadata = parse_metadata(files[METADATA_FILE])
-    _check_is_ours(metadata)
-    modules = {name: read_module(name, module) for name, module in metadata["modules"].items()}
+    modules = read_modules(metadata)
     for module in modules.values():
         _check_sources(module, files)
     return Archive(files, metadata, modules)
+
+
+def read_modules(metadata: Any) -> dict[str, ArchivedModule]:
+    """The modules that metadata.json describes, by name.
+
+    Raises
+    ------
+    ArchiveError
+        TVM wrote it, or the version is another one.
+    DamagedMetadata
+        it is not what `tvmc compile` writes.
+    """
+    _check_is_ours(metadata)
+    return {name: read_module(name, module) for name, module in metadata["modules"].items()}
 
 
 def _check_is_ours(metadata: Any) -> None:

@@ -179,9 +179,9 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
         raise DamagedMetadata(f"{where} has symbolic sizes, which the packed interface cannot have")
     _check_accelerators(metadata, where)
     _check_placement(memory, where)
-    _check_ram(memory, where)
+    check_ram(memory, where)
     _check_dynamic_allocations(memory, where)
-    archived_pools = [_pool(pool, entries, where) for pool in pools]
+    archived_pools = [read_pool(pool, entries, where) for pool in pools]
     check_operators(metadata, where)
     return ArchivedModule(
         name,
@@ -211,8 +211,14 @@ def _check_placement(memory: Mapping[str, Any], where: str) -> None:
             read_value(placement, key, is_count, where)
 
 
-def _check_ram(memory: Mapping[str, Any], where: str) -> None:
-    """Check that the sums of the RAM are numbers; earlier archives lack them."""
+def check_ram(memory: Mapping[str, Any], where: str) -> None:
+    """Check that the sums of the RAM are numbers; earlier archives lack them.
+
+    Raises
+    ------
+    DamagedMetadata
+        one is not.
+    """
     if "ram" not in memory:
         return
     ram = memory["ram"]
@@ -303,7 +309,14 @@ def _is_prefix(value: Any) -> bool:
     return is_identifier(value) and value.startswith("tvmgen_")
 
 
-def _pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
+def read_pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
+    """Read what metadata.json says of one pool, in a module with these entries.
+
+    Raises
+    ------
+    DamagedMetadata
+        something is missing, of the wrong type, or contradicts something else.
+    """
     name = read_value(entry, "name", is_text, f"a pool of {where}")
     where = f'pool "{shown(name)}" of {where}'
     kind = read_value(entry, "kind", lambda value: value in ("workspace", "constant"), where)

@@ -14,7 +14,7 @@ from support.compilers import require
 from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
-COMMANDS = {"compile", "plan", "run", "info", "list", "completion"}
+COMMANDS = {"compile", "plan", "run", "diff", "check", "info", "list", "completion"}
 
 # What bash does at the tab key: it sets the line and calls the function.
 _BASH = """
@@ -53,6 +53,7 @@ def bash(tmp_path):
     [
         ("tvmc ", COMMANDS),
         ("tvmc co", {"compile", "completion"}),
+        ("tvmc ch", {"check"}),
         ("tvmc --v", {"--version"}),
         ("tvmc compile ", {"net.tflite", "net.onnx"}),
         ("tvmc compile net.onnx ", {"net.tflite", "net.onnx"}),
@@ -73,7 +74,10 @@ def bash(tmp_path):
         ("tvmc compile --pass-config tir.usmp.algorithm=", set(ALGORITHMS)),
         ("tvmc compile --pass-config tir.usmp.enable=", {"0", "1"}),
         ("tvmc compile --pass-config tir.usmp.custom_algorithm=", set()),
-        ("tvmc list ", {"targets", "cores", "boards", "algorithms", "pass-configs"}),
+        ("tvmc diff ", {"net.tar"}),
+        ("tvmc check net.tar --boards stm32f4", {"stm32f411re", "stm32f446re"}),
+        ("tvmc check net.tar --boards nrf52840,stm32f411", {"nrf52840,stm32f411re"}),
+        ("tvmc list ", {"targets", "cores", "boards", "parts", "algorithms", "pass-configs"}),
         ("tvmc completion ", {"bash", "zsh", "fish"}),
     ],
 )

@@ -13,6 +13,7 @@ from tvm.relax.backend.pattern_registry import register_patterns
 from tvm.relax.dpl import is_op, wildcard
 
 from usmp.names import BOARDS, CORES, PASS_OPTIONS
+from usmp.parts import PARTS
 from usmp_solver import ALGORITHMS
 
 
@@ -28,10 +29,11 @@ def names(rows):
 
 def test_sections(tvmc):
     sections = listed(tvmc)
-    assert list(sections) == ["targets", "cores", "boards", "algorithms", "pass-configs"]
+    assert list(sections) == ["targets", "cores", "boards", "parts", "algorithms", "pass-configs"]
     assert names(sections["targets"])[:2] == ["c", "llvm"]
     assert names(sections["cores"]) == list(CORES)
     assert names(sections["boards"]) == list(BOARDS)
+    assert names(sections["parts"]) == list(PARTS)
     assert names(sections["algorithms"])[: len(ALGORITHMS)] == list(ALGORITHMS)
     assert names(sections["pass-configs"]) == list(PASS_OPTIONS)
     assert sections["pass-configs"][0] == {
@@ -43,7 +45,9 @@ def test_sections(tvmc):
     }
 
 
-@pytest.mark.parametrize("section", ["targets", "cores", "boards", "algorithms", "pass-configs"])
+@pytest.mark.parametrize(
+    "section", ["targets", "cores", "boards", "parts", "algorithms", "pass-configs"]
+)
 def test_one_section(tvmc, section):
     assert listed(tvmc, section) == {section: listed(tvmc)[section]}
     text = tvmc("list", section).stdout

@@ -1,0 +1,51 @@
+"""The compiler for the core of a target or a board, to measure code with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from usmp.boards.board import ARM_TOOLCHAIN, BOARDS, RISCV_TOOLCHAIN, Toolchain
+from usmp.names import CORES, RISCV_CORES
+from usmp.runtime.code_size import CrossCompiler
+
+_FPU_CORES = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55", "cortex-m85")
+"""Cores that have an FPU as they are mostly made."""
+
+
+def core_compiler(core: str) -> CrossCompiler | None:
+    """The compiler for a core, such as "cortex-m33+nodsp"; None if none is known."""
+    name, *lacking = core.split("+")
+    if name in CORES:
+        has_fpu = name in _FPU_CORES and not {"nofp", "nofp.dp"} & set(lacking)
+        flags = (f"-mcpu={core}", "-mthumb", *(["-mfloat-abi=hard"] if has_fpu else []))
+        return _cross(ARM_TOOLCHAIN, flags)
+    if core in RISCV_CORES:
+        abi = "ilp32f" if "f" in core else "ilp32"
+        return _cross(RISCV_TOOLCHAIN, (f"-march={core}", f"-mabi={abi}"))
+    return None
+
+
+def module_compiler(metadata: Mapping[str, Any]) -> CrossCompiler | None:
+    """The compiler for the board or the core that a module of an archive was compiled for; None if
+    it was compiled for none in particular.
+
+    Parameters
+    ----------
+    metadata
+        of the module.
+    """
+    for board in BOARDS:
+        if board.name == metadata.get("board"):
+            return _cross(board.toolchain, board.cpu_flags)
+    targets = metadata.get("target")
+    for target in targets if isinstance(targets, list) else []:
+        core = re.search(r"-mcpu=([a-z0-9.+-]+)", str(target))
+        if core is not None:
+            return core_compiler(core[1])
+    return None
+
+
+def _cross(toolchain: Toolchain, flags: tuple[str, ...]) -> CrossCompiler:
+    return CrossCompiler(toolchain.compiler, (*flags, *toolchain.options))

@@ -1,0 +1,42 @@
+"""The compiled size of what an archive has, for commands that compare and check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from usmp.support.plain_text import shown
+
+if TYPE_CHECKING:
+    from usmp.report.build_facts import Code
+    from usmp.runtime import Archive
+    from usmp.runtime.code_size import CrossCompiler
+
+
+def source_bytes(archive: Archive, name: str) -> int:
+    """Bytes of the C files of a module."""
+    files = archive.files_of(name)
+    return sum(len(content) for path, content in files.items() if path.endswith(".c"))
+
+
+def module_code(archive: Archive, name: str) -> Code | str:
+    """The code of a module, compiled for its board or core, or else for this host; or why it could
+    not be compiled."""
+    from usmp.boards.core_compilers import module_compiler
+    from usmp.report.build_facts import Code
+
+    compiled = compiled_for(archive, name, module_compiler(archive.module(name).metadata))
+    return compiled if isinstance(compiled, str) else Code(*compiled)
+
+
+def compiled_for(
+    archive: Archive, name: str, cross: CrossCompiler | None
+) -> tuple[str, int, dict[str, int]] | str:
+    """Compiler, bytes and functions, or why the code was not compiled."""
+    from usmp.runtime import BuildError
+    from usmp.runtime.code_size import compiled_code
+
+    try:
+        code = compiled_code(archive.files_of(name), archive.module(name), cross)
+    except BuildError as error:
+        return shown(error, 300)
+    return code.compiler, code.size_bytes, dict(code.functions)

@@ -1,0 +1,185 @@
+"""What two builds of a model are compared by: pools, entries, buffers, operators and sums."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from usmp.objects.entries import ONLY_ENTRY
+
+
+@dataclass(frozen=True)
+class Item:
+    """One of the things that a build has several of.
+
+    Parameters
+    ----------
+    key
+        what it is called; unique among its kind in a build.
+    values
+        what is compared, by name.
+    producer
+        of a buffer, the operator that writes it; None if it is not known, or there are several.
+    """
+
+    key: tuple[str, ...]
+    values: Mapping[str, Any]
+    producer: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Code:
+    """The compiled code of a module.
+
+    Parameters
+    ----------
+    compiler
+        which compiler, for which CPU, with which optimization.
+    size_bytes
+        code, and constants outside of pools.
+    functions
+        bytes of each function of an operator, with the functions that are part of it.
+    """
+
+    compiler: str
+    size_bytes: int
+    functions: Mapping[str, int] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class BuildFacts:
+    """A module of a build.
+
+    Parameters
+    ----------
+    name
+        of the module; empty if the file does not say.
+    sums
+        bytes in all, by name; what is not known is missing.
+    pools, entries, buffers
+        what it has.
+    operators
+        the same; None if the file does not say.
+    code
+        None if it was not compiled.
+    """
+
+    name: str
+    sums: Mapping[str, int]
+    pools: Sequence[Item]
+    entries: Sequence[Item]
+    buffers: Sequence[Item]
+    operators: Sequence[Item] | None
+    code: Code | None = None
+
+
+def build_facts(
+    name: str,
+    memory: Mapping[str, Any],
+    operators: Sequence[Mapping[str, Any]] | None = None,
+    code: Code | None = None,
+    source_bytes: int | None = None,
+) -> BuildFacts:
+    """The facts of one module.
+
+    Parameters
+    ----------
+    name
+        of the module.
+    memory
+        what metadata.json has under "memory", checked.
+    operators
+        what it has under "operators", checked; None if that is not known.
+    code
+        the compiled code, if there is a compiler.
+    source_bytes
+        of the C, if there is C.
+    """
+    constants = sum(p["peak_bytes"] for p in memory["pools"] if p["kind"] == "constant")
+    ram = memory.get("ram", {})
+    names = ("size_bytes", "workspace_size_bytes", "io_size_bytes", "state_size_bytes")
+    sums = {f"ram_{key}" if key == "size_bytes" else key: ram[key] for key in names if key in ram}
+    sums["constants_size_bytes"] = constants
+    if code is not None:
+        sums["code_size_bytes"] = code.size_bytes
+        sums["flash_size_bytes"] = constants + code.size_bytes
+    if source_bytes is not None:
+        sums["source_size_bytes"] = source_bytes
+    return BuildFacts(
+        name,
+        sums,
+        _numbered(_pool(pool) for pool in memory["pools"]),
+        _numbered(_entry(main) for main in memory["functions"]["main"]),
+        _buffers(memory["pools"], operators or ()),
+        None if operators is None else _numbered(_operator(o, code) for o in operators),
+        code,
+    )
+
+
+def _pool(pool: Mapping[str, Any]) -> Item:
+    keys = ("peak_bytes", "lower_bound_bytes", "memory_pressure_bytes", "optimal")
+    return Item((pool["name"], pool["kind"]), {key: pool[key] for key in keys})
+
+
+def _entry(main: Mapping[str, Any]) -> Item:
+    keys = ("workspace_size_bytes", "io_size_bytes", "state_size_bytes")
+    values = {key: main[key] for key in keys if key in main}
+    return Item((main.get("entry", ONLY_ENTRY),), values)
+
+
+def _operator_key(operator: Mapping[str, Any]) -> tuple[str, str]:
+    return operator["entry"], " + ".join(operator["functions"])
+
+
+def _operator(operator: Mapping[str, Any], code: Code | None) -> Item:
+    values = {"macs": operator["macs"]}
+    instructions = [s["instructions"] for s in operator.get("schedules", ()) if "instructions" in s]
+    if instructions:
+        values["instructions"] = sum(instructions)
+    if "weights_size_bytes" in operator:
+        values["constants_size_bytes"] = operator["weights_size_bytes"]
+    if code is not None:
+        values["code_size_bytes"] = sum(code.functions.get(f, 0) for f in operator["functions"])
+    return Item(_operator_key(operator), values)
+
+
+def _buffers(
+    pools: Sequence[Mapping[str, Any]], operators: Sequence[Mapping[str, Any]]
+) -> list[Item]:
+    writers: dict[str, set[tuple[str, ...]]] = {}
+    for operator in operators:
+        for name in operator.get("buffers", {}).get("written", ()):
+            writers.setdefault(name, set()).add(_operator_key(operator))
+
+    def producer(name: str) -> tuple[str, ...] | None:
+        own = writers.get(name, set())
+        return next(iter(own)) if len(own) == 1 else None
+
+    return _numbered(
+        Item(
+            (buffer["function"], buffer["name"], buffer["kind"]),
+            {
+                "pool": pool["name"],
+                "offset": buffer["offset"],
+                "size_bytes": buffer["size"],
+                "live_ranges": buffer["live_ranges"],
+            },
+            producer(buffer["name"]),
+        )
+        for pool in pools
+        for buffer in pool["buffers"]
+    )
+
+
+def _numbered(items: Iterable[Item]) -> list[Item]:
+    """Items whose keys differ: the second of one key has a number more."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    unique = []
+    for item in items:
+        counts[item.key] += 1
+        number = counts[item.key]
+        key = item.key if number == 1 else (*item.key, f"#{number}")
+        unique.append(Item(key, item.values, item.producer))
+    return unique

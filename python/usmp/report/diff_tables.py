@@ -1,0 +1,271 @@
+"""What a person reads of the difference of two builds: tables, on a terminal or in Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+
+from usmp.report.plan_diff import APPEARED, CHANGED, RENAMED, VANISHED, Change, ItemDiff, ModuleDiff
+from usmp.report.text_tables import (
+    TextTable,
+    details,
+    markdown_name,
+    markdown_table,
+    markdown_text,
+    print_table,
+)
+from usmp.support.plain_text import shown
+
+_SUMS = {
+    "ram_size_bytes": "RAM, without the stack",
+    "workspace_size_bytes": "  workspace",
+    "io_size_bytes": "  inputs and outputs",
+    "state_size_bytes": "  state, in the workspace",
+    "flash_size_bytes": "flash",
+    "constants_size_bytes": "  constants",
+    "code_size_bytes": "  code",
+    "source_size_bytes": "text of the C, not compiled",
+}
+_MOST_ROWS = 40
+"""Of buffers and operators; `--format json` has them all."""
+
+
+def print_diff(diff: ModuleDiff, console: Console) -> None:
+    """Print what differs between two builds of a module, or one line if nothing does."""
+    if diff.is_identical:
+        console.print(_identical(diff), markup=False, emoji=False, soft_wrap=True)
+    for table in [] if diff.is_identical else diff_tables(diff):
+        print_table(table, console)
+    for sentence in (*_left_out(diff), *diff.notes):
+        console.print(sentence, markup=False, emoji=False)
+
+
+def markdown_diff(diff: ModuleDiff) -> str:
+    """The same for a comment on a pull request: sums, and the rest folded."""
+    if diff.is_identical:
+        return f"{_identical(diff)}\n"
+    sums, *others = diff_tables(diff)
+    name = f" of {markdown_name(diff.name)}" if diff.name else ""
+    parts = [f"**Memory{name}**\n", markdown_table(sums)]
+    parts += [details(_count(table), markdown_table(table)) for table in others]
+    parts += [f"{markdown_text(sentence)}\n" for sentence in (*_left_out(diff), *diff.notes)]
+    return "\n".join(parts)
+
+
+def diff_tables(diff: ModuleDiff) -> list[TextTable]:
+    """The sums, and a table for each list in which something differs."""
+    title = f"Memory of {diff.name}" if diff.name else "Memory"
+    if diff.name_before != diff.name:
+        title += f", which was {diff.name_before or 'without a name'}"
+    tables = [_sums(title, diff)]
+    for items, make in (
+        (diff.pools, _pools),
+        (diff.entries, _entries),
+        (_shown_buffers(diff), _buffers),
+        (diff.operators, _operators),
+    ):
+        if items:
+            tables.append(make(items))
+    return tables
+
+
+def _identical(diff: ModuleDiff) -> str:
+    sums = [
+        f"{what} {diff.sums[key].after} bytes"
+        for key, what in (
+            ("ram_size_bytes", "RAM"),
+            ("constants_size_bytes", "constants"),
+            ("code_size_bytes", "code"),
+        )
+        if key in diff.sums
+    ]
+    return f"No difference: {', '.join(sums)}."
+
+
+def _sums(title: str, diff: ModuleDiff) -> TextTable:
+    rows = []
+    for key, what in _SUMS.items():
+        # The text says what the code takes only where nothing better is known.
+        if key in diff.sums and not (key == "source_size_bytes" and "code_size_bytes" in diff.sums):
+            rows.append([what, *_numbers(diff.sums[key])])
+    return TextTable(
+        title,
+        ("bytes", "before", "after", "change"),
+        rows,
+        names=frozenset(),
+        numbers=frozenset({1, 2, 3}),
+    )
+
+
+def _pools(items: Sequence[ItemDiff]) -> TextTable:
+    rows = [
+        [
+            item.key[0],
+            item.key[1],
+            _arrow(item.values["peak_bytes"]),
+            f"{item.values['peak_bytes'].growth:+}",
+            _arrow(item.values["lower_bound_bytes"]),
+            _arrow(item.values["optimal"], lambda value: "yes" if value else "no"),
+        ]
+        for item in items
+    ]
+    headings = ("pool", "kind", "peak bytes", "change", "lower bound", "proved")
+    return TextTable("Pools", headings, rows, numbers=frozenset({2, 3, 4}))
+
+
+def _entries(items: Sequence[ItemDiff]) -> TextTable:
+    keys = ("workspace_size_bytes", "io_size_bytes", "state_size_bytes")
+    rows = [
+        [item.key[0], *(_arrow(item.values.get(key, Change(None, None))) for key in keys)]
+        for item in items
+    ]
+    headings = ("entry", "workspace", "inputs and outputs", "state")
+    return TextTable("Entries", headings, rows, numbers=frozenset({1, 2, 3}))
+
+
+def _shown_buffers(diff: ModuleDiff) -> list[ItemDiff]:
+    """Those of which more changed than `_only_elsewhere` has, the largest changes first."""
+    items = [item for item in diff.buffers if _only_elsewhere(item) is None]
+    return sorted(items, key=lambda item: -abs(item.values["size_bytes"].growth))
+
+
+def _only_elsewhere(item: ItemDiff) -> str | None:
+    """What changed of a buffer if it says nothing of memory: any change of the program moves the
+    positions at which the others are live, and any other constant moves those behind it."""
+    changed = set(item.changed)
+    if item.status != CHANGED:
+        return None
+    if changed == {"live_ranges"}:
+        return "live at other positions of the program"
+    if item.key[2] == "constant" and changed <= {"live_ranges", "offset"}:
+        return "constants at another offset of their pool"
+    return None
+
+
+def _left_out(diff: ModuleDiff) -> list[str]:
+    """What the tables do not show, in sentences."""
+    counts = Counter(filter(None, map(_only_elsewhere, diff.buffers)))
+    sentences = [
+        f"Not shown, as nothing else changed of {'it' if count == 1 else 'them'}: {count} "
+        f"{'buffer' if count == 1 else 'buffers'}, {what}."
+        for what, count in counts.items()
+    ]
+    for items, what in ((_shown_buffers(diff), "buffers"), (diff.operators, "operators")):
+        if len(items) > _MOST_ROWS:
+            sentences.append(f"{len(items) - _MOST_ROWS} more {what}: --format json has them all.")
+    return sentences
+
+
+def _buffers(items: Sequence[ItemDiff]) -> TextTable:
+    rows = [
+        [
+            item.key[1],
+            item.key[2],
+            buffer_words(item),
+            _arrow(item.values["size_bytes"]),
+            growth_text(item.values["size_bytes"]),
+            _arrow(_places(item)),
+        ]
+        for item in items[:_MOST_ROWS]
+    ]
+    headings = ("buffer", "kind", "what", "bytes", "change", "offset")
+    # What a buffer was called, and its pool, are names too.
+    names, numbers = frozenset({0, 2, 5}), frozenset({3, 4, 5})
+    return TextTable("Buffers", headings, rows, names, numbers)
+
+
+def _places(item: ItemDiff) -> Change:
+    """Offsets; with their pools if it is another one."""
+    offset, pool = item.values["offset"], item.values["pool"]
+    if item.status in (CHANGED, RENAMED) and pool.is_change:
+        return Change(f"{pool.before}+{offset.before}", f"{pool.after}+{offset.after}")
+    return offset
+
+
+def buffer_words(item: ItemDiff) -> str:
+    """What happened to a buffer, in words."""
+    if item.status in (APPEARED, VANISHED):
+        return item.status
+    words = []
+    if item.key_before is not None:
+        words.append(f"renamed, was {item.key_before[1]}")
+    changed = item.changed
+    if "size_bytes" in changed:
+        words.append("grew" if changed["size_bytes"].growth > 0 else "shrank")
+    if "pool" in changed:
+        words.append("other pool")
+    elif "offset" in changed:
+        words.append("moved")
+    if "live_ranges" in changed:
+        words.append("other live range")
+    return ", ".join(words)
+
+
+def _operators(items: Sequence[ItemDiff]) -> TextTable:
+    largest = sorted(items, key=_weight, reverse=True)
+    columns = {
+        "macs": "MACs",
+        "instructions": "instructions",
+        "code_size_bytes": "code",
+        "constants_size_bytes": "constants",
+    }
+    known = {
+        key: heading
+        for key, heading in columns.items()
+        if any(key in item.values for item in items)
+    }
+    rows = [
+        [
+            item.key[1],
+            item.status,
+            *(_arrow(item.values.get(key, Change(None, None))) for key in known),
+        ]
+        for item in largest[:_MOST_ROWS]
+    ]
+    return TextTable(
+        "Operators",
+        ("operator", "what", *known.values()),
+        rows,
+        numbers=frozenset(range(2, 2 + len(known))),
+    )
+
+
+def _weight(item: ItemDiff) -> tuple[int, int]:
+    """What changes most comes first."""
+    code = item.values.get("code_size_bytes", Change(0, 0))
+    return abs(item.values["macs"].growth), abs(code.growth)
+
+
+def _numbers(change: Change) -> list[str]:
+    """Before, after, and the growth."""
+    return [_text(change.before), _text(change.after), growth_text(change)]
+
+
+def growth_text(change: Change) -> str:
+    """The growth in bytes and in percent; nothing if there is none."""
+    if change.before is None or change.after is None:
+        return f"{change.growth:+}" if change.is_change else ""
+    if not change.is_change:
+        return "0"
+    percent = f"{100 * change.growth / change.before:+.1f}" if change.before else "0"
+    return f"{change.growth:+}" + (f" ({percent} %)" if float(percent) else "")
+
+
+def _arrow(change: Change, text: Callable[[object], str] = str) -> str:
+    """Before and after in one cell."""
+    values = [text(value) for value in (change.before, change.after) if value is not None]
+    if not change.is_change:
+        return values[0] if values else ""
+    if len(values) == 1:
+        return values[0]
+    return " -> ".join(values)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _count(table: TextTable) -> str:
+    return f"{shown(table.title)}: {len(table.rows)} changed"

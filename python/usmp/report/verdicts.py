@@ -1,0 +1,191 @@
+"""Whether a model fits: tables, Markdown and the document "usmp.check"."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+
+from usmp.report.text_tables import TextTable, markdown_table, markdown_text, print_table
+from usmp.support.plain_text import shown
+
+SCHEMA, VERSION = "usmp.check", 1
+"""What the document begins with; the version changes if a field changes its meaning or goes."""
+
+_MOST_NAMES = 4
+"""Of targets before a note; the document has the notes of each."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes of one sort of memory.
+
+    Parameters
+    ----------
+    parts
+        what is needed, by what it is for.
+    available
+        what is there; None if that was not asked.
+    is_whole
+        whether all is counted; else more is needed.
+    """
+
+    parts: Mapping[str, int]
+    available: int | None
+    is_whole: bool = True
+
+    @property
+    def needed(self) -> int:
+        """In all: the smallest memory that fits."""
+        return sum(self.parts.values())
+
+    @property
+    def missing(self) -> int:
+        """Bytes that are not there."""
+        return 0 if self.available is None else max(self.needed - self.available, 0)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a model fits one board, one part, or limits that are given.
+
+    Parameters
+    ----------
+    name
+        of the board.
+    core
+        that it was planned and compiled for; empty for none in particular.
+    ram, flash
+        what is needed and there.
+    why_not
+        why it does not fit, if the sizes alone do not say so.
+    notes
+        what is counted and what is not.
+    source
+        where the figures of the board are from.
+    """
+
+    name: str
+    core: str
+    ram: Need
+    flash: Need
+    why_not: str = ""
+    notes: Sequence[str] = ()
+    source: str = field(default="")
+
+    @property
+    def fits(self) -> bool:
+        return not (self.ram.missing or self.flash.missing or self.why_not)
+
+
+def print_verdicts(title: str, verdicts: Sequence[Verdict], console: Console) -> None:
+    """Print a table with a row for each, and what is to be said of them."""
+    print_table(_table(title, verdicts), console)
+    for sentence in _sentences(verdicts):
+        console.print(sentence, markup=False, emoji=False)
+
+
+def markdown_verdicts(title: str, verdicts: Sequence[Verdict]) -> str:
+    """The same in Markdown."""
+    sentences = [f"- {markdown_text(sentence)}" for sentence in _sentences(verdicts)]
+    parts = [f"**{markdown_text(title)}**\n", markdown_table(_table(title, verdicts))]
+    return "\n".join([*parts, *sentences]) + "\n"
+
+
+def verdicts_json(file: str, is_within: bool, verdicts: Sequence[Verdict]) -> str:
+    """The document as text.
+
+    Parameters
+    ----------
+    file
+        the model.
+    is_within
+        whether all, or any of those that were not named, fit: what the exit status says.
+    """
+    document = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "file": file,
+        "fits": is_within,
+        "targets": [_target(verdict) for verdict in verdicts],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _target(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "name": verdict.name,
+        "core": verdict.core,
+        "fits": verdict.fits,
+        "ram": _need(verdict.ram),
+        "flash": _need(verdict.flash),
+        "why_not": verdict.why_not,
+        "notes": list(verdict.notes),
+        "source": verdict.source,
+    }
+
+
+def _need(need: Need) -> dict[str, Any]:
+    return {
+        "needed_bytes": need.needed,
+        "available_bytes": need.available,
+        "missing_bytes": need.missing,
+        "parts": dict(need.parts),
+        "all_counted": need.is_whole,
+    }
+
+
+def _table(title: str, verdicts: Sequence[Verdict]) -> TextTable:
+    rows = [
+        [
+            verdict.name,
+            verdict.core,
+            "yes" if verdict.fits else "no",
+            _cell(verdict.ram),
+            _cell(verdict.flash),
+            _missing(verdict),
+        ]
+        for verdict in verdicts
+    ]
+    headings = ("target", "core", "fits", "RAM", "flash", "missing")
+    return TextTable(title, headings, rows, numbers=frozenset({3, 4}))
+
+
+def _cell(need: Need) -> str:
+    """Such as "1250 of 64K"; with a plus if not all is counted."""
+    needed = f"{need.needed}{'' if need.is_whole else '+'}"
+    return needed if need.available is None else f"{needed} of {size_text(need.available)}"
+
+
+def size_text(size_bytes: int) -> str:
+    """A number of bytes as options take it, such as 256K, if it is a round one."""
+    for unit, factor in (("M", 1 << 20), ("K", 1 << 10)):
+        if size_bytes and size_bytes % factor == 0:
+            return f"{size_bytes // factor}{unit}"
+    return str(size_bytes)
+
+
+def _missing(verdict: Verdict) -> str:
+    needs = (("RAM", verdict.ram), ("flash", verdict.flash))
+    return ", ".join(f"{what} {need.missing}" for what, need in needs if need.missing)
+
+
+def _sentences(verdicts: Sequence[Verdict]) -> list[str]:
+    """Each note once, with the names that it is about if these are not all."""
+    about: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        for note in (*([verdict.why_not] if verdict.why_not else []), *verdict.notes):
+            about.setdefault(note, []).append(shown(verdict.name))
+    return [
+        note if len(names) == len(verdicts) else f"{_few(names)}: {note}"
+        for note, names in about.items()
+    ]
+
+
+def _few(names: Sequence[str]) -> str:
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[: _MOST_NAMES - 1])} and {len(names) - _MOST_NAMES + 1} others"

@@ -1,0 +1,88 @@
+"""The compiled size of an archive's code."""
+
+from __future__ import annotations
+
+import pytest
+
+import usmp
+from conftest import ROOT
+from support.compilers import require
+from usmp.boards.core_compilers import core_compiler, module_compiler
+from usmp.runtime import BuildError, load_archive
+from usmp.runtime.code_size import CrossCompiler, compiled_code
+from usmp.runtime.host import HostModule
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    path = tmp_path_factory.mktemp("code") / "m4.tar"
+    built = usmp.build(
+        usmp.import_model(ROOT / "examples/digits/digits_int8.tflite"), "c -mcpu=cortex-m4"
+    )
+    built.export_model_library_format(path)
+    return load_archive(path)
+
+
+def compiled(archive, cross=None):
+    return compiled_code(archive.files_of(), archive.module(), cross)
+
+
+@pytest.mark.cc
+def test_the_parts_are_no_more_than_the_whole(archive):
+    code = compiled(archive)
+    assert set(code.functions) >= {"conv2d_to_conv2d1", "softmax"}
+    assert all(code.functions.values())
+    # The function that calls them is not one of them, and alignment costs bytes.
+    assert 0.5 * code.size_bytes < sum(code.functions.values()) < code.size_bytes
+    assert not code.has_library
+    assert code.stack_size_bytes is None
+    constants = sum(pool.size_bytes for pool in archive.module().pools if pool.is_constant)
+    assert code.size_bytes < constants, "constant pools are counted too"
+
+
+@pytest.mark.cc
+def test_nothing_of_it_runs(archive, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("code is loaded")
+
+    monkeypatch.setattr(HostModule, "__init__", refuse)
+    assert compiled(archive).size_bytes > 0
+
+
+@pytest.mark.board
+def test_bare_metal_code_has_what_it_calls_and_a_stack(archive):
+    require("arm-none-eabi-gcc")
+    module = archive.module()
+    cross = module_compiler(module.metadata)
+    assert cross == core_compiler("cortex-m4")
+    assert cross.flags[0] == "-mcpu=cortex-m4"
+    code = compiled(archive, cross)
+    own = sum(code.functions.values())
+    assert own < code.size_bytes < own + 4000
+    assert code.has_library
+    assert 0 < code.stack_size_bytes < 1000
+    assert code.variables_size_bytes == 0
+
+
+@pytest.mark.board
+def test_the_first_error_of_a_compiler_is_the_reason(archive):
+    require("riscv64-unknown-elf-gcc")
+    wrong = CrossCompiler("riscv64-unknown-elf-gcc", ("-mcpu=cortex-m4",))
+    with pytest.raises(BuildError, match=r"riscv64-unknown-elf-gcc reports an error: .*cortex-m4"):
+        compiled(archive, wrong)
+
+
+@pytest.mark.cc
+def test_a_compiler_that_is_not_there(archive):
+    with pytest.raises(BuildError, match=r"^no-gcc is not installed$"):
+        compiled(archive, CrossCompiler("no-gcc", ()))
+
+
+@pytest.mark.cc
+def test_a_compiler_that_writes_something_else(archive, tmp_path, monkeypatch):
+    script = tmp_path / "cc"
+    script.write_text('#!/bin/sh\nfor last; do :; done\nprintf "nothing" > "$last"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    with pytest.raises(BuildError, match="wrote no ELF file"):
+        compiled(archive)
