@@ -24,6 +24,7 @@ _ENDINGS = {
     "compile": _MODELS,
     "plan": (*_MODELS, "tar"),
     "run": ("tar",),
+    "export-test": ("tar",),
     "info": (*_MODELS, "tar"),
 }
 """Of the files that commands read."""
