@@ -137,7 +137,7 @@ def _assertions(module: ArchivedModule) -> str:
     sizes |= {f"{pool_macro(module, pool)}_SIZE": pool.size_bytes for pool in module.pools}
     name = f"{module.c_prefix}_device_is_of_another_archive"
     return "".join(
-        f"TVMGEN_STATIC_ASSERT({macro} == {size}, {name}_{number});\n"
+        f"USMP_DEVICE_ASSERT({macro} == {size}, {name}_{number});\n"
         for number, (macro, size) in enumerate(sizes.items())
     )
 

@@ -16,7 +16,7 @@ from usmp.runtime import load_archive
 from usmp.runtime.c_compiler import compile_c
 from usmp.runtime.write_files import write_files
 
-STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-O1")
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-O0")
 
 SELF_TEST = """#include <stdio.h>
 #include "{prefix}_device.h"
@@ -75,7 +75,7 @@ def build_program(
     for path in [*sorted(test.glob("*.c")), folder / "main.c"]:
         objects.append(folder / f"{path.stem}.o")
         compile_c([*flags, posix, *include, "-c", str(path)], objects[-1])
-    compile_c(["-O1", *include, *model, *map(str, objects), "-lm"], folder / "program")
+    compile_c(["-O0", *include, *model, *map(str, objects), "-lm"], folder / "program")
     return folder / "program"
 
 

@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* Does not compile where the condition is 0; C99 has no _Static_assert. */
+#define USMP_DEVICE_ASSERT(condition, name) typedef char name[(condition) ? 1 : -1]
+
 #ifdef __cplusplus
 extern "C" {
 #endif
