@@ -79,7 +79,7 @@ def emulator(command, project):
 
 @pytest.mark.board
 def test_a_board_runs_the_program(folder, capfd):
-    """It ends if its self test fails, and answers no host then."""
+    """It answers, so that its self test has passed."""
     require_board(board_named("mps2-an385"))
     *prepare, run_emulator, run = commands(EMULATOR)
     for command in prepare:

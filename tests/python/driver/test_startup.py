@@ -36,6 +36,8 @@ def loaded(*arguments: str, **settings: str) -> set[str]:
         ["compile", "--help"],
         ["plan", "--help"],
         ["run", "--help"],
+        ["export-test", "--help"],
+        ["export-test", "missing.tar"],
         ["compile"],
         ["nope"],
         ["compile", "missing.tflite"],
