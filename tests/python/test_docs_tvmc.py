@@ -86,7 +86,7 @@ def test_cores():
 @pytest.mark.cc
 def test_every_command_has_a_row_and_a_section():
     commands = list(SUBPARSERS.choices)
-    listed = [re.match(r"`tvmc (\w+)`", row[0]) for row in rows(PAGE)]
+    listed = [re.match(r"`tvmc ([\w-]+)`", row[0]) for row in rows(PAGE)]
     assert [match[1] for match in listed if match] == commands
     titles = re.findall(r"^## (.*)", PAGE, re.MULTILINE)
     assert [title for title in titles if title in commands] == commands
@@ -94,7 +94,8 @@ def test_every_command_has_a_row_and_a_section():
 
 @pytest.mark.board
 def test_compile_and_run(folder, capfd):
-    for line in (*command_lines("compile"), *command_lines("run")):
+    titles = ("compile", "run", "export-test")
+    for line in (line for title in titles for line in command_lines(title)):
         if line[0] == "run" and "--board" in line and not BOARD_TOOLS:
             continue
         if "prefill.pt2" in line:
@@ -111,6 +112,9 @@ def test_compile_and_run(folder, capfd):
         "mine.tar",
         "both.tar",
         "concurrent.tar",
+        "model_test",
+        "both_test",
+        "test.tar",
         "out.npz",
         "probabilities.bin",
         "probabilities.npy",

@@ -20,14 +20,14 @@ def add_board_options(parser: Any) -> None:
     parser.add_argument(
         "--expected",
         metavar="PATH",
-        help="with --board: an .npz file to compare outputs with, not with this host",
+        help="with --board or --serial: an .npz file to compare outputs with, not with this host",
     )
     parser.add_argument(
         "--timeout",
         type=_seconds,
         default=_TIMEOUT_SECONDS,
         metavar="SECONDS",
-        help="with --board: end a program that takes longer",
+        help="with --board or --serial: give up a run that takes longer",
     )
 
 

@@ -25,6 +25,7 @@ _ENDINGS = {
     "compile": _MODELS,
     "plan": (*_MODELS, "tar"),
     "run": ("tar",),
+    "export-test": ("tar",),
     "info": (*_MODELS, "tar"),
     "check": (*_MODELS, "tar"),
 }

@@ -23,7 +23,8 @@ def add_profile_options(parser: Any) -> None:
         "--profile",
         action="store_true",
         help="print what each operator takes, of a model that was compiled with --profile: its "
-        "time, or with --board its instructions, also for each multiply-accumulate",
+        "time, with --board its instructions, with --serial its clock cycles, also for each "
+        "multiply-accumulate",
     )
     parser.add_argument(
         "--profile-json",

@@ -17,6 +17,7 @@ from usmp.driver.output import check_output
 from usmp.driver.profile import add_profile_options, check_profile_options, report_profile
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.run_sizes import add_size_option, fill_run, given_sizes
+from usmp.driver.serial_options import add_serial_options, check_serial_options
 from usmp.names import DEFAULT_ARENA_BYTES
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ _EXAMPLES = """\
   tvmc run board.tar --board mps2-an385
       in the emulator, of what tvmc compile --board mps2-an385 made: instructions, stack, memory
   tvmc run profiled.tar --profile
-      time by operator, of what tvmc compile --profile made; with --board instructions"""
+      time by operator, of what tvmc compile --profile made; with --board instructions
+  tvmc run model.tar --serial /dev/ttyUSB0,115200
+      on your device, whose program has what tvmc export-test wrote"""
 
 
 def add_run_parser(commands: Any) -> None:
@@ -108,13 +111,18 @@ def add_run_parser(commands: Any) -> None:
     )
     add_profile_options(parser.add_argument_group("profile"))
     add_board_options(parser.add_argument_group("boards"))
+    add_serial_options(parser.add_argument_group("devices"))
     add_quiet_option(parser)
 
 
 def run_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
-    if options.expected and not options.board:
-        raise UsageError("--expected is compared with what a board computes; name it with --board")
+    check_serial_options(options)
+    if options.expected and not (options.board or options.serial):
+        raise UsageError(
+            "--expected is compared with what a board or a device computes; name it with --board "
+            "or --serial"
+        )
     from usmp.driver.tensor_files import output_files, path_of, read_inputs, write_outputs
     from usmp.driver.tensors import print_tensors
     from usmp.runtime import load_archive
@@ -127,6 +135,7 @@ def run_model(options: argparse.Namespace) -> None:
     given = read_inputs(options.inputs, inputs)
     check_profile_options(options, archive)
     run = _run_on_board if options.board else _run_on_host
+    run = _run_on_device if options.serial else run
     outputs, seconds, profile = run(options, archive, given)
     if files:
         write_outputs(files, outputs)
@@ -224,3 +233,17 @@ def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors)
     if not options.profile:
         return outputs, seconds, None
     return outputs, seconds, profile_of_runs(archive.module().metadata, runs, entry)
+
+
+def _run_on_device(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
+    """The same on a device at the other end of a line."""
+    from usmp.driver.run_on_device import DeviceRun
+    from usmp.driver.tensors import load_tensors
+
+    run = DeviceRun(options, archive, _entry_of(options, archive), given)
+    expected = load_tensors(options.expected) if options.expected else None
+    with stages(options) as stage:
+        run.carry_out(stage)
+    with redirect_stdout(io.StringIO()) if options.quiet else nullcontext():
+        run.report(expected)
+    return run.outputs, run.seconds, run.profile

@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from usmp.boards.board import Board, board_named
+from usmp.boards.board import board_named
 from usmp.boards.board_run import BoardRuns
 from usmp.boards.emulator import EmulatedModule
 from usmp.boards.report import print_board_report
 from usmp.driver.errors import UsageError
-from usmp.runtime import Archive, BuildError
-from usmp.runtime.compare import first_difference
-from usmp.support.plain_text import printable
-
-Tensors = Mapping[str, np.ndarray]
+from usmp.driver.expected_outputs import Tensors, check_outputs, host_outputs
+from usmp.runtime import Archive
 
 
 def check_board(archive: Archive, options: argparse.Namespace) -> None:
@@ -76,41 +73,7 @@ def report_run(
     print_board_report(module.board, runs, module.sections())
     where = "the expected outputs" if expected is not None else "those of this host"
     if expected is None:
-        expected = _host_outputs(archive, *run, sources)
+        expected = host_outputs(archive, None, run, sources)
     if expected is not None:
-        _compare(outputs, expected, module.board, where)
-        print(f"The outputs equal {where}.")
+        check_outputs(outputs, expected, f"board {module.board.name}", where)
     return outputs
-
-
-def _host_outputs(
-    archive: Archive,
-    entry: str,
-    inputs: Tensors,
-    sizes: Mapping[str, int],
-    sources: Sequence[str],
-) -> dict[str, np.ndarray] | None:
-    """The outputs of the same code on this host; None, and why, if it cannot be built."""
-    try:
-        return archive.load(sources=sources).run(inputs, entry, sizes)
-    except BuildError as error:
-        print(f"The outputs were not compared: {printable(str(error).splitlines()[0])}")
-        return None
-
-
-def _compare(outputs: Tensors, expected: Tensors, board: Board, where: str) -> None:
-    _check_names(list(outputs), list(expected))
-    for name, value in outputs.items():
-        difference = first_difference(value, expected[name])
-        if difference is not None:
-            raise UsageError(
-                f'output "{name}" on board {board.name} differs from {where}: {difference}'
-            )
-
-
-def _check_names(outputs: Sequence[str], expected: Sequence[str]) -> None:
-    missing = [name for name in outputs if name not in expected]
-    unknown = [name for name in expected if name not in outputs]
-    if missing or unknown:
-        what = f'lack output "{missing[0]}"' if missing else f'have an unknown "{unknown[0]}"'
-        raise UsageError(f"the expected outputs {what}; the model's outputs: {', '.join(outputs)}")

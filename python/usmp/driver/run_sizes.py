@@ -47,7 +47,11 @@ def given_sizes(options: Sequence[str]) -> dict[str, int]:
 
 
 def fill_run(
-    entry: HostEntry, given: Mapping[str, np.ndarray], mode: str, sizes: Mapping[str, int]
+    entry: HostEntry,
+    given: Mapping[str, np.ndarray],
+    mode: str,
+    sizes: Mapping[str, int],
+    generator: np.random.Generator | None = None,
 ) -> tuple[dict[str, np.ndarray], dict[str, int]]:
     """All inputs of a run, and all of its sizes.
 
@@ -61,6 +65,8 @@ def fill_run(
         "zeros", "ones" or "random", for the others.
     sizes
         some sizes; others are those of the arrays, or the largest.
+    generator
+        of random values; by default they are the same in every run.
 
     Raises
     ------
@@ -80,4 +86,4 @@ def fill_run(
                 f"size {shown(name)} has no upper bound; say what it is, with "
                 f"--size {shlex.quote(shown(name))}=N, or give the inputs that have it"
             )
-    return fill_inputs(at_sizes(entry.inputs, all_sizes), given, mode), all_sizes
+    return fill_inputs(at_sizes(entry.inputs, all_sizes), given, mode, generator), all_sizes

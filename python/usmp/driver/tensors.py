@@ -49,7 +49,10 @@ def load_tensors(path: str) -> dict[str, np.ndarray]:
 
 
 def fill_inputs(
-    infos: Mapping[str, Mapping[str, Any]], given: Mapping[str, np.ndarray], mode: str
+    infos: Mapping[str, Mapping[str, Any]],
+    given: Mapping[str, np.ndarray],
+    mode: str,
+    generator: np.random.Generator | None = None,
 ) -> dict[str, np.ndarray]:
     """The given inputs, and the others filled: with zeros, ones or random values.
 
@@ -60,9 +63,11 @@ def fill_inputs(
     given
         arrays of some inputs.
     mode
-        "zeros", "ones" or "random"; random values are the same in every run.
+        "zeros", "ones" or "random".
+    generator
+        of random values; by default they are the same in every run.
     """
-    generator = np.random.default_rng(_SEED)
+    generator = generator or np.random.default_rng(_SEED)
     missing = {name: info for name, info in infos.items() if name not in given}
     return {
         **given,

@@ -25,6 +25,7 @@ from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
 from usmp.driver.diff import add_diff_parser
 from usmp.driver.error_message import tell
+from usmp.driver.export_test import add_export_test_parser
 from usmp.driver.functions import compile, load, run
 from usmp.driver.help import HelpFormatter, Parser
 from usmp.driver.info import add_info_parser
@@ -109,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     add_compile_parser(commands)
     add_plan_parser(commands)
     add_run_parser(commands)
+    add_export_test_parser(commands)
     add_diff_parser(commands)
     add_check_parser(commands)
     add_info_parser(commands)

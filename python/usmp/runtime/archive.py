@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +15,7 @@ from usmp.runtime.host import HostModule
 from usmp.runtime.profile_host import HostProfiler
 from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
 from usmp.runtime.read_tar import ArchiveError, read_tar
-from usmp.runtime.write_files import write_files
+from usmp.runtime.write_files import replace_files
 from usmp.support.plain_text import printable, shown
 
 
@@ -58,6 +56,16 @@ class Archive:
             else f'the archive holds no module "{name}"'
         )
         raise ValueError(f"{fault}; choose one by its name: {held}")
+
+    def code(self, name: str | None = None) -> dict[str, bytes]:
+        """Header, sources and object files of a model, path -> content; the only one by default.
+
+        Raises
+        ------
+        ValueError
+            there is no module of this name, or several and no name.
+        """
+        return _files_of(self.module(name), self.files)
 
     def load(
         self,
@@ -126,15 +134,10 @@ class Archive:
         """
         root = Path(directory)
         root.mkdir(parents=True, exist_ok=True)
-        targets = [root / name for name in self.files]
-        for target in targets:
+        for target in (root / name for name in self.files):
             if not target.resolve().is_relative_to(root.resolve()):
                 raise ArchiveError(f"{target}: a link leads out of {root}; remove it")
-        with tempfile.TemporaryDirectory(dir=root, prefix=".usmp-") as waiting:
-            written = write_files(self.files, Path(waiting))
-            for path, target in zip(written, targets, strict=True):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(path, target)
+        replace_files(self.files, root)
 
 
 def load_archive(path: str | Path) -> Archive:

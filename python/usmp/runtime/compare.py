@@ -7,6 +7,8 @@ import numpy as np
 RELATIVE_TOLERANCE = 1e-4
 ABSOLUTE_TOLERANCE = 1e-5
 """Floats of two machines differ in the last bits of exponentials and the like."""
+RELATIVE_TOLERANCE_16 = 1e-3
+"""Of float16: a unit in the last place."""
 
 
 def first_difference(actual: np.ndarray, expected: np.ndarray) -> str | None:
@@ -19,7 +21,10 @@ def first_difference(actual: np.ndarray, expected: np.ndarray) -> str | None:
             f"it is {actual.dtype}{list(actual.shape)}, not {expected.dtype}{list(expected.shape)}"
         )
     if actual.dtype.kind == "f":
-        same = np.isclose(actual, expected, RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE, equal_nan=True)
+        tolerance = RELATIVE_TOLERANCE_16 if actual.dtype == np.float16 else RELATIVE_TOLERANCE
+        # In float16 the tolerance itself would be rounded.
+        both = (actual.astype(np.float64), expected.astype(np.float64))
+        same = np.isclose(*both, tolerance, ABSOLUTE_TOLERANCE, equal_nan=True)
     else:
         same = actual == expected
     if np.all(same):

@@ -83,7 +83,7 @@ class Profile:
     module, entry
         names of both.
     unit
-        of costs: "ns" or "instructions".
+        of costs: "ns", "instructions" or "cycles".
     runs
         how many runs were measured; costs are medians of them.
     operators

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 NAME = "tvm-usmp"
 
-EXTRAS = {"onnx": "onnx", "torch": "torch>=2.13"}
-"""What reads one format of models only: the extra, and the requirement that it stands for."""
+EXTRAS = {"onnx": "onnx", "torch": "torch>=2.13", "serial": "pyserial"}
+"""What only some commands need: the module, which is called as the extra, and the requirement that
+it stands for."""
 
 
 def install_command(extra: str) -> str:

@@ -14,7 +14,7 @@ from support.compilers import require
 from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
-COMMANDS = {"compile", "plan", "run", "diff", "check", "info", "list", "completion"}
+COMMANDS = {"compile", "plan", "run", "export-test", "diff", "check", "info", "list", "completion"}
 
 # What bash does at the tab key: it sets the line and calls the function.
 _BASH = """
@@ -60,6 +60,7 @@ def bash(tmp_path):
         ("tvmc compile net.onnx kws=net.t", {"net.tflite"}),
         ("tvmc plan net.t", {"net.tflite", "net.tar"}),
         ("tvmc run ", {"net.tar"}),
+        ("tvmc export-test ", {"net.tar"}),
         ("tvmc info ", {"net.tflite", "net.onnx", "net.tar"}),
         ("tvmc compile net.tflite --target-c", {"--target-c-mcpu"}),
         ("tvmc compile --target-c-mcpu=cortex-m0", {"cortex-m0", "cortex-m0plus"}),

@@ -227,7 +227,8 @@ def test_missing_tools(refused, board_archive, monkeypatch):
 
 def test_expected_outputs_without_a_board(refused, board_archive):
     assert refused("run", board_archive, "--expected", "expected.npz") == (
-        "--expected is compared with what a board computes; name it with --board"
+        "--expected is compared with what a board or a device computes; name it with --board or "
+        "--serial"
     )
 
 

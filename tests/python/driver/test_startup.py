@@ -40,6 +40,8 @@ def loaded(*arguments: str, **settings: str) -> set[str]:
         ["diff", "missing.tar", "missing.tar"],
         ["check", "--help"],
         ["check", "missing.tflite", "--boards", "all"],
+        ["export-test", "--help"],
+        ["export-test", "missing.tar"],
         ["compile"],
         ["nope"],
         ["compile", "missing.tflite"],

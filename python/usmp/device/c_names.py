@@ -1,0 +1,57 @@
+"""How the C of a module calls its tensors and pools, from its metadata."""
+
+from __future__ import annotations
+
+from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived_module import ArchivedModule, ArchivedPool
+
+
+def tensors_of(entry: ArchivedEntry, what: str) -> list[ArchivedTensor]:
+    """The "inputs" or "outputs" of an entry, in order."""
+    return list((entry.inputs if what == "inputs" else entry.outputs).values())
+
+
+def tensor_macro(entry: ArchivedEntry, tensor: ArchivedTensor) -> str:
+    """What the macros of an input or output begin with."""
+    return f"{entry.c_prefix}_{tensor.c_name}".upper()
+
+
+def pool_macro(module: ArchivedModule, pool: ArchivedPool) -> str:
+    """What the macros of a pool begin with."""
+    kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
+    return f"{module.c_prefix}_{pool.c_name}_{kind}_POOL".upper()
+
+
+def external_pools(module: ArchivedModule) -> list[ArchivedPool]:
+    """The pools that the application provides."""
+    return [pool for pool in module.pools if not pool.is_internal]
+
+
+def pools_argument(module: ArchivedModule) -> list[str]:
+    """The argument for them, if there are some."""
+    return [f"{module.c_prefix}_device_pools()"] if external_pools(module) else []
+
+
+def has_devices(module: ArchivedModule) -> bool:
+    """Whether runs take handles of accelerators."""
+    return bool(module.metadata.get("devices"))
+
+
+def has_own_tensors(module: ArchivedModule) -> bool:
+    """Whether the application has memory for some input or output."""
+    return any(
+        tensor.pool_name is None
+        for entry in module.entries.values()
+        for what in ("inputs", "outputs")
+        for tensor in tensors_of(entry, what)
+    )
+
+
+def has_state(module: ArchivedModule) -> bool:
+    """Whether something is kept between runs."""
+    return module.state_size_bytes > 0
+
+
+def has_hooks(module: ArchivedModule) -> bool:
+    """Whether the C calls functions around its operators."""
+    return "operator_hooks" in module.metadata

@@ -1,0 +1,56 @@
+"""All files by which a model is tested on a device: name -> content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+from usmp.device.c_names import has_hooks
+from usmp.device.device_source import print_device, print_device_header, print_serial
+from usmp.device.digests import code_digest, interface_digest
+from usmp.device.golden_runs import GoldenRun
+from usmp.device.memory_source import print_memory
+from usmp.device.self_test_source import print_self_test
+from usmp.device.testable_module import check_testable
+from usmp.runtime.archived_module import ArchivedModule
+
+_FILES = (
+    "usmp_device.h",
+    *(f"usmp_self_test.{ending}" for ending in "ch"),
+    *(f"usmp_serial.{ending}" for ending in "ch"),
+)
+"""The same for all models."""
+
+
+def device_files(
+    module: ArchivedModule, code: Mapping[str, bytes], runs: Sequence[GoldenRun]
+) -> dict[str, bytes]:
+    """The self test and the serial runner of a model, in C99.
+
+    Parameters
+    ----------
+    module
+        of an archive.
+    code
+        its header, sources and object files, path -> content.
+    runs
+        what the self test repeats.
+
+    Raises
+    ------
+    NotTestable
+        no such code can be written for the model.
+    """
+    check_testable(module)
+    prefix = module.c_prefix
+    digests = (interface_digest(module), code_digest(code))
+    texts = {
+        f"{prefix}_device.h": print_device_header(module),
+        f"{prefix}_device.c": print_device(module, *digests),
+        f"{prefix}_device_memory.c": print_memory(module),
+        f"{prefix}_self_test.c": print_self_test(module, runs),
+        f"{prefix}_serial.c": print_serial(module, has_hooks(module)),
+    }
+    common = files("usmp.device").joinpath("files")
+    found = {name: common.joinpath(name).read_bytes() for name in _FILES}
+    return found | {name: text.encode() for name, text in texts.items()}

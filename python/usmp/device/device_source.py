@@ -1,0 +1,299 @@
+"""The C header and the C file by which a self test and the serial runner call a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from usmp.codegen.c_text import comment_text, quoted
+from usmp.codegen.c_types import c_type
+from usmp.device.c_names import (
+    external_pools,
+    has_devices,
+    has_own_tensors,
+    has_state,
+    pool_macro,
+    pools_argument,
+    tensor_macro,
+    tensors_of,
+)
+from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived_module import ArchivedModule
+
+_ROLES = (("inputs", "input", "read"), ("outputs", "output", "write"))
+
+
+def print_device_header(module: ArchivedModule) -> str:
+    """What the files of a model have in common, and what an application calls."""
+    prefix = module.c_prefix
+    lines = [
+        f"/* TVM module {comment_text(quoted(module.name))} on a device. */",
+        f"#ifndef {prefix.upper()}_DEVICE_H_",
+        f"#define {prefix.upper()}_DEVICE_H_\n",
+        f'#include "{prefix}.h"',
+        '#include "usmp_device.h"',
+        '#include "usmp_serial.h"\n',
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif\n",
+        f"/* {prefix}_self_test.c: 0 if all outputs are as expected; see usmp_self_test.h, and the "
+        "list",
+        f" * of runs and outputs in {prefix}_self_test.c. */",
+        f"int32_t {prefix}_self_test(void);\n",
+        f"/* {prefix}_serial.c: answer tvmc run --serial until the line ends; see",
+        " * usmp_serial.h. */",
+        f"int32_t {prefix}_serve(const struct usmp_serial_port* port);\n",
+        f"/* {prefix}_device.c: the model, as both call it. */",
+        f"extern const struct usmp_device_model {prefix}_device;\n",
+        *_provided(module),
+        "#ifdef __cplusplus",
+        "}",
+        "#endif\n",
+        "#endif",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _provided(module: ArchivedModule) -> list[str]:
+    """What the file with the memory defines, or an application in its place."""
+    prefix, lines = module.c_prefix, []
+    if has_own_tensors(module):
+        lines += [
+            f"/* {prefix}_device_memory.c: where an input and an output is, aligned for its",
+            " * elements.",
+            *_numbered_tensors(module),
+            " */",
+            f"void* {prefix}_device_input(uint32_t entry, uint32_t index);",
+            f"void* {prefix}_device_output(uint32_t entry, uint32_t index);\n",
+        ]
+    if external_pools(module):
+        lines += [
+            f"/* {prefix}_device_memory.c: the memory pools that the application provides. */",
+            f"struct {prefix}_workspace_pools* {prefix}_device_pools(void);\n",
+        ]
+    if has_devices(module):
+        lines += [
+            f"/* {prefix}_device_memory.c: what functions of accelerators get. */",
+            f"struct {prefix}_devices* {prefix}_device_handles(void);\n",
+        ]
+    return lines
+
+
+def _numbered_tensors(module: ArchivedModule) -> list[str]:
+    """Lines of a comment."""
+    lines = []
+    for number, entry in enumerate(module.entries.values()):
+        lines.append(f" *\n * Entry {number}, {comment_text(quoted(entry.name))}:")
+        for what, role, _ in _ROLES:
+            lines += [
+                f" *   {role} {index} is {comment_text(quoted(tensor.info.name))}, at most "
+                f"{tensor.info.size_bytes} bytes"
+                for index, tensor in enumerate(tensors_of(entry, what))
+                if tensor.pool_name is None
+            ]
+    return lines
+
+
+def print_device(module: ArchivedModule, interface: bytes, code: bytes) -> str:
+    """The table of the entries, and functions that call the model's.
+
+    Parameters
+    ----------
+    interface, code
+        digests of the model.
+    """
+    prefix, entries = module.c_prefix, list(module.entries.values())
+    has_rows = any(t.is_by_rows for e in entries for w, *_ in _ROLES for t in tensors_of(e, w))
+    string = "#include <string.h>\n\n" if has_rows else ""
+    rows = [_table_row(number, entry) for number, entry in enumerate(entries)]
+    reset = _reset(module)
+    return "\n".join(
+        [
+            f"/* TVM module {comment_text(quoted(module.name))}, as tests and hosts call it. */",
+            f'#include "{prefix}_device.h"\n\n{string}{_assertions(module)}',
+            *(_entry(module, number, entry) for number, entry in enumerate(entries)),
+            *([reset] if reset else []),
+            "static const struct usmp_device_entry entries[] = {",
+            *rows,
+            "};\n",
+            f"const struct usmp_device_model {prefix}_device = {{",
+            f"    {{{_bytes(interface)}}},",
+            f"    {{{_bytes(code)}}},",
+            f"    {len(entries)},",
+            "    entries,",
+            f"    {'reset' if reset else '0'},",
+            "};\n",
+        ]
+    )
+
+
+def _assertions(module: ArchivedModule) -> str:
+    """Lines that do not compile with the header of another model."""
+    sizes = {
+        f"{tensor_macro(entry, tensor)}_SIZE": tensor.info.size_bytes
+        for entry in module.entries.values()
+        for what, *_ in _ROLES
+        for tensor in tensors_of(entry, what)
+    }
+    sizes |= {f"{pool_macro(module, pool)}_SIZE": pool.size_bytes for pool in module.pools}
+    name = f"{module.c_prefix}_device_is_of_another_archive"
+    return "".join(
+        f"USMP_DEVICE_ASSERT({macro} == {size}, {name}_{number});\n"
+        for number, (macro, size) in enumerate(sizes.items())
+    )
+
+
+def _bytes(content: bytes) -> str:
+    return ", ".join(f"0x{byte:02x}" for byte in content)
+
+
+def _table_row(number: int, entry: ArchivedEntry) -> str:
+    counts = f"{len(entry.inputs)}, {len(entry.outputs)}, {len(entry.sizes)}"
+    functions = ", ".join(
+        f"{name}_{number}" for name in ("input_bytes", "output_bytes", "input", "output", "run")
+    )
+    return f"    {{{counts}, {functions}}},"
+
+
+def _reset(module: ArchivedModule) -> str:
+    if not has_state(module):
+        return ""
+    call = f"{module.c_prefix}_reset({', '.join(pools_argument(module))})"
+    return f"static void reset(void) {{ {call}; }}\n"
+
+
+def _entry(module: ArchivedModule, number: int, entry: ArchivedEntry) -> str:
+    """The functions and tables of an entry."""
+    parts = [f"/* Entry {comment_text(quoted(entry.name))}. */"]
+    for what, role, verb in _ROLES:
+        tensors = tensors_of(entry, what)
+        sizes = ", ".join(f"{tensor_macro(entry, tensor)}_SIZE" for tensor in tensors) or "0"
+        parts.append(f"static const uint32_t {role}_bytes_{number}[] = {{{sizes}}};\n")
+        parts.append(_place(module, number, entry, what, role))
+        parts += [
+            _row_callback(f"{verb}_{number}_{index}", entry, tensor, what)
+            for index, tensor in enumerate(tensors)
+            if tensor.is_by_rows
+        ]
+    return "\n".join([*parts, _run(module, number, entry)])
+
+
+def _place(module: ArchivedModule, number: int, entry: ArchivedEntry, what: str, role: str) -> str:
+    """The function that says where an input or output is: in the workspace, or elsewhere."""
+    tensors = tensors_of(entry, what)
+    placed = [(index, t) for index, t in enumerate(tensors) if t.pool_name is not None]
+    lines = [f"static void* {role}_{number}(uint32_t index) {{"]
+    if placed:
+        pools = ", ".join(pools_argument(module))
+        struct = f"struct {entry.c_prefix}_{what}"
+        lines += [
+            f"  const {struct} places = {entry.c_prefix}_map_{what}({pools});",
+            "  switch (index) {",
+            *(f"    case {index}:\n      return places.{t.c_name};" for index, t in placed),
+            "    default:\n      break;",
+            "  }",
+        ]
+    if len(placed) < len(tensors):
+        lines.append(f"  return {module.c_prefix}_device_{role}({number}, index);")
+    else:
+        lines += [] if placed else ["  (void)index;"]
+        lines.append("  return 0;")
+    return "\n".join([*lines, "}\n"])
+
+
+def _row_callback(name: str, entry: ArchivedEntry, tensor: ArchivedTensor, what: str) -> str:
+    """A callback that moves a row from or to the memory of the whole tensor."""
+    element, size = c_type(str(tensor.info.dtype)), f"{tensor_macro(entry, tensor)}_ROW_SIZE"
+    const, data = ("", "destination") if what == "inputs" else ("const ", "source")
+    place = f"(uint8_t*)context + (uint32_t)row * {size}"
+    moved = f"{data}, {place}" if what == "inputs" else f"{place}, {data}"
+    return (
+        f"static int32_t {name}(void* context, int32_t row, {const}{element}* {data}) {{\n"
+        f"  memcpy({moved}, {size});\n"
+        "  return 0;\n"
+        "}\n"
+    )
+
+
+def _run(module: ArchivedModule, number: int, entry: ArchivedEntry) -> str:
+    """The function that runs an entry."""
+    lines = [f"static int32_t run_{number}(const int32_t* sizes) {{"]
+    passed = _passed_structs(entry)
+    for what, role, verb in _ROLES:
+        if what in passed:
+            lines += _struct(module, number, entry, what, role, verb)
+    lines += [f"  inputs.{s.c_name} = sizes[{n}];" for n, s in enumerate(entry.sizes.values())]
+    lines += [] if entry.sizes else ["  (void)sizes;"]
+    arguments = [*(f"&{what}" for what in passed), *pools_argument(module)]
+    arguments += [f"{module.c_prefix}_device_handles()"] if has_devices(module) else []
+    return "\n".join([*lines, f"  return {entry.c_prefix}_run({', '.join(arguments)});", "}\n"])
+
+
+def _has_workspace_io(entry: ArchivedEntry) -> bool:
+    return any(t.pool_name is not None for what, *_ in _ROLES for t in tensors_of(entry, what))
+
+
+def _passed_structs(entry: ArchivedEntry) -> Sequence[str]:
+    """The structs that a run takes: both; with places in the workspace only what has callbacks or
+    sizes."""
+    if not _has_workspace_io(entry):
+        return ("inputs", "outputs")
+    with_sizes = {"inputs"} if entry.sizes else set()
+    return [
+        what
+        for what, *_ in _ROLES
+        if what in with_sizes or any(t.is_by_rows for t in tensors_of(entry, what))
+    ]
+
+
+def _struct(
+    module: ArchivedModule, number: int, entry: ArchivedEntry, what: str, role: str, verb: str
+) -> list[str]:
+    """The statements that make a struct of tensors."""
+    value = "{0}"
+    if _has_workspace_io(entry):
+        value = f"{entry.c_prefix}_map_{what}({', '.join(pools_argument(module))})"
+    lines = [f"  struct {entry.c_prefix}_{what} {what} = {value};"]
+    for index, tensor in enumerate(tensors_of(entry, what)):
+        if tensor.pool_name is None:
+            *callback, address = tensor.members(what)
+            lines += [f"  {what}.{name} = {verb}_{number}_{index};" for name in callback]
+            place = f"{module.c_prefix}_device_{role}({number}, {index})"
+            lines.append(f"  {what}.{address} = {place};")
+    return lines
+
+
+def print_serial(module: ArchivedModule, has_hooks: bool) -> str:
+    """The C file that answers a host, and counts the cycles of each operator."""
+    prefix = module.c_prefix
+    if not has_hooks:
+        return f"""#include "{prefix}_device.h"
+
+int32_t {prefix}_serve(const struct usmp_serial_port* port) {{
+  static const struct usmp_operator_cycles operators = {{0, 0}};
+  return usmp_serve(&{prefix}_device, &operators, port);
+}}
+"""
+    count = f"{prefix.upper()}_OPERATOR_COUNT"
+    return f"""#include "{prefix}_device.h"
+
+static const struct usmp_serial_port* line;
+static uint64_t cycles[{count} + 1];
+static uint32_t begin;
+
+void {prefix}_operator_begin(int32_t operator_index) {{
+  (void)operator_index;
+  if (line != 0 && line->cycles != 0) begin = line->cycles(line->context);
+}}
+
+void {prefix}_operator_end(int32_t operator_index) {{
+  if (line != 0 && line->cycles != 0) {{
+    cycles[operator_index] += (uint32_t)(line->cycles(line->context) - begin);
+  }}
+}}
+
+int32_t {prefix}_serve(const struct usmp_serial_port* port) {{
+  static const struct usmp_operator_cycles operators = {{{count}, cycles}};
+  line = port;
+  return usmp_serve(&{prefix}_device, &operators, port);
+}}
+"""

@@ -1,0 +1,44 @@
+"""Is the model on a device the one of an archive? A few bytes of each say so."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived_module import ArchivedModule
+
+DIGEST_BYTES = 8
+
+
+def interface_digest(module: ArchivedModule) -> bytes:
+    """A digest of what runs take and give: entries, their tensors and their sizes."""
+    described = [module.c_prefix, [_entry(entry) for entry in module.entries.values()]]
+    return _digest(json.dumps(described).encode())
+
+
+def code_digest(files: Mapping[str, bytes]) -> bytes:
+    """A digest of the C and the object files of a model: path -> content."""
+    each = [_digest(path.encode()) + _digest(files[path]) for path in sorted(files)]
+    return _digest(b"".join(each))
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()[:DIGEST_BYTES]
+
+
+def _entry(entry: ArchivedEntry) -> list[Any]:
+    return [
+        entry.name,
+        [_tensor(tensor) for tensor in entry.inputs.values()],
+        [_tensor(tensor) for tensor in entry.outputs.values()],
+        [[size.name, size.lower_bound, size.upper_bound] for size in entry.sizes.values()],
+    ]
+
+
+def _tensor(tensor: ArchivedTensor) -> list[Any]:
+    info = tensor.info
+    shape = list(tensor.symbolic_shape) or [int(extent) for extent in info.shape]
+    return [str(info.name), str(info.dtype), shape]

@@ -1,0 +1,47 @@
+/* A model on a device, as a self test and a host at the other end of a serial line see it. */
+#ifndef USMP_DEVICE_H_
+#define USMP_DEVICE_H_
+
+#include <stdint.h>
+
+/* Does not compile where the condition is 0; C99 has no _Static_assert. */
+#define USMP_DEVICE_ASSERT(condition, name) typedef char name[(condition) ? 1 : -1]
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { USMP_DIGEST_BYTES = 8 };
+
+/* An entry: a function of the model that an application calls. */
+struct usmp_device_entry {
+  uint32_t input_count;
+  uint32_t output_count;
+  /* Symbolic sizes that a run takes. */
+  uint32_t size_count;
+  /* Bytes of each input and output, at the largest sizes. */
+  const uint32_t* input_bytes;
+  const uint32_t* output_bytes;
+  /* Where an input and an output is, for an index below the count. Inputs are written right before
+   * each run, and outputs are read right after it. */
+  void* (*input)(uint32_t index);
+  void* (*output)(uint32_t index);
+  /* Run once, on `size_count` sizes; 0 if all is well. */
+  int32_t (*run)(const int32_t* sizes);
+};
+
+struct usmp_device_model {
+  /* Of the inputs, outputs and sizes of all entries, and of the model's code. */
+  uint8_t interface_digest[USMP_DIGEST_BYTES];
+  uint8_t code_digest[USMP_DIGEST_BYTES];
+  uint32_t entry_count;
+  const struct usmp_device_entry* entries;
+  /* Forget what is kept between runs; NULL if nothing is. */
+  void (*reset)(void);
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* USMP_DEVICE_H_ */

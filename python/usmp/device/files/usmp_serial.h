@@ -1,0 +1,45 @@
+/* A model that a host runs over a serial line: tvmc run --serial. */
+#ifndef USMP_SERIAL_H_
+#define USMP_SERIAL_H_
+
+#include "usmp_device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Most bytes between the header and the checksum of a frame: 64 to 1024. */
+#ifndef USMP_SERIAL_PAYLOAD
+#define USMP_SERIAL_PAYLOAD 256
+#endif
+
+/* The line, and a clock. All functions get `context`. */
+struct usmp_serial_port {
+  /* Read exactly `count` bytes. Returns 0; a positive number if they did not come in time, so that
+   * the frame which they belong to is given up; or a negative one, which ends `usmp_serve`. To wait
+   * without an end is fine. */
+  int32_t (*read)(void* context, uint8_t* bytes, uint32_t count);
+  /* Write all bytes. Returns 0; any other number ends `usmp_serve`. */
+  int32_t (*write)(void* context, const uint8_t* bytes, uint32_t count);
+  /* A counter of clock cycles, of 32 bits, that begins anew after its largest number; may be NULL.
+   */
+  uint32_t (*cycles)(void* context);
+  void* context;
+};
+
+/* What the hooks of a model's operators counted; no operators without hooks. */
+struct usmp_operator_cycles {
+  uint32_t count;
+  uint64_t* cycles;
+};
+
+/* Answer the host until the line ends; returns the number by which it ended. */
+int32_t usmp_serve(const struct usmp_device_model* model,
+                   const struct usmp_operator_cycles* operators,
+                   const struct usmp_serial_port* port);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* USMP_SERIAL_H_ */

@@ -1,0 +1,113 @@
+"""The C file with what an application provides for a model, in static arrays."""
+
+from __future__ import annotations
+
+from math import prod
+
+from usmp.codegen.c_types import c_type
+from usmp.device.c_names import (
+    external_pools,
+    has_devices,
+    has_own_tensors,
+    pool_macro,
+    tensors_of,
+)
+from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
+from usmp.runtime.archived_module import ArchivedModule, ArchivedPool
+
+_ROLES = (("inputs", "input"), ("outputs", "output"))
+
+
+def print_memory(module: ArchivedModule) -> str:
+    """Memory for inputs, outputs and external pools, and handles of accelerators."""
+    prefix = module.c_prefix
+    parts = [
+        "/* What the model takes from the application. An application that has memory of its own\n"
+        " * for it leaves this file out, and defines the functions itself. */\n"
+        f'#include "{prefix}_device.h"\n'
+    ]
+    if has_own_tensors(module):
+        parts += [_tensors(module), *(_finder(module, *role) for role in _ROLES)]
+    if external_pools(module):
+        parts.append(_pools(module))
+    if has_devices(module):
+        parts.append(
+            "/* Null pointers, if your functions for accelerators need none. */\n"
+            f"struct {prefix}_devices* {prefix}_device_handles(void) {{\n"
+            f"  static struct {prefix}_devices handles;\n"
+            "  return &handles;\n"
+            "}\n"
+        )
+    return "\n".join(parts)
+
+
+def _tensors(module: ArchivedModule) -> str:
+    """The arrays; only one entry runs at a time, so that those of all share their bytes."""
+    lines = ["/* Entries run one after the other. */", "static union {"]
+    for number, entry in enumerate(module.entries.values()):
+        members = [
+            f"    {c_type(str(tensor.info.dtype))} {name}_{index}[{max(_elements(tensor), 1)}];"
+            for what, name in _ROLES
+            for index, tensor in enumerate(tensors_of(entry, what))
+            if tensor.pool_name is None
+        ]
+        if members:
+            lines += ["  struct {", *members, f"  }} entry_{number};"]
+    return "\n".join([*lines, "} tensors;\n"])
+
+
+def _elements(tensor: ArchivedTensor) -> int:
+    return prod(int(extent) for extent in tensor.info.shape)
+
+
+def _finder(module: ArchivedModule, what: str, name: str) -> str:
+    """The function that says where an input or output is."""
+    tables, rows = [], []
+    for number, entry in enumerate(module.entries.values()):
+        places = _places(entry, number, what, name)
+        tables.append(f"  static void* const entry_{number}[] = {{{', '.join(places) or '0'}}};")
+        rows.append(f"entry_{number}")
+    return "\n".join(
+        [
+            f"void* {module.c_prefix}_device_{name}(uint32_t entry, uint32_t index) {{",
+            *tables,
+            f"  static void* const* const entries[] = {{{', '.join(rows)}}};",
+            "  return entries[entry][index];",
+            "}\n",
+        ]
+    )
+
+
+def _places(entry: ArchivedEntry, number: int, what: str, name: str) -> list[str]:
+    return [
+        f"tensors.entry_{number}.{name}_{index}" if tensor.pool_name is None else "0"
+        for index, tensor in enumerate(tensors_of(entry, what))
+    ]
+
+
+def _pools(module: ArchivedModule) -> str:
+    prefix, pools = module.c_prefix, external_pools(module)
+    members = [f"      (void*)pool_{pool.c_name}," for pool in pools]
+    return "\n".join(
+        [
+            *(_pool(module, pool) for pool in pools),
+            f"struct {prefix}_workspace_pools* {prefix}_device_pools(void) {{",
+            f"  static struct {prefix}_workspace_pools pools = {{",
+            *members,
+            "  };",
+            "  return &pools;",
+            "}\n",
+        ]
+    )
+
+
+def _pool(module: ArchivedModule, pool: ArchivedPool) -> str:
+    """The array of a pool, in the section and with the alignment that the header says."""
+    macro, const = pool_macro(module, pool), "const " if pool.is_constant else ""
+    content = f" = {{{macro}_DATA}}" if pool.is_constant and pool.size_bytes else ""
+    size = f"{macro}_SIZE" if pool.size_bytes else "1"
+    return (
+        f"{macro}_ATTRIBUTES\n"
+        f"static {const}uint8_t pool_{pool.c_name}[{size}]{content};\n"
+        f"{macro}_ASSERT(pool_{pool.c_name});\n"
+    )

@@ -1,0 +1,285 @@
+"""What a host asks of a device, and what it gets."""
+
+from __future__ import annotations
+
+import secrets
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from usmp.device.digests import DIGEST_BYTES
+from usmp.device.serial.frames import (
+    ANSWER,
+    FAILED,
+    FRAME_BYTES,
+    LONGEST_PAYLOAD,
+    PROTOCOL_VERSION,
+    Failure,
+    Frame,
+    FrameReader,
+    Kind,
+    encoded,
+)
+from usmp.device.serial.port import DeviceError, Line
+
+ANSWER_SECONDS = 5.0
+"""In which a device answers all but a run."""
+_FIRST_ANSWER_SECONDS = 10.0
+"""In which a device starts."""
+_HELLO_SECONDS = 0.5
+"""After which an unanswered hello is sent again."""
+_HELLO = struct.Struct(f"<II{DIGEST_BYTES}s{DIGEST_BYTES}sIII")
+_RUN = struct.Struct("<iI")
+_SHORTEST_PAYLOAD = 64
+
+
+@dataclass(frozen=True)
+class Device:
+    """What a device says of itself.
+
+    Parameters
+    ----------
+    interface, code
+        digests of its model.
+    longest_payload
+        bytes of a frame.
+    has_cycles
+        whether it counts clock cycles.
+    operators
+        how many operators its hooks count; 0 without hooks.
+    """
+
+    interface: bytes
+    code: bytes
+    longest_payload: int
+    has_cycles: bool
+    operators: int
+
+
+class Session:
+    """A host and a device that has answered; the device forgets it if it is reset.
+
+    Parameters
+    ----------
+    line
+        to the device.
+    timeout_seconds
+        in which a run has to end; other answers have to come within it, too, but sooner.
+
+    Raises
+    ------
+    DeviceError
+        no device answers, or one of another version of the protocol.
+    """
+
+    def __init__(self, line: Line, timeout_seconds: float) -> None:
+        self._line, self._timeout = line, timeout_seconds
+        self._reader = FrameReader()
+        self._number = 0
+        self._session = 0
+        self.device = self._hello()
+
+    def reset(self) -> None:
+        """Let the model begin anew."""
+        self._ask(Kind.RESET, b"")
+
+    def write(self, entry: int, tensor: int, content: bytes) -> None:
+        """Write an input of an entry."""
+        step = self.device.longest_payload - 16
+        for offset in range(0, len(content), step):
+            where = struct.pack("<III", entry, tensor, offset)
+            self._ask(Kind.WRITE, where + content[offset : offset + step])
+
+    def run(self, entry: int, sizes: Sequence[int]) -> tuple[int, int]:
+        """Run an entry; its status, and its clock cycles, modulo 2^32."""
+        if 4 * (2 + len(sizes)) > self.device.longest_payload:
+            raise DeviceError(f"the device takes no {len(sizes)} sizes; raise USMP_SERIAL_PAYLOAD")
+        arguments = struct.pack(f"<I{len(sizes)}i", entry, *sizes)
+        status, cycles = _RUN.unpack(self._ask(Kind.RUN, arguments, _RUN.size, self._timeout))
+        return status, cycles
+
+    def read(self, entry: int, tensor: int, size_bytes: int) -> bytes:
+        """Read an output of an entry."""
+        content = b""
+        while len(content) < size_bytes:
+            count = min(self.device.longest_payload, size_bytes - len(content))
+            where = struct.pack("<IIII", entry, tensor, len(content), count)
+            content += self._ask(Kind.READ, where, count)
+        return content
+
+    def operator_cycles(self) -> list[int]:
+        """The clock cycles of each operator in the last run."""
+        cycles: list[int] = []
+        while len(cycles) < self.device.operators:
+            count = min(self.device.longest_payload // 8, self.device.operators - len(cycles))
+            asked = struct.pack("<II", len(cycles), count)
+            cycles += struct.unpack(f"<{count}Q", self._ask(Kind.CYCLES, asked, 8 * count))
+        return cycles
+
+    def _hello(self) -> Device:
+        """Say hello until the device answers.
+
+        What it said before, such as messages of its start, is skipped. Where bytes were lost, it
+        may wait for the rest of a frame: zeros complete that.
+        """
+        seconds = min(_FIRST_ANSWER_SECONDS, self._timeout)
+        each = _HELLO_SECONDS + 2 * LONGEST_PAYLOAD * self._line.byte_seconds
+        end = time.monotonic() + seconds
+        while True:
+            session = secrets.randbelow(2**32 - 1) + 1
+            request = self._request(Kind.HELLO, struct.pack("<II", PROTOCOL_VERSION, session))
+            self._line.write(encoded(request))
+            stop = min(end, time.monotonic() + each)
+            frame = self._awaited(stop, partial(_is_hello, session))
+            if frame is not None:
+                self._session = session
+                return _device(frame)
+            if time.monotonic() >= end:
+                raise DeviceError(self._no_answer(seconds))
+            self._line.write(bytes(LONGEST_PAYLOAD + FRAME_BYTES))
+
+    def _request(self, kind: Kind, payload: bytes) -> Frame:
+        self._number = (self._number + 1) % 256
+        return Frame(kind, self._number, payload)
+
+    def _ask(
+        self, kind: Kind, payload: bytes, answer_bytes: int = 0, seconds: float | None = None
+    ) -> bytes:
+        """The payload of the answer to a request, which has so many bytes.
+
+        Raises
+        ------
+        DeviceError
+            there is none in time, or another one.
+        """
+        seconds = min(ANSWER_SECONDS, self._timeout) if seconds is None else seconds
+        request = self._request(kind, struct.pack("<I", self._session) + payload)
+        damaged = self._reader.damaged
+        self._line.write(encoded(request))
+
+        def ends(frame: Frame | None) -> bool:
+            return frame is not None or self._reader.damaged > damaged
+
+        frame = self._awaited(time.monotonic() + seconds, ends)
+        if frame is None and self._reader.damaged > damaged:
+            raise DeviceError(
+                "an answer of the device was damaged on the line (its checksum is wrong); a lower "
+                "baud rate or a shorter cable may help"
+            )
+        if frame is None:
+            raise DeviceError(self._no_answer(seconds))
+        _check_answer(frame, request)
+        if len(frame.payload) != answer_bytes:
+            raise DeviceError(
+                f"the device answered {kind.name} with {len(frame.payload)} bytes, not "
+                f"{answer_bytes}; its usmp_serial.c is of another version"
+            )
+        return frame.payload
+
+    def _awaited(self, end: float, is_last: Callable[[Frame | None], bool]) -> Frame | None:
+        """The frame that is waited for; None if time is up, or damage is the end."""
+        while True:
+            rest = end - time.monotonic()
+            received = self._line.read(max(rest, 0.0))
+            for frame in self._reader(received):
+                if is_last(frame):
+                    return frame
+            if is_last(None) or rest <= 0:
+                return None
+
+    def _no_answer(self, seconds: float) -> str:
+        """What has come in place of an answer, and what to do."""
+        came, whole = self._reader.missing
+        if came:
+            return (
+                f"the answer of the device was cut off: {came} of {whole} bytes came within "
+                f"{seconds:g} seconds"
+            )
+        if self._session:
+            return (
+                f"the device did not answer within {seconds:g} seconds; it may have failed, or "
+                "need more time (--timeout)"
+            )
+        if self._reader.damaged:
+            return (
+                f"what came from the device within {seconds:g} seconds was damaged; is the baud "
+                "rate the same at both ends?"
+            )
+        if self._reader.skipped:
+            return (
+                f"the device sent {self._reader.skipped} bytes within {seconds:g} seconds, but "
+                "none that tvmc understands; is the baud rate the same at both ends, and does its "
+                "program call the _serve function of tvmc export-test?"
+            )
+        return (
+            f"no answer from the device within {seconds:g} seconds; is it on, is this the right "
+            "port, and does its program call the _serve function of tvmc export-test?"
+        )
+
+
+def _is_hello(session: int, frame: Frame | None) -> bool:
+    """Whether a frame answers this hello; a late answer to an earlier one does not."""
+    return (
+        frame is not None
+        and frame.kind == Kind.HELLO | ANSWER
+        and len(frame.payload) >= 8
+        and struct.unpack_from("<II", frame.payload)[1] == session
+    )
+
+
+def _device(frame: Frame) -> Device:
+    """What the answer to a hello says.
+
+    Raises
+    ------
+    DeviceError
+        it is of another version, or not valid.
+    """
+    (version,) = struct.unpack_from("<I", frame.payload)
+    if version != PROTOCOL_VERSION:
+        raise DeviceError(
+            f"the device speaks version {version} of the protocol, and this tvmc version "
+            f"{PROTOCOL_VERSION}; build its program with files of this tvmc export-test"
+        )
+    if len(frame.payload) != _HELLO.size:
+        raise DeviceError("the device's first answer is not valid; its usmp_serial.c was changed")
+    _, _, interface, code, longest, has_cycles, operators = _HELLO.unpack(frame.payload)
+    if not _SHORTEST_PAYLOAD <= longest <= LONGEST_PAYLOAD:
+        raise DeviceError(
+            f"the device takes frames of {longest} bytes; USMP_SERIAL_PAYLOAD must be "
+            f"{_SHORTEST_PAYLOAD} to {LONGEST_PAYLOAD}"
+        )
+    return Device(interface, code, longest, bool(has_cycles), operators)
+
+
+def _check_answer(frame: Frame, request: Frame) -> None:
+    """Check that a frame answers a request.
+
+    Raises
+    ------
+    DeviceError
+        it says that the device was reset, or why it did not do what it was asked for.
+    """
+    kind = Kind(request.kind).name
+    if frame.kind == Kind.READY | ANSWER or _failure(frame) == Failure.NO_SESSION:
+        raise DeviceError(
+            f"the device was reset during {kind}; a fault, its watchdog or its supply may be why"
+        )
+    if _failure(frame) == Failure.DAMAGED:
+        raise DeviceError(
+            f"the device got a damaged {kind} (its checksum is wrong); does it read all bytes in "
+            "time? A lower baud rate may help"
+        )
+    if frame.kind == FAILED:
+        raise DeviceError(f"the device refused {kind}; its program is of another version")
+    if frame.kind != request.kind | ANSWER or frame.number != request.number:
+        raise DeviceError(f"the device answered another request than {kind}; run the command again")
+
+
+def _failure(frame: Frame) -> int | None:
+    """What a frame says that went wrong."""
+    if frame.kind != FAILED or len(frame.payload) != 4:
+        return None
+    return int(struct.unpack("<I", frame.payload)[0])

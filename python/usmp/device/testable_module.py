@@ -1,0 +1,41 @@
+"""Which models can be run on a device by what is written for it?"""
+
+from __future__ import annotations
+
+import shlex
+
+from usmp.runtime.archived_module import ArchivedModule
+from usmp.support.plain_text import shown
+
+
+class NotTestable(ValueError):
+    """No code can be written that runs the model on a device."""
+
+
+def check_testable(module: ArchivedModule) -> None:
+    """Check that a model is called from C, in memory whose size is known.
+
+    Raises
+    ------
+    NotTestable
+        it is not.
+    """
+    where = f'model "{shown(module.name)}"'
+    if module.metadata.get("interface_api") == "packed":
+        raise NotTestable(
+            f"{where} has the packed interface, which TVM's runtime calls, and no device; compile "
+            "it with --executor-aot-interface-api=c"
+        )
+    for entry in module.entries.values():
+        for size in entry.sizes.values():
+            if size.upper_bound is None:
+                name = shown(size.name)
+                raise NotTestable(
+                    f'size "{name}" of {where} has no upper bound, so that no memory is large '
+                    f"enough for its tensors; compile it with --max {shlex.quote(name)}=N"
+                )
+        if entry.takes_arena:
+            raise NotTestable(
+                f"{where} allocates buffers while it runs, of which no size is known; only models "
+                "that are planned as a whole can be tested on a device"
+            )

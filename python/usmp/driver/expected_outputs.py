@@ -1,0 +1,76 @@
+"""Does another machine compute what it should: what this host does, or what the user expects?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from usmp.driver.errors import UsageError
+from usmp.runtime import Archive, BuildError
+from usmp.runtime.compare import first_difference
+from usmp.support.plain_text import printable, shown
+
+Tensors = Mapping[str, np.ndarray]
+
+
+def host_outputs(
+    archive: Archive,
+    module_name: str | None,
+    run: tuple[str, Tensors, Mapping[str, int]],
+    sources: Sequence[str],
+) -> dict[str, np.ndarray] | None:
+    """The outputs of the same code on this host; None, and why, if it cannot be built.
+
+    Parameters
+    ----------
+    module_name
+        which model of the archive; the only one by default.
+    run
+        the entry, its inputs and its sizes.
+    sources
+        C files of the user, which this host needs too.
+    """
+    entry, inputs, sizes = run
+    try:
+        return archive.load(module_name, sources).run(inputs, entry, sizes)
+    except BuildError as error:
+        print(f"The outputs were not compared: {printable(str(error).splitlines()[0])}")
+        return None
+
+
+def check_outputs(
+    outputs: Tensors, expected: Tensors, machine: str, where: str, advice: str = ""
+) -> None:
+    """Say that outputs are as expected.
+
+    Parameters
+    ----------
+    machine
+        which computed them, for errors.
+    where
+        the expected ones come from.
+    advice
+        the end of an error.
+
+    Raises
+    ------
+    UsageError
+        they are other ones.
+    """
+    _check_names(list(outputs), list(expected))
+    for name, value in outputs.items():
+        difference = first_difference(value, expected[name])
+        if difference is not None:
+            raise UsageError(
+                f'output "{shown(name)}" on {machine} differs from {where}: {difference}{advice}'
+            )
+    print(f"The outputs equal {where}.")
+
+
+def _check_names(outputs: Sequence[str], expected: Sequence[str]) -> None:
+    missing = [name for name in outputs if name not in expected]
+    unknown = [name for name in expected if name not in outputs]
+    if missing or unknown:
+        what = f'lack output "{missing[0]}"' if missing else f'have an unknown "{unknown[0]}"'
+        raise UsageError(f"the expected outputs {what}; the model's outputs: {', '.join(outputs)}")
