@@ -23,6 +23,7 @@ _MODELS = ("tflite", "onnx", "pt2")
 _ENDINGS = {
     "compile": _MODELS,
     "plan": (*_MODELS, "tar"),
+    "explore": _MODELS,
     "run": ("tar",),
     "info": (*_MODELS, "tar"),
 }

@@ -44,7 +44,7 @@ def plan_csv(memory: Mapping[str, Any]) -> str:
     mains = memory["functions"]["main"]
     for pool in memory["pools"]:
         for buffer in pool["buffers"]:
-            writer.writerow([*_row(pool, buffer), _cell(" ".join(_entries(buffer, mains)))])
+            writer.writerow([*_row(pool, buffer), csv_cell(" ".join(_entries(buffer, mains)))])
     return text.getvalue()
 
 
@@ -68,21 +68,21 @@ def _meet(one: Sequence[int], other: Sequence[int]) -> bool:
 
 def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:
     return [
-        _cell(pool["name"]),
+        csv_cell(pool["name"]),
         pool["kind"],
-        _cell(buffer["name"]),
+        csv_cell(buffer["name"]),
         buffer["kind"],
-        _cell(buffer["function"]),
+        csv_cell(buffer["function"]),
         buffer["offset"],
         buffer["size"],
         " ".join(f"{start}-{stop}" for start, stop in buffer["live_ranges"]),
-        _cell(
+        csv_cell(
             " ".join(f"{name}:{overlap['shared']}" for name, overlap in buffer["overlaps"].items())
         ),
     ]
 
 
-def _cell(text: str) -> str:
+def csv_cell(text: str) -> str:
     """A name as a cell, which no terminal takes for a command and no spreadsheet for a formula."""
     plain = printable(text)
     return f"'{plain}" if plain.startswith(_FORMULA) else plain
