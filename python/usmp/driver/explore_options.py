@@ -269,7 +269,7 @@ def _dimension(text: str) -> Dimension:
         known: tuple[str, ...] = ("0", "1")
     else:
         option = PASS_OPTIONS.get(dimension.option)
-        known = option.values if option is not None else values
+        known = option.values if option is not None and option.values else values
     for value in values:
         if value not in known:
             raise UsageError(

@@ -63,7 +63,8 @@ def specification(sweep: Sweep) -> dict[str, Any]:
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "title": f"Configurations of {models}",
-        "data": {"values": [_point(row) for row in rows]},
+        # What is drawn last is on top.
+        "data": {"values": [_point(row) for row in sorted(rows, key=lambda r: r.verdict.is_best)]},
         "hconcat": [_panel(measure) for measure in measures],
     }
 
@@ -91,7 +92,7 @@ def _panel(measure: str) -> dict[str, Any]:
     place = {"x": _axis(measure), "y": _axis("ram_bytes")}
     tooltip = [{"field": name} for name in ("number", "configuration", "status", *_TITLES)]
     points = {
-        "mark": {"type": "point", "filled": True, "size": 90},
+        "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
         # Shape says the same as color.
         "encoding": {**place, "color": color, "shape": shape, "tooltip": tooltip},
     }
@@ -105,7 +106,8 @@ def _panel(measure: str) -> dict[str, Any]:
 
 def _axis(name: str) -> dict[str, Any]:
     scale = {"zero": False, "padding": 20}
-    return {"field": name, "type": "quantitative", "title": _TITLES[name], "scale": scale}
+    axis = {"title": _TITLES[name], "tickCount": 5}
+    return {"field": name, "type": "quantitative", "axis": axis, "scale": scale}
 
 
 def _plain(text: str) -> str:

@@ -101,23 +101,39 @@ def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
     rows = best_first(sweep.rows())
     models = ", ".join(shown(file.name) for file in sweep.inputs)
     title = f"{len(rows)} of {len(sweep.configurations)} configurations of {models}"
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True)
+    # So that the sweep of the defaults has a line a row on a terminal of 80 columns.
+    table = Table(
+        title=Text(title),
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        collapse_padding=True,
+        pad_edge=False,
+    )
     for heading in ("#", "RAM", "flash", "instructions"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("configuration", overflow="fold")
-    table.add_column("", no_wrap=True)
+    names = option_names(sweep.configurations)
+    has_sets = any(row.configuration.name is not None for row in rows)
+    for name in (*(["set"] if has_sets else []), *names):
+        # Names are Text, so that rich takes nothing in them for markup.
+        table.add_column(Text(shown(name).replace("_", "_\n")), overflow="fold")
+    table.add_column("best", no_wrap=True)
     for row in rows:
         if row.result.outcome == BUILT:
-            label = Text(shown(row.configuration.label))
-            table.add_row(str(row.number), *_figures(row), label, row.status)
+            options = dict(row.configuration.options)
+            cells = [
+                *([row.configuration.name or ""] if has_sets else []),
+                *(options.get(name, "") for name in names),
+            ]
+            texts = [Text(shown(cell)) for cell in cells]
+            table.add_row(str(row.number), *_figures(row), *texts, _best(row))
     if table.row_count:
         console.print(table)
     else:
         console.print(Text(title))
     for row in rows:
         if row.result.reason is not None:
-            console.print(Text(f"{row.number} ({row.configuration.label}): {row.status}: "
-                               f"{shown(row.result.reason, _LONGEST_REASON)}"))  # fmt: skip
+            what = f"{row.number} ({shown(row.configuration.label)}): {row.status}"
+            console.print(Text(f"{what}: {shown(row.result.reason, _LONGEST_REASON)}"))
     for note in notes(sweep, rows):
         console.print(Text(note))
     for row in rows:
@@ -133,12 +149,13 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
     built = [row.result for row in rows if row.result.outcome == BUILT]
     if not built:
         return []
+    costs = compared_costs([row.result for row in rows])
     return [
         *_code_notes(rows),
         "RAM is workspace pools, and inputs and outputs outside of them, without the stack.",
         _instruction_note(rows),
-        f"Best: nothing is better in {_listed(compared_costs([row.result for row in rows]))} "
-        "without being worse in another.",
+        f"Best is what nothing else is better than in {_listed(costs)} without being worse in "
+        "another of them.",
     ]
 
 
@@ -154,8 +171,8 @@ def _code_notes(rows: Sequence[Row]) -> list[str]:
         if code == UNKNOWN:
             text = "Flash is constants alone, for no C compiler was there that fits"
         elif code == ESTIMATED:
-            text = f"Flash is constants, and the code as {shown(compiler)} of the host makes it, "
-            text += "an estimate: a target or board says what compiler fits"
+            text = f"Flash is constants and code as of this kind of host ({shown(compiler)}), an "
+            text += "estimate: name a core, as --target-c-mcpu=cortex-m4, or a --board"
         else:
             text = f"Flash is constants and code ({shown(compiler)})"
         which = "" if len(compilers) == 1 else f" ({', '.join(map(str, numbers))})"
@@ -189,9 +206,18 @@ def _is_best(row: Row) -> bool:
     return row.verdict.is_best
 
 
+def _best(row: Row) -> str:
+    """The status in as few letters as a narrow table has room for."""
+    if row.dominated_by is not None:
+        return f"no: {row.dominated_by}"
+    if row.same_as is not None:
+        return f"as {row.same_as}"
+    return "yes" if row.verdict.is_best else "no: limit"
+
+
 def _figures(row: Row) -> list[str]:
     result = row.result
-    flash = f"{'~' if result.code == ESTIMATED else '≥' if result.code == UNKNOWN else ''}"
+    flash = "~" if result.code == ESTIMATED else ">=" if result.code == UNKNOWN else ""
     instructions = "-" if result.instructions is None else f"{result.instructions}"
     return [f"{result.ram_bytes}", f"{flash}{result.flash_bytes}", instructions]
 
