@@ -35,6 +35,8 @@ def loaded(*arguments: str, **settings: str) -> set[str]:
         ["--version"],
         ["compile", "--help"],
         ["plan", "--help"],
+        ["explore", "--help"],
+        ["explore", "missing.tflite"],
         ["run", "--help"],
         ["compile"],
         ["nope"],
