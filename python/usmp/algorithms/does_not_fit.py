@@ -19,6 +19,7 @@ from usmp_solver import (
     solve,
 )
 
+_BOARD = "the model does not fit board"
 _PROVED_NAMED = 8
 """Buffers of a proof that a message names."""
 _LARGEST_NAMED = 4
@@ -58,6 +59,12 @@ register_error("ValueError", DoesNotFitError)
 register_error("ValueError", ValueError)
 
 
+def is_misfit(error: Exception) -> bool:
+    """Whether an error of a build says that something does not fit, in pools or a board; of an
+    error that leaves a pass only the text is left."""
+    return isinstance(error, DoesNotFitError) or str(error).startswith(_BOARD)
+
+
 def text_for_board(
     misfit: DoesNotFit, solution: Solution | None, board: str, memory: Callable[[str], object]
 ) -> str:
@@ -87,7 +94,7 @@ def text_for_board(
     buffer = f'buffer "{misfit.buffer.name}" ({misfit.buffer.size} bytes)'
     return "; ".join(
         [
-            f"the model does not fit board {board}: no space for {buffer}",
+            f"{_BOARD} {board}: no space for {buffer}",
             *filter(None, parts),
             "choose other memories, a smaller model, or another tir.usmp.algorithm",
         ]

@@ -30,7 +30,7 @@ from usmp.names import FLOAT, IO_TYPES
 
 EXECUTORS = ("aot",)
 RUNTIMES = ("crt",)
-_SHORT = {
+SHORT_PASS_OPTIONS = {
     "usmp_algorithm": "tir.usmp.algorithm",
     "usmp_time_budget": "tir.usmp.time_budget",
     "usmp_preserve_inputs": "tir.usmp.preserve_inputs",
@@ -39,7 +39,10 @@ _SHORT = {
 }
 """Options of the command that stand for pass options."""
 
-_NAMES = {"stream_input": "tir.usmp.stream_inputs", "stream_output": "tir.usmp.stream_outputs"}
+LISTED_PASS_OPTIONS = {
+    "stream_input": "tir.usmp.stream_inputs",
+    "stream_output": "tir.usmp.stream_outputs",
+}
 """The same for options that may be repeated, each with a name."""
 
 
@@ -212,7 +215,7 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
 def _pass_settings(options: argparse.Namespace) -> list[str]:
     """`--pass-config`, and the options that are one of these by another name."""
     settings = list(options.pass_config)
-    for attribute, name in _SHORT.items():
+    for attribute, name in SHORT_PASS_OPTIONS.items():
         value = getattr(options, attribute)
         if value is None:
             continue
@@ -225,7 +228,7 @@ def _pass_settings(options: argparse.Namespace) -> list[str]:
                     f"{given} and --pass-config {setting} contradict each other; give one of them"
                 )
         settings.append(f"{name}={same[0]}")
-    for attribute, name in _NAMES.items():
+    for attribute, name in LISTED_PASS_OPTIONS.items():
         names = getattr(options, attribute)
         if not names:
             continue

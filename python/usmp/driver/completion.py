@@ -24,6 +24,7 @@ _MODELS = ("tflite", "onnx", "pt2")
 _ENDINGS = {
     "compile": _MODELS,
     "plan": (*_MODELS, "tar"),
+    "explore": _MODELS,
     "run": ("tar",),
     "export-test": ("tar",),
     "info": (*_MODELS, "tar"),

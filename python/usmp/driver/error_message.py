@@ -22,7 +22,7 @@ def tell(error: Exception, has_extension: bool, stderr: TextIO, program: str = "
     from usmp.support.user_code import place_in_user_code, wants_backtrace
 
     place = place_in_user_code(error) if has_extension else None
-    text = "\n  ".join(_lines(error)) if stderr.isatty() else _one_line(error)
+    text = "\n  ".join(_lines(error)) if stderr.isatty() else one_line(error)
     if wants_backtrace():
         print_exception(error, file=stderr)
     if place:
@@ -31,7 +31,7 @@ def tell(error: Exception, has_extension: bool, stderr: TextIO, program: str = "
     print(f"{program}: error: {text}", file=stderr, flush=True)
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
     """The first paragraph: what follows it, TVM adds for those who debug TVM.
 
     Its last line says what to do; what is before it may be long, as a list of many pools is.

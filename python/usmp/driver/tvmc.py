@@ -25,6 +25,7 @@ from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
 from usmp.driver.diff import add_diff_parser
 from usmp.driver.error_message import tell
+from usmp.driver.explore import add_explore_parser
 from usmp.driver.export_test import add_export_test_parser
 from usmp.driver.functions import compile, load, run
 from usmp.driver.help import HelpFormatter, Parser
@@ -47,6 +48,7 @@ examples:
   tvmc plan model.tflite                     only say what memory it needs
   tvmc diff before.tar after.tar             what changed from one build to the next
   tvmc check model.tflite --max-ram 64K      whether it fits
+  tvmc explore model.tflite                  compare ways to compile it
   tvmc info model.tflite                     its inputs, outputs and operators
   tvmc list                                  targets, boards, algorithms, pass options
 
@@ -109,6 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_compile_parser(commands)
     add_plan_parser(commands)
+    add_explore_parser(commands)
     add_run_parser(commands)
     add_export_test_parser(commands)
     add_diff_parser(commands)

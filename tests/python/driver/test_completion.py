@@ -14,7 +14,18 @@ from support.compilers import require
 from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
-COMMANDS = {"compile", "plan", "run", "export-test", "diff", "check", "info", "list", "completion"}
+COMMANDS = {
+    "compile",
+    "plan",
+    "explore",
+    "run",
+    "export-test",
+    "diff",
+    "check",
+    "info",
+    "list",
+    "completion",
+}
 
 # What bash does at the tab key: it sets the line and calls the function.
 _BASH = """
@@ -59,6 +70,7 @@ def bash(tmp_path):
         ("tvmc compile net.onnx ", {"net.tflite", "net.onnx"}),
         ("tvmc compile net.onnx kws=net.t", {"net.tflite"}),
         ("tvmc plan net.t", {"net.tflite", "net.tar"}),
+        ("tvmc explore net.", {"net.tflite", "net.onnx"}),
         ("tvmc run ", {"net.tar"}),
         ("tvmc export-test ", {"net.tar"}),
         ("tvmc info ", {"net.tflite", "net.onnx", "net.tar"}),

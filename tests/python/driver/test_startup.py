@@ -35,6 +35,8 @@ def loaded(*arguments: str, **settings: str) -> set[str]:
         ["--version"],
         ["compile", "--help"],
         ["plan", "--help"],
+        ["explore", "--help"],
+        ["explore", "missing.tflite"],
         ["run", "--help"],
         ["diff", "--help"],
         ["diff", "missing.tar", "missing.tar"],

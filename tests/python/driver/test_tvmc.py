@@ -15,7 +15,18 @@ import pytest
 from support import onnx_models
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
-COMMANDS = ("compile", "plan", "run", "export-test", "diff", "check", "info", "list", "completion")
+COMMANDS = (
+    "compile",
+    "plan",
+    "explore",
+    "run",
+    "export-test",
+    "diff",
+    "check",
+    "info",
+    "list",
+    "completion",
+)
 CHOICES = ", ".join(f"'{command}'" for command in COMMANDS)
 SEE = "(see tvmc --help)"
 

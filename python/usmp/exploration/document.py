@@ -1,0 +1,129 @@
+"""A sweep as JSON: what a later run continues, and other programs read (docs/explore.md)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from usmp.exploration.pareto import compared_costs
+from usmp.exploration.result import FAILED, Result
+from usmp.exploration.sweep import InputFile, Row, Sweep
+from usmp.support.plain_text import shown
+from usmp.support.strict_json import DamagedJSON, parse_json
+
+SCHEMA = "usmp-exploration"
+
+SCHEMA_VERSION = 1
+"""Changes when a key is gone or means something else; keys may be added."""
+
+_LARGEST_BYTES = 256 << 20
+
+
+class OtherSweep(ValueError):
+    """A file is not one that this sweep can continue; the message says why."""
+
+
+def document(sweep: Sweep) -> dict[str, Any]:
+    """What is known so far."""
+    rows = sweep.rows()
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "usmp_version": sweep.version,
+        "inputs": [vars(file) for file in sweep.inputs],
+        "max_ram_bytes": sweep.max_ram_bytes,
+        "max_flash_bytes": sweep.max_flash_bytes,
+        "complete": not sweep.remaining,
+        "compared": compared_costs([row.result for row in rows]),
+        "configurations": [_row(row) for row in rows],
+    }
+
+
+def sweep_json(sweep: Sweep) -> str:
+    """The document as text."""
+    return json.dumps(document(sweep), indent=2) + "\n"
+
+
+def _row(row: Row) -> dict[str, Any]:
+    configuration = row.configuration
+    return {
+        "number": row.number,
+        "name": configuration.name,
+        "options": dict(configuration.options),
+        "arguments": list(configuration.arguments),
+        "command": configuration.command,
+        "status": row.status,
+        "is_best": row.verdict.is_best,
+        "is_within_limits": row.verdict.is_within_limits,
+        "dominated_by": row.dominated_by,
+        "same_as": row.same_as,
+        **row.result.as_json(),
+    }
+
+
+def take_results(sweep: Sweep, path: str | Path) -> int:
+    """Take over what is done in the file of an earlier run; how many configurations that are.
+
+    Raises
+    ------
+    OtherSweep
+        the file is damaged, or of another model, version or sweep; it is left as it is.
+    OSError
+        it cannot be read.
+    """
+    try:
+        found = parse_json(Path(path).read_bytes(), _LARGEST_BYTES)
+        if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+            raise DamagedJSON(f'it has no "schema" that is "{SCHEMA}"')
+        _check_versions(sweep, found, path)
+        inputs = [InputFile(str(f["name"]), str(f["sha256"])) for f in found["inputs"]]
+        results = {
+            tuple(map(str, row["arguments"])): Result.from_json(row)
+            for row in found["configurations"]
+        }
+    except (DamagedJSON, KeyError, TypeError, AttributeError) as error:
+        raise _damaged(path, error) from error
+    except OtherSweep:
+        raise
+    except ValueError as error:
+        raise _damaged(path, error) from error
+    _check_inputs(sweep, inputs, path)
+    known = {configuration.arguments for configuration in sweep.configurations}
+    for arguments in results:
+        if arguments not in known:
+            raise OtherSweep(
+                f"{path} has a configuration that this sweep lacks "
+                f"({shown(' '.join(arguments)) or 'no options'}), and would lose it; give the "
+                "options that it was made with, more of them if you like, or name another file"
+            )
+    taken = {arguments: r for arguments, r in results.items() if r.outcome != FAILED}
+    sweep.results.update(taken)
+    return len(taken)
+
+
+def _damaged(path: str | Path, error: Exception) -> OtherSweep:
+    what = str(error) if isinstance(error, ValueError) else "something is missing in it"
+    return OtherSweep(
+        f"{path} is not the file of a sweep, or damaged: {shown(what)}; delete it, or name another "
+        "file"
+    )
+
+
+def _check_versions(sweep: Sweep, found: dict[str, Any], path: str | Path) -> None:
+    for what, wanted in (("schema_version", SCHEMA_VERSION), ("usmp_version", sweep.version)):
+        if found.get(what) != wanted:
+            raise OtherSweep(
+                f"{path} was made with {what} {shown(found.get(what))}, and this is {wanted}, "
+                "which may give other results; name another file, or delete it to begin anew"
+            )
+
+
+def _check_inputs(sweep: Sweep, inputs: list[InputFile], path: str | Path) -> None:
+    if [file.sha256 for file in inputs] != [file.sha256 for file in sweep.inputs]:
+        theirs = ", ".join(f"{shown(f.name)} ({shown(f.sha256[:8])})" for f in inputs)
+        ours = ", ".join(f"{shown(f.name)} ({f.sha256[:8]})" for f in sweep.inputs)
+        raise OtherSweep(
+            f"{path} is of other files: {theirs}, not {ours} (the beginning of their SHA-256); "
+            "name another file, or delete it to begin anew"
+        )

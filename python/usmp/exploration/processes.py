@@ -1,0 +1,138 @@
+"""Work in several processes of this computer, each of which loads TVM once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeAlias
+
+from usmp.support.termination import end_by_signals, postponed_signals, settle, undo_at_signal
+
+Evaluate: TypeAlias = Callable[[Any, tuple[str, ...]], dict[str, Any]]
+"""From what all share and the arguments of a configuration to `Result.as_json`; it can be imported
+by its name, and raises nothing that is the configuration's fault."""
+
+IsInterrupted: TypeAlias = Callable[[], bool]
+
+_TICK_SECONDS = 0.2
+_PATIENCE_SECONDS = 3.0
+_TERMINATED = 143
+
+
+class WorkersLost(RuntimeError):
+    """Processes that build configurations ended before their work did."""
+
+
+_own: list[Any] = []
+"""In a worker: the function, and what all configurations share."""
+
+
+def in_processes(
+    evaluate: Evaluate,
+    shared: Any,
+    tasks: Sequence[tuple[str, ...]],
+    jobs: int,
+    is_interrupted: IsInterrupted,
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield each task with its result, as they come.
+
+    Processes are started anew, not forked: TVM has threads. They end with the iteration, and with
+    this process.
+
+    Parameters
+    ----------
+    evaluate, shared
+        the work, and what it takes beside a task; both can be pickled.
+    tasks
+        arguments of configurations.
+    jobs
+        how many processes there are at once.
+    is_interrupted
+        whether to give up.
+
+    Raises
+    ------
+    WorkersLost
+        a process ended, as for lack of memory.
+    KeyboardInterrupt
+        `is_interrupted` says so.
+    """
+    others = set(multiprocessing.active_children())
+    stop = partial(_stop, others)
+    with postponed_signals():
+        executor = ProcessPoolExecutor(
+            min(jobs, len(tasks)),
+            multiprocessing.get_context("spawn"),
+            initializer=_begin,
+            initargs=(evaluate, shared),
+        )
+        forget = undo_at_signal(stop)
+    try:
+        pending: dict[Future[dict[str, Any]], tuple[str, ...]] = {
+            executor.submit(_evaluate, task): task for task in tasks
+        }
+        while pending:
+            done, _ = wait(pending, _TICK_SECONDS, FIRST_COMPLETED)
+            if is_interrupted():
+                raise KeyboardInterrupt
+            for future in done:
+                yield pending.pop(future), future.result()
+    except BrokenProcessPool as error:
+        raise WorkersLost(
+            "a process that builds configurations was ended, perhaps for lack of memory; try fewer "
+            f"at once, as --jobs {max(1, jobs // 2)}"
+        ) from error
+    finally:
+        stop()
+        executor.shutdown(cancel_futures=True)
+        forget()
+
+
+def _stop(others: set[BaseProcess]) -> None:
+    """End the processes: tidily, or else at once."""
+    own = [process for process in multiprocessing.active_children() if process not in others]
+    for process in own:
+        process.terminate()
+    for process in own:
+        process.join(_PATIENCE_SECONDS)
+        if process.is_alive():
+            process.kill()
+            process.join()
+
+
+def _begin(evaluate: Evaluate, shared: Any) -> None:
+    """In a worker, first: the process that started it decides what an interrupt means, and tells
+    by SIGTERM; temporary files and compilers go then."""
+    end_by_signals("tvmc")
+    settle(_TERMINATED)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _own[:] = [evaluate, shared]
+    _watch_parent()
+
+
+def _watch_parent() -> None:
+    """End with the parent process, also if it is killed."""
+    from threading import Thread
+
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        from os import getpid, kill
+
+        parent.join()
+        kill(getpid(), signal.SIGTERM)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _evaluate(task: tuple[str, ...]) -> dict[str, Any]:
+    evaluate, shared = _own
+    result: dict[str, Any] = evaluate(shared, task)
+    return result

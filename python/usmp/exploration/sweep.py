@@ -1,0 +1,174 @@
+"""A sweep: one model, its configurations in order, and what is known of them so far."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from usmp.exploration.pareto import Verdict, judge
+from usmp.exploration.result import FAILED, Result
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One way to build the model.
+
+    Parameters
+    ----------
+    name
+        of the set of flags that it has, if there are several.
+    options
+        what it has for each varied option.
+    arguments
+        all arguments of `tvmc compile` but the files; two configurations differ in these.
+    command
+        what builds the same, as a line for a shell.
+    """
+
+    name: str | None
+    options: tuple[tuple[str, str], ...]
+    arguments: tuple[str, ...]
+    command: str
+
+    @property
+    def label(self) -> str:
+        """What makes it different from the others."""
+        varied = " ".join(f"{name}={value}" for name, value in self.options)
+        return " ".join(filter(None, (self.name, varied))) or "as given"
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file that a sweep reads.
+
+    Parameters
+    ----------
+    name
+        what it is called: that of the file, without its folder.
+    sha256
+        of its content, in hexadecimal.
+    """
+
+    name: str
+    sha256: str
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> InputFile:
+        """A file with this content."""
+        return cls(name, hashlib.sha256(content).hexdigest())
+
+
+@dataclass
+class Sweep:
+    """The configurations, and the results of those that are done.
+
+    Parameters
+    ----------
+    version
+        of usmp; another one may give other results.
+    inputs
+        the models, and what else is read.
+    configurations
+        in the order in which they are shown.
+    max_ram_bytes, max_flash_bytes
+        what takes more is not compared.
+    results
+        by the arguments of configurations.
+    """
+
+    version: str
+    inputs: Sequence[InputFile]
+    configurations: Sequence[Configuration]
+    max_ram_bytes: int | None = None
+    max_flash_bytes: int | None = None
+    results: dict[tuple[str, ...], Result] = field(default_factory=dict)
+
+    @property
+    def remaining(self) -> list[Configuration]:
+        """What is still to be done; a failure, which may be none the next time, is."""
+        return [each for each in self.configurations if not self._is_done(each)]
+
+    def _is_done(self, configuration: Configuration) -> bool:
+        result = self.results.get(configuration.arguments)
+        return result is not None and result.outcome != FAILED
+
+    def rows(self) -> list[Row]:
+        """The configurations that have a result, in order, each compared with all others."""
+        done = [
+            (number, configuration, self.results[configuration.arguments])
+            for number, configuration in enumerate(self.configurations, 1)
+            if configuration.arguments in self.results
+        ]
+        verdicts = judge(
+            [result for _, _, result in done], self.max_ram_bytes, self.max_flash_bytes
+        )
+        numbers = [number for number, _, _ in done]
+        return [
+            Row(
+                *of_one,
+                verdict,
+                _number(verdict.dominated_by, numbers),
+                _number(verdict.same_as, numbers),
+            )
+            for of_one, verdict in zip(done, verdicts, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A configuration with its result, and its place among the others.
+
+    Parameters
+    ----------
+    number
+        of the configuration in the sweep, from 1.
+    dominated_by, same_as
+        as `Verdict` has them, but numbers of configurations.
+    """
+
+    number: int
+    configuration: Configuration
+    result: Result
+    verdict: Verdict
+    dominated_by: int | None
+    same_as: int | None
+
+    @property
+    def status(self) -> str:
+        """In a few words."""
+        if self.result.reason is not None:
+            return self.result.outcome
+        if not self.verdict.is_within_limits:
+            return "over a limit"
+        if self.dominated_by is not None:
+            return f"dominated by {self.dominated_by}"
+        return "best" if self.same_as is None else f"same as {self.same_as}"
+
+
+def best_first(rows: Sequence[Row]) -> list[Row]:
+    """The front by RAM, then flash, then instructions; then the others in their order."""
+    best = sorted((row for row in rows if row.verdict.is_best), key=_costs)
+    return [*best, *(row for row in rows if not row.verdict.is_best)]
+
+
+def _costs(row: Row) -> tuple[int, int, int, int]:
+    result = row.result
+    return (
+        result.ram_bytes or 0,
+        result.flash_bytes or 0,
+        result.instructions or 0,
+        row.number,
+    )
+
+
+def _number(index: int | None, numbers: Sequence[int]) -> int | None:
+    return None if index is None else numbers[index]
+
+
+def option_names(configurations: Sequence[Configuration]) -> list[str]:
+    """The names of the options that are varied, in order."""
+    names: Mapping[str, None] = dict.fromkeys(
+        name for configuration in configurations for name, _ in configuration.options
+    )
+    return list(names)

@@ -1,0 +1,54 @@
+"""The picture of a sweep."""
+
+from __future__ import annotations
+
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from support.sweeps import built, sweep
+from usmp.exploration.chart import NoRenderer, chart, specification
+from usmp.exploration.result import REFUSED, Result
+from usmp.exploration.sweep import InputFile
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def drawn():
+    hostile = InputFile.of("</script><script>alert(1)</script>", b"")
+    return sweep(built(3, 1), built(1, 3), built(3, 3), Result(REFUSED, "no"), inputs=[hostile])
+
+
+def test_points():
+    spec = specification(sweep(built(3, 3), built(1, 1), Result(REFUSED, "no")))
+    points = spec["data"]["values"]
+    # The best is drawn last, on top.
+    assert [(p["number"], p["front"], p["ram_bytes"]) for p in points] == [
+        (1, "other", 3),
+        (2, "best", 1),
+    ]
+    assert len(spec["hconcat"]) == 2
+    unknown = specification(sweep(built(3, 3, None)))
+    assert len(unknown["hconcat"]) == 1
+
+
+def test_files(drawn):
+    pytest.importorskip("vl_convert")
+    svg = ElementTree.fromstring(chart(drawn, ".svg"))
+    assert svg.tag == f"{SVG}svg"
+    texts = [element.text for element in svg.iter(f"{SVG}text")]
+    assert {"RAM (bytes)", "flash (bytes)", "best", "1", "2"} <= set(texts)
+    assert chart(drawn, ".png").startswith(b"\x89PNG\r\n")
+    page = chart(drawn, ".html").decode()
+    assert "alert(1)" in page
+    assert "<script>alert" not in page
+    assert 'src="http' not in page
+    assert chart(drawn, ".svg") == chart(drawn, ".svg")
+
+
+def test_without_the_package(drawn, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(NoRenderer, match=r"pip install 'tvm-usmp\[report\]'"):
+        chart(drawn, ".svg")

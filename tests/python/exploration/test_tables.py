@@ -1,0 +1,104 @@
+"""A sweep for people: nothing in a name is taken for markup, formulas or commands."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from rich.console import Console
+
+from support.sweeps import built, sweep
+from usmp.exploration.document import document
+from usmp.exploration.result import ESTIMATED, REFUSED, UNKNOWN, Result
+from usmp.exploration.sweep import Configuration, InputFile, Sweep
+from usmp.exploration.tables import print_sweep, sweep_csv, sweep_markdown
+
+HOSTILE = "=[b]|`<script>\x1b[2J"
+
+
+def table(given: Sweep, width: int = 100) -> list[str]:
+    text = io.StringIO()
+    print_sweep(given, Console(file=text, width=width, highlight=False))
+    return [line.rstrip() for line in text.getvalue().splitlines()]
+
+
+@pytest.fixture
+def hostile() -> Sweep:
+    names = (("optimize", HOSTILE),)
+    configurations = [
+        Configuration(HOSTILE, names, ("a",), f"tvmc compile {HOSTILE}"),
+        Configuration(None, names, ("b",), "tvmc"),
+    ]
+    results = {("a",): built(1, 1), ("b",): Result(REFUSED, HOSTILE)}
+    return Sweep("1", [InputFile.of(HOSTILE, b"")], configurations, results=results)
+
+
+def test_the_best_come_first():
+    shown = table(sweep(built(9, 9), built(5, 1, 70), built(1, 5), None, max_ram_bytes=8))
+    rows = [line.split() for line in shown if line[:3].strip().isdigit()]
+    assert rows == [
+        ["3", "1", "5", "1", "2", "yes"],
+        ["2", "5", "1", "70", "1", "yes"],
+        ["1", "9", "9", "1", "0", "no:", "limit"],
+    ]
+    assert shown[0] == "3 of 4 configurations of m.tflite"
+    assert shown[-2:] == ["3: tvmc compile m --n=2", "2: tvmc compile m --n=1"]
+
+
+def test_how_flash_is_known_is_said():
+    results = [
+        built(1, 9, code_bytes=20),
+        built(2, 9, code_bytes=10, code=ESTIMATED, compiler="cc 2"),
+        built(3, 9, code_bytes=None, code=UNKNOWN, compiler=None),
+    ]
+    shown = "\n".join(table(sweep(*results)))
+    assert [word in shown for word in ("  29  ", " ~19  ", " >=9  ")] == [True] * 3
+    for sentence in (
+        "Flash is constants and code (gcc 1) (1).",
+        "Flash is constants and code as of this kind of host (cc 2), an estimate: name a core,",
+        "Flash is constants alone, for no C compiler was there that fits (3).",
+    ):
+        assert sentence in shown
+
+
+def test_nothing_is_built():
+    lines = table(sweep(Result(REFUSED, "too odd"), Result(REFUSED, "too even")))
+    assert lines == [
+        "2 of 2 configurations of m.tflite",
+        "1 (optimize=0): refused: too odd",
+        "2 (optimize=1): refused: too even",
+    ]
+
+
+def test_hostile_names_on_a_terminal(hostile):
+    text = "\n".join(table(hostile))
+    assert "\x1b" not in text
+    assert "=[b]|`<script>\\x1b[2J" in text
+
+
+def test_hostile_names_in_csv(hostile):
+    first, second = csv.DictReader(io.StringIO(sweep_csv(hostile)))
+    assert first["name"] == first["optimize"] == second["reason"] == "'=[b]|`<script>\\x1b[2J"
+    assert (first["number"], first["status"], first["ram_bytes"]) == ("1", "best", "1")
+    assert second["ram_bytes"] == ""
+
+
+def test_hostile_names_in_markdown(hostile):
+    text = sweep_markdown(hostile)
+    escaped = r"\=\[b\]\|\`\<script\>\\x1b\[2J"
+    assert f"| 1 | 1 | 1 | 1 | {escaped} optimize\\={escaped} | best |" in text
+    assert f"| 2 | optimize\\={escaped} | refused | {escaped} |" in text
+    assert "1. `` tvmc compile =[b]|`<script>\\x1b[2J ``" in text
+
+
+def test_json_has_every_figure_and_the_verdict():
+    data = document(sweep(built(2, 1), built(2, 2), None))
+    assert (data["complete"], data["compared"]) == (
+        False,
+        ["ram_bytes", "flash_bytes", "instructions"],
+    )
+    first, second = data["configurations"]
+    assert (first["status"], second["status"]) == ("best", "dominated by 1")
+    assert (second["number"], second["dominated_by"], second["is_best"]) == (2, 1, False)
+    assert (second["ram_bytes"], second["flash_bytes"]) == (2, 2)
