@@ -1,0 +1,159 @@
+"""An explanation on a terminal."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from usmp.report.explanation.sentences import suggestion_sentence
+from usmp.support.plain_text import shown
+
+_MOST_PAIRS = 8
+"""Pairs of buffers that the text explains; the document has all of them."""
+_MOST_BUFFERS = 12
+_TEXT_WIDTH = 100
+"""Columns of a table in a text."""
+
+
+def explanation_text(document: Mapping[str, Any]) -> str:
+    """What `print_explanation` prints, without colors."""
+    text = io.StringIO()
+    settings: dict[str, Any] = {"force_jupyter": False, "force_terminal": False}
+    console = Console(file=text, width=_TEXT_WIDTH, highlight=False, color_system=None, **settings)
+    print_explanation(document, console)
+    return text.getvalue()
+
+
+def print_explanation(document: Mapping[str, Any], console: Console | None = None) -> None:
+    """Print an explanation: for each workspace pool the operator at the peak, what is live there
+    and why, which buffers share no more bytes, and what is proved; then what would need less RAM.
+    """
+    console = console or Console(highlight=False)
+    for pool in document["pools"]:
+        _print_pool(pool, console)
+    if document["suggestions"] is not None:
+        _print_suggestions(document, console)
+    for note in document["notes"]:
+        _print(console, note)
+
+
+def _print_pool(pool: Mapping[str, Any], console: Console) -> None:
+    _print(console, f"Pool {shown(pool['name'])}: {' '.join(headline(pool))}")
+    console.print()
+    console.print(_live_table(pool))
+    for sentence in pool_sentences(pool):
+        _print(console, sentence)
+    console.print()
+    pairs = pair_lines(pool)
+    if pairs:
+        _print(console, "Which of these share no more bytes, and why:")
+        for line in pairs:
+            _print(console, f"- {line}")
+        console.print()
+
+
+def headline(pool: Mapping[str, Any]) -> Iterator[str]:
+    """The peak, and where it is."""
+    operator = pool["operator"]
+    where = "" if operator is None else f", while {operator['label']} runs"
+    yield f"the peak is {pool['peak_bytes']} bytes{where}."
+
+
+def pool_sentences(pool: Mapping[str, Any]) -> Iterator[str]:
+    """What is below the table: unused bytes, the proof, the next peak."""
+    live = sum(buffer["size_bytes"] for buffer in pool["live_at_peak"])
+    unused = pool["unused_bytes"]
+    used = pool["peak_bytes"] - unused["alignment"] - unused["other"]
+    if live > used:
+        yield f"These {live} bytes lie in {used}, since some lie over others that die."
+    if unused["alignment"]:
+        yield f"Alignment takes {unused['alignment']} bytes between them."
+    if unused["other"]:
+        yield (
+            f"{unused['other']} bytes below the peak hold nothing then; buffers of other times "
+            "keep these from moving down."
+        )
+    yield pool["proof"]
+    found = pool["next_peak"]
+    if found is not None and found["operator"] is not None:
+        proved = "" if found["optimal"] else " (the best plan found)"
+        yield (
+            f"If that operator took no memory, the peak would be {found['peak_bytes']} bytes"
+            f"{proved}, while {found['operator']['label']} runs."
+        )
+
+
+def pair_lines(pool: Mapping[str, Any]) -> list[str]:
+    """The reasons of the pairs that would matter most, and how many others there are."""
+    ranked = sorted(pool["pairs"], key=lambda pair: -_possible(pair))
+    lines = [pair["text"] for pair in ranked[:_MOST_PAIRS]]
+    if len(ranked) > _MOST_PAIRS:
+        lines.append(f"{len(ranked) - _MOST_PAIRS} other pairs: see --format json.")
+    return lines
+
+
+def _possible(pair: Mapping[str, Any]) -> int:
+    """Bytes that the two could share if nothing forbade it, beside those that they do."""
+    return int(min(pair["size_bytes"], pair["dying_size_bytes"]) - pair["shared_bytes"])
+
+
+def _live_table(pool: Mapping[str, Any]) -> Table:
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True)
+    table.add_column("live at the peak", overflow="fold")
+    for heading in ("offset", "bytes"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("why", overflow="fold")
+    live = pool["live_at_peak"]
+    for buffer in live[:_MOST_BUFFERS]:
+        numbers = str(buffer["offset"]), str(buffer["size_bytes"])
+        table.add_row(Text(shown(buffer["name"])), *numbers, Text(buffer["why"]))
+    hidden = live[_MOST_BUFFERS:]
+    if hidden:
+        size = sum(buffer["size_bytes"] for buffer in hidden)
+        table.add_row(f"{len(hidden)} smaller buffers", "", str(size), "")
+    return table
+
+
+def _print_suggestions(document: Mapping[str, Any], console: Console) -> None:
+    suggestions = document["suggestions"]
+    gains = [each for each in suggestions if (each["saved_bytes"] or 0) > 0]
+    ram = document["ram"]["size_bytes"]
+    _print(console, f"What would need less RAM than {ram} bytes (each planned again):")
+    if gains:
+        console.print(_suggestion_table(gains))
+    else:
+        _print(console, "- nothing that was tried")
+    for line in no_gain_lines(suggestions):
+        _print(console, line)
+
+
+def no_gain_lines(suggestions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What was tried in vain, and what could not be."""
+    vain = [s for s in suggestions if s["saved_bytes"] is not None and s["saved_bytes"] <= 0]
+    if vain:
+        yield f"Tried, no gain: {', '.join(each['flag'] for each in vain)}."
+    for each in suggestions:
+        if each["refused"] is not None:
+            yield f"Not possible: {each['flag']}: {each['refused']}."
+
+
+def _suggestion_table(gains: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, collapse_padding=True)
+    table.add_column("option", overflow="fold")
+    for heading in ("RAM bytes", "saves"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("what it does", overflow="fold")
+    for each in gains:
+        numbers = str(each["ram_bytes_after"]), str(each["saved_bytes"])
+        table.add_row(Text(each["flag"]), *numbers, Text(suggestion_sentence(each)))
+    return table
+
+
+def _print(console: Console, text: str) -> None:
+    console.print(text, markup=False, emoji=False)
