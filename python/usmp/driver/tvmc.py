@@ -23,6 +23,7 @@ import usmp
 from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
 from usmp.driver.error_message import tell
+from usmp.driver.explain import add_explain_parser
 from usmp.driver.functions import compile, load, run
 from usmp.driver.help import HelpFormatter, Parser
 from usmp.driver.info import add_info_parser
@@ -43,6 +44,7 @@ examples:
   tvmc compile model.tflite -o model.tar     C with planned memory
   tvmc run model.tar                         try it on this host
   tvmc plan model.tflite                     only say what memory it needs
+  tvmc explain model.tflite                  why it needs that, and what would reduce it
   tvmc info model.tflite                     its inputs, outputs and operators
   tvmc list                                  targets, boards, algorithms, pass options
 
@@ -103,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_compile_parser(commands)
     add_plan_parser(commands)
+    add_explain_parser(commands)
     add_run_parser(commands)
     add_info_parser(commands)
     add_list_parser(commands)

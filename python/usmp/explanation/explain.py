@@ -17,8 +17,12 @@ from usmp.explanation.trials import Trial, trials
 from usmp.objects import Executor
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import planning_session
-from usmp.report.explanation import explanation_document, explanation_markdown, explanation_text
-from usmp.report.explanation.document import explanation_json
+from usmp.report.explanation import (
+    explanation_document,
+    explanation_json,
+    explanation_markdown,
+    explanation_text,
+)
 from usmp.support.errors import FaultError, UnsupportedModelError
 from usmp.support.plain_text import shortened, shown
 

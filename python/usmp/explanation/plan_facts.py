@@ -15,6 +15,7 @@ from usmp.names import EXPRESSION
 from usmp.objects import BufferInfo
 from usmp.planning.forcing_buffers import forcing_buffers
 from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.peak_position import peak_position
 from usmp.planning.peak_without import peak_without
 from usmp.planning.plan import Plan
 from usmp.planning.session import PlanningSession
@@ -88,7 +89,11 @@ def _pool_facts(
     reasons: SharingReasons,
     options: PlanningOptions,
 ) -> dict[str, Any]:
-    held = [by_name[b["name"]] for b in pool["buffers"] if b["name"] in by_name]
+    placed = [buffer for buffer in pool["buffers"] if buffer["name"] in by_name]
+    held = [by_name[buffer["name"]] for buffer in placed]
+    position = peak_position(held, [buffer["offset"] + buffer["size"] for buffer in placed])
+    if position is not None:
+        pool = {**pool, "live_at_peak": _live(pool, position)}
     live = [by_name[name] for name in pool["live_at_peak"] if name in by_name]
     pairs = [asdict(reasons.of(one, other)) for one, other in combinations(live, 2)]
     facts: dict[str, Any] = {
@@ -106,11 +111,23 @@ def _pool_facts(
     return facts
 
 
+def _live(pool: Mapping[str, Any], position: int) -> list[str]:
+    """The names of the buffers that are live at a position, by offset."""
+    live = [
+        buffer
+        for buffer in pool["buffers"]
+        if any(start <= position < stop for start, stop in buffer["live_ranges"])
+    ]
+    return [b["name"] for b in sorted(live, key=lambda b: (b["offset"], b["name"]))]
+
+
 def _named(pair: dict[str, Any]) -> dict[str, Any]:
     """With the unit in the name, as everywhere in JSON."""
     named = {**pair, "distance_bytes": pair["distance"], "size_bytes": pair["size"]}
     del named["distance"], named["size"]
-    return named
+    if named["because"] is not None:
+        named["because"] = {**named["because"], "functions": list(named["because"]["functions"])}
+    return {**named, "kept": list(named["kept"])}
 
 
 def _forced_by(held: Sequence[BufferInfo], bound: int) -> dict[str, Any] | None:

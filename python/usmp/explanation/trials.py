@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -118,7 +119,7 @@ def _row_inputs(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterat
         if name not in options.row_inputs and name not in options.hops:
             yield Trial(
                 "stream_inputs",
-                f"--stream-input {name}",
+                f"--stream-input {shlex.quote(name)}",
                 "the application gives this input row by row, in a callback",
                 {f"{_PREFIX}stream_inputs": [*options.stream_inputs, name]},
             )

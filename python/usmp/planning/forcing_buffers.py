@@ -9,6 +9,7 @@ import numpy as np
 
 from usmp.objects import BufferInfo
 from usmp.objects.buffer_problem import problem_of
+from usmp.planning.peak_position import is_live
 from usmp_solver import Pool, Status, lower_bound, solve
 
 AT_ONE_TIME = "live at one time"
@@ -97,15 +98,11 @@ def _by_search(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers | No
 def _fullest(buffers: Sequence[BufferInfo]) -> list[BufferInfo]:
     """Those that are live where most bytes are."""
     starts = {int(live.start) for buffer in buffers for live in buffer.live_ranges}
-    live = [[b for b in buffers if _is_live(b, start)] for start in sorted(starts)]
+    live = [[b for b in buffers if is_live(b, start)] for start in sorted(starts)]
     return max(live, key=lambda members: sum(int(b.size_bytes) for b in members), default=[])
 
 
 def _meet(buffers: Sequence[BufferInfo]) -> bool:
     """Whether all are live at some position."""
     starts = {int(live.start) for buffer in buffers for live in buffer.live_ranges}
-    return any(all(_is_live(b, start) for b in buffers) for start in starts)
-
-
-def _is_live(buffer: BufferInfo, position: int) -> bool:
-    return any(live.start <= position < live.stop for live in buffer.live_ranges)
+    return any(all(is_live(b, start) for b in buffers) for start in starts)

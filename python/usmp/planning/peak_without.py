@@ -8,6 +8,7 @@ from itertools import combinations
 
 from usmp.objects import BufferInfo, LiveRange
 from usmp.objects.buffer_problem import problem_of
+from usmp.planning.peak_position import peak_position
 from usmp_solver import solve
 
 
@@ -60,7 +61,7 @@ def peak_without(
     problem = problem_of(copies)
     solution = solve(problem)
     ends = [int(o) + int(b.size_bytes) for o, b in zip(solution.offsets, copies, strict=True)]
-    return PeakWithout(max(ends), _fullest_position(copies, ends), solution.is_optimal)
+    return PeakWithout(max(ends), peak_position(copies, ends), solution.is_optimal)
 
 
 def _relate(kept: dict[BufferInfo, BufferInfo]) -> None:
@@ -89,20 +90,3 @@ def _without(ranges: Sequence[LiveRange], start: int, stop: int) -> list[LiveRan
             if first < last:
                 left.append(LiveRange(first, last))
     return left
-
-
-def _fullest_position(buffers: Sequence[BufferInfo], ends: Sequence[int]) -> int | None:
-    """Of the positions at which the highest byte is in use, the first with the most live bytes."""
-    peak = max(ends)
-    starts = sorted({int(live.start) for buffer in buffers for live in buffer.live_ranges})
-    best, most = None, -1
-    for position in starts:
-        live = [n for n, buffer in enumerate(buffers) if _is_live(buffer, position)]
-        size = sum(int(buffers[n].size_bytes) for n in live)
-        if any(ends[n] == peak for n in live) and size > most:
-            best, most = position, size
-    return best
-
-
-def _is_live(buffer: BufferInfo, position: int) -> bool:
-    return any(live.start <= position < live.stop for live in buffer.live_ranges)

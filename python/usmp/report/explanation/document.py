@@ -40,8 +40,8 @@ def explanation_document(
     module
         the metadata of a module, as metadata.json of an archive has it.
     facts
-        by name of a workspace pool, what the analysis knows beside that: `pairs`, `forced_by` and
-        `next_peak`; None of an archive.
+        by name of a workspace pool, what the analysis knows beside that: `live_at_peak`, `pairs`,
+        `forced_by` and `next_peak`; None of an archive.
     suggestions
         what was planned again; None if nothing was.
     """
@@ -69,6 +69,7 @@ def explanation_json(document: Mapping[str, Any]) -> str:
 def _pool(
     module: Mapping[str, Any], pool: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
+    pool = {**pool, "live_at_peak": facts.get("live_at_peak", pool["live_at_peak"])}
     at = operator_at_peak(module, pool)
     next_peak = facts.get("next_peak")
     described = {
@@ -80,7 +81,7 @@ def _pool(
         "operator": None if at is None else _operator(module, at),
         "live_at_peak": [described_buffer(module, b, at) for b in live_at_peak(pool)],
         "unused_bytes": unused_bytes(pool),
-        "pairs": [_pair(module, pool, pair) for pair in facts.get("pairs", ())],
+        "pairs": [_pair(module, pool, at, pair) for pair in facts.get("pairs", ())],
         "forced_by": facts.get("forced_by"),
         "next_peak": None if next_peak is None else _next_peak(module, next_peak),
     }
@@ -105,13 +106,13 @@ def _next_peak(module: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str,
 
 
 def _pair(
-    module: Mapping[str, Any], pool: Mapping[str, Any], pair: Mapping[str, Any]
+    module: Mapping[str, Any], pool: Mapping[str, Any], at: int | None, pair: Mapping[str, Any]
 ) -> dict[str, Any]:
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
     one, other = by_name[pair["dying"]], by_name[pair["written"]]
     shared = _shared(one, other)
     full = {**pair, "dying_size_bytes": one["size"], "shared_bytes": shared}
-    return {**full, "text": pair_sentence(module, full, shared)}
+    return {**full, "text": pair_sentence(module, full, at)}
 
 
 def _shared(one: Mapping[str, Any], other: Mapping[str, Any]) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import suggestion_sentence
-from usmp.report.explanation.text import headline, no_gain_lines, pair_lines, pool_sentences
+from usmp.report.explanation.text import headline, no_gain_lines, pool_sentences, ram_sentences
 from usmp.support.plain_text import escaped, shown
 
 _SPECIAL = frozenset("\\`*_{}[]<>#|!&~")
@@ -20,6 +21,7 @@ def explanation_markdown(document: Mapping[str, Any]) -> str:
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"# Memory of {_plain(shown(document['model_name']))}"
+    yield from ("", *map(_plain, ram_sentences(document)))
     for pool in document["pools"]:
         yield from ("", f"## Pool {_plain(shown(pool['name']))}", "")
         yield from (_plain(sentence) for sentence in headline(pool))

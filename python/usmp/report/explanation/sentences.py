@@ -12,21 +12,23 @@ _MOST_BUFFERS = 8
 """Buffers that a sentence names."""
 
 
-def pair_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], shared: int) -> str:
-    """Why two buffers share no more than `shared` bytes.
+def pair_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | None) -> str:
+    """Why two buffers share no more bytes.
 
     Parameters
     ----------
     pair
-        a `usmp.planning.sharing_reasons.SharingReason` as plain data.
+        a `usmp.planning.sharing_reasons.SharingReason` as plain data, with what they share.
+    at
+        the statement at the peak, by position.
     """
     names = f"{shown(pair['dying'])} and {shown(pair['written'])}"
     kind = pair["kind"]
     if kind == "distance":
-        return _distance_sentence(module, pair, shared)
+        return _distance_sentence(module, pair, at)
     reason = {
         "no common operator": "no operator accesses both, so each must be intact while the other "
-        "is used",
+        "is used; they can share no byte",
         "kept": _kept(pair),
         "overlap is off": "overlap is off (tir.usmp.overlap=0, or an algorithm that shares "
         "nothing)",
@@ -43,31 +45,33 @@ def _kept(pair: Mapping[str, Any]) -> str:
     )
 
 
-def _distance_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], shared: int) -> str:
+def _distance_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | None) -> str:
     dying, written = shown(pair["dying"]), shown(pair["written"])
     distance, size = pair["distance_bytes"], pair["size_bytes"]
     if distance >= size:
-        result = "no byte can be shared"
+        result = "they can share no byte"
     else:
         most = min(size - distance, pair["dying_size_bytes"])
+        here = pair["shared_bytes"]
         result = (
-            f"distance {distance} bytes, so {written} may lie over at most {most} of the "
-            f"{pair['dying_size_bytes']} bytes of {dying}, and here lies over {shared}"
+            f"at a distance of {distance} bytes they can share {most}, "
+            f"{'as they do' if here == most else f'and share {here}'}"
         )
     largest = " (at the largest sizes)" if pair["at_largest_sizes"] else ""
-    return f"{dying} and {written}: {_because(module, pair)}{largest}: {result}."
+    return f"{dying} and {written}: {_because(module, pair, at)}{largest}; {result}."
 
 
-def _because(module: Mapping[str, Any], pair: Mapping[str, Any]) -> str:
+def _because(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | None) -> str:
     because = pair["because"]
     dying, written = shown(pair["dying"]), shown(pair["written"])
-    where = _operator_of(module, because["functions"])
+    where = _operator_of(module, because["functions"], at)
     access = "writes" if because["is_write"] else "reads"
     kind = because["kind"]
     if kind == "order of accesses":
         first = _place(because["first_accessed"], pair["dying_row_bytes"], is_end=False)
         end = _place(because["written_end"], pair["written_row_bytes"], is_end=True)
-        return f"{where} {access} {first} of {dying} after it has written {end} of {written}"
+        again = " again" if because["is_write"] else ""
+        return f"{where} {access} {first} of {dying}{again} after it has written {end} of {written}"
     if kind == "later access":
         one = f"{where} " if because["functions"] else "an operator "
         still = "written again" if because["is_write"] else "read"
@@ -95,14 +99,15 @@ def _place(byte: int | None, row_bytes: int | None, is_end: bool) -> str:
     return f"byte {byte}{row}"
 
 
-def _operator_of(module: Mapping[str, Any], functions: Sequence[str]) -> str:
+def _operator_of(module: Mapping[str, Any], functions: Sequence[str], at: int | None) -> str:
     """The operator that calls PrimFuncs; their name, if there is none."""
     if not functions:
         return "the program"
+    if at is not None and functions[0] in module["operators"][at].get("functions", ()):
+        return "the operator"
     for position, operator in enumerate(module.get("operators", ())):
         if functions[0] in operator.get("functions", ()):
-            label = operator_label(module, position)
-            return f"{label} ({shown(functions[0])})"
+            return operator_label(module, position)
     return shown(functions[0])
 
 

@@ -11,11 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import suggestion_sentence
 from usmp.support.plain_text import shown
 
-_MOST_PAIRS = 8
-"""Pairs of buffers that the text explains; the document has all of them."""
 _MOST_BUFFERS = 12
 _TEXT_WIDTH = 100
 """Columns of a table in a text."""
@@ -35,6 +34,8 @@ def print_explanation(document: Mapping[str, Any], console: Console | None = Non
     and why, which buffers share no more bytes, and what is proved; then what would need less RAM.
     """
     console = console or Console(highlight=False)
+    _print(console, " ".join(ram_sentences(document)))
+    console.print()
     for pool in document["pools"]:
         _print_pool(pool, console)
     if document["suggestions"] is not None:
@@ -53,9 +54,20 @@ def _print_pool(pool: Mapping[str, Any], console: Console) -> None:
     pairs = pair_lines(pool)
     if pairs:
         _print(console, "Which of these share no more bytes, and why:")
-        for line in pairs:
-            _print(console, f"- {line}")
+        console.print(_list(pairs))
         console.print()
+
+
+def ram_sentences(document: Mapping[str, Any]) -> Iterator[str]:
+    """What the RAM of the model consists of."""
+    name, ram = shown(document["model_name"]), document["ram"]
+    if ram is not None:
+        parts = [f"workspace {ram['workspace_size_bytes']}"]
+        if ram["io_size_bytes"]:
+            parts.append(f"inputs and outputs {ram['io_size_bytes']}")
+        yield f"{name}: RAM {ram['size_bytes']} bytes = {' + '.join(parts)}, without the stack."
+    if not document["pools"]:
+        yield "Nothing is in the workspace."
 
 
 def headline(pool: Mapping[str, Any]) -> Iterator[str]:
@@ -87,20 +99,6 @@ def pool_sentences(pool: Mapping[str, Any]) -> Iterator[str]:
             f"If that operator took no memory, the peak would be {found['peak_bytes']} bytes"
             f"{proved}, while {found['operator']['label']} runs."
         )
-
-
-def pair_lines(pool: Mapping[str, Any]) -> list[str]:
-    """The reasons of the pairs that would matter most, and how many others there are."""
-    ranked = sorted(pool["pairs"], key=lambda pair: -_possible(pair))
-    lines = [pair["text"] for pair in ranked[:_MOST_PAIRS]]
-    if len(ranked) > _MOST_PAIRS:
-        lines.append(f"{len(ranked) - _MOST_PAIRS} other pairs: see --format json.")
-    return lines
-
-
-def _possible(pair: Mapping[str, Any]) -> int:
-    """Bytes that the two could share if nothing forbade it, beside those that they do."""
-    return int(min(pair["size_bytes"], pair["dying_size_bytes"]) - pair["shared_bytes"])
 
 
 def _live_table(pool: Mapping[str, Any]) -> Table:
@@ -137,10 +135,10 @@ def no_gain_lines(suggestions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What was tried in vain, and what could not be."""
     vain = [s for s in suggestions if s["saved_bytes"] is not None and s["saved_bytes"] <= 0]
     if vain:
-        yield f"Tried, no gain: {', '.join(each['flag'] for each in vain)}."
+        yield f"Tried, no gain: {', '.join(shown(each['flag']) for each in vain)}."
     for each in suggestions:
         if each["refused"] is not None:
-            yield f"Not possible: {each['flag']}: {each['refused']}."
+            yield f"Not possible: {shown(each['flag'])}: {each['refused']}."
 
 
 def _suggestion_table(gains: Sequence[Mapping[str, Any]]) -> Table:
@@ -151,7 +149,17 @@ def _suggestion_table(gains: Sequence[Mapping[str, Any]]) -> Table:
     table.add_column("what it does", overflow="fold")
     for each in gains:
         numbers = str(each["ram_bytes_after"]), str(each["saved_bytes"])
-        table.add_row(Text(each["flag"]), *numbers, Text(suggestion_sentence(each)))
+        table.add_row(Text(shown(each["flag"])), *numbers, Text(suggestion_sentence(each)))
+    return table
+
+
+def _list(lines: Sequence[str]) -> Table:
+    """Lines with a dash before each, folded beside it."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for line in lines:
+        table.add_row("-", Text(line))
     return table
 
 
