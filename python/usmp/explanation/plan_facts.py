@@ -13,7 +13,7 @@ from tvm.ir.transform import PassContext
 
 from usmp.names import EXPRESSION
 from usmp.objects import BufferInfo
-from usmp.planning.forcing_buffers import forcing_buffers
+from usmp.planning.forcing_buffers import ForcingBuffers, forcing_buffers
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.peak_position import peak_position
 from usmp.planning.peak_without import peak_without
@@ -104,7 +104,8 @@ def _pool_facts(
     # Where offsets are expressions, there is no one place that the buffers have.
     if options.dynamic == EXPRESSION:
         return facts
-    facts["forced_by"] = _forced_by(held, pool["lower_bound_bytes"])
+    forced = forcing_buffers(held, pool["lower_bound_bytes"]) if held else None
+    facts["forced_by"] = None if forced is None else _forced_by(forced, placed)
     at = operator_at_peak(module, pool)
     if at is not None and "start" in module["operators"][at]:
         facts["next_peak"] = _next_peak(module, pool, held, module["operators"][at])
@@ -130,13 +131,15 @@ def _named(pair: dict[str, Any]) -> dict[str, Any]:
     return {**named, "kept": list(named["kept"])}
 
 
-def _forced_by(held: Sequence[BufferInfo], bound: int) -> dict[str, Any] | None:
-    forced = forcing_buffers(held, bound) if bound > 0 else None
-    if forced is None:
-        return None
+def _forced_by(forced: ForcingBuffers, placed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The set as plain data; a state may have more behind it in its buffer."""
+    sizes = {buffer["name"]: buffer["size"] for buffer in placed}
+    names = [str(buffer.name_hint) for buffer in forced.buffers]
+    whole = sum(int(buffer.size_bytes) for buffer in forced.buffers)
     return {
         "kind": forced.kind,
-        "buffers": [str(buffer.name_hint) for buffer in forced.buffers],
+        "buffers": names,
+        "bytes_behind_states": whole - sum(sizes[name] for name in names),
         "is_irreducible": forced.is_irreducible,
     }
 

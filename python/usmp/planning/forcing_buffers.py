@@ -53,8 +53,10 @@ def forcing_buffers(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers
     buffers
         in the pool.
     bound
-        in bytes, more than 0.
+        in bytes; nothing forces 0.
     """
+    if bound <= 0:
+        return None
     buffers = [buffer for buffer in buffers if buffer.size_bytes > 0]
     together = _fullest(buffers)
     for members in (together, buffers):

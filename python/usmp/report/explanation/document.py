@@ -111,7 +111,14 @@ def _pair(
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
     one, other = by_name[pair["dying"]], by_name[pair["written"]]
     shared = _shared(one, other)
-    full = {**pair, "dying_size_bytes": one["size"], "shared_bytes": shared}
+    full = {
+        **pair,
+        "dying_kind": one["kind"],
+        "written_kind": other["kind"],
+        "dying_size_bytes": one["size"],
+        "alignment_bytes": max(one["alignment"], other["alignment"]),
+        "shared_bytes": shared,
+    }
     return {**full, "text": pair_sentence(module, full, at)}
 
 

@@ -18,7 +18,7 @@ _FEWEST_ALIKE = 3
 
 def pair_lines(pool: Mapping[str, Any]) -> list[str]:
     """Why buffers share no more bytes: first those that could share most, if nothing forbade it."""
-    pairs = sorted(pool["pairs"], key=lambda pair: -_possible(pair))
+    pairs = sorted(filter(_possible, pool["pairs"]), key=lambda pair: -_possible(pair))
     functions = pool["operator"]["functions"] if pool["operator"] is not None else []
     lines = []
     for is_alike, sentence in (

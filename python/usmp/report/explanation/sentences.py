@@ -27,9 +27,9 @@ def pair_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | 
     if kind == "distance":
         return _distance_sentence(module, pair, at)
     reason = {
+        "kept": _kept(pair),
         "no common operator": "no operator accesses both, so each must be intact while the other "
         "is used; they can share no byte",
-        "kept": _kept(pair),
         "overlap is off": "overlap is off (tir.usmp.overlap=0, or an algorithm that shares "
         "nothing)",
         "entries that run at once": "they belong to entries of which each may interrupt the other",
@@ -38,11 +38,17 @@ def pair_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | 
 
 
 def _kept(pair: Mapping[str, Any]) -> str:
-    needed = joined([shown(name) for name in pair["kept"]])
-    return (
-        f"{needed or 'what they hold'} must be intact after the run, and the other one has its "
-        "content from before it, or the same holds for it"
-    )
+    kinds = {pair["dying"]: pair["dying_kind"], pair["written"]: pair["written_kind"]}
+    states = [shown(name) for name, kind in kinds.items() if kind == "state"]
+    if states:
+        are = "are" if len(states) > 1 else "is"
+        return f"{joined(states)} {are} kept between runs, so nothing else may have these bytes"
+    if set(kinds.values()) == {"output"}:
+        return "both are outputs, which must be intact after the run"
+    if set(kinds.values()) == {"input"}:
+        return "both are inputs, which are given before the run"
+    needed = joined([f"{shown(name)} ({kind})" for name, kind in kinds.items()])
+    return f"{needed} have their content before the run, or must be intact after it"
 
 
 def _distance_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | None) -> str:
@@ -53,9 +59,10 @@ def _distance_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], at: i
     else:
         most = min(size - distance, pair["dying_size_bytes"])
         here = pair["shared_bytes"]
+        alignment = pair["alignment_bytes"]
+        aligned = f" (offsets are multiples of {alignment})" if most - here < alignment > 1 else ""
         result = (
-            f"at a distance of {distance} bytes they can share {most}, "
-            f"{'as they do' if here == most else f'and share {here}'}"
+            f"at a distance of {distance} bytes they can share {most}, and share {here}{aligned}"
         )
     largest = " (at the largest sizes)" if pair["at_largest_sizes"] else ""
     return f"{dying} and {written}: {_because(module, pair, at)}{largest}; {result}."
@@ -73,9 +80,10 @@ def _because(module: Mapping[str, Any], pair: Mapping[str, Any], at: int | None)
         again = " again" if because["is_write"] else ""
         return f"{where} {access} {first} of {dying}{again} after it has written {end} of {written}"
     if kind == "later access":
-        one = f"{where} " if because["functions"] else "an operator "
+        one = where if because["functions"] else "an earlier operator"
         still = "written again" if because["is_write"] else "read"
-        return f"{dying} is still {still} after {one}has written {written}"
+        end = _place(because["written_end"], pair["written_row_bytes"], is_end=True)
+        return f"{dying} is still {still} after {one} has written {end} of {written}"
     if kind == "stated by kernel":
         return f"{where} is an external kernel, which states no smaller distance"
     return {
@@ -132,6 +140,9 @@ def bound_sentence(pool: Mapping[str, Any]) -> str:
         if len(names) <= _MOST_BUFFERS
         else [*names[: _MOST_BUFFERS - 1], f"{len(names) - _MOST_BUFFERS + 1} others"]
     )
+    tails = forcing.get("bytes_behind_states", 0)
+    if tails:
+        listed += f" (with {tails} bytes behind states, for new rows)"
     how = {
         "live at one time": "are live at one time and need as much one above the other, what they "
         "may share taken off",

@@ -143,13 +143,13 @@ def no_gain_lines(suggestions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def _suggestion_table(gains: Sequence[Mapping[str, Any]]) -> Table:
     table = Table(box=SIMPLE_HEAD, collapse_padding=True)
-    table.add_column("option", overflow="fold")
-    for heading in ("RAM bytes", "saves"):
+    for heading in ("saves", "RAM bytes"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("what it does", overflow="fold")
+    table.add_column("with this option of tvmc", overflow="fold")
     for each in gains:
-        numbers = str(each["ram_bytes_after"]), str(each["saved_bytes"])
-        table.add_row(Text(shown(each["flag"])), *numbers, Text(suggestion_sentence(each)))
+        numbers = str(each["saved_bytes"]), str(each["ram_bytes_after"])
+        what = suggestion_sentence(each)
+        table.add_row(*numbers, Text(f"{shown(each['flag'])}\n{what}"))
     return table
 
 
