@@ -67,7 +67,7 @@ def trials(
     yield _other_io(options)
     if options.preserve_inputs:
         what = "a run may overwrite its inputs"
-        yield _option("preserve_inputs", False, "no --usmp-preserve-inputs", what)
+        yield _option("preserve_inputs", False, "without --usmp-preserve-inputs", what)
     yield from _row_inputs(options, metadata)
     for name, what in (
         ("order_operators", "operators run in the order that needs least"),

@@ -14,7 +14,7 @@ from support.compilers import require
 from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
-COMMANDS = {"compile", "plan", "run", "info", "list", "completion"}
+COMMANDS = {"compile", "plan", "explain", "run", "info", "list", "completion"}
 
 # What bash does at the tab key: it sets the line and calls the function.
 _BASH = """

@@ -35,6 +35,7 @@ def loaded(*arguments: str, **settings: str) -> set[str]:
         ["--version"],
         ["compile", "--help"],
         ["plan", "--help"],
+        ["explain", "--help"],
         ["run", "--help"],
         ["compile"],
         ["nope"],

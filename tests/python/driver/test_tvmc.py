@@ -15,7 +15,7 @@ import pytest
 from support import onnx_models
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
-COMMANDS = ("compile", "plan", "run", "info", "list", "completion")
+COMMANDS = ("compile", "plan", "explain", "run", "info", "list", "completion")
 CHOICES = ", ".join(f"'{command}'" for command in COMMANDS)
 SEE = "(see tvmc --help)"
 

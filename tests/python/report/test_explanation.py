@@ -63,8 +63,12 @@ def module(**changes):
     return {
         "model_name": "net",
         "model_operators": [
-            {"entry": "main", "index": n, "type": "CONV_2D", "outputs": [{"dtype": "int8",
-             "shape": [1, 4, 4, n]}]}
+            {
+                "entry": "main",
+                "index": n,
+                "type": "CONV_2D",
+                "outputs": [{"dtype": "int8", "shape": [1, 4, 4, n]}],
+            }
             for n in range(4)
         ],
         "operators": [
@@ -219,7 +223,7 @@ def test_markdown_has_the_same_and_does_nothing_with_names():
     text = explanation_markdown(document)
     assert text.startswith("# Memory of a\\|b\\<c\\>\n")
     assert "| y | 64 | 40 | written by \\#1 CONV\\_2D int8 1x4x4x1; read here |" in text
-    assert "| \\-\\-large" in text or "| --large | 122 | 30 |" in text
+    assert "| --large | 122 | 30 | does --large (workspace 132 -\\> 102) |" in text
 
 
 def test_names_that_control_a_terminal_are_shown_as_text():

@@ -24,7 +24,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", *map(_plain, ram_sentences(document)))
     for pool in document["pools"]:
         yield from ("", f"## Pool {_plain(shown(pool['name']))}", "")
-        yield from (_plain(sentence) for sentence in headline(pool))
+        yield from (_plain(s[:1].upper() + s[1:]) for s in headline(pool))
         rows = [
             (shown(b["name"]), str(b["offset"]), str(b["size_bytes"]), b["why"])
             for b in pool["live_at_peak"]

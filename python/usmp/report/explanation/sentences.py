@@ -60,7 +60,7 @@ def _distance_sentence(module: Mapping[str, Any], pair: Mapping[str, Any], at: i
         most = min(size - distance, pair["dying_size_bytes"])
         here = pair["shared_bytes"]
         alignment = pair["alignment_bytes"]
-        aligned = f" (offsets are multiples of {alignment})" if most - here < alignment > 1 else ""
+        aligned = f" (offsets are multiples of {alignment})" if 0 < most - here < alignment else ""
         result = (
             f"at a distance of {distance} bytes they can share {most}, and share {here}{aligned}"
         )

@@ -63,9 +63,7 @@ def test_a_parallel_loop_has_no_order():
 
 def test_an_index_that_is_loaded():
     @T.prim_func
-    def func(
-        x: T.Buffer((8,), "int8"), where: T.Buffer((8,), "int32"), y: T.Buffer((8,), "int8")
-    ):
+    def func(x: T.Buffer((8,), "int8"), where: T.Buffer((8,), "int32"), y: T.Buffer((8,), "int8")):
         for i in range(8):
             y[i] = x[where[i]]
 
