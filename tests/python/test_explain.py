@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import tvm
 
 import usmp
 from conftest import ROOT
 from usmp.planning.session import planning_session
+from usmp.report.explanation import explanation_text
+from usmp.report.explanation.operators import knows_operators
 
+PAGE = (ROOT / "docs/explain.md").read_text()
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
 
@@ -36,8 +41,11 @@ def test_each_suggestion_is_what_a_build_with_its_options_takes(explanation, dig
         "--pass-config tir.usmp.max_extra_macs=10%",
         "--executor-aot-workspace-byte-alignment 4",
     ]
-    for flag, each in suggestions.items():
-        executor = {"workspace-byte-alignment": 4} if "alignment" in flag else {}
+    # One by an option of planning, which shares what is lowered, and one by another executor.
+    for flag in (next(iter(suggestions)), list(suggestions)[-1]):
+        each, executor = suggestions[flag], {}
+        if "alignment" in flag:
+            executor = {"workspace-byte-alignment": 4}
         with tvm.transform.PassContext(config=each["pass_config"]):
             built = usmp.build(digits_model, executor=usmp.Executor("aot", executor))
         assert each["ram_bytes_after"] == built.ram_bytes
@@ -106,3 +114,19 @@ def test_a_session_lowers_one_module_once(digits_model):
         build(**{"tir.usmp.prune_constant_channels": False})
         assert len(lowered) == 2
     assert ram == [build(), build(**{"tir.usmp.streaming": False})]
+
+
+def test_the_example_of_the_page(explanation):
+    if not knows_operators(explanation.module.metadata["modules"]["default"]):
+        pytest.skip("the metadata does not say when operators run")
+    (example,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    printed = explanation_text(explanation.document).splitlines()
+    assert [line.rstrip() for line in printed] == example.splitlines()
+
+
+def test_every_field_has_a_row_in_the_page(explanation):
+    document = explanation.document
+    (pool,) = document["pools"]
+    fields = {*document, *pool, *document["suggestions"][0], *pool["live_at_peak"][0]}
+    table = PAGE.split("## JSON")[1].replace("`.", "`").replace("[]`", "`")
+    assert [field for field in sorted(fields) if f"`{field}`" not in table] == []
