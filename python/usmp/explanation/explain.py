@@ -24,7 +24,7 @@ from usmp.report.explanation import (
     explanation_text,
 )
 from usmp.support.errors import FaultError, UnsupportedModelError
-from usmp.support.plain_text import shortened, shown
+from usmp.support.plain_text import printable
 
 _LONGEST_REASON = 160
 """Characters that are told of an error."""
@@ -183,8 +183,8 @@ def _peaks(memory: Mapping[str, Any]) -> dict[str, int]:
 
 def _in_few_words(error: Exception) -> str:
     """The beginning of what an error says: its cause, without what to do."""
-    text = str(error).partition("\n")[0].partition("; ")[0]
-    return shortened(shown(text, 10 * _LONGEST_REASON), _LONGEST_REASON).rstrip(".")
+    text = printable(str(error).partition("\n")[0].partition("; ")[0]).rstrip(".")
+    return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
 
 
 def _context(config: Mapping[str, Any], instruments: Sequence[Any]) -> PassContext:

@@ -113,7 +113,7 @@ def _other_io(options: PlanningOptions) -> Trial:
 def _row_inputs(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
     """Each input, given row by row."""
     mains = metadata["memory"]["functions"]["main"]
-    if len(mains) > 1 or options.preserve_inputs:
+    if len(mains) > 1 or options.preserve_inputs or not options.streaming:
         return
     for name in list(mains[0]["inputs"])[:_MOST_ROW_INPUTS]:
         if name not in options.row_inputs and name not in options.hops:

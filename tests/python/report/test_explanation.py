@@ -203,6 +203,20 @@ def test_text():
         assert said in text
 
 
+def test_entries_that_run_at_once():
+    """The peak is at no time of one of them."""
+    described = module()
+    described["memory"]["functions"]["main"] = [{"entry": "main"}, {"entry": "step"}]
+    (held,) = described["memory"]["pools"]
+    held["entries_at_peak"] = ["main", "step"]
+    facts = {"sram": {"live_at_peak": ["x", "y", "z"]}}
+    for each in held["buffers"]:
+        each["live_ranges"] = [[60, 61]]
+    text = plain(explanation_text(explanation_document(described, facts)))
+    assert "the peak is 132 bytes, while main and step run at once." in text
+    assert "written by #1 CONV_2D int8 1x4x4x1 of main" in text
+
+
 def test_what_another_analysis_gave_up_on_is_said():
     gave_up = {
         "loop without order": "a loop in the operator may run in any order",

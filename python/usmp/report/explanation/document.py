@@ -79,6 +79,7 @@ def _pool(
         "lower_bound_bytes": pool["lower_bound_bytes"],
         "optimal": pool["optimal"],
         "operator": None if at is None else _operator(module, at),
+        "entries": list(pool.get("entries_at_peak", ())),
         "live_at_peak": [described_buffer(module, b, at) for b in live_at_peak(pool)],
         "unused_bytes": unused_bytes(pool),
         "pairs": [_pair(module, pool, at, pair) for pair in facts.get("pairs", ())],

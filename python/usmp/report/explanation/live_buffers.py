@@ -34,7 +34,9 @@ def peak_spans(pool: Mapping[str, Any]) -> list[Span]:
 def operator_at_peak(module: Mapping[str, Any], pool: Mapping[str, Any]) -> int | None:
     """The statement at the peak of a pool, by position; None if it is not known."""
     found = operator_at(module, peak_spans(pool))
-    if found is None and pool.get("peak_operator") is not None:
+    # Where entries run at once, it is no time of one of them.
+    several = len(module["memory"]["functions"]["main"]) > 1
+    if found is None and not several and pool.get("peak_operator") is not None:
         return int(pool["peak_operator"])
     return found
 

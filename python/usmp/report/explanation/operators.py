@@ -35,7 +35,9 @@ def operator_label(module: Mapping[str, Any], position: int) -> str:
         outputs = operator.get("outputs", [])
     if not names:
         names = [shown(name, _LONGEST) for name in operator.get("functions", ())] or ["operator"]
-    return f"{_joined(names)}{_tensor(outputs)}"
+    several = len(module["memory"]["functions"]["main"]) > 1
+    entry = f" of {shown(operator['entry'], _LONGEST)}" if several else ""
+    return f"{_joined(names)}{_tensor(outputs)}{entry}"
 
 
 def operator_at(module: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> int | None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from usmp.report.explanation.operators import joined
 from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import suggestion_sentence
 from usmp.support.plain_text import shown
@@ -72,8 +73,12 @@ def ram_sentences(document: Mapping[str, Any]) -> Iterator[str]:
 
 def headline(pool: Mapping[str, Any]) -> Iterator[str]:
     """The peak, and where it is."""
-    operator = pool["operator"]
-    where = "" if operator is None else f", while {operator['label']} runs"
+    operator, entries = pool["operator"], [shown(entry) for entry in pool["entries"]]
+    where = f", while {joined(entries)} {'run at once' if entries[1:] else 'runs'}"
+    if operator is not None:
+        where = f", while {operator['label']} runs"
+    elif not entries:
+        where = ""
     yield f"the peak is {pool['peak_bytes']} bytes{where}."
 
 
