@@ -3,6 +3,7 @@
 from usmp import _ffi as _ffi
 from usmp.executor_factory import AOTExecutorFactoryModule as AOTExecutorFactoryModule
 from usmp.build_module import build as build
+from usmp.explanation import Explanation as Explanation, explain as explain
 from usmp.export_archive import export_model_library_format as export_model_library_format
 from usmp.include import get_include as get_include
 from usmp.objects import (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -43,13 +44,19 @@ from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
 from usmp.pipeline import interface_passes, lower_entries, lowering_passes, planning_passes
-from usmp.planning.options import OPTION_NAMES, PlanningOptions, planning_options
+from usmp.planning.options import (
+    OF_PLANNING,
+    OPTION_NAMES,
+    PlanningOptions,
+    planning_options,
+)
 from usmp.planning.session import planning_session
 from usmp.planning.state_pool import choose_state_pool
 from usmp.relax.bind_params import bind_params
 from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
+from usmp.relax.transform.qdq import is_quantized
 from usmp.support.tvm_errors import lowering, report_faults
 
 Model: TypeAlias = "IRModule | str | Path"
@@ -183,7 +190,7 @@ def build(
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     module_name = _module_name(module_name, mod_name)
-    mod = _imported(mod, shared_state, max_sizes or {})
+    mod = imported_module(mod, shared_state, max_sizes or {})
     if concurrent:
         mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
     several_entries = relax_entries(mod) != [ONLY_ENTRY]
@@ -210,10 +217,13 @@ def build(
     if state_layout is not None:
         check_module_name(state_layout, module_name)
         mod = mod.with_attr(STATE_LAYOUT_ATTR, list(state_layout.states))
-    with _pass_context(options), planning_session():
+    with _pass_context(options) as context, planning_session() as session:
+        lower = lower_entries if several_entries else lowering_passes
+        what = "lowered", repr(targets), module_name, io_type, _what_lowering_reads(mod, context)
         with lowering():
-            lower = lower_entries if several_entries else lowering_passes
-            mod = _applied([*interface_passes(io_type), *lower(targets, module_name)], mod)
+            passes = [*interface_passes(io_type), *lower(targets, module_name)]
+            # Builds of one module with other options, in one session, share what they have of it.
+            mod = session.once(what, mod, partial(_applied, passes, mod))
         with _planning(options):
             plan = planning_passes(
                 targets.cpu,
@@ -228,6 +238,21 @@ def build(
 
 def _applied(passes: list[Pass], mod: IRModule) -> IRModule:
     return apply_passes(Sequential(passes, name="usmp.build"), mod)
+
+
+def _what_lowering_reads(mod: IRModule, context: PassContext) -> Hashable:
+    """All that the lowered module depends on beside what a session asks of a module. Options of
+    planning do not matter, unless lowering compares the memory of several forms of the module."""
+    config = {str(k): v for k, v in context.config.items()}
+    compares = (
+        relax_entries(mod) != [ONLY_ENTRY]
+        or bool(planning_options(config).max_extra_macs)
+        or is_quantized(mod[ONLY_ENTRY])
+    )
+    known = config if compares else {k: v for k, v in config.items() if k not in OF_PLANNING}
+    passes = context.opt_level, tuple(context.required_pass), tuple(context.disabled_pass)
+    attributes = sorted((str(k), str(v)) for k, v in (mod.attrs or {}).items())
+    return repr((passes, sorted((k, str(v)) for k, v in known.items()), attributes))
 
 
 def _check_type(value: object, expected: type, what: str) -> None:
@@ -250,7 +275,9 @@ def _module_name(module_name: str | None, mod_name: str | None) -> str:
     return name
 
 
-def _imported(mod: object, shared_state: bool, max_sizes: Mapping[str, int | None]) -> IRModule:
+def imported_module(
+    mod: object, shared_state: bool, max_sizes: Mapping[str, int | None]
+) -> IRModule:
     """The module, read from its file if it is the path of one; several as one."""
     is_one = isinstance(mod, str | Path | IRModule)
     asked = AskedSizes(max_sizes, is_for_one_model=is_one)

@@ -125,10 +125,10 @@ def test_compile_and_run(folder, capfd):
 @pytest.mark.cc
 def test_plan_info_and_list(folder, capfd):
     assert main(["compile", "model.tflite", "-o", "model.tar", "-q"]) == 0
-    for title in ("plan", "info", "list"):
+    for title in ("plan", "explain", "info", "list"):
         for line in command_lines(title):
             assert main(line) == 0, capfd.readouterr().err
-    assert set(os.listdir(folder)) == {"model.tar", "plan.json", "plan.csv"} | READ
+    assert set(os.listdir(folder)) == {"model.tar", "plan.json", "plan.csv", "memory.md"} | READ
 
 
 @pytest.mark.cc

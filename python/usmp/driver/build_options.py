@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
@@ -166,6 +167,18 @@ def _needs_no_torch(options: argparse.Namespace) -> bool:
 
 def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     """Import and build the models as the options say: an `AOTExecutorFactoryModule`."""
+    with build_arguments(options, stage) as (models, arguments):
+        import usmp
+
+        return usmp.build(models, compare_workspace_io=True, **arguments)
+
+
+@contextmanager
+def build_arguments(
+    options: argparse.Namespace, stage: Stage
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Import the models, and yield them with the arguments of `usmp.build`, by name, within the
+    PassContext that the options ask for."""
     if options.executor not in EXECUTORS:
         raise UsageError(
             f'unknown executor "{options.executor}"; supported: {", ".join(EXECUTORS)}'
@@ -195,20 +208,21 @@ def build_model(options: argparse.Namespace, stage: Stage) -> Any:
     ):
         models = import_models(options, stage)
         stage("lowering")
-        return usmp.build(
+        yield (
             models,
-            targets,
-            executor,
-            workspace,
-            constants,
-            module_name=options.module_name,
-            board=options.board,
-            compare_workspace_io=True,
-            concurrent=concurrent_entries(options),
-            shared_state=options.shared_state,
-            state_memory_pool=states,
-            state_layout=options.state_layout,
-            io_type=options.io_type,
+            {
+                "target": targets,
+                "executor": executor,
+                "workspace_memory_pools": workspace,
+                "constant_memory_pools": constants,
+                "module_name": options.module_name,
+                "board": options.board,
+                "concurrent": concurrent_entries(options),
+                "shared_state": options.shared_state,
+                "state_memory_pool": states,
+                "state_layout": options.state_layout,
+                "io_type": options.io_type,
+            },
         )
 
 

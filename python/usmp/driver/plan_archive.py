@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,22 @@ ARCHIVE = ".tar"
 """What the names of archives end with."""
 
 _WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout", "operators")
+
+
+def note_options_of_models(parser: argparse.ArgumentParser, others: Collection[str]) -> None:
+    """Note which options say how to plan a model, as `of_models` of the options.
+
+    Parameters
+    ----------
+    others
+        destinations of the options that do not.
+    """
+    of_models = [
+        (action.option_strings[0] if action.option_strings else action.dest, action)
+        for action in parser._actions
+        if action.dest not in others
+    ]
+    parser.set_defaults(of_models=of_models)
 
 
 def is_archive(options: argparse.Namespace) -> bool:

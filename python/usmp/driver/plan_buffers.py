@@ -13,6 +13,7 @@ from usmp.driver.capacities import capacities
 from usmp.driver.errors import UsageError
 from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.output import check_output, written
+from usmp.driver.plan_archive import note_options_of_models
 from usmp.driver.progress import Stage, stages
 from usmp.driver.search import note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
@@ -46,12 +47,7 @@ def add_buffers_options(parser: argparse.ArgumentParser) -> None:
         help="bytes that may be used, as 1000, 0x400 or 64K; once for each pool, the most wanted "
         "first (default: the smallest peak)",
     )
-    of_models = [
-        (action.option_strings[0] if action.option_strings else action.dest, action)
-        for action in parser._actions
-        if action.dest not in _WITH_BUFFERS
-    ]
-    parser.set_defaults(of_models=of_models)
+    note_options_of_models(parser, _WITH_BUFFERS)
 
 
 def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:

@@ -25,6 +25,7 @@ from usmp.driver.compile import add_compile_parser
 from usmp.driver.completion import add_completion_parser, complete
 from usmp.driver.diff import add_diff_parser
 from usmp.driver.error_message import tell
+from usmp.driver.explain import add_explain_parser
 from usmp.driver.explore import add_explore_parser
 from usmp.driver.export_test import add_export_test_parser
 from usmp.driver.functions import compile, load, run
@@ -46,6 +47,7 @@ examples:
   tvmc compile model.tflite -o model.tar     C with planned memory
   tvmc run model.tar                         try it on this host
   tvmc plan model.tflite                     only say what memory it needs
+  tvmc explain model.tflite                  why it needs that, and what would reduce it
   tvmc diff before.tar after.tar             what changed from one build to the next
   tvmc check model.tflite --max-ram 64K      whether it fits
   tvmc explore model.tflite                  compare ways to compile it
@@ -111,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_compile_parser(commands)
     add_plan_parser(commands)
+    add_explain_parser(commands)
     add_explore_parser(commands)
     add_run_parser(commands)
     add_export_test_parser(commands)

@@ -240,6 +240,14 @@ OPTION_NAMES = tuple(_PREFIX + name for name in vars(PlanningOptions()))
 """Of a PassContext."""
 
 
+_OF_LOWERING = ("stream_inputs", "max_extra_macs")
+
+OF_PLANNING = frozenset(
+    name for name in OPTION_NAMES if name.removeprefix(_PREFIX) not in _OF_LOWERING
+)
+"""Those that operators are lowered without, unless the memory of several forms is compared."""
+
+
 def planning_options(
     config: Mapping[str, Any] | None = None, workspace_io: bool = False
 ) -> PlanningOptions:

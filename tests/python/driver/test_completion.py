@@ -15,11 +15,9 @@ from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
 COMMANDS = {
-    *("compile", "plan", "explore", "run", "export-test", "diff", "check"),
-    *("info", "list", "completion"),
-}
     "compile",
     "plan",
+    "explain",
     "explore",
     "run",
     "export-test",

@@ -37,6 +37,7 @@ def loaded(*arguments: str, **settings: str) -> set[str]:
         ["plan", "--help"],
         ["explore", "--help"],
         ["explore", "missing.tflite"],
+        ["explain", "--help"],
         ["run", "--help"],
         ["diff", "--help"],
         ["diff", "missing.tar", "missing.tar"],

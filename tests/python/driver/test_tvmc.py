@@ -16,11 +16,9 @@ from support import onnx_models
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
 COMMANDS = (
-    *("compile", "plan", "explore", "run", "export-test", "diff", "check"),
-    *("info", "list", "completion"),
-)
     "compile",
     "plan",
+    "explain",
     "explore",
     "run",
     "export-test",

@@ -23,7 +23,7 @@ from functools import cached_property
 from itertools import takewhile
 from math import prod
 from operator import itemgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from tvm import tirx
@@ -55,6 +55,35 @@ DEEPEST_CALLS = 50
 """Below so many PrimFuncs that call each other, buffers are not looked at any more."""
 
 _Groups: TypeAlias = dict[object, list[TracedAccess]]
+
+
+class Compared(NamedTuple):
+    """The distance of a write and an access, and how it comes about.
+
+    Parameters
+    ----------
+    distance
+        of the two, in bytes.
+    written_end, first_accessed
+        where it is greatest: the end of what is written before, and the first byte of what is
+        accessed after that; None if they are not known, or if a callee decides.
+    followed
+        how many of the loops that both stand in are followed iteration by iteration.
+    """
+
+    distance: int
+    written_end: int | None = None
+    first_accessed: int | None = None
+    followed: int = 0
+
+
+class Decision(NamedTuple):
+    """What decides the distance of two memories: of all their accesses, the pair of which it is the
+    greatest; None if there is no pair, or none was looked at since there are too many."""
+
+    compared: Compared
+    write: TracedAccess | None = None
+    access: TracedAccess | None = None
 
 
 class SafeOverlap:
@@ -115,11 +144,14 @@ class SafeOverlap:
         `UNBOUNDED` if nothing is known; `-UNBOUNDED` if there is nothing to destroy."""
         pair = dying, written
         if pair not in self._distances:
-            if dying.same_as(written) or not {*pair} <= self._known:
-                self._distances[pair] = UNBOUNDED
-            else:
-                self._distances[pair] = self._greatest(dying, written)
+            self._distances[pair] = self.decision(dying, written).compared.distance
         return self._distances[pair]
+
+    def decision(self, dying: Memory, written: Memory) -> Decision:
+        """What decides the relative distance."""
+        if dying.same_as(written) or not {dying, written} <= self._known:
+            return Decision(Compared(UNBOUNDED))
+        return self._greatest(dying, written)
 
     @cached_property
     def _known(self) -> set[Memory]:
@@ -167,29 +199,38 @@ class SafeOverlap:
 
     # ---- pairs of accesses
 
-    def _greatest(self, dying: Memory, written: Memory) -> int:
+    def _greatest(self, dying: Memory, written: Memory) -> Decision:
         accesses, writes = self._by_group(dying)[0], self._by_group(written)[1]
         pairs = sum(len(accesses.get(group, ())) * len(writes[group]) for group in writes)
         if pairs > _MOST_PAIRS:
-            return UNBOUNDED
+            return Decision(Compared(UNBOUNDED))
         most = min(MOST_VALUES, _MOST_COMPARED // max(pairs, 1))
         order = {group: members[0].statement.order for group, members in accesses.items()}
         order |= {group: members[0].statement.order for group, members in writes.items()}
-        distance = end_before = -UNBOUNDED
+        best = Decision(Compared(-UNBOUNDED))
+        end_before, last_write = -UNBOUNDED, None
         possible: list[tuple[int, TracedAccess, TracedAccess]] = []
         for group in sorted(order, key=order.__getitem__):
             ends = [(self._hull(write)[1], write) for write in writes.get(group, ())]
             for access in accesses.get(group, ()):
                 first = self._hull(access)[0]
-                distance = max(distance, end_before - first)
+                if end_before - first > best.compared.distance:
+                    compared = Compared(end_before - first, end_before, first)
+                    best = Decision(compared, last_write, access)
                 possible += [(end - first, write, access) for end, write in ends]
-            end_before = max([end_before, *(end for end, _ in ends)])
+            for end, write in ends:
+                if end > end_before:
+                    end_before, last_write = end, write
         # No pair exceeds what it would be if all writes came first, so most need no look.
         for greatest, write, access in sorted(possible, key=itemgetter(0), reverse=True):
-            if greatest > distance or _is_one_call(write, access):
-                distance = max(distance, self._pair_distance(write, access, most))
+            if greatest > best.compared.distance or _is_one_call(write, access):
+                compared = self.compared(write, access, most)
+                if compared.distance > best.compared.distance:
+                    best = Decision(compared, write, access)
         self._found_for_now.clear()
-        return _limited(distance)
+        return best._replace(
+            compared=best.compared._replace(distance=_limited(best.compared.distance))
+        )
 
     def _by_group(self, memory: Memory) -> tuple[_Groups, _Groups]:
         """The accesses to a memory by outermost statement, and those that write."""
@@ -216,18 +257,19 @@ class SafeOverlap:
             self._found_for_now[key] = found
         return found
 
-    def _pair_distance(self, write: TracedAccess, access: TracedAccess, most: int) -> int:
+    def compared(self, write: TracedAccess, access: TracedAccess, most: int) -> Compared:
         """The greatest distance of runs of two statements, of which the write's comes first; no
         more than `most` iterations are compared."""
         a, b = write.statement, access.statement
-        shared = _shared_loops(a, b)
+        shared = shared_loops(a, b)
         ordered = sum(1 for _ in takewhile(lambda loop: loop.is_ordered, shared))
         is_followed = ordered == len(shared)
         if is_followed and _is_one_call(write, access):
             in_call = self._call_distance(write, access)
             if in_call == UNBOUNDED:
-                return UNBOUNDED
-            return max(in_call, self._over_iterations(write, access, shared[:ordered], False, most))
+                return Compared(UNBOUNDED)
+            between = self._over_iterations(write, access, shared[:ordered], False, most)
+            return between if between.distance > in_call else Compared(in_call)
         # In one iteration of the loops that they share.
         before = not is_followed or (not a.loads_first if a is b else a.order < b.order)
         return self._over_iterations(write, access, shared[:ordered], before, most)
@@ -239,7 +281,7 @@ class SafeOverlap:
         loops: Sequence[TracedLoop],
         before: bool,
         most: int,
-    ) -> int:
+    ) -> Compared:
         """The same, the write being first in one iteration of `loops` only if `before`. Where
         iterations are too many, those of inner loops are taken together: then any of the two may be
         first."""
@@ -250,10 +292,10 @@ class SafeOverlap:
             if written is None or accessed is None:
                 continue
             is_first = before or common < len(loops)
-            distance = _in_order(written[1], accessed[0], loops[:common], is_first, most)
-            if distance is not None:
-                return distance
-        return UNBOUNDED
+            found = _in_order(written[1], accessed[0], loops[:common], is_first, most)
+            if found is not None:
+                return found._replace(followed=common)
+        return Compared(UNBOUNDED)
 
     def _call_distance(self, write: TracedAccess, access: TracedAccess) -> int:
         """What the callee's own accesses ask for, its arguments being where they are."""
@@ -293,14 +335,15 @@ def _grouped(accesses: Iterable[TracedAccess]) -> _Groups:
     return groups
 
 
-def _shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:
+def shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:
+    """The loops that both stand in, outermost first."""
     pairs = takewhile(lambda pair: pair[0] is pair[1], zip(a.loops, b.loops, strict=False))
     return [loop for loop, _ in pairs]
 
 
 def _in_order(
     ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool, most: int
-) -> int | None:
+) -> Compared | None:
     """The greatest end that is reached before an access begins, minus where that begins; None if
     there are more than `most` iterations.
 
@@ -324,4 +367,8 @@ def _in_order(
     begins = np.broadcast_to(firsts, shape).ravel()
     if not before:
         reached, begins = reached[:-1], begins[1:]
-    return _limited(int((reached - begins).max(initial=-UNBOUNDED)))
+    if not reached.size:
+        return Compared(-UNBOUNDED)
+    where = int((reached - begins).argmax())
+    end, first = int(reached[where]), int(begins[where])
+    return Compared(_limited(end - first), end, first)

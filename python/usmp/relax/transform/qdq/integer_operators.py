@@ -61,7 +61,7 @@ def use_integer_operators(mod: IRModule) -> IRModule:
         how many. A module without R.quantize and R.dequantize is returned as it is.
     """
     main = main_function(mod)
-    if not _is_quantized(main):
+    if not is_quantized(main):
         return mod
     mod = rewrite_main(use_signed_integers(mod), _Rewriter)
     remaining = float_operators(mod["main"])
@@ -70,7 +70,8 @@ def use_integer_operators(mod: IRModule) -> IRModule:
     return mod
 
 
-def _is_quantized(main: relax.Function) -> bool:
+def is_quantized(main: relax.Function) -> bool:
+    """Whether a function has R.quantize or R.dequantize."""
     names = {getattr(call.op, "name", None) for call in nodes_of(main.body, Call)}
     return not names.isdisjoint(("relax.quantize", "relax.dequantize"))
 

@@ -1,0 +1,188 @@
+"""What could reduce the memory of a model: builds with one option changed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from usmp.names import DEFAULT_ALGORITHM, FLOAT, INT8, RAM
+from usmp.objects import Executor, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.planning.options import PlanningOptions
+from usmp_solver import SEARCHES
+
+_PREFIX = "tir.usmp."
+_EXTRA_MACS = "10%"
+_ALIGNMENT = 4
+"""Bytes; a word, which Cortex-M loads and stores fastest."""
+_TIME_BUDGET = "10s"
+_MOST_ROW_INPUTS = 2
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A build with one thing changed.
+
+    Parameters
+    ----------
+    name
+        says which one it is, for programs.
+    flag
+        of `tvmc`.
+    what
+        it does, for a person.
+    config
+        options of the PassContext that are set, or left out if None.
+    arguments
+        of `usmp.build` that are set.
+    """
+
+    name: str
+    flag: str
+    what: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def trials(
+    options: PlanningOptions,
+    config: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+) -> Iterator[Trial]:
+    """What is worth trying for a model that was built, in the order in which it is tried.
+
+    Parameters
+    ----------
+    options
+        it was planned by.
+    config
+        of its PassContext.
+    arguments
+        of `usmp.build`.
+    metadata
+        of the module.
+    """
+    yield _other_io(options)
+    if options.preserve_inputs:
+        what = "a run may overwrite its inputs"
+        yield _option("preserve_inputs", False, "without --usmp-preserve-inputs", what)
+    yield from _row_inputs(options, metadata)
+    for name, what in (
+        ("order_operators", "operators run in the order that needs least"),
+        ("streaming", "operators run interleaved, row by row, where that saves memory"),
+        ("overlap", "outputs may lie over what their operators have read of dying inputs"),
+    ):
+        if not getattr(options, name):
+            yield _option(name, True, None, what)
+    if config.get(f"{_PREFIX}prune_constant_channels", True) in (False, 0):
+        yield _option(
+            "prune_constant_channels", True, None, "constant channels are not computed", "1"
+        )
+    if not options.max_extra_macs:
+        what = f"strips: up to {_EXTRA_MACS} more multiply-accumulates, for borders computed again"
+        yield _option("max_extra_macs", _EXTRA_MACS, None, what, _EXTRA_MACS)
+    if options.optimize != RAM:
+        yield _option("optimize", RAM, None, "slower schedules that take no memory more", RAM)
+    if arguments.get("io_type", FLOAT) == FLOAT and _has_float_io(metadata):
+        what = "inputs and outputs are the integers that the model computes with"
+        yield Trial("io_type", f"--io-type {INT8}", what, arguments={"io_type": INT8})
+    yield from _alignment(arguments)
+    yield from _search(options, metadata)
+    yield from _larger_pool(arguments, metadata)
+
+
+def _option(
+    name: str, value: object, flag: str | None, what: str, text: str | None = None
+) -> Trial:
+    text = str(int(value)) if isinstance(value, bool) else str(text)
+    return Trial(
+        name, flag or f"--pass-config {_PREFIX}{name}={text}", what, {_PREFIX + name: value}
+    )
+
+
+def _other_io(options: PlanningOptions) -> Trial:
+    if options.use_workspace_io:
+        what = "the application gives inputs and outputs memory of their own"
+        return _option("use_workspace_io", False, None, what)
+    what = "inputs and outputs are in the workspace, where they share bytes with other buffers"
+    return _option("use_workspace_io", True, "--workspace-io", what)
+
+
+def _row_inputs(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
+    """Each input, given row by row."""
+    mains = metadata["memory"]["functions"]["main"]
+    if len(mains) > 1 or options.preserve_inputs or not options.streaming:
+        return
+    for name in list(mains[0]["inputs"])[:_MOST_ROW_INPUTS]:
+        if name not in options.row_inputs and name not in options.hops:
+            yield Trial(
+                "stream_inputs",
+                f"--stream-input {shlex.quote(name)}",
+                "the application gives this input row by row, in a callback",
+                {f"{_PREFIX}stream_inputs": [*options.stream_inputs, name]},
+            )
+
+
+def _has_float_io(metadata: Mapping[str, Any]) -> bool:
+    return any(
+        tensor["dtype"] == "float32"
+        for main in metadata["memory"]["functions"]["main"]
+        for side in ("inputs", "outputs")
+        for tensor in main[side].values()
+    )
+
+
+def _alignment(arguments: Mapping[str, Any]) -> Iterator[Trial]:
+    executor: Executor = arguments["executor"]
+    if executor.workspace_byte_alignment > _ALIGNMENT:
+        known = {**executor.options, "workspace-byte-alignment": _ALIGNMENT}
+        yield Trial(
+            "workspace_byte_alignment",
+            f"--executor-aot-workspace-byte-alignment {_ALIGNMENT}",
+            f"buffers begin at multiples of {_ALIGNMENT} bytes, or of their elements' size",
+            arguments={"executor": Executor(str(executor.name), known)},
+        )
+
+
+def _search(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[Trial]:
+    """A longer search, where the best plan is not proved."""
+    pools = metadata["memory"]["pools"]
+    if all(pool["optimal"] for pool in pools if pool["kind"] == "workspace"):
+        return
+    if options.algorithm_name not in SEARCHES:
+        config = {f"{_PREFIX}algorithm": DEFAULT_ALGORITHM, f"{_PREFIX}custom_algorithm": None}
+        flag = f"--usmp-algorithm={DEFAULT_ALGORITHM}"
+        yield Trial("algorithm", flag, "searches for the best plan", config)
+    elif options.time_budget is None and options.algorithm_name == DEFAULT_ALGORITHM:
+        what = "searches longer; where it ends depends on the machine"
+        yield _option(
+            "time_budget", _TIME_BUDGET, f"--usmp-time-budget={_TIME_BUDGET}", what, _TIME_BUDGET
+        )
+
+
+def _larger_pool(arguments: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[Trial]:
+    """The most wanted pool without a limit, where other pools have what it cannot hold."""
+    given: WorkspaceMemoryPools | None = arguments.get("workspace_memory_pools")
+    if given is None or arguments.get("board") is not None:
+        return
+    first, *others = list(given.pools)
+    used = {pool["name"]: pool["peak_bytes"] for pool in metadata["memory"]["pools"]}
+    spilled = any(used.get(str(pool.pool_name), 0) for pool in others)
+    if int(first.size_hint_bytes) < 0 or not spilled:
+        return
+    name = str(first.pool_name)
+    larger = WorkspaceMemoryPools([_without_limit(first), *others])
+    yield Trial(
+        "pool_size",
+        f"a larger pool {name}",
+        f"pool {name} has no limit",
+        arguments={"workspace_memory_pools": larger},
+    )
+
+
+def _without_limit(pool: WorkspacePoolInfo) -> WorkspacePoolInfo:
+    readers = {str(target) for target in pool.read_only_targets}
+    targets = {t: "ro" if str(t) in readers else "rw" for t in pool.targets}
+    return WorkspacePoolInfo(str(pool.pool_name), targets, pool.properties(size_hint_bytes=-1))

@@ -1,0 +1,156 @@
+"""What is live at the peak of a pool, and what keeps it alive: from the metadata alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from usmp.report.explanation.operators import joined, operator_at, operator_label, users
+from usmp.support.plain_text import shown
+
+Span: TypeAlias = tuple[int, int]
+"""Half-open range of program positions."""
+
+_MOST_READERS = 3
+"""Operators that a sentence names."""
+
+
+def live_at_peak(pool: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The buffers that are live at the peak, the largest first."""
+    live = set(pool["live_at_peak"])
+    buffers = [buffer for buffer in pool["buffers"] if buffer["name"] in live]
+    return sorted(buffers, key=lambda buffer: (-buffer["size"], buffer["name"]))
+
+
+def peak_spans(pool: Mapping[str, Any]) -> list[Span]:
+    """The positions at which all that is live at the peak is live."""
+    spans: list[Span] | None = None
+    for buffer in live_at_peak(pool):
+        ranges = [(start, stop) for start, stop in buffer["live_ranges"]]
+        spans = ranges if spans is None else _common(spans, ranges)
+    return spans or []
+
+
+def operator_at_peak(module: Mapping[str, Any], pool: Mapping[str, Any]) -> int | None:
+    """The statement at the peak of a pool, by position; None if it is not known."""
+    found = operator_at(module, peak_spans(pool))
+    # Where entries run at once, it is no time of one of them.
+    several = len(module["memory"]["functions"]["main"]) > 1
+    if found is None and not several and pool.get("peak_operator") is not None:
+        return int(pool["peak_operator"])
+    return found
+
+
+def described_buffer(
+    module: Mapping[str, Any], buffer: Mapping[str, Any], at: int | None
+) -> dict[str, Any]:
+    """A buffer that is live at the peak, with what keeps it alive.
+
+    Parameters
+    ----------
+    at
+        the statement at the peak.
+    """
+    writers, readers = (users(module, buffer["name"], use) for use in ("written", "read"))
+    left = [r for r in readers if at is None or r > at]
+    before = [w for w in writers if at is None or w < at]
+    return {
+        "name": buffer["name"],
+        "kind": _kind(module, buffer),
+        "offset": buffer["offset"],
+        "size_bytes": buffer["size"],
+        "written_by": [operator_label(module, w) for w in writers],
+        "read_later_by": [operator_label(module, r) for r in left],
+        "why": _why(module, buffer, at, before, readers, left),
+    }
+
+
+def unused_bytes(pool: Mapping[str, Any]) -> dict[str, int]:
+    """Bytes below the peak that nothing holds that is live there: those that alignment asks for,
+    and others, which have something in them at other times."""
+    end = alignment = other = 0
+    for buffer in sorted(live_at_peak(pool), key=lambda buffer: buffer["offset"]):
+        gap = max(0, buffer["offset"] - end)
+        padding = min(gap, -end % max(1, buffer["alignment"]))
+        alignment, other = alignment + padding, other + gap - padding
+        end = max(end, buffer["offset"] + buffer["size"])
+    return {"alignment": alignment, "other": other + max(0, pool["peak_bytes"] - end)}
+
+
+def _kind(module: Mapping[str, Any], buffer: Mapping[str, Any]) -> str:
+    """As the metadata has it; what operators have within themselves is scratch memory."""
+    if buffer["kind"] == "intermediate" and _is_inside(module, buffer):
+        return "scratch"
+    return str(buffer["kind"])
+
+
+def _is_inside(module: Mapping[str, Any], buffer: Mapping[str, Any]) -> bool:
+    names = {f["function_name"] for f in module["memory"]["functions"]["operator_functions"]}
+    return buffer["function"] in names
+
+
+def _why(
+    module: Mapping[str, Any],
+    buffer: Mapping[str, Any],
+    at: int | None,
+    before: Sequence[int],
+    readers: Sequence[int],
+    left: Sequence[int],
+) -> str:
+    kind = _kind(module, buffer)
+    if kind == "state":
+        return "state: kept between runs"
+    if kind == "output":
+        return "output: the application reads it after the run"
+    if kind == "scratch":
+        return _why_inside(module, buffer)
+    uses = []
+    if at is not None and at in readers:
+        uses.append("read here")
+    if left:
+        uses.append(f"still read by {_named(module, left)}")
+    if kind == "input":
+        if not uses and _last_stop(buffer) > max(stop for _, stop in _spans_of(module, readers)):
+            uses.append("kept for the application (preserve_inputs)")
+        return f"input: {'; '.join(uses) or 'given before the run'}"
+    if at is not None and at in users(module, buffer["name"], "written"):
+        uses.insert(0, "written here")
+    elif before:
+        uses.insert(0, f"written by {_named(module, before[-1:])}")
+    return "; ".join(uses) or "which operators use it is not said"
+
+
+def _why_inside(module: Mapping[str, Any], buffer: Mapping[str, Any]) -> str:
+    segments = [
+        segment
+        for operator in module.get("operators", ())
+        if buffer["function"] in operator.get("functions", ())
+        for segment in operator.get("segments", ())
+    ]
+    for segment in segments:
+        if str(buffer["name"]).endswith("_ring"):
+            return f"ring: the {shown(segment.get('by', 'rows'), 20)} between interleaved operators"
+    return "scratch memory of the operator"
+
+
+def _spans_of(module: Mapping[str, Any], operators: Sequence[int]) -> list[Span]:
+    found = [module["operators"][n] for n in operators]
+    return [(o["start"], o["stop"]) for o in found if "start" in o and "stop" in o] or [
+        (0, 1 << 62)
+    ]
+
+
+def _last_stop(buffer: Mapping[str, Any]) -> int:
+    return max((int(stop) for _, stop in buffer["live_ranges"]), default=0)
+
+
+def _named(module: Mapping[str, Any], operators: Sequence[int]) -> str:
+    labels = [operator_label(module, n) for n in operators[:_MOST_READERS]]
+    more = len(operators) - len(labels)
+    return joined([*labels, *([f"{more} others"] if more else [])])
+
+
+def _common(one: Sequence[Span], other: Sequence[Span]) -> list[Span]:
+    """The positions that are in ranges of both."""
+    pairs = ((max(a, c), min(b, d)) for a, b in one for c, d in other)
+    return [(start, stop) for start, stop in pairs if start < stop]

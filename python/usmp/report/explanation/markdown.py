@@ -1,0 +1,67 @@
+"""An explanation as Markdown, for reports and reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from usmp.report.explanation.pairs import pair_lines
+from usmp.report.explanation.sentences import suggestion_sentence
+from usmp.report.explanation.text import headline, no_gain_lines, pool_sentences, ram_sentences
+from usmp.support.plain_text import escaped, shown
+
+_SPECIAL = frozenset("\\`*_{}[]<>#|!&~")
+"""Characters of Markdown that would make something else of a name."""
+
+
+def explanation_markdown(document: Mapping[str, Any]) -> str:
+    """The same as the text, with headings and tables."""
+    return "\n".join(_lines(document)) + "\n"
+
+
+def _lines(document: Mapping[str, Any]) -> Iterator[str]:
+    yield f"# Memory of {_plain(shown(document['model_name']))}"
+    yield from ("", *map(_plain, ram_sentences(document)))
+    for pool in document["pools"]:
+        yield from ("", f"## Pool {_plain(shown(pool['name']))}", "")
+        yield from (_plain(s[:1].upper() + s[1:]) for s in headline(pool))
+        rows = [
+            (shown(b["name"]), str(b["offset"]), str(b["size_bytes"]), b["why"])
+            for b in pool["live_at_peak"]
+        ]
+        yield from _table(("live at the peak", "offset", "bytes", "why"), rows)
+        for sentence in pool_sentences(pool):
+            yield from (_plain(sentence), "")
+        yield from (f"- {_plain(line)}" for line in pair_lines(pool))
+    if document["suggestions"] is not None:
+        yield from _suggestions(document)
+    for note in document["notes"]:
+        yield from ("", _plain(note))
+
+
+def _suggestions(document: Mapping[str, Any]) -> Iterator[str]:
+    gains = [each for each in document["suggestions"] if (each["saved_bytes"] or 0) > 0]
+    yield from ("", f"## What would need less RAM than {document['ram']['size_bytes']} bytes", "")
+    rows = [
+        (s["flag"], str(s["ram_bytes_after"]), str(s["saved_bytes"]), suggestion_sentence(s))
+        for s in gains
+    ]
+    if rows:
+        yield from _table(("option", "RAM bytes", "saves", "what it does"), rows)
+    else:
+        yield from ("Nothing that was tried.", "")
+    yield from (f"- {_plain(line)}" for line in no_gain_lines(document["suggestions"]))
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield ""
+    yield f"| {' | '.join(headings)} |"
+    yield f"|{'---|' * len(headings)}"
+    for row in rows:
+        yield f"| {' | '.join(map(_plain, row))} |"
+    yield ""
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return "".join(f"\\{c}" if c in _SPECIAL else c for c in escaped(text, str.isprintable))

@@ -1,0 +1,47 @@
+"""`tvmc explain`: an explanation on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+QUICK = ("--no-suggestions", "--module-name=net")
+
+
+def test_formats_and_files(tvmc, digits_model):
+    outcome = tvmc("explain", digits_model, *QUICK, "--format=json")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    document = json.loads(outcome.stdout)
+    assert (document["schema"], document["version"]) == ("usmp.explanation", 1)
+    assert document["suggestions"] is None
+    plan = json.loads(tvmc("plan", digits_model, *QUICK[1:], "--format=json").stdout)
+    (pool,) = document["pools"]
+    assert {p["name"]: p["peak_bytes"] for p in plan["pools"]}[pool["name"]] == pool["peak_bytes"]
+    assert tvmc("explain", digits_model, *QUICK, "-o", "memory.md").stdout == ""
+    text = Path("memory.md").read_text()
+    assert text.startswith("# Memory of net\n") and "## Pool global\\_workspace" in text
+    assert os.listdir() == ["memory.md"]
+
+
+def test_other_options_are_tried(tvmc, small_model):
+    outcome = tvmc("explain", small_model, "--usmp-algorithm=greedy_by_size")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert "each planned again" in outcome.stdout
+    assert "--executor-aot-workspace-byte-alignment 4" in " ".join(outcome.stdout.split())
+
+
+def test_an_archive_needs_the_model_for_more(tvmc, refused, small_model):
+    tvmc("compile", small_model, "-o", "model.tar")
+    outcome = tvmc("explain", "model.tar")
+    assert outcome.status == 0
+    assert "found with the model: tvmc explain MODEL." in " ".join(outcome.stdout.split())
+    error = refused("explain", "model.tar", "--workspace-io")
+    assert "--workspace-io belongs to a model, and model.tar is planned already" in error
+
+
+def test_refused(refused, small_model):
+    assert "belongs to tvmc compile" in refused(
+        "explain", small_model, "--export-state-layout", "places.json"
+    )
+    assert "would overwrite" in refused("explain", small_model, "-o", small_model)

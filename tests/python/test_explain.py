@@ -1,0 +1,132 @@
+"""usmp.explain: what it says of a model is what the model's plans have."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import tvm
+
+import usmp
+from conftest import ROOT
+from usmp.planning.session import planning_session
+from usmp.report.explanation import explanation_text
+from usmp.report.explanation.operators import knows_operators
+
+PAGE = (ROOT / "docs/explain.md").read_text()
+DIGITS = ROOT / "examples/digits/digits_int8.tflite"
+
+
+@pytest.fixture(scope="module")
+def told():
+    return []
+
+
+@pytest.fixture(scope="module")
+def explanation(told):
+    return usmp.explain(DIGITS, progress=told.append)
+
+
+def test_it_is_the_plan_of_a_build(explanation, digits_model):
+    built = usmp.build(digits_model)
+    assert explanation.module.source == built.source
+    assert explanation.document["ram"]["size_bytes"] == built.ram_bytes
+
+
+def test_each_suggestion_is_what_a_build_with_its_options_takes(explanation, digits_model):
+    suggestions = {each["flag"]: each for each in explanation.document["suggestions"]}
+    assert list(suggestions) == [
+        "--workspace-io",
+        "--stream-input image",
+        "--pass-config tir.usmp.max_extra_macs=10%",
+        "--executor-aot-workspace-byte-alignment 4",
+    ]
+    # One by an option of planning, which shares what is lowered, and one by another executor.
+    for flag in (next(iter(suggestions)), list(suggestions)[-1]):
+        each, executor = suggestions[flag], {}
+        if "alignment" in flag:
+            executor = {"workspace-byte-alignment": 4}
+        with tvm.transform.PassContext(config=each["pass_config"]):
+            built = usmp.build(digits_model, executor=usmp.Executor("aot", executor))
+        assert each["ram_bytes_after"] == built.ram_bytes
+        assert each["saved_bytes"] == explanation.module.ram_bytes - built.ram_bytes
+        assert each["refused"] is None
+
+
+def test_reasons_are_the_overlaps_of_the_plan(explanation):
+    """Of the pairs that are live at the peak, those that share bytes do at the distance that is
+    given as the reason."""
+    (pool,) = explanation.document["pools"]
+    pairs = {(pair["dying"], pair["written"]): pair for pair in pool["pairs"]}
+    pair = pairs["fused_conv2d2_add", "max_pool"]
+    assert (pair["distance_bytes"], pair["shared_bytes"]) == (32, 224)
+    because = pair["because"]
+    assert because["functions"] == ["conv2d3_to_max_pool"]
+    # A pixel of 64 channels is written, then the second of 32 channels is read.
+    assert (because["written_end"], because["first_accessed"]) == (64, 32)
+    assert (pair["dying_row_bytes"], pair["written_row_bytes"]) == (128, 128)
+
+
+def test_what_forces_the_peak(explanation):
+    (pool,) = explanation.document["pools"]
+    assert pool["forced_by"] == {
+        "kind": "live at one time",
+        "buffers": ["fused_conv2d2_add", "max_pool", "conv2d3_ring"],
+        "bytes_behind_states": 0,
+        "is_irreducible": True,
+    }
+
+
+def test_progress_names_what_is_tried(explanation, told):
+    assert told[0] == "explaining"
+    assert told[1] == "trying --workspace-io (1 of 4)"
+
+
+def test_a_model_without_room_for_more(digits_model):
+    """Refused, with the reason; and an option that is off is tried."""
+    config = {"tir.usmp.overlap": False, "tir.usmp.preserve_inputs": True}
+    options = {"interface-api": "packed"}
+    with tvm.transform.PassContext(config=config):
+        found = usmp.explain(digits_model, executor=usmp.Executor("aot", options))
+    suggestions = {each["name"]: each for each in found.document["suggestions"]}
+    assert suggestions["use_workspace_io"]["refused"] is not None
+    assert suggestions["overlap"]["saved_bytes"] > 0
+    (pool,) = found.document["pools"]
+    assert {pair["kind"] for pair in pool["pairs"]} == {"overlap is off"}
+
+
+def test_a_session_lowers_one_module_once(digits_model):
+    """Builds of one module in one session share what does not depend on options of planning."""
+    module, executor, lowered = usmp.import_model(digits_model), usmp.Executor("aot"), []
+
+    @tvm.instrument.pass_instrument
+    class Noting:
+        def run_before_pass(self, mod, info):
+            lowered.extend([info.name] if info.name == "usmp.LowerOperators" else [])
+
+    def build(**config):
+        with tvm.transform.PassContext(instruments=[Noting()], config=config):
+            return usmp.build(module, executor=executor).ram_bytes
+
+    with planning_session():
+        ram = [build(), build(**{"tir.usmp.streaming": False})]
+        assert len(lowered) == 1
+        build(**{"tir.usmp.prune_constant_channels": False})
+        assert len(lowered) == 2
+    assert ram == [build(), build(**{"tir.usmp.streaming": False})]
+
+
+def test_the_example_of_the_page(explanation):
+    if not knows_operators(explanation.module.metadata["modules"]["default"]):
+        pytest.skip("the metadata does not say when operators run")
+    (example,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    printed = explanation_text(explanation.document).splitlines()
+    assert [line.rstrip() for line in printed] == example.splitlines()
+
+
+def test_every_field_has_a_row_in_the_page(explanation):
+    document = explanation.document
+    (pool,) = document["pools"]
+    fields = {*document, *pool, *document["suggestions"][0], *pool["live_at_peak"][0]}
+    table = PAGE.split("## JSON")[1].replace("`.", "`").replace("[]`", "`")
+    assert [field for field in sorted(fields) if f"`{field}`" not in table] == []
