@@ -251,10 +251,8 @@ def _read_parts(maker: Parts, reader: Parts, read: Reading) -> _ReadParts:
         last = np.full(count, maker.count - 1)
         return _ReadParts(0, last, np.zeros_like(last), Fraction(1))
     part_bytes = read.maker.step_bytes * maker.timing.number // maker.number
-    ends = np.maximum.accumulate(found.end)
-    begins = np.minimum.accumulate(found.first[::-1])[::-1]
-    needed = np.clip(-(-ends // part_bytes), 0, maker.count) - 1
-    first = np.clip(begins // part_bytes, 0, maker.count)
+    needed = np.clip(-(-found.ends // part_bytes), 0, maker.count) - 1
+    first = np.clip(found.begins // part_bytes, 0, maker.count)
     parts = reader.number
     row = reader.timing.runs // 2 * parts
     in_a_row = slope(first[row : row + parts], maker.number)

@@ -96,10 +96,8 @@ def reading(maker: Maker, reader: int, parameter: int, tensor: Memory, read: Byt
     if number is None:
         needed, first = np.full(steps, maker.steps), np.zeros(steps, np.int64)
     else:
-        ends = np.maximum.accumulate(read.end)
-        begins = np.minimum.accumulate(read.first[::-1])[::-1]
-        needed = np.clip(-(-ends // number), 0, maker.steps)
-        first = np.clip(begins // number, 0, maker.steps)
+        needed = np.clip(-(-read.ends // number), 0, maker.steps)
+        first = np.clip(read.begins // number, 0, maker.steps)
     return Reading(maker, reader, parameter, tensor, needed, first, slope(first, maker.steps))
 
 

@@ -34,6 +34,18 @@ class Bytes:
     first: Values
     end: Values
 
+    @cached_property
+    def begins(self) -> Values:
+        """By step, the first byte that it or a later one accesses."""
+        found: Values = np.minimum.accumulate(self.first[::-1])[::-1]
+        return found
+
+    @cached_property
+    def ends(self) -> Values:
+        """By step, the end of what it and those before access."""
+        found: Values = np.maximum.accumulate(self.end)
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class OperatorLoop:
