@@ -23,7 +23,8 @@ from usmp.analysis.memory.index_values import (
     without_lanes,
 )
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
-from usmp.analysis.memory.linear_addresses import LoopNest, NotLinear
+from usmp.analysis.memory.linear_addresses import LoopNest
+from usmp.analysis.memory.linear_sums import NotLinear
 from usmp.analysis.memory.memories import Term
 from usmp.analysis.memory.traced_access import UNBOUNDED, Condition, TracedAccess
 
@@ -61,8 +62,7 @@ def accessed_bytes(access: TracedAccess, bound: Bindings, common: int) -> tuple[
     if happens is not None:
         first = np.where(happens, first, UNBOUNDED)
         end = np.where(happens, end, -UNBOUNDED)
-    inner = tuple(range(common, first.ndim))
-    return first.min(axis=inner), end.max(axis=inner)
+    return first, end
 
 
 def _ends(
@@ -72,8 +72,8 @@ def _ends(
     bound: Bindings,
     common: int,
 ) -> tuple[Values, Values, Truth | None]:
-    """The least and the greatest address in iterations of all loops, some of which stand for all
-    iterations of theirs, and where the access may happen."""
+    """The least and the greatest address in each iteration of the `common` outermost loops, and
+    where the access happens."""
     try:
         return LoopNest.of(loops, bound).ends(terms, conditions, common)
     except NotLinear:
@@ -83,7 +83,12 @@ def _ends(
     except NotKnown:
         # Without conditions it may happen more often, and fewer iterations need to be looked at.
         offsets, happens = _Address(terms, (), loops, bound, common).values()
-    return offsets, offsets, happens
+    inner = tuple(range(common, offsets.ndim))
+    if happens is None:
+        return offsets.min(axis=inner), offsets.max(axis=inner), None
+    least = np.where(happens, offsets, UNBOUNDED).min(axis=inner)
+    greatest = np.where(happens, offsets, -UNBOUNDED).max(axis=inner)
+    return least, greatest, np.asarray(happens.any(axis=inner))
 
 
 def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bindings) -> int:

@@ -9,9 +9,8 @@ once for all accesses in the same loops.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
-from typing import TypeAlias
 
 import numpy as np
 from tvm import tirx
@@ -23,12 +22,19 @@ from usmp.analysis.memory.index_values import (
     Truth,
     Values,
     both,
-    element_type,
     known_values,
     may_be,
     without_lanes,
 )
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
+from usmp.analysis.memory.linear_sums import (
+    NotLinear,
+    Part,
+    Sum,
+    cast_sum,
+    constant_sum,
+    held_sum,
+)
 from usmp.analysis.memory.memories import Term
 from usmp.analysis.memory.traced_access import Condition
 
@@ -38,86 +44,44 @@ _MOST_KEPT = 1 << 12
 _MOST_BYTES = 1 << 60
 """Of an address."""
 
-_BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63, "uint8": 8, "uint16": 16, "uint32": 32}
-"""Of the greatest value of an integer type."""
-
-
-class NotLinear(Exception):
-    """The address takes other rules."""
-
 
 @dataclass(frozen=True)
-class _Part:
-    """A value that is not linear.
+class _Where:
+    """Where all of some conditions may hold.
 
     Parameters
     ----------
-    values
-        with one axis for each loop, and one for lanes, which has one element.
+    conditions
+        kept, so that no others get their identities.
     axes
-        the loops that it depends on.
+        the loops on which that depends.
+    happens
+        by iteration of these loops; None stands for everywhere.
+    by_axis
+        the same for each of these loops by itself; None if it depends on several together.
     """
 
-    values: Values
-    axes: frozenset[int]
+    conditions: Sequence[Condition] = ()
+    axes: frozenset[int] = frozenset()
+    happens: Truth | None = None
+    by_axis: dict[int, Truth] | None = field(default_factory=dict)
 
-
-@dataclass(frozen=True)
-class _Sum:
-    """A constant, and multiples of iterations of loops and of other parts.
-
-    Parameters
-    ----------
-    factors
-        by axis; the axis after that of the last loop is that of lanes.
-    parts
-        by identity, with their factors.
-    least, greatest
-        no value is outside.
-    lanes
-        of a vector; else 1.
-    """
-
-    constant: int
-    factors: dict[int, int]
-    parts: dict[int, tuple[_Part, int]]
-    least: int
-    greatest: int
-    lanes: int = 1
-
-    def times(self, factor: int) -> _Sum:
-        """Each value so many times."""
-        ends = sorted((self.least * factor, self.greatest * factor))
-        return _Sum(
-            self.constant * factor,
-            {axis: n * factor for axis, n in self.factors.items()},
-            {key: (part, n * factor) for key, (part, n) in self.parts.items()},
-            ends[0],
-            ends[1],
-            self.lanes,
-        )
-
-    def plus(self, other: _Sum) -> _Sum:
-        """The sum of both."""
-        if min(self.lanes, other.lanes) > 1 and self.lanes != other.lanes:
-            raise NotLinear
-        factors, parts = dict(self.factors), dict(self.parts)
-        for axis, n in other.factors.items():
-            factors[axis] = factors.get(axis, 0) + n
-        for key, (part, n) in other.parts.items():
-            parts[key] = part, n + (parts[key][1] if key in parts else 0)
-        return _Sum(
-            self.constant + other.constant,
-            factors,
-            parts,
-            self.least + other.least,
-            self.greatest + other.greatest,
-            max(self.lanes, other.lanes),
-        )
-
-
-_Where: TypeAlias = tuple[Sequence[Condition], frozenset[int], Truth | None]
-"""Conditions, the loops on which they depend, and where all of them may hold."""
+    @classmethod
+    def of(
+        cls, conditions: Sequence[Condition], axes: frozenset[int], happens: Truth | None
+    ) -> _Where:
+        """Where they hold, by each loop if that is possible."""
+        if happens is None or happens.all():
+            return cls(conditions)
+        others = {a: tuple(i for i in range(happens.ndim) if i != a) for a in axes}
+        by_axis = {axis: np.asarray(happens.any(axis=other)) for axis, other in others.items()}
+        together = np.ones((1,) * happens.ndim, np.bool_)
+        for axis, truth in by_axis.items():
+            shape = [1] * happens.ndim
+            shape[axis] = -1
+            together = np.asarray(together & truth.reshape(shape))
+        is_product = np.array_equal(together, happens)
+        return cls(conditions, axes, happens, by_axis if is_product else None)
 
 
 class LoopNest:
@@ -139,10 +103,10 @@ class LoopNest:
         self.is_regular = len(self.axes) == len([v for v in variables if v is not None]) and all(
             loop.variable is None or _is_regular(loop) for loop in loops
         )
-        self._variables: dict[tirx.Var, _Sum | None] = {}
+        self._variables: dict[tirx.Var, Sum | None] = {}
         self._definitions: dict[frozenset[int], Definitions] = {}
         self._holds: dict[tuple[tuple[int, bool], ...], _Where] = {}
-        self._sums: dict[int, tuple[Sequence[Term], _Sum | None]] = {}
+        self._sums: dict[int, tuple[Sequence[Term], Sum | None]] = {}
 
     @classmethod
     def of(cls, loops: tuple[TracedLoop, ...], bound: Bindings) -> LoopNest:
@@ -152,8 +116,8 @@ class LoopNest:
     def ends(
         self, terms: Sequence[Term], conditions: Sequence[Condition], common: int
     ) -> tuple[Values, Values, Truth | None]:
-        """The least and the greatest sum of some terms, over iterations of inner loops of which
-        all the rest is independent, and where an access may happen.
+        """The least and the greatest sum of some terms in each iteration of the outermost loops,
+        over all iterations of the others, and where it happens.
 
         Parameters
         ----------
@@ -165,7 +129,8 @@ class LoopNest:
         Returns
         -------
         tuple[Values, Values, Truth | None]
-            Arrays with an axis for each loop, and one for lanes.
+            Arrays of `common` axes, which have one element where nothing changes. Where it does not
+            happen, the sums may be anything.
 
         Raises
         ------
@@ -180,10 +145,18 @@ class LoopNest:
         if found is None:
             raise NotLinear
         try:
-            guards, happens = self._where(conditions)
+            where = self._where(conditions)
         except RecursionError:
             raise NotLinear from None
-        return (*self._ends(found, guards, common), happens)
+        if where.by_axis is not None and all(len(p.axes) == 1 for p, _ in found.parts.values()):
+            return self._ends_by_axis(found, where.by_axis, common)
+        least, greatest = self._ends(found, where.axes, common)
+        inner = tuple(range(common, least.ndim))
+        if where.happens is None:
+            return least.min(axis=inner), greatest.max(axis=inner), None
+        least = np.where(where.happens, least, _MOST_BYTES).min(axis=inner)
+        greatest = np.where(where.happens, greatest, -_MOST_BYTES).max(axis=inner)
+        return least, greatest, np.asarray(where.happens.any(axis=inner))
 
     def greatest(self, terms: Sequence[Term]) -> int:
         """The greatest sum of some terms.
@@ -198,43 +171,78 @@ class LoopNest:
             raise NotLinear
         return int(self._ends(found, frozenset(), 0)[1].max())
 
-    def _ends(self, found: _Sum, guards: frozenset[int], common: int) -> tuple[Values, Values]:
+    def _ends(self, found: Sum, guards: frozenset[int], common: int) -> tuple[Values, Values]:
         seen = guards.union(*(part.axes for part, _ in found.parts.values()))
-        sizes = {axis: self._trips(axis) for axis in found.factors}
         shown = {axis for axis, n in found.factors.items() if n and (axis < common or axis in seen)}
         if prod(self._trips(axis) for axis in seen | shown) > MOST_VALUES:
             raise NotLinear
-        sizes[len(self.loops)] = found.lanes
         least = greatest = found.constant
         offsets = np.zeros((1,) * (len(self.loops) + 1), np.int64)
         for axis, factor in found.factors.items():
             if axis in shown:
                 offsets = offsets + self._along(axis) * factor
                 continue
-            last = factor * (sizes[axis] - 1)
+            last = factor * (self._values_of(axis, found) - 1)
             least, greatest = least + min(last, 0), greatest + max(last, 0)
         for part, factor in found.parts.values():
             offsets = offsets + part.values * factor
         return offsets + least, offsets + greatest
+
+    def _ends_by_axis(
+        self, found: Sum, holds: dict[int, Truth], common: int
+    ) -> tuple[Values, Values, Truth | None]:
+        """The same, where each loop adds something of its own."""
+        least = greatest = np.full((1,) * common, found.constant, np.int64)
+        parts: dict[int, list[tuple[Part, int]]] = {}
+        for part, factor in found.parts.values():
+            (axis,) = part.axes
+            parts.setdefault(axis, []).append((part, factor))
+        happens: Truth | None = None
+        sum_of_least = sum_of_greatest = 0
+        for axis in {**found.factors, **parts, **holds}:
+            factor, truth = found.factors.get(axis, 0), holds.get(axis)
+            if axis >= common and truth is None and axis not in parts:
+                last = factor * (
+                    (found.lanes if axis == len(self.loops) else self._trips(axis)) - 1
+                )
+                sum_of_least += min(last, 0)
+                sum_of_greatest += max(last, 0)
+                continue
+            added = np.arange(self._trips(axis)) * factor
+            for part, times in parts.get(axis, ()):
+                added = added + part.values.ravel() * times
+            if axis < common:
+                shape = [1] * common
+                shape[axis] = -1
+                if factor or axis in parts:
+                    least, greatest = (n + added.reshape(shape) for n in (least, greatest))
+                happens = both(happens, None if truth is None else truth.reshape(shape))
+                continue
+            added = added if truth is None else added[truth]
+            if not added.size:
+                return least, greatest, np.zeros((1,) * common, np.bool_)
+            sum_of_least += int(added.min())
+            sum_of_greatest += int(added.max())
+        return least + sum_of_least, greatest + sum_of_greatest, happens
 
     def _along(self, axis: int) -> Values:
         shape = [1] * (len(self.loops) + 1)
         shape[axis] = -1
         return np.arange(self._trips(axis)).reshape(shape)
 
+    def _values_of(self, axis: int, found: Sum) -> int:
+        return found.lanes if axis == len(self.loops) else self._trips(axis)
+
     def _trips(self, axis: int) -> int:
-        if axis == len(self.loops):
-            return 1
         trips = self.loops[axis].trips
         assert trips is not None
         return trips
 
     # ---- conditions
 
-    def _where(self, conditions: Sequence[Condition]) -> tuple[frozenset[int], Truth | None]:
-        """The loops on which it depends whether all conditions hold, and where they may."""
+    def _where(self, conditions: Sequence[Condition]) -> _Where:
         if not conditions:
-            return frozenset(), None
+            return _Where()
         key = tuple((id(condition), truth) for condition, truth in conditions)
         if key not in self._holds:
             axes = self._axes_of(condition for condition, _ in conditions)
@@ -244,13 +252,11 @@ class LoopNest:
                 may_hold = may_be(condition, truth, definitions)
                 if may_hold is not None:
                     happens = both(happens, without_lanes(may_hold))
-            if happens is None or happens.all():
-                axes, happens = frozenset(), None
+            found = _Where.of(conditions, axes, happens)
             if happens is not None and happens.size > _MOST_KEPT:
-                return axes, happens
-            # The conditions are kept, so that no others get their identities.
-            self._holds[key] = conditions, axes, happens
-        return self._holds[key][1:]
+                return found
+            self._holds[key] = found
+        return self._holds[key]
 
     def _axes_of(self, exprs: Iterable[tirx.Expr]) -> frozenset[int]:
         """The loops on which expressions depend."""
@@ -275,9 +281,9 @@ class LoopNest:
 
     # ---- sums
 
-    def _sum_or_none(self, terms: Sequence[Term]) -> _Sum | None:
+    def _sum_or_none(self, terms: Sequence[Term]) -> Sum | None:
         try:
-            found = _constant(0)
+            found = constant_sum(0)
             for term in terms:
                 found = found.plus(self._sum(term.index).times(term.unit_bytes))
         except (NotLinear, RecursionError):
@@ -285,31 +291,31 @@ class LoopNest:
         # Of int64, the sum is exact, too.
         return found if max(-found.least, found.greatest) < _MOST_BYTES else None
 
-    def _sum(self, expr: tirx.Expr) -> _Sum:
+    def _sum(self, expr: tirx.Expr) -> Sum:
         kind = type(expr)
         if kind is tirx.IntImm:
-            return _held(_constant(int(expr)), expr)
+            return held_sum(constant_sum(int(expr)), expr)
         if kind is tirx.Var:
             return self._variable(expr)
         if kind is tirx.Add:
-            return _held(self._sum(expr.a).plus(self._sum(expr.b)), expr)
+            return held_sum(self._sum(expr.a).plus(self._sum(expr.b)), expr)
         if kind is tirx.Sub:
-            return _held(self._sum(expr.a).plus(self._sum(expr.b).times(-1)), expr)
+            return held_sum(self._sum(expr.a).plus(self._sum(expr.b).times(-1)), expr)
         if kind is tirx.Mul:
             a, b = self._sum(expr.a), self._sum(expr.b)
             if a.factors or a.parts:
                 a, b = b, a
             if not (a.factors or a.parts):
-                return _held(b.times(a.constant), expr)
+                return held_sum(b.times(a.constant), expr)
         elif kind is tirx.Cast:
-            return _cast(self._sum(expr.value), expr)
+            return cast_sum(self._sum(expr.value), expr)
         elif kind is tirx.Broadcast:
             return self._sum(expr.value)
         elif kind is tirx.Ramp:
             return self._ramp(expr)
         return self._part(expr)
 
-    def _variable(self, var: tirx.Var) -> _Sum:
+    def _variable(self, var: tirx.Var) -> Sum:
         if var not in self._variables:
             # What is not linear is not asked for again.
             self._variables[var] = None
@@ -319,25 +325,25 @@ class LoopNest:
             raise NotLinear
         return found
 
-    def _bound_to(self, var: tirx.Var) -> _Sum:
+    def _bound_to(self, var: tirx.Var) -> Sum:
         axis = self.axes.get(var)
         if axis is not None:
             loop = self.loops[axis]
             assert isinstance(loop.first, tirx.IntImm)
             first, last = int(loop.first), loop.step * (self._trips(axis) - 1)
-            return _held(_Sum(first, {axis: loop.step}, {}, first, first + last), var)
+            return held_sum(Sum(first, {axis: loop.step}, {}, first, first + last), var)
         if var not in self.bound:
             raise NotLinear
-        return _held(self._sum(self.bound[var]), var)
+        return held_sum(self._sum(self.bound[var]), var)
 
-    def _ramp(self, expr: tirx.Ramp) -> _Sum:
+    def _ramp(self, expr: tirx.Ramp) -> Sum:
         base, stride, lanes = self._sum(expr.base), self._sum(expr.stride), expr.lanes
         if not isinstance(lanes, tirx.IntImm | int) or int(lanes) < 1:
             raise NotLinear
         if stride.factors or stride.parts or max(base.lanes, stride.lanes) > 1:
             raise NotLinear
         last = stride.constant * (int(lanes) - 1)
-        of_lanes = _Sum(
+        of_lanes = Sum(
             0,
             {len(self.loops): stride.constant},
             {},
@@ -345,9 +351,9 @@ class LoopNest:
             max(last, 0),
             int(lanes),
         )
-        return _held(base.plus(of_lanes), expr)
+        return held_sum(base.plus(of_lanes), expr)
 
-    def _part(self, expr: tirx.Expr) -> _Sum:
+    def _part(self, expr: tirx.Expr) -> Sum:
         """What is not linear, in all iterations that matter."""
         axes = self._axes_of([expr])
         values = known_values(expr, self._defined(axes))
@@ -355,40 +361,12 @@ class LoopNest:
             raise NotLinear
         least, greatest = int(values.min()), int(values.max())
         if least == greatest:
-            return _constant(least)
-        part = _Part(values, axes)
-        return _Sum(0, {}, {id(part): (part, 1)}, least, greatest)
+            return constant_sum(least)
+        part = Part(values, axes)
+        return Sum(0, {}, {id(part): (part, 1)}, least, greatest)
 
 
 def _is_regular(loop: TracedLoop) -> bool:
     """Whether it has constant bounds, and a last iteration."""
     is_constant = isinstance(loop.first, tirx.IntImm) and isinstance(loop.extent, tirx.IntImm)
     return is_constant and loop.trips is not None and loop.trips > 0
-
-
-def _constant(value: int) -> _Sum:
-    return _Sum(value, {}, {}, value, value)
-
-
-def _cast(found: _Sum, expr: tirx.Cast) -> _Sum:
-    """What a cast gives, if it changes nothing."""
-    name = element_type(str(expr.ty.dtype))
-    if name == "bool" and found.least >= 0 and found.greatest <= 1:
-        return found
-    return _of_type(found, name)
-
-
-def _held(found: _Sum, expr: tirx.Expr) -> _Sum:
-    """What an expression holds, if nothing wraps: any integer type holds small numbers."""
-    if found.least >= 0 and found.greatest < 128:
-        return found
-    return _of_type(found, element_type(str(expr.ty.dtype)))
-
-
-def _of_type(found: _Sum, name: str) -> _Sum:
-    if name not in _BITS:
-        raise NotLinear
-    least = 0 if name.startswith("u") else -(1 << _BITS[name])
-    if found.least < least or found.greatest >= 1 << _BITS[name]:
-        raise NotLinear
-    return found
