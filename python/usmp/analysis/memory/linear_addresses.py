@@ -73,6 +73,8 @@ class _Where:
         """Where they hold, by each loop if that is possible."""
         if happens is None or happens.all():
             return cls(conditions)
+        # Of some conditions it is not known what they depend on.
+        axes = frozenset(axis for axis in axes if happens.shape[axis] > 1)
         others = {a: tuple(i for i in range(happens.ndim) if i != a) for a in axes}
         by_axis = {axis: np.asarray(happens.any(axis=other)) for axis, other in others.items()}
         together = np.ones((1,) * happens.ndim, np.bool_)

@@ -155,10 +155,8 @@ def by_columns(
     start: int,
     rows: Interleaving,
     sizes: Mapping[Memory, int],
-    spare_bytes: Sequence[int],
-) -> list[Interleaving]:
-    """The same interleaving by columns, for each of some numbers of bytes; empty if no operator has
-    any.
+) -> list[ByColumns]:
+    """The same interleaving by columns, in some ways; empty if no operator has any.
 
     Parameters
     ----------
@@ -172,8 +170,6 @@ def by_columns(
         how they run by rows.
     sizes
         bytes of the tensors of which not all needs to be kept.
-    spare_bytes
-        how many more bytes may be moved than where rings are largest.
     """
     made: list[dict[int, int]] = [{} for _ in loops]
     for read in readings:
@@ -187,33 +183,72 @@ def by_columns(
     if all(operator.number == 1 for operator in operators):
         return []
     edges = [_edge(operators, read, start) for read in readings]
-    found = [
-        made_so
-        for columns in _all_columns(operators, edges)
-        if (made_so := _interleavings(rows, operators, edges, columns, sizes, spare_bytes))
-    ]
-    return [min(ways, key=lambda one: _kept_bytes(one, sizes)) for ways in zip(*found, strict=True)]
+    ways = (
+        _way(rows, operators, edges, columns, sizes) for columns in _all_columns(operators, edges)
+    )
+    return [way for way in ways if way is not None]
+
+
+def fewest_bytes(ways: Sequence[ByColumns], spare_bytes: int) -> Interleaving:
+    """That of some ways which keeps the fewest bytes.
+
+    Parameters
+    ----------
+    spare_bytes
+        how many more bytes may be moved than where rings are largest.
+    """
+    found = ((way, way.interleaving(spare_bytes)) for way in ways)
+    return min(found, key=lambda one: _kept_bytes(one[1], one[0].sizes))[1]
 
 
 def _kept_bytes(found: Interleaving, sizes: Mapping[Memory, int]) -> int:
     return sum(found.rings[t].size_bytes if t in found.rings else sizes[t] for t in sizes)
 
 
-def _interleavings(
+@dataclass(frozen=True, eq=False)
+class ByColumns:
+    """Operators that run by columns.
+
+    Parameters
+    ----------
+    timings, ticks, width
+        as in an `Interleaving` with so many columns.
+    rings
+        those of each tensor that are possible, from the smallest on.
+    parts
+        of each tensor, that are made.
+    sizes
+        bytes of all tensors of which not all needs to be kept.
+    """
+
+    timings: Sequence[Timing]
+    ticks: int
+    width: int
+    rings: Mapping[Memory, Sequence[Ring]]
+    parts: Mapping[Memory, int]
+    sizes: Mapping[Memory, int]
+
+    def interleaving(self, spare_bytes: int) -> Interleaving:
+        """That with the smallest rings; see `fewest_bytes`."""
+        rings = _within(self.rings, self.parts, spare_bytes)
+        small = {t: ring for t, ring in rings.items() if ring.size_bytes < self.sizes[t]}
+        return Interleaving(self.timings, small, self.ticks, self.width)
+
+
+def _way(
     rows: Interleaving,
     operators: Sequence[Parts],
     edges: Sequence[_Edge],
     columns: Sequence[Columns],
     sizes: Mapping[Memory, int],
-    spare_bytes: Sequence[int],
-) -> list[Interleaving]:
-    """The operators by these columns; nothing if they cannot run so."""
+) -> ByColumns | None:
+    """The operators by these columns; None if they cannot run so."""
     if any(column.number > 1 for column in columns):
-        return []
+        return None
     width = max(column.end for column in columns)
     if width > 2 * max(operator.number for operator in operators):
         # Rates that do not fit: most ticks would do nothing.
-        return []
+        return None
     choices = {}
     for tensor in sizes:
         of_tensor = [
@@ -227,12 +262,8 @@ def _interleavings(
         replace(timing, columns=column)
         for timing, column in zip(rows.timings, columns, strict=True)
     ]
-    found = []
-    for spare in spare_bytes:
-        rings = _within(choices, operators, edges, spare)
-        small = {tensor: ring for tensor, ring in rings.items() if ring.size_bytes < sizes[tensor]}
-        found.append(Interleaving(timings, small, rows.ticks, width))
-    return found
+    parts = {edge.tensor: operators[edge.maker].count for edge in edges}
+    return ByColumns(timings, rows.ticks, width, choices, parts, sizes)
 
 
 def _edge(operators: Sequence[Parts], read: Reading, start: int) -> _Edge:
@@ -424,26 +455,23 @@ def _most_moved(made: Values, first: Values, places: int, row: int) -> int:
 
 
 def _within(
-    choices: Mapping[Memory, Sequence[Ring]],
-    operators: Sequence[Parts],
-    edges: Sequence[_Edge],
-    spare_bytes: int,
+    choices: Mapping[Memory, Sequence[Ring]], parts: Mapping[Memory, int], spare_bytes: int
 ) -> dict[Memory, Ring]:
     """The rings that take the fewest bytes of those that move no more than `spare_bytes` more than
     the largest ones; if one is smaller, it is where that costs the least by byte."""
-    counts = {edge.tensor: operators[edge.maker].count for edge in edges}
     moved = {
-        tensor: [ring.moved_bytes(counts[tensor]) for ring in rings]
+        tensor: [ring.moved_bytes(parts[tensor]) for ring in rings]
         for tensor, rings in choices.items()
     }
+    bytes_of = {tensor: [ring.size_bytes for ring in rings] for tensor, rings in choices.items()}
     at = {tensor: len(rings) - 1 for tensor, rings in choices.items()}
     while True:
         best: tuple[int, int, Memory, int] | None = None
-        for tensor, rings in choices.items():
-            largest, moved_now = rings[at[tensor]].size_bytes, moved[tensor][at[tensor]]
-            for index in range(at[tensor]):
+        for tensor, now in at.items():
+            largest, moved_now = bytes_of[tensor][now], moved[tensor][now]
+            for index in range(now):
                 more = moved[tensor][index] - moved_now
-                saved = largest - rings[index].size_bytes
+                saved = largest - bytes_of[tensor][index]
                 # Fractions of integers are compared without their greatest common divisors.
                 if (
                     saved > 0

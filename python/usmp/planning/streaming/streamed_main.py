@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 from tvm import tirx
@@ -32,7 +32,7 @@ from usmp.objects.attributes import (
     STREAMED_TENSOR_ATTR,
 )
 from usmp.objects.schedule import row_schedule, schedule_of
-from usmp.planning.streaming.by_columns import by_columns
+from usmp.planning.streaming.by_columns import ByColumns, by_columns, fewest_bytes
 from usmp.planning.streaming.interleaving import Interleaving, Maker, Reading, interleave, reading
 from usmp.planning.streaming.live_ends import LiveEnds
 from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
@@ -284,16 +284,23 @@ class StreamedMain:
         columns = [loop.columns for loop in loops]
         if max(columns) == 1:
             return None
-        spare_bytes = [segment.work // number for number in _INSTRUCTIONS_BY_BYTE]
 
-        def find() -> list[Interleaving]:
+        def find() -> list[ByColumns]:
             rows = interleave([loop.steps for loop in loops], readings, start, sizes, columns)
-            return by_columns(loops, readings, start, rows, sizes, spare_bytes)
+            return by_columns(loops, readings, start, rows, sizes)
 
-        key = "by columns", *loops, *readings, *sizes.items(), *spare_bytes
-        found = loops[-1].found.once(key, find)
-        ways = [replace(segment, interleaving=way) for way in found]
-        return next((way for way in ways if self.is_fast(way, segment)), ways[-1] if ways else None)
+        found, key = loops[-1].found, ("by columns", *loops, *readings, *sizes.items())
+        ways = found.once(key, find)
+        if not ways:
+            return None
+        for number in _INSTRUCTIONS_BY_BYTE:
+            spare_bytes = segment.work // number
+            what = *key, "spare bytes", spare_bytes
+            made = found.once(what, partial(fewest_bytes, ways, spare_bytes))
+            way = replace(segment, interleaving=made)
+            if self.is_fast(way, segment):
+                break
+        return way
 
     def is_fast(self, by_columns: Segment, by_rows: Segment) -> bool:
         """Whether a segment by columns does not take many more instructions than by rows."""
