@@ -50,6 +50,8 @@ def pytest_collection_finish() -> None:
     # Garbage collection need not look at all tests and libraries each time.
     gc.collect()
     gc.freeze()
+    # Nor so often; as in the process of `tvmc`.
+    gc.set_threshold(50_000)
 
 
 @pytest.hookimpl(wrapper=True)

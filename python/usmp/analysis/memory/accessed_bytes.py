@@ -20,8 +20,11 @@ from usmp.analysis.memory.index_values import (
     known_values,
     may_be,
     monotonicity_of,
+    without_lanes,
 )
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
+from usmp.analysis.memory.linear_addresses import LoopNest
+from usmp.analysis.memory.linear_sums import NotLinear
 from usmp.analysis.memory.memories import Term
 from usmp.analysis.memory.traced_access import UNBOUNDED, Condition, TracedAccess
 
@@ -54,19 +57,38 @@ def accessed_bytes(access: TracedAccess, bound: Bindings, common: int) -> tuple[
     if any(loop.trips == 0 for loop in loops):
         never = np.full((1,) * common, UNBOUNDED)
         return never, -never
-    try:
-        offsets, happens = _Address(
-            access.address.terms, access.conditions, loops, bound, common
-        ).values()
-    except NotKnown:
-        # Without conditions it may happen more often, and fewer iterations need to be looked at.
-        offsets, happens = _Address(access.address.terms, (), loops, bound, common).values()
-    first, end = offsets + access.first, offsets + access.end
+    first, last, happens = _ends(access.address.terms, access.conditions, loops, bound, common)
+    first, end = first + access.first, last + access.end
     if happens is not None:
         first = np.where(happens, first, UNBOUNDED)
         end = np.where(happens, end, -UNBOUNDED)
-    inner = tuple(range(common, first.ndim))
-    return first.min(axis=inner), end.max(axis=inner)
+    return first, end
+
+
+def _ends(
+    terms: tuple[Term, ...],
+    conditions: Sequence[Condition],
+    loops: tuple[TracedLoop, ...],
+    bound: Bindings,
+    common: int,
+) -> tuple[Values, Values, Truth | None]:
+    """The least and the greatest address in each iteration of the `common` outermost loops, and
+    where the access happens."""
+    try:
+        return LoopNest.of(loops, bound).ends(terms, conditions, common)
+    except NotLinear:
+        pass
+    try:
+        offsets, happens = _Address(terms, conditions, loops, bound, common).values()
+    except NotKnown:
+        # Without conditions it may happen more often, and fewer iterations need to be looked at.
+        offsets, happens = _Address(terms, (), loops, bound, common).values()
+    inner = tuple(range(common, offsets.ndim))
+    if happens is None:
+        return offsets.min(axis=inner), offsets.max(axis=inner), None
+    least = np.where(happens, offsets, UNBOUNDED).min(axis=inner)
+    greatest = np.where(happens, offsets, -UNBOUNDED).max(axis=inner)
+    return least, greatest, np.asarray(happens.any(axis=inner))
 
 
 def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bindings) -> int:
@@ -81,6 +103,10 @@ def greatest_difference(a: TracedAccess, b: TracedAccess, bound: Bindings) -> in
     if a.address.terms is None or b.address.terms is None:
         raise NotKnown
     terms = [*a.address.terms, *(Term(t.index, -t.unit_bytes) for t in b.address.terms)]
+    try:
+        return LoopNest.of(a.statement.loops, bound).greatest(terms)
+    except NotLinear:
+        pass
     offsets, _ = _Address(terms, a.conditions, a.statement.loops, bound, 0).values()
     return int(offsets.max(initial=-UNBOUNDED))
 
@@ -121,7 +147,7 @@ class _Address:
                 raise NotKnown
             offsets = offsets + values * unit
         for condition, truth in self.conditions:
-            happens = both(happens, _without_lanes(condition, truth, definitions))
+            happens = both(happens, _may_hold(condition, truth, definitions))
         if happens is not None and not fits(offsets, happens):
             raise NotKnown
         return offsets, happens
@@ -177,7 +203,7 @@ class _Address:
         return set[tirx.Var]().union(*(self.bound.variables_of(expr) for expr in bounds))
 
 
-def _without_lanes(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth | None:
+def _may_hold(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth | None:
     """Where a condition may hold in any lane."""
     may_hold = may_be(condition, truth, definitions)
-    return None if may_hold is None else np.asarray(may_hold.any(axis=-1, keepdims=True))
+    return None if may_hold is None else without_lanes(may_hold)

@@ -8,6 +8,8 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op, PointerType, TensorLoad
 
+from usmp.tir.walk_expressions import walk_expressions
+
 _POINTER_ARITHMETIC = (
     "tirx.buffer_data",
     "tirx.handle_add_byte_offset",
@@ -80,8 +82,7 @@ def _address_and_arguments(expr: tirx.Expr) -> tuple[Address, list[tirx.Expr]]:
         address.bases[var] = None
         return tvm_ffi.WalkResult.SKIP
 
-    callbacks = [(Call, on_call), (TensorLoad, on_load), (tirx.Var, on_variable)]
-    tvm_ffi.structural_walk(expr, callbacks, order="pre")
+    walk_expressions([expr], {Call: on_call, TensorLoad: on_load, tirx.Var: on_variable})
     return address, passed
 
 

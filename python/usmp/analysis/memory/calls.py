@@ -78,9 +78,9 @@ class CallResolver:
             if name in self.functions:
                 return PrimFuncCall(name, tuple(call.args[:]), first_argument=0)
         else:
-            symbol, *arguments = call.args[:]
+            symbol = call.args[0] if call.args else None
             if isinstance(symbol, StringImm) and symbol.value in self._by_symbol:
-                name = self._by_symbol[symbol.value]
+                name, arguments = self._by_symbol[symbol.value], call.args[1:]
                 is_of_c = _is_mathematical(symbol.value, arguments)
                 if not is_of_c and _takes(self.functions[name], arguments):
                     return PrimFuncCall(name, tuple(arguments), first_argument=1)

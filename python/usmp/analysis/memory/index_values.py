@@ -21,6 +21,7 @@ from tvm import tirx
 from tvm.ir import Call
 
 from usmp.analysis.memory.addresses import is_constant, is_op
+from usmp.support.found import Found
 from usmp.tir.nodes import nodes_of
 
 Values = npt.NDArray[np.int64]
@@ -42,6 +43,8 @@ class Bindings(dict[tirx.Var, tirx.Expr]):
     def __init__(self) -> None:
         super().__init__()
         self._found: dict[int, tuple[tirx.Expr, frozenset[tirx.Var]]] = {}
+        self.found = Found()
+        """What is known of expressions, after all variables are bound."""
 
     def variables_of(self, expr: tirx.Expr) -> frozenset[tirx.Var]:
         """As `variables_of`; found once for each expression, after all variables are bound."""
@@ -115,6 +118,11 @@ def both(a: Truth | None, b: Truth | None) -> Truth | None:
         return b if a is None else a
     # Of what is too large one part alone is true more often, which is safe.
     return a & b if fits(a, b) else a
+
+
+def without_lanes(truth: Truth) -> Truth:
+    """Where it is true in any lane."""
+    return np.asarray(truth.any(axis=-1, keepdims=True))
 
 
 def _broadcast_size(*arrays: npt.NDArray[Any]) -> int:
@@ -203,7 +211,7 @@ def _monotonicity(
 def _is_wide(expr: tirx.Expr) -> bool:
     """Whether wrapping is always noticed: what leaves a wide type is found where the first and the
     last value are evaluated; a narrow one may wrap between them."""
-    return _element_type(str(expr.ty.dtype)) in ("int32", "int64")
+    return element_type(str(expr.ty.dtype)) in ("int32", "int64")
 
 
 def variables_of(expr: tirx.Expr, bound: Mapping[tirx.Var, tirx.Expr]) -> set[tirx.Var]:
@@ -231,7 +239,7 @@ def _values(expr: tirx.Expr, definitions: Definitions) -> Values:
 def _wrapped(values: Values, expr: tirx.Expr) -> Values:
     """What a variable of the expression's type holds. Casts wrap; wide signed integers must not
     overflow, and of narrow ones C calculates in int, so that no sum wraps there."""
-    name = _element_type(str(expr.ty.dtype))
+    name = element_type(str(expr.ty.dtype))
     if name == "int32":
         if values.size == 1:
             fits_int32 = -(2**31) <= values.item() < 2**31
@@ -255,7 +263,7 @@ def _wrapped(values: Values, expr: tirx.Expr) -> Values:
 
 
 @cache
-def _element_type(dtype: str) -> str:
+def element_type(dtype: str) -> str:
     """Of each lane of a vector."""
     return str(tvm.DataType(dtype).with_lanes(1))
 

@@ -35,6 +35,7 @@ from usmp.analysis.memory.statement_walk import StatementWalk
 from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
 from usmp.analysis.memory.walk_state import Loop, MemoryState, Outermost
 from usmp.tir.tensor_intrin import intrinsic_call
+from usmp.tir.walk_expressions import ExprCallbacks, walk_expressions
 
 
 def walk_liveness(
@@ -258,8 +259,7 @@ class _Walk(StatementWalk):
                 mention(base, access)
                 self._move(base, access)
                 self.passed.add(base)
-            if address.computed:
-                tvm_ffi.structural_walk(address.computed, callbacks, order="pre")
+            walk_expressions(address.computed, callbacks)
 
         def on_call(call: Call) -> tvm_ffi.WalkResult:
             callee = self.calls.resolve(call)
@@ -279,8 +279,7 @@ class _Walk(StatementWalk):
                     if declared_access(argument) != Access.READ:
                         self._keep_type(address_of(argument).bases)
                 rest = passed[len(kernel.params) :]
-                if rest:
-                    tvm_ffi.structural_walk(rest, callbacks, order="pre")
+                walk_expressions(rest, callbacks)
                 return tvm_ffi.WalkResult.SKIP
             declared = declared_access(call)
             if declared is not None:
@@ -304,11 +303,9 @@ class _Walk(StatementWalk):
                 self._move(var, Access.UNKNOWN)
             return tvm_ffi.WalkResult.SKIP
 
-        # One walk for all, since starting one costs more than what it visits.
         walked = [expr for expr in exprs if not is_constant(expr)]
-        callbacks = [(Call, on_call), (TensorLoad, on_load), (tirx.Var, on_variable)]
-        if walked:
-            tvm_ffi.structural_walk(walked, callbacks, order="pre")
+        callbacks: ExprCallbacks = {Call: on_call, TensorLoad: on_load, tirx.Var: on_variable}
+        walk_expressions(walked, callbacks)
         if written is not None:
             mention(written, Access.WRITE)
         if len(calls) == 1 and not mentioned:

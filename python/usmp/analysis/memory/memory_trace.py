@@ -36,6 +36,7 @@ from usmp.analysis.memory.traced_access import (
 )
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
+from usmp.tir.walk_expressions import ExprCallbacks, walk_expressions
 
 
 def trace_function(
@@ -381,14 +382,14 @@ class _Walk(StatementWalk):
             self._anywhere(statement, var, Access.UNKNOWN)
             return skip
 
-        callbacks = [
-            (tirx.Select, on_select),
-            (TensorLoad, on_load),
-            (tirx.Let, on_let),
-            (Call, on_call),
-            (tirx.Var, on_variable),
-        ]
-        tvm_ffi.structural_walk(expr, callbacks, order="pre")
+        callbacks: ExprCallbacks = {
+            tirx.Select: on_select,
+            TensorLoad: on_load,
+            tirx.Let: on_let,
+            Call: on_call,
+            tirx.Var: on_variable,
+        }
+        walk_expressions([expr], callbacks)
         return parts
 
 

@@ -7,8 +7,8 @@ way as rows are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,6 +26,7 @@ from usmp.planning.streaming.interleaving import (
     slope,
 )
 from usmp.planning.streaming.operator_loop import Bytes, OperatorLoop
+from usmp.support.found import Found
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +54,21 @@ class Parts:
 
     def bytes_of(self, parameter: int, is_write: bool) -> Bytes | None:
         """What each part reads or writes; None if it does neither."""
-        loop, timing = self.loop, self.timing
+        loop = self.loop
         if self.number > 1 and loop.columns > 1:
             assert loop.by_columns is not None
             return loop.by_columns[is_write].get(parameter)
+        # Many segments ask.
+        what = "bytes of parts", self.shape, parameter, is_write
+        return loop.found.once(what, lambda: self._bytes_of(parameter, is_write))
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """What the parts are, whenever they are made: runs, steps and parts of each of them."""
+        return self.timing.runs, self.timing.number, self.number
+
+    def _bytes_of(self, parameter: int, is_write: bool) -> Bytes | None:
+        loop, timing = self.loop, self.timing
         found = (loop.writes if is_write else loop.reads).get(parameter)
         if found is None:
             return None
@@ -89,31 +101,52 @@ def parts_of(loop: OperatorLoop, timing: Timing, made: Mapping[int, int]) -> Par
     if loop.columns == 1:
         return Parts(loop, timing, timing.number)
     parts = Parts(loop, timing, loop.columns)
-    if timing.number > 1 or loop.by_columns is None:
-        return Parts(loop, timing, 1)
+    what = "are columns", parts.shape, *made.items()
+    if loop.found.once(what, lambda: _are_columns(parts, made)):
+        return parts
+    return Parts(loop, timing, 1)
+
+
+def _are_columns(parts: Parts, made: Mapping[int, int]) -> bool:
+    """Whether columns of an operator give its results one after the other."""
+    if parts.timing.number > 1 or parts.loop.by_columns is None:
+        return False
     for parameter, size in made.items():
         written = parts.bytes_of(parameter, True)
         if written is None or size % parts.count:
-            return Parts(loop, timing, 1)
+            return False
         first = np.arange(parts.count) * (size // parts.count)
         if not np.array_equal(written.first, first):
-            return Parts(loop, timing, 1)
+            return False
         if not np.array_equal(written.end, first + size // parts.count):
-            return Parts(loop, timing, 1)
-    return parts
+            return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)
-class _Edge:
+class _ReadParts:
     """As `Reading`, by parts; `needed` is the last part of the maker that is needed, or -1."""
 
-    maker: int
-    reader: int
-    tensor: Memory
     part_bytes: int
     needed: Values
     first: Values
     slope: Fraction
+    found: Found = field(default_factory=Found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Edge:
+    """The same in a segment: of which of its operators."""
+
+    maker: int
+    reader: int
+    reading: Reading
+    parts: _ReadParts
+
+    @property
+    def tensor(self) -> Memory:
+        """What is read."""
+        return self.reading.tensor
 
 
 def by_columns(
@@ -122,10 +155,8 @@ def by_columns(
     start: int,
     rows: Interleaving,
     sizes: Mapping[Memory, int],
-    spare_bytes: Sequence[int],
-) -> list[Interleaving]:
-    """The same interleaving by columns, for each of some numbers of bytes; empty if no operator has
-    any.
+) -> list[ByColumns]:
+    """The same interleaving by columns, in some ways; empty if no operator has any.
 
     Parameters
     ----------
@@ -139,8 +170,6 @@ def by_columns(
         how they run by rows.
     sizes
         bytes of the tensors of which not all needs to be kept.
-    spare_bytes
-        how many more bytes may be moved than where rings are largest.
     """
     made: list[dict[int, int]] = [{} for _ in loops]
     for read in readings:
@@ -153,75 +182,112 @@ def by_columns(
     ]
     if all(operator.number == 1 for operator in operators):
         return []
-    edges = [_edge(operators, read, start, made) for read in readings]
-    found = [
-        made_so
-        for columns in _all_columns(operators, edges)
-        if (made_so := _interleavings(rows, operators, edges, columns, sizes, spare_bytes))
-    ]
-    return [min(ways, key=lambda one: _kept_bytes(one, sizes)) for ways in zip(*found, strict=True)]
+    edges = [_edge(operators, read, start) for read in readings]
+    ways = (
+        _way(rows, operators, edges, columns, sizes) for columns in _all_columns(operators, edges)
+    )
+    return [way for way in ways if way is not None]
+
+
+def fewest_bytes(ways: Sequence[ByColumns], spare_bytes: int) -> Interleaving:
+    """That of some ways which keeps the fewest bytes.
+
+    Parameters
+    ----------
+    spare_bytes
+        how many more bytes may be moved than where rings are largest.
+    """
+    found = ((way, way.interleaving(spare_bytes)) for way in ways)
+    return min(found, key=lambda one: _kept_bytes(one[1], one[0].sizes))[1]
 
 
 def _kept_bytes(found: Interleaving, sizes: Mapping[Memory, int]) -> int:
     return sum(found.rings[t].size_bytes if t in found.rings else sizes[t] for t in sizes)
 
 
-def _interleavings(
+@dataclass(frozen=True, eq=False)
+class ByColumns:
+    """Operators that run by columns.
+
+    Parameters
+    ----------
+    timings, ticks, width
+        as in an `Interleaving` with so many columns.
+    rings
+        those of each tensor that are possible, from the smallest on.
+    parts
+        of each tensor, that are made.
+    sizes
+        bytes of all tensors of which not all needs to be kept.
+    """
+
+    timings: Sequence[Timing]
+    ticks: int
+    width: int
+    rings: Mapping[Memory, Sequence[Ring]]
+    parts: Mapping[Memory, int]
+    sizes: Mapping[Memory, int]
+
+    def interleaving(self, spare_bytes: int) -> Interleaving:
+        """That with the smallest rings; see `fewest_bytes`."""
+        rings = _within(self.rings, self.parts, spare_bytes)
+        small = {t: ring for t, ring in rings.items() if ring.size_bytes < self.sizes[t]}
+        return Interleaving(self.timings, small, self.ticks, self.width)
+
+
+def _way(
     rows: Interleaving,
     operators: Sequence[Parts],
     edges: Sequence[_Edge],
     columns: Sequence[Columns],
     sizes: Mapping[Memory, int],
-    spare_bytes: Sequence[int],
-) -> list[Interleaving]:
-    """The operators by these columns; nothing if they cannot run so."""
+) -> ByColumns | None:
+    """The operators by these columns; None if they cannot run so."""
     if any(column.number > 1 for column in columns):
-        return []
+        return None
     width = max(column.end for column in columns)
     if width > 2 * max(operator.number for operator in operators):
         # Rates that do not fit: most ticks would do nothing.
-        return []
-    ticks = [
-        operator.ticks(column, width) for operator, column in zip(operators, columns, strict=True)
-    ]
+        return None
     choices = {}
     for tensor in sizes:
-        of_tensor = [edge for edge in edges if edge.tensor.same_as(tensor) and edge.part_bytes]
+        of_tensor = [
+            edge for edge in edges if edge.parts.part_bytes and edge.tensor.same_as(tensor)
+        ]
         if of_tensor:
             by_rows = rows.rings.get(tensor)
             most = sizes[tensor] if by_rows is None else by_rows.size_bytes
-            choices[tensor] = _rings(ticks, of_tensor, operators, most)
+            choices[tensor] = _rings(of_tensor, operators, columns, width, most)
     timings = [
         replace(timing, columns=column)
         for timing, column in zip(rows.timings, columns, strict=True)
     ]
-    found = []
-    for spare in spare_bytes:
-        rings = _within(choices, operators, edges, spare)
-        small = {tensor: ring for tensor, ring in rings.items() if ring.size_bytes < sizes[tensor]}
-        found.append(Interleaving(timings, small, rows.ticks, width))
-    return found
+    parts = {edge.tensor: operators[edge.maker].count for edge in edges}
+    return ByColumns(timings, rows.ticks, width, choices, parts, sizes)
 
 
-def _edge(
-    operators: Sequence[Parts], read: Reading, start: int, made: Sequence[Mapping[int, int]]
-) -> _Edge:
+def _edge(operators: Sequence[Parts], read: Reading, start: int) -> _Edge:
     maker, reader = read.maker.operator - start, read.reader - start
-    operator, found = operators[maker], operators[reader].bytes_of(read.parameter, False)
+    making, using = operators[maker], operators[reader]
+    what = "parts", making.shape, using.shape
+    parts = read.found.once(what, lambda: _read_parts(making, using, read))
+    return _Edge(maker, reader, read, parts)
+
+
+def _read_parts(maker: Parts, reader: Parts, read: Reading) -> _ReadParts:
+    found = reader.bytes_of(read.parameter, False)
     assert found is not None
     count = len(found.end)
     if read.maker.step_bytes is None:
-        last = np.full(count, operator.count - 1)
-        return _Edge(maker, reader, read.tensor, 0, last, np.zeros_like(last), Fraction(1))
-    part_bytes = read.maker.step_bytes * operator.timing.number // operator.number
-    ends = np.maximum.accumulate(found.end)
-    begins = np.minimum.accumulate(found.first[::-1])[::-1]
-    needed = np.clip(-(-ends // part_bytes), 0, operator.count) - 1
-    first = np.clip(begins // part_bytes, 0, operator.count)
-    parts = operators[reader].number
-    row = operators[reader].timing.runs // 2 * parts
-    in_a_row = slope(first[row : row + parts], operator.number)
-    return _Edge(maker, reader, read.tensor, part_bytes, needed, first, in_a_row)
+        last = np.full(count, maker.count - 1)
+        return _ReadParts(0, last, np.zeros_like(last), Fraction(1))
+    part_bytes = read.maker.step_bytes * maker.timing.number // maker.number
+    needed = np.clip(-(-found.ends // part_bytes), 0, maker.count) - 1
+    first = np.clip(found.begins // part_bytes, 0, maker.count)
+    parts = reader.number
+    row = reader.timing.runs // 2 * parts
+    in_a_row = slope(first[row : row + parts], maker.number)
+    return _ReadParts(part_bytes, needed, first, in_a_row)
 
 
 def _all_columns(operators: Sequence[Parts], edges: Sequence[_Edge]) -> Iterator[Sequence[Columns]]:
@@ -285,10 +351,10 @@ def _rates(count: int, edges: Sequence[_Edge]) -> list[Fraction]:
             index = pending.pop()
             for edge in edges:
                 if edge.reader == index and edge.maker not in rates:
-                    rates[edge.maker] = rates[index] * edge.slope
+                    rates[edge.maker] = rates[index] * edge.parts.slope
                     pending.append(edge.maker)
                 elif edge.maker == index and edge.reader not in rates:
-                    rates[edge.reader] = rates[index] / edge.slope
+                    rates[edge.reader] = rates[index] / edge.parts.slope
                     pending.append(edge.reader)
     return [rates[index] for index in range(count)]
 
@@ -297,29 +363,71 @@ def _earliest(
     operators: Sequence[Parts], columns: Sequence[Columns], column: Columns, edge: _Edge
 ) -> int:
     """Where the columns of the reader may begin."""
-    maker, reader = operators[edge.maker], operators[edge.reader]
+    maker, reader, before = operators[edge.maker], operators[edge.reader], columns[edge.maker]
+    late = edge.parts.found.once(
+        (
+            *("late", reader.timing.start - maker.timing.start),
+            *(maker.timing.period, reader.timing.period),
+            *(before.period, before.number, column.period, column.number),
+        ),
+        lambda: _latest_parts(maker, reader, before, column, edge.parts.needed),
+    )
+    return 0 if late is None else max(before.start + late, 0)
+
+
+def _latest_parts(
+    maker: Parts, reader: Parts, before: Columns, column: Columns, needed_parts: Values
+) -> int | None:
+    """Ticks from the first column of the maker to that of the reader, at least; None if no part
+    needs one that is made in the same tick of rows."""
     parts = np.arange(reader.count)
     tick = reader.timing.start + reader.timing.period * (parts // reader.number)
-    needed = np.maximum(edge.needed, 0)
+    needed = np.maximum(needed_parts, 0)
     made = maker.timing.start + maker.timing.period * (needed // maker.number)
-    before = columns[edge.maker]
-    at = before.start + before.period * (needed % maker.number // before.number)
+    at = before.period * (needed % maker.number // before.number)
     late = at - column.period * (parts % reader.number // column.number)
-    same = (made == tick) & (edge.needed >= 0)
-    return int(late[same].max(initial=0))
+    same = (made == tick) & (needed_parts >= 0)
+    return int(late[same].max()) if same.any() else None
 
 
 def _rings(
-    ticks: Sequence[Values], edges: Sequence[_Edge], operators: Sequence[Parts], most: int
+    edges: Sequence[_Edge],
+    operators: Sequence[Parts],
+    columns: Sequence[Columns],
+    width: int,
+    most: int,
 ) -> list[Ring]:
     """Rings of a tensor, from the smallest to one that is as large as `most` bytes."""
-    maker, part_bytes = edges[0].maker, edges[0].part_bytes
-    made, count = ticks[maker], operators[maker].count
+    index = edges[0].maker
+    maker, column = operators[index], columns[index]
+    begins = maker.timing.start * width + column.start
+
+    def relative(index: int) -> Hashable:
+        """When an operator makes its parts, whenever the maker begins."""
+        timing, own = operators[index].timing, columns[index]
+        start = timing.start * width + own.start - begins
+        return start, timing.period, own.period, own.number, operators[index].shape
+
+    what = "rings", width, most, relative(index), *((e.parts, relative(e.reader)) for e in edges)
+    return edges[0].reading.maker.found.once(
+        what, lambda: _find_rings(edges, operators, columns, width, most)
+    )
+
+
+def _find_rings(
+    edges: Sequence[_Edge],
+    operators: Sequence[Parts],
+    columns: Sequence[Columns],
+    width: int,
+    most: int,
+) -> list[Ring]:
+    maker, part_bytes = edges[0].maker, edges[0].parts.part_bytes
+    made, count = operators[maker].ticks(columns[maker], width), operators[maker].count
     first = np.full(count, count, np.int64)
     for edge in edges:
-        reader = ticks[edge.reader]
+        reader = operators[edge.reader].ticks(columns[edge.reader], width)
         next_part = np.searchsorted(reader, made, side="left")
-        np.minimum(first, np.append(edge.first, count)[next_part], out=first)
+        np.minimum(first, np.append(edge.parts.first, count)[next_part], out=first)
     # What is made together is there together.
     together = np.searchsorted(made, made, side="right") - 1
     least = max(int((together - first).max()) + 1, 1)
@@ -347,26 +455,23 @@ def _most_moved(made: Values, first: Values, places: int, row: int) -> int:
 
 
 def _within(
-    choices: Mapping[Memory, Sequence[Ring]],
-    operators: Sequence[Parts],
-    edges: Sequence[_Edge],
-    spare_bytes: int,
+    choices: Mapping[Memory, Sequence[Ring]], parts: Mapping[Memory, int], spare_bytes: int
 ) -> dict[Memory, Ring]:
     """The rings that take the fewest bytes of those that move no more than `spare_bytes` more than
     the largest ones; if one is smaller, it is where that costs the least by byte."""
-    counts = {edge.tensor: operators[edge.maker].count for edge in edges}
     moved = {
-        tensor: [ring.moved_bytes(counts[tensor]) for ring in rings]
+        tensor: [ring.moved_bytes(parts[tensor]) for ring in rings]
         for tensor, rings in choices.items()
     }
+    bytes_of = {tensor: [ring.size_bytes for ring in rings] for tensor, rings in choices.items()}
     at = {tensor: len(rings) - 1 for tensor, rings in choices.items()}
     while True:
         best: tuple[int, int, Memory, int] | None = None
-        for tensor, rings in choices.items():
-            largest, moved_now = rings[at[tensor]].size_bytes, moved[tensor][at[tensor]]
-            for index in range(at[tensor]):
+        for tensor, now in at.items():
+            largest, moved_now = bytes_of[tensor][now], moved[tensor][now]
+            for index in range(now):
                 more = moved[tensor][index] - moved_now
-                saved = largest - rings[index].size_bytes
+                saved = largest - bytes_of[tensor][index]
                 # Fractions of integers are compared without their greatest common divisors.
                 if (
                     saved > 0

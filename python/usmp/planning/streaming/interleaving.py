@@ -9,8 +9,8 @@ early as what it reads allows, or later where that keeps less of its results.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.operator_loop import Bytes
+from usmp.support.found import Found
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class Maker:
     parameter: int
     steps: int
     step_bytes: int | None
+    found: Found = field(default_factory=Found)
+    """What many segments ask of the tensor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,20 @@ class Reading:
     needed: Values
     first: Values
     steps_per_step: Fraction
+    found: Found = field(default_factory=Found)
+    """What many segments ask of it."""
+
+    def gap(self, made: Timing, read: Timing) -> int | None:
+        """Ticks from the first run of the maker to that of the reader, at least; None if no run of
+        the reader needs one of the maker. Found once, for it does not depend on when they start.
+
+        Parameters
+        ----------
+        made, read
+            when the maker and the reader run.
+        """
+        key = made.period, made.number, read.period, read.number, read.runs
+        return self.found.once(key, lambda: _gap(made, read, self.needed))
 
 
 def reading(maker: Maker, reader: int, parameter: int, tensor: Memory, read: Bytes) -> Reading:
@@ -79,10 +96,8 @@ def reading(maker: Maker, reader: int, parameter: int, tensor: Memory, read: Byt
     if number is None:
         needed, first = np.full(steps, maker.steps), np.zeros(steps, np.int64)
     else:
-        ends = np.maximum.accumulate(read.end)
-        begins = np.minimum.accumulate(read.first[::-1])[::-1]
-        needed = np.clip(-(-ends // number), 0, maker.steps)
-        first = np.clip(begins // number, 0, maker.steps)
+        needed = np.clip(-(-read.ends // number), 0, maker.steps)
+        first = np.clip(read.begins // number, 0, maker.steps)
     return Reading(maker, reader, parameter, tensor, needed, first, slope(first, maker.steps))
 
 
@@ -312,7 +327,7 @@ class _Graph:
                 _earliest(timings[edge.maker.operator - self.start], timing, edge)
                 for edge in self.reads[index]
             )
-            timings.append(_at(timing, max(0, *starts, 0)))
+            timings.append(_at(timing, max([0, *starts])))
         rings = {tensor: self._ring(timings, tensor) for tensor in self.by_tensor}
         for index in reversed(range(len(timings))):
             latest = min(
@@ -370,22 +385,42 @@ class _Graph:
     def _ring(self, timings: Sequence[Timing], tensor: Memory) -> Ring:
         """The smallest ring of a tensor."""
         maker = self.by_tensor[tensor][0].maker
-        number = timings[maker.operator - self.start].number
-        runs, first = self._still_read(timings, tensor)
-        assert maker.step_bytes is not None
-        return Ring(max(int((runs - first).max()) + 1, 1), 1, number * maker.step_bytes)
+
+        def find() -> Ring:
+            number = timings[maker.operator - self.start].number
+            runs, first = self._still_read(timings, tensor)
+            assert maker.step_bytes is not None
+            return Ring(max(int((runs - first).max()) + 1, 1), 1, number * maker.step_bytes)
+
+        return maker.found.once(self._relative_timings(timings, tensor), find)
 
     def _moving(self, timings: Sequence[Timing], tensor: Memory, ring: Ring) -> Ring:
         """A ring that moves as rarely as it can."""
-        runs, first = self._still_read(timings, tensor)
-        # It first moves for the part after the last place, and then to the front.
-        most = min(ring.places, *first[ring.places : ring.places + 1].tolist())
-        moved = next(
-            moved
-            for moved in range(most, 0, -1)
-            if (front(runs, ring.places, moved) <= first).all()
+
+        def find() -> Ring:
+            runs, first = self._still_read(timings, tensor)
+            # It first moves for the part after the last place, and then to the front.
+            most = min(ring.places, *first[ring.places : ring.places + 1].tolist())
+            moved = next(
+                moved
+                for moved in range(most, 0, -1)
+                if (front(runs, ring.places, moved) <= first).all()
+            )
+            return Ring(ring.places, moved, ring.part_bytes)
+
+        what = "moving", self._relative_timings(timings, tensor)
+        return self.by_tensor[tensor][0].maker.found.once(what, find)
+
+    def _relative_timings(self, timings: Sequence[Timing], tensor: Memory) -> Hashable:
+        """What the smallest ring of a tensor depends on: when it is made and read, whenever that
+        begins."""
+        edges = self.by_tensor[tensor]
+        made = timings[edges[0].maker.operator - self.start]
+        read = ((edge, timings[edge.reader - self.start]) for edge in edges)
+        return (
+            (made.period, made.number, made.runs),
+            *((edge, r.start - made.start, r.period, r.number, r.runs) for edge, r in read),
         )
-        return Ring(ring.places, moved, ring.part_bytes)
 
     def _still_read(self, timings: Sequence[Timing], tensor: Memory) -> tuple[Values, Values]:
         """The runs of the maker of a tensor, and the first row that is read when each ends."""
@@ -414,24 +449,21 @@ def _at(timing: Timing, start: int) -> Timing:
     return Timing(start, timing.period, timing.number, timing.runs)
 
 
-def _runs_needed(maker: Timing, reader: Timing, edge: Reading) -> Values:
-    """By run of the reader, the run of the maker that it has to come after; -1 for none."""
-    steps = len(edge.needed)
-    last = np.minimum((np.arange(reader.runs) + 1) * reader.number, steps) - 1
-    runs: Values = -(-edge.needed[last] // maker.number) - 1
-    return runs
+def _gap(made: Timing, read: Timing, steps_needed: Values) -> int | None:
+    last = np.minimum((np.arange(read.runs) + 1) * read.number, len(steps_needed)) - 1
+    # By run of the reader, the run of the maker that it has to come after; -1 for none.
+    needed = -(-steps_needed[last] // made.number) - 1
+    gaps = (made.period * needed - read.period * np.arange(read.runs))[needed >= 0]
+    return int(gaps.max()) if gaps.size else None
 
 
 def _earliest(maker: Timing, reader: Timing, edge: Reading) -> int:
     """The tick in which the reader may begin."""
-    needed = _runs_needed(maker, reader, edge)
-    ticks = np.where(needed < 0, 0, maker.start + maker.period * needed)
-    return int((ticks - reader.period * np.arange(reader.runs)).max())
+    gap = edge.gap(maker, reader)
+    return 0 if gap is None else maker.start + gap
 
 
 def _latest(maker: Timing, reader: Timing, edge: Reading) -> int:
     """The tick in which the maker has to begin."""
-    needed = _runs_needed(maker, reader, edge)
-    ticks = reader.start + reader.period * np.arange(reader.runs) - maker.period * needed
-    some = needed >= 0
-    return int(ticks[some].min()) if some.any() else maker.start
+    gap = edge.gap(maker, reader)
+    return maker.start if gap is None else reader.start - gap

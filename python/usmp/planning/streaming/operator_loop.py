@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import NotKnown, Values
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.traced_access import UNBOUNDED, TracedAccess
+from usmp.support.found import Found
 from usmp.tir.nodes import nodes_of
 
 MOST_STEPS = 1 << 14
@@ -32,6 +33,18 @@ class Bytes:
 
     first: Values
     end: Values
+
+    @cached_property
+    def begins(self) -> Values:
+        """By step, the first byte that it or a later one accesses."""
+        found: Values = np.minimum.accumulate(self.first[::-1])[::-1]
+        return found
+
+    @cached_property
+    def ends(self) -> Values:
+        """By step, the end of what it and those before access."""
+        found: Values = np.maximum.accumulate(self.end)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +87,8 @@ class OperatorLoop:
     reads: Mapping[int, Bytes]
     writes: Mapping[int, Bytes]
     unknown: frozenset[int]
+    found: Found = field(default_factory=Found)
+    """What many segments ask of it."""
 
     @cached_property
     def by_columns(self) -> tuple[Mapping[int, Bytes], Mapping[int, Bytes]] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,27 @@ class Taken:
     live_bytes: int
 
 
+@dataclass(frozen=True)
+class _Use:
+    """A memory that operators of a segment use, and what is live of it around the segment.
+
+    Parameters
+    ----------
+    size
+        its bytes.
+    first, end
+        what is still read behind the segment, and what is written before it.
+    is_inside
+        whether nothing else uses it.
+    """
+
+    memory: Memory
+    size: int
+    first: int
+    end: int
+    is_inside: bool
+
+
 def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
     """What the operators of a segment take.
 
@@ -46,25 +68,25 @@ def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
         the first of them.
     """
     stop = start + len(segment.operators)
-    interleaving = segment.interleaving
-    inside, rings = set(segment.inside), interleaving.rings
+    inside, rings = set(segment.inside), segment.interleaving.rings
     fixed = sum(rings[m].size_bytes if m in rings else main.sizes[m] for m in inside)
     # Operators use theirs one after the other.
     fixed += max(_scratch_bytes(operator, True) for operator in segment.operators)
-    outside = np.zeros(interleaving.ticks * interleaving.columns, np.int64)
-    live = outside.copy()
     used = dict.fromkeys(m for o in segment.operators for m in o.statement.spans)
-    for memory in used:
-        if memory in main.sizes:
-            of_memory = _live_bytes(main, segment, memory, start, stop, len(live))
-            # Of parts that operators are called with it is not known when they are used.
-            live += main.ends.live(memory, start, stop) if of_memory is None else of_memory
-            if memory not in inside:
-                outside += main.sizes[memory] if of_memory is None else of_memory
+    uses = [
+        _Use(m, main.sizes[m], main.ends.first(m, stop), main.ends.end(m, start), m in inside)
+        for m in used
+        if m in main.sizes
+    ]
+    last = segment.operators[-1].loop
+    assert last is not None
+    # Those of most segments are the same wherever inputs and outputs are.
+    what = "peaks", segment.interleaving, *uses
+    outside, live = last.found.once(what, lambda: _peaks(segment, uses))
     through = main.live_through(start, stop)
-    estimate = sum(main.sizes[m] for m in through) + fixed + int(outside.max())
+    estimate = sum(main.sizes[m] for m in through) + fixed + outside
     always = sum(main.ends.live(memory, start, stop) for memory in through)
-    return Taken(estimate, always + int(live.max()))
+    return Taken(estimate, always + live)
 
 
 def operator_bytes(main: StreamedMain, index: int) -> Taken:
@@ -108,39 +130,74 @@ def _is_scratch(stmt: tirx.AllocBuffer) -> bool:
     return is_plannable(stmt) and CONSTANT_DATA_ATTR not in stmt.annotations
 
 
-def _live_bytes(
-    main: StreamedMain, segment: Segment, memory: Memory, start: int, stop: int, ticks: int
-) -> Values | None:
+def _peaks(segment: Segment, uses: Sequence[_Use]) -> tuple[int, int]:
+    """The most bytes of memories from outside, and of all, that are there when a part is made."""
+    interleaving = segment.interleaving
+    made = [_Made.of(segment, index) for index in range(len(segment.operators))]
+    outside = np.zeros(interleaving.ticks * interleaving.columns, np.int64)
+    live = outside.copy()
+    for use in uses:
+        of_memory = _live_bytes(segment, made, use)
+        # Of parts that operators are called with it is not known when they are used.
+        live += max(use.end - use.first, 0) if of_memory is None else of_memory
+        if not use.is_inside:
+            outside += use.size if of_memory is None else of_memory
+    return int(outside.max()), int(live.max())
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """When an operator makes its parts.
+
+    Parameters
+    ----------
+    at
+        by part, the tick.
+    next_part
+        by tick, the first part that is made later.
+    """
+
+    parts: Parts
+    at: Values
+    next_part: Values
+
+    @classmethod
+    def of(cls, segment: Segment, index: int) -> _Made:
+        """Of an operator of a segment."""
+        loop, timing = segment.operators[index].loop, segment.interleaving.timings[index]
+        assert loop is not None
+        ticks, width = segment.interleaving.ticks, segment.interleaving.columns
+        parts = Parts.as_timed(loop, timing)
+        at = parts.ticks(timing.columns or Columns(0, 1, 1, 1), width)
+        return cls(parts, at, np.cumsum(np.bincount(at, minlength=ticks * width)))
+
+
+def _live_bytes(segment: Segment, made: Sequence[_Made], use: _Use) -> Values | None:
     """Bytes of a memory that are live when each tick ends, by its ends only; None if operators are
     only called with parts of it."""
-    size = main.sizes[memory]
-    first = np.full(ticks, main.ends.first(memory, stop), np.int64)
-    end = np.full(ticks, main.ends.end(memory, start), np.int64)
-    interleaving = segment.interleaving
-    for operator, timing in zip(segment.operators, interleaving.timings, strict=True):
-        if memory not in operator.statement.spans:
+    size, ticks = use.size, segment.interleaving.ticks * segment.interleaving.columns
+    first = np.full(ticks, use.first, np.int64)
+    end = np.full(ticks, use.end, np.int64)
+    for operator, making in zip(segment.operators, made, strict=True):
+        if use.memory not in operator.statement.spans:
             continue
-        loop = operator.loop
-        assert loop is not None
-        indices = [i for i, m in operator.memories.items() if m.same_as(memory)]
+        parts = making.parts
+        indices = [i for i, m in operator.memories.items() if m.same_as(use.memory)]
         if not indices:
             return None
-        if any(i in loop.unknown for i in indices):
+        if any(i in parts.loop.unknown for i in indices):
             return np.full(ticks, size, np.int64)
-        parts = Parts.as_timed(loop, timing)
-        at = parts.ticks(timing.columns or Columns(0, 1, 1, 1), interleaving.columns)
         for index in indices:
             written = parts.bytes_of(index, True)
             if written is not None:
                 done = np.zeros(ticks, np.int64)
-                done[at] = np.clip(np.maximum.accumulate(written.end), 0, size)
+                done[making.at] = np.minimum(np.maximum(written.ends, 0), size)
                 np.maximum(end, np.maximum.accumulate(done), out=end)
             read = parts.bytes_of(index, False)
             if read is not None:
-                needed = np.minimum.accumulate(read.first[::-1])[::-1]
-                needed = np.append(np.where(needed >= UNBOUNDED, size, needed), size)
+                begins = read.begins
+                needed = np.append(np.where(begins >= UNBOUNDED, size, begins), size)
                 # When a part is made, what the next one reads is needed.
-                next_part = np.searchsorted(at, np.arange(ticks), side="right")
-                np.minimum(first, needed[next_part], out=first)
+                np.minimum(first, needed[making.next_part], out=first)
     live: Values = np.maximum(end - first, 0)
     return live

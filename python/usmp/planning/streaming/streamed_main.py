@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 from tvm import tirx
@@ -32,7 +32,7 @@ from usmp.objects.attributes import (
     STREAMED_TENSOR_ATTR,
 )
 from usmp.objects.schedule import row_schedule, schedule_of
-from usmp.planning.streaming.by_columns import by_columns
+from usmp.planning.streaming.by_columns import ByColumns, by_columns, fewest_bytes
 from usmp.planning.streaming.interleaving import Interleaving, Maker, Reading, interleave, reading
 from usmp.planning.streaming.live_ends import LiveEnds
 from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
@@ -253,8 +253,12 @@ class StreamedMain:
         tensors = dict.fromkeys(r.tensor for r in readings)
         inside = [m for m in self.made_in(start, stop) if self._is_inside(m, start, stop)]
         sizes = {m: self.sizes[m] for m in inside if m in tensors}
-        steps = [operator.loop.steps for operator in operators if operator.loop is not None]
-        found = interleave(steps, readings, start, sizes)
+        loops = [operator.loop for operator in operators if operator.loop is not None]
+        steps = [loop.steps for loop in loops]
+        found = loops[-1].found.once(
+            ("by rows", *loops, *readings, *sizes.items()),
+            lambda: interleave(steps, readings, start, sizes),
+        )
         makers = {r.tensor: r.maker.operator - start for r in readings}
         annotations = {m: self._annotations(m) for m in inside}
         work = sum(self.work(index) for index in range(start, stop))
@@ -280,11 +284,23 @@ class StreamedMain:
         columns = [loop.columns for loop in loops]
         if max(columns) == 1:
             return None
-        rows = interleave([loop.steps for loop in loops], readings, start, sizes, columns)
-        spare_bytes = [segment.work // number for number in _INSTRUCTIONS_BY_BYTE]
-        found = by_columns(loops, readings, start, rows, sizes, spare_bytes)
-        ways = [replace(segment, interleaving=way) for way in found]
-        return next((way for way in ways if self.is_fast(way, segment)), ways[-1] if ways else None)
+
+        def find() -> list[ByColumns]:
+            rows = interleave([loop.steps for loop in loops], readings, start, sizes, columns)
+            return by_columns(loops, readings, start, rows, sizes)
+
+        found, key = loops[-1].found, ("by columns", *loops, *readings, *sizes.items())
+        ways = found.once(key, find)
+        if not ways:
+            return None
+        for number in _INSTRUCTIONS_BY_BYTE:
+            spare_bytes = segment.work // number
+            what = *key, "spare bytes", spare_bytes
+            made = found.once(what, partial(fewest_bytes, ways, spare_bytes))
+            way = replace(segment, interleaving=made)
+            if self.is_fast(way, segment):
+                break
+        return way
 
     def is_fast(self, by_columns: Segment, by_rows: Segment) -> bool:
         """Whether a segment by columns does not take many more instructions than by rows."""
@@ -359,8 +375,7 @@ class StreamedMain:
                     continue
                 for parameter, passed in self.operators[index].memories.items():
                     if passed.same_as(memory) and parameter in loop.reads:
-                        read = reading(maker, index, parameter, memory, loop.reads[parameter])
-                        readings[index].append(read)
+                        readings[index].append(_reading(maker, index, parameter, memory, loop))
         for index in range(1, len(apart)):
             apart[index] = max(apart[index], apart[index - 1])
         return readings, apart
@@ -376,7 +391,9 @@ class StreamedMain:
         others = (self.operators[i] for i in users)
         if parameter is None or not all(o.loop is None or _knows(o, memory) for o in others):
             return None
-        return Maker(first, parameter, loop.steps, loop.step_bytes(parameter, size))
+        # One object wherever inputs and outputs are, with what is known of it.
+        made = Maker(first, parameter, loop.steps, loop.step_bytes(parameter, size))
+        return loop.found.once(("maker", first, parameter, made.step_bytes), lambda: made)
 
     def _size(self, memory: Memory) -> int | None:
         """Bytes; None if they are not known: what leads to a tensor of the model is a pointer."""
@@ -469,6 +486,16 @@ def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop
     rows = row_schedule(func)
     own = facts.of(name) if rows is None else facts_of_functions({name: rows}).of(name)
     return own.once("operator_loop", operator_loop)
+
+
+def _reading(
+    maker: Maker, reader: int, parameter: int, tensor: Memory, loop: OperatorLoop
+) -> Reading:
+    """That an operator reads a tensor; one object wherever inputs and outputs are."""
+    return loop.found.once(
+        ("reading", maker, reader, parameter, tensor),
+        lambda: reading(maker, reader, parameter, tensor, loop.reads[parameter]),
+    )
 
 
 def _keeps_memory(func: tirx.PrimFunc) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 from tvm.ir import IRModule
@@ -13,7 +14,7 @@ from usmp.objects.attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.objects.streamed_io import streams_io
 from usmp.planning.options import PlanningOptions
-from usmp.planning.session import PlanningSession
+from usmp.planning.session import PlanningSession, planning_session
 from usmp.planning.streaming.io_by_rows import refuse_rows
 from usmp.planning.streaming.segmentation import Interval, Segmentation, segmentations
 from usmp.planning.streaming.streamed_function import streamed_function
@@ -82,7 +83,7 @@ def streamed_modules(
         options.preserve_inputs,
         more_percent=_more_percent(mod, options),
     )
-    main = None if prepared is None else streamed_main(mod, like=prepared)
+    main = None if prepared is None else _unprepared(session, mod, prepared)
     if prepared is None or main is None:
         if must:
             raise ValueError(
@@ -92,10 +93,10 @@ def streamed_modules(
         return nothing
     found = segmentations(prepared)
     if options.optimize == SPEED:
-        modules = _modules(main, found.fewest)
+        modules = _modules(session, main, found.fewest)
         if any(session.peaks(made.mod, options) is not None for made in modules):
             return StreamedModules(modules, found.bound_bytes)
-    modules = _modules(main, found.choices)
+    modules = _modules(session, main, found.choices)
     if must and not modules:
         refuse_rows(prepared)
     return StreamedModules(modules, found.bound_bytes)
@@ -110,13 +111,25 @@ def _more_percent(mod: IRModule, options: PlanningOptions) -> float:
     return max(options.max_extra_macs - 100 * (after - before) / before, 0.0)
 
 
-def _modules(main: StreamedMain, choices: Sequence[Segmentation]) -> list[StreamedModule]:
+def _unprepared(
+    session: PlanningSession, mod: IRModule, prepared: StreamedMain
+) -> StreamedMain | None:
+    """The main function of the module itself, from which segments are made: the same one wherever
+    inputs and outputs are, so that what is made of it is found once, too."""
+    found = session.once("streamed main", mod, lambda: streamed_main(mod, like=prepared))
+    # The attributes of the module may be others.
+    return None if found is None else replace(found, mod=mod)
+
+
+def _modules(
+    session: PlanningSession, main: StreamedMain, choices: Sequence[Segmentation]
+) -> list[StreamedModule]:
     """Those that these choices give, if the segments can be made."""
     modules = []
     for choice in choices:
         # The statements are the same; the memories are not.
         ways = {i: s.interleaving.columns > 1 for i, s in choice.segments.items()}
-        made = _made(main, ways)
+        made = _made(session, main, ways)
         if made is not None:
             modules.append(StreamedModule(made, choice.live_bytes))
     return modules
@@ -187,7 +200,8 @@ def with_all_segments(
     if main is None or not _are_apart(main, segments):
         made = None
     else:
-        made = _made(main, dict.fromkeys(segments, by_columns))
+        with planning_session() as session:
+            made = _made(session, main, dict.fromkeys(segments, by_columns))
     if made is None:
         raise ValueError(f"operators {list(segments)} of __tvm_main__ cannot run interleaved")
     return made
@@ -200,15 +214,21 @@ def _are_apart(main: StreamedMain, segments: Sequence[Interval]) -> bool:
     return is_sorted and (not ends or (ends[0] >= 0 and ends[-1] <= len(main.operators)))
 
 
-def _made(main: StreamedMain, segments: Mapping[Interval, bool]) -> IRModule | None:
+def _made(
+    session: PlanningSession, main: StreamedMain, segments: Mapping[Interval, bool]
+) -> IRModule | None:
     """The module with segments, by columns where that is true."""
     made = {}
     for (start, stop), by_columns in segments.items():
         segment = main.segment(start, stop)
         if by_columns:
             segment = main.with_columns(start, stop) or segment
-        function = None if segment is None else streamed_function(segment)
-        if segment is None or function is None:
+        if segment is None:
+            return None
+        # A PrimFunc whose facts are known, if a module before had the same segment.
+        what = "streamed function", start, stop, by_columns
+        function = session.once(what, main.mod, partial(streamed_function, segment))
+        if function is None:
             return None
         made[start, stop] = segment, function
     return with_segments(main, made)

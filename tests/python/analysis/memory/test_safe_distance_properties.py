@@ -6,6 +6,7 @@ what is in memory, the distance is not only safe but the least one.
 
 from random import Random
 
+import numpy as np
 import pytest
 import tvm
 from hypothesis import HealthCheck, Phase, given, settings
@@ -22,7 +23,12 @@ from support.operator_builder import Builder, loop, store, wide
 from support.overlapped_runs import Operator, differing, run
 from support.tir_programs import draw_program
 from usmp.analysis import safe_overlap
+from usmp.analysis.memory.accessed_bytes import accessed_bytes
 from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.index_values import Bindings
+from usmp.analysis.memory.iterations import TracedLoop
+from usmp.analysis.memory.memories import Address, Term
+from usmp.analysis.memory.traced_access import UNBOUNDED, TracedAccess, TracedStatement
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.tir.nodes import nodes_of
 
@@ -171,3 +177,77 @@ def test_distances_of_a_models_operators(digits_model, name):
     found = [(distance, true) for _, _, distance, true in distances_of(operator)]
     assert any(true > 0 for _, true in found) or name in ("max_pool", "mean")
     assert all(distance == true for distance, true in found)
+
+
+def drawn_index(data, variables, depth=3):
+    """An index of TIR, and what computes it from the values of the variables."""
+    kind = data.draw(st.integers(0, 7 if depth else 1))
+    if kind == 0:
+        value = data.draw(st.integers(0, 5))
+        return tirx.IntImm("int32", value), lambda values: value
+    if kind == 1:
+        at = data.draw(st.integers(0, len(variables) - 1))
+        return variables[at], lambda values: values[at]
+    (a, of_a), (b, of_b) = (drawn_index(data, variables, depth - 1) for _ in "ab")
+    by = data.draw(st.integers(1, 4))
+    return [
+        (a + b, lambda values: of_a(values) + of_b(values)),
+        (a - b, lambda values: of_a(values) - of_b(values)),
+        (a * by, lambda values: of_a(values) * by),
+        (tirx.floordiv(a, by), lambda values: of_a(values) // by),
+        (tirx.floormod(a, by), lambda values: of_a(values) % by),
+        (tirx.max(a, b), lambda values: max(of_a(values), of_b(values))),
+    ][kind - 2]
+
+
+def drawn_condition(data, variables):
+    """The same of a condition, some of which depend on what is in memory."""
+    (a, of_a), (b, of_b) = (drawn_index(data, variables, 2) for _ in "ab")
+    unknown = tirx.decl_buffer((8,), "int32")[variables[0]] > 0
+    return [
+        (a < b, lambda values: of_a(values) < of_b(values)),
+        (
+            tirx.EQ(tirx.floormod(a, 2), tirx.IntImm("int32", 0)),
+            lambda values: of_a(values) % 2 == 0,
+        ),
+        (tirx.any(a < 3, b < 2), lambda values: of_a(values) < 3 or of_b(values) < 2),
+        (tirx.all(unknown, a < b), lambda values: of_a(values) < of_b(values)),
+        (unknown, lambda values: True),
+    ][data.draw(st.integers(0, 4))]
+
+
+@given(data=st.data())
+@settings(FEW, max_examples=100)
+def test_bytes_of_accesses(data):
+    """What an access touches in each iteration is what all iterations of the inner loops do."""
+    trips = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
+    variables = [tirx.Var(f"i{axis}", "int32") for axis in range(len(trips))]
+    loops = tuple(
+        TracedLoop(var, tirx.IntImm("int32", 0), tirx.IntImm("int32", n), 1, n, is_ordered=True)
+        for var, n in zip(variables, trips, strict=True)
+    )
+    bound = Bindings()
+    values_of = lambda values: values  # noqa: E731
+    if data.draw(st.booleans()):
+        value, of = drawn_index(data, variables)
+        bound[tirx.Var("v", "int32")] = value
+        values_of = lambda values: (*values, of(values))  # noqa: E731
+    known = [*variables, *bound]
+    parts = [(*drawn_index(data, known), data.draw(st.integers(1, 4))) for _ in range(2)]
+    guards = [drawn_condition(data, known) for _ in range(data.draw(st.integers(0, 2)))]
+    address = Address(known[0], tuple(Term(index, unit) for index, _, unit in parts))
+    statement = TracedStatement(0, loops)
+    conditions = tuple((condition, True) for condition, _ in guards)
+    access = TracedAccess(statement, address, 0, 1, True, conditions)
+    for common in (*range(len(trips) + 1), 0):
+        first = np.full(trips[:common], UNBOUNDED)
+        end = np.full(trips[:common], -UNBOUNDED)
+        for iteration in np.ndindex(*trips):
+            values = values_of(iteration)
+            if all(holds(values) for _, holds in guards):
+                at = sum(of(values) * unit for _, of, unit in parts)
+                outer = iteration[:common]
+                first[outer], end[outer] = min(first[outer], at), max(end[outer], at + 1)
+        found = accessed_bytes(access, bound, common)
+        assert np.array_equal(np.broadcast_to(found[0], first.shape), first)
+        assert np.array_equal(np.broadcast_to(found[1], end.shape), end)

@@ -1,0 +1,63 @@
+"""Walk expressions, most of which are small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call, TensorLoad
+
+ExprCallbacks: TypeAlias = Mapping[type, Callable[[Any], tvm_ffi.WalkResult | None]]
+"""By type of a node, what to call with it; not of arithmetic, which `walk_expressions` takes
+apart."""
+
+_OPERANDS: dict[type, tuple[str, ...]] = {
+    **dict.fromkeys(
+        (
+            *(tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod),
+            *(tirx.Min, tirx.Max, tirx.And, tirx.Or),
+            *(tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE),
+        ),
+        ("b", "a"),
+    ),
+    tirx.Not: ("a",),
+    tirx.Cast: ("value",),
+    tirx.IntImm: (),
+    tirx.FloatImm: (),
+}
+"""The parts of arithmetic, the last one first."""
+
+
+def walk_expressions(roots: Iterable[tirx.Expr], callbacks: ExprCallbacks) -> None:
+    """As `tvm_ffi.structural_walk` in pre-order, but that the parts of arithmetic are followed
+    here: to start a walk takes longer than to visit the nodes of an index.
+
+    Parameters
+    ----------
+    roots
+        expressions, one after the other.
+    callbacks
+        that of variables returns `SKIP`, so that no types are walked.
+    """
+    pending = [*roots][::-1]
+    while pending:
+        expr = pending.pop()
+        kind = type(expr)
+        operands = _OPERANDS.get(kind)
+        if operands is not None:
+            pending += [getattr(expr, name) for name in operands]
+        elif kind in (tirx.Var, TensorLoad, Call) and kind in callbacks:
+            if callbacks[kind](expr) is not tvm_ffi.WalkResult.SKIP:
+                pending += reversed(_parts(expr))
+        else:
+            tvm_ffi.structural_walk(expr, [*callbacks.items()], order="pre")
+
+
+def _parts(expr: tirx.Var | TensorLoad | Call) -> list[Any]:
+    if isinstance(expr, TensorLoad):
+        return [expr.source, *expr.indices]
+    if isinstance(expr, Call):
+        return [*expr.args, *([] if expr.attrs is None else [expr.attrs]), *expr.ty_args]
+    return [expr.ty]
