@@ -35,7 +35,7 @@ _EXAMPLES = """\
   tvmc export-test model.tar
       a folder model_test of C files: tvmgen_default_self_test() returns 0 on a device
       that computes what this host does, on random inputs
-  tvmc export-test model.tar --inputs in.npz --outputs expected.npz -o self_test
+  tvmc export-test model.tar --inputs in.npz --expected expected.npz -o self_test
       on your inputs, compared with your outputs, as those of another runtime
   tvmc export-test model.tar --inputs first.npz --inputs second.npz -o self_test.tar
       two runs, one after the other
@@ -52,7 +52,7 @@ def add_export_test_parser(commands: Any) -> None:
         summary="write C that tests a compiled model on a device",
         description="Write C with inputs and outputs of known runs, and functions that repeat "
         "them on a device or let this host run the model over a serial line (tvmc run --serial). "
-        "The outputs are those of the archive's code on this host, unless --outputs gives them.",
+        "The outputs are those of the archive's code on this host, unless --expected gives them.",
         examples=_EXAMPLES,
     )
     parser.add_argument("FILE", help="an archive that tvmc compile wrote")
@@ -77,7 +77,7 @@ def add_export_test_parser(commands: Any) -> None:
         "inputs that it lacks are random",
     )
     runs.add_argument(
-        "--outputs",
+        "--expected",
         action="append",
         default=[],
         metavar="PATH",
@@ -147,9 +147,9 @@ def _check_options(options: argparse.Namespace, path: str) -> None:
     UsageError
         it could not be written, or options contradict each other.
     """
-    if options.outputs and len(options.outputs) != len(options.inputs):
+    if options.expected and len(options.expected) != len(options.inputs):
         raise UsageError(
-            f"--outputs is given {len(options.outputs)} times and --inputs {len(options.inputs)}; "
+            f"--expected is given {len(options.expected)} times and --inputs {len(options.inputs)}; "
             "give one for each run, in the same order"
         )
     if options.runs is not None and options.inputs:
@@ -179,10 +179,10 @@ def _golden_runs(
     mains = module.metadata["memory"]["functions"]["main"]
     entries = {name: HostEntry.of(main) for name, main in zip(module.entries, mains, strict=True)}
     runs = _runs(options, module, entries)
-    if options.outputs:
+    if options.expected:
         return [
             golden_run(entry, entries[entry], inputs, sizes, load_tensors(path))
-            for (entry, inputs, sizes), path in zip(runs, options.outputs, strict=True)
+            for (entry, inputs, sizes), path in zip(runs, options.expected, strict=True)
         ]
     stage("building")
     host = archive.load(module.name, options.extra_source)

@@ -131,7 +131,7 @@ def test_outputs_that_are_not_as_expected_are_numbered(states, tmp_path):
         )
         for number, each in enumerate(changed):
             np.savez(tmp_path / f"out{number}.npz", **each)
-        expected = [f"--outputs={tmp_path / f'out{number}.npz'}" for number in range(2)]
+        expected = [f"--expected={tmp_path / f'out{number}.npz'}" for number in range(2)]
         test = exported(states, tmp_path / "test", *inputs, *expected)
         return self_test(states, test, tmp_path)
 
@@ -198,14 +198,17 @@ def test_seeds(tvmc, states):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--outputs=x.npz"], "--outputs is given 1 times and --inputs 0; give one for each run, "),
+        (
+            ["--expected=x.npz"],
+            "--expected is given 1 times and --inputs 0; give one for each run, ",
+        ),
         (["--runs=2", "--inputs=x.npz"], "--runs is for random inputs; with --inputs each file "),
         (["--runs=0"], "argument --runs: 0 is not a whole number from 1 to 10000 (see tvmc exp"),
         (["--seed=-1"], "argument --seed: -1 is not a whole number from 0 to 4294967295 (see "),
         (["-o", "file"], "file: a file, no folder; name a folder, or a file that ends in .tar"),
         (["-o", "no/folder"], "no/folder: cannot be written (No such file or directory)"),
         (["--inputs=x.npz"], "x.npz: No such file or directory"),
-        (["--inputs=in.npz", "--outputs=in.npz"], 'expected output "y" is missing; its outputs: '),
+        (["--inputs=in.npz", "--expected=in.npz"], 'expected output "y" is missing; its outputs: '),
     ],
 )
 def test_refusals(refused, states, arguments, message):
