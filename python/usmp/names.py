@@ -88,6 +88,16 @@ FLOAT, QUANTIZED, INT8 = "float", "quantized", "int8"
 IO_TYPES = (FLOAT, QUANTIZED, INT8)
 """Values of `--io-type`, the default first."""
 
+REPORTS = {
+    "html": ("usmp.report.memory_maps", "html_bytes", "a page: the memory map, tables, search"),
+    "svg": ("usmp.report.memory_maps", "svg_bytes", "the memory map as a picture"),
+    "png": ("usmp.report.memory_maps", "png_bytes", "the same in pixels"),
+    "json": ("usmp.report.memory_maps", "json_bytes", "the memory map for other programs"),
+    "csv": ("usmp.report.memory_maps", "csv_bytes", "a row for each buffer"),
+}
+"""What `--report` writes, by the ending of the file: the module and the name of a function that
+makes bytes of the metadata of a compiled module, and a line about it."""
+
 BOARDS = {
     "mps2-an385": "Arm MPS2 with Cortex-M3",
     "mps2-an386": "Arm MPS2 with Cortex-M4 and its single-precision FPU",

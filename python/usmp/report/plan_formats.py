@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from usmp.support.plain_text import printable
@@ -41,14 +41,20 @@ def plan_csv(memory: Mapping[str, Any]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    mains = memory["functions"]["main"]
-    for pool in memory["pools"]:
-        for buffer in pool["buffers"]:
-            writer.writerow([*_row(pool, buffer), _cell(" ".join(_entries(buffer, mains)))])
+    writer.writerows(row for _, _, row in plan_rows(memory))
     return text.getvalue()
 
 
-def _entries(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:
+def plan_rows(memory: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Any]]]:
+    """The name of the pool, that of the buffer, and the cells, of every buffer."""
+    mains = memory["functions"]["main"]
+    for pool in memory["pools"]:
+        for buffer in pool["buffers"]:
+            entries = csv_cell(" ".join(entries_of(buffer, mains)))
+            yield pool["name"], buffer["name"], [*_row(pool, buffer), entries]
+
+
+def entries_of(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:
     """The names of the entries in which the content of a buffer matters."""
     if len(mains) == 1:
         return [mains[0].get("entry", "main")]
@@ -68,21 +74,21 @@ def _meet(one: Sequence[int], other: Sequence[int]) -> bool:
 
 def _row(pool: Mapping[str, Any], buffer: Mapping[str, Any]) -> list[Any]:
     return [
-        _cell(pool["name"]),
+        csv_cell(pool["name"]),
         pool["kind"],
-        _cell(buffer["name"]),
+        csv_cell(buffer["name"]),
         buffer["kind"],
-        _cell(buffer["function"]),
+        csv_cell(buffer["function"]),
         buffer["offset"],
         buffer["size"],
         " ".join(f"{start}-{stop}" for start, stop in buffer["live_ranges"]),
-        _cell(
+        csv_cell(
             " ".join(f"{name}:{overlap['shared']}" for name, overlap in buffer["overlaps"].items())
         ),
     ]
 
 
-def _cell(text: str) -> str:
+def csv_cell(text: str) -> str:
     """A name as a cell, which no terminal takes for a command and no spreadsheet for a formula."""
     plain = printable(text)
     return f"'{plain}" if plain.startswith(_FORMULA) else plain

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 NAME = "tvm-usmp"
 
-EXTRAS = {"onnx": "onnx", "torch": "torch>=2.13"}
-"""What reads one format of models only: the extra, and the requirement that it stands for."""
+EXTRAS = {"onnx": "onnx", "torch": "torch>=2.13", "report": "vl-convert-python>=1.9"}
+"""What only some users need: the extra, and the requirement that it stands for."""
 
 
 def install_command(extra: str) -> str:
