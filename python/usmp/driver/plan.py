@@ -16,9 +16,10 @@ from usmp.driver.output import written
 from usmp.driver.plan_archive import archived_state_layout, is_archive, planned_module
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.reports import add_report_option, check_reports, report_files, write_reports
 from usmp.driver.search import note_interrupted_search
 from usmp.driver.state_options import check_has_state, export_state_layout
-from usmp.driver.summary import print_summary, summary_text
+from usmp.driver.summary import module_metadata, print_summary, summary_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +42,10 @@ _EXAMPLES = """\
       what metadata.json of an archive has under "memory"
   tvmc plan model.tar
       the plan that tvmc compile made
+  tvmc plan model.tar --map
+      a map too: how full each pool is, and when the largest buffers are live
+  tvmc plan model.tar --report map.html --report map.png
+      the memory map as a page for a browser, and as a picture
   tvmc plan --buffers in.csv --capacity 1M -o out.csv
       buffers of another compiler: the columns id,lower,upper,size in, and offset out
 
@@ -66,6 +71,12 @@ def add_plan_parser(commands: Any) -> None:
         help="how to show the plan (default: as the ending of --output says, else table)",
     )
     output.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
+    output.add_argument(
+        "--map",
+        action="store_true",
+        help="after the table, show how full each pool is, and when the largest buffers are live",
+    )
+    add_report_option(output)
     add_quiet_option(output)
     add_buffers_options(parser)
 
@@ -76,6 +87,7 @@ def plan_model(options: argparse.Namespace) -> None:
     if options.buffers is not None:
         plan_buffers(options, shown_as)
         return
+    _check_map(options, shown_as)
     if not options.FILE:
         raise UsageError("name a model, or a CSV with --buffers (see tvmc plan --help)")
     if options.capacity:
@@ -84,28 +96,49 @@ def plan_model(options: argparse.Namespace) -> None:
         )
     if options.output is not None:
         check_is_none_of(options.output, options, "the plan")
+    check_reports(options)
     if is_archive(options):
         module = planned_module(options)
-        show: Show = partial(_print_plan, module.metadata)
-        memory, layout = module.metadata["memory"], archived_state_layout(module)
+        metadata, layout = module.metadata, archived_state_layout(module)
+        show: Show = partial(_print_plan, metadata)
     else:
         with stages(options) as stage:
             factory = build_model(options, stage)
         note_interrupted_search(options, factory)
         show = partial(print_summary, factory)
-        memory = factory.metadata["modules"][factory.module_name]["memory"]
-        layout = factory.state_layout
+        metadata, layout = module_metadata(factory), factory.state_layout
+    if options.map:
+        show = partial(_print_with_map, show, metadata)
     check_has_state(options, layout)
-    export_state_layout(options, layout, is_last=options.output is None)
+    reports = report_files(options, metadata)
+    export_state_layout(options, layout, is_last=options.output is None and not reports)
+    write_reports(reports, is_last=options.output is None)
     if options.output:
         from usmp.codegen.write_file import write_file
 
         with written(options.output):
-            write_file(options.output, _text(show, memory, shown_as).encode())
+            write_file(options.output, _text(show, metadata["memory"], shown_as).encode())
     elif shown_as == "table":
         show(None)
     else:
-        print(_text(show, memory, shown_as), end="")
+        print(_text(show, metadata["memory"], shown_as), end="")
+
+
+def _check_map(options: argparse.Namespace, shown_as: str) -> None:
+    """Refuse `--map` where there is no table."""
+    if options.map and shown_as != "table":
+        raise UsageError(
+            f"--map belongs to the table, and not to {shown_as}; for other programs there is "
+            "--report map.json"
+        )
+
+
+def _print_with_map(show: Show, metadata: Mapping[str, Any], console: Console | None) -> None:
+    from usmp.report import map_of_metadata, print_memory_map
+
+    drawn = map_of_metadata(metadata)
+    show(console)
+    print_memory_map(drawn, console)
 
 
 def _print_plan(metadata: Mapping[str, Any], console: Console | None) -> None:

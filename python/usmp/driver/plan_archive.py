@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ARCHIVE = ".tar"
 """What the names of archives end with."""
 
-_WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout")
+_WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout", "map", "report")
 
 
 def is_archive(options: argparse.Namespace) -> bool:

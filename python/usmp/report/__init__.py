@@ -10,7 +10,7 @@ from usmp.report.memory_maps import (
 )
 from usmp.report.memory_summary import memory_summary, print_memory_summary
 from usmp.report.plan_formats import CSV_COLUMNS, plan_csv, plan_json
-from usmp.report.write_report import report_bytes, report_ending
+from usmp.report.write_report import report_bytes
 
 __all__ = [
     "CSV_COLUMNS",
@@ -25,5 +25,4 @@ __all__ = [
     "print_memory_map",
     "print_memory_summary",
     "report_bytes",
-    "report_ending",
 ]

@@ -4,29 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from usmp.names import REPORTS
-from usmp.support.plain_text import shown
-
-
-def report_ending(path: str | Path) -> str:
-    """The ending of a file's name that says what to write; of several, the longest.
-
-    Raises
-    ------
-    ValueError
-        there is none that is known.
-    """
-    name = Path(path).name.lower()
-    endings = [ending for ending in REPORTS if name.endswith(f".{ending}")]
-    if not endings:
-        known = ", ".join(f".{ending}" for ending in REPORTS)
-        raise ValueError(
-            f"{shown(path)}: unknown kind of report; its name ends with one of {known}"
-        )
-    return max(endings, key=len)
 
 
 def report_bytes(metadata: Mapping[str, Any], ending: str) -> bytes:

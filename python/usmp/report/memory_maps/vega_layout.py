@@ -8,7 +8,7 @@ from typing import Any
 LIVE_HEIGHT = 76
 """Of the drawing of live bytes, in pixels."""
 
-_BAND_HEIGHT = 98
+_BAND_HEIGHT = 106
 _GAP = 14
 _AXIS_HEIGHT = 40
 
