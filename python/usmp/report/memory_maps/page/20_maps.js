@@ -90,7 +90,10 @@ async function createMap(pool) {
   const theme = data.themes[isDark() ? "dark" : "light"];
   spec.width = widthOf(element);
   spec.signals.find((signal) => signal.name === "theme").value = theme;
-  const { view } = await vegaEmbed(element, { ...spec, background: theme.page }, {
+  // Vega calls its container a graphic, which nobody could operate by keys: it gets one inside.
+  const inside = document.createElement("div");
+  element.append(inside);
+  const { view } = await vegaEmbed(inside, { ...spec, background: theme.page }, {
     // Interpreted expressions need no eval, which the page forbids.
     ast: true, mode: "vega", renderer: "canvas", actions: false, defaultStyle: false,
     hover: false, tooltip: false,
