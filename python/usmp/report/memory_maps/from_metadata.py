@@ -236,6 +236,8 @@ def _one_of(described: Mapping[str, Any], name: str, values: Sequence[str]) -> s
 
 
 def _range(value: Sequence[int]) -> Range:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise TypeError("a range of positions is no pair")
     start, stop = (_number({"position": position}, "position") for position in value)
     return start, stop
 

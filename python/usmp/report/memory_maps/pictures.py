@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from usmp.report.memory_maps.document import KINDS, MemoryMap, Pool
@@ -23,10 +25,21 @@ _CHARACTER = 6.6
 """About how wide one of the legend is."""
 
 
-def map_svg(drawn: MemoryMap, theme: str = "light") -> str:
-    """The map as SVG, all pools of it."""
-    svg: str = load_vl_convert("SVG").vega_to_svg(picture_spec(drawn, theme), allowed_base_urls=[])
-    return svg
+def map_svg(drawn: MemoryMap, theme: str = "light", pools: Sequence[Pool] | None = None) -> str:
+    """The map as SVG; theme and pools are those of `picture_spec`."""
+    spec = picture_spec(drawn, theme, pools)
+    svg: str = load_vl_convert("SVG").vega_to_svg(spec, allowed_base_urls=[])
+    return _renumbered(svg)
+
+
+def _renumbered(svg: str) -> str:
+    """The drawing with its clips numbered from 0: Vega counts on from one drawing to the next."""
+    numbers: dict[str, int] = {}
+
+    def own(match: re.Match[str]) -> str:
+        return f"{match[1]}{numbers.setdefault(match[2], len(numbers))}"
+
+    return re.sub(r'( (?:clip-path="url\(#|id=")clip)([0-9]+)', own, svg)
 
 
 def map_png(drawn: MemoryMap) -> bytes:
@@ -36,7 +49,7 @@ def map_png(drawn: MemoryMap) -> bytes:
     return bytes(converter.vega_to_png(spec, scale=_PNG_SCALE, allowed_base_urls=[]))
 
 
-def picture_spec(drawn: MemoryMap, theme: str, pools: tuple[Pool, ...] | None = None) -> Spec:
+def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = None) -> Spec:
     """The whole picture for Vega: a title, a panel for each pool, a legend.
 
     Parameters
@@ -50,7 +63,8 @@ def picture_spec(drawn: MemoryMap, theme: str, pools: tuple[Pool, ...] | None = 
     width = _WIDTH - _LEFT - _RIGHT
     y = _TITLE_HEIGHT
     groups: list[Spec] = []
-    for pool in drawn.pools if pools is None else pools:
+    pools = drawn.pools if pools is None else pools
+    for pool in pools:
         panel = panel_of(drawn, pool, _MAP_HEIGHT[pool.kind])
         groups.append(_text(_pool_title(pool), y + 14, colors["ink"], 13, "bold"))
         y += _POOL_TITLE
@@ -60,7 +74,7 @@ def picture_spec(drawn: MemoryMap, theme: str, pools: tuple[Pool, ...] | None = 
         group["encode"]["update"]["y"] = {"value": y}
         groups.append(group)
         y += panel.height + _SPACE
-    legend = _legend(drawn, y, colors)
+    legend = _legend(pools, y, colors)
     return {
         "$schema": "https://vega.github.io/schema/vega/v6.json",
         "description": f"Memory map of {shown(drawn.module)}",
@@ -119,9 +133,9 @@ def _text(text: str, y: float, color: str, size: int, weight: str, x: float = 0)
     }
 
 
-def _legend(drawn: MemoryMap, y: float, colors: dict[str, Any]) -> list[Spec]:
+def _legend(pools: Sequence[Pool], y: float, colors: dict[str, Any]) -> list[Spec]:
     """A swatch for each kind that there is, for overlaps and for rings."""
-    buffers = [buffer for pool in drawn.pools for buffer in pool.buffers]
+    buffers = [buffer for pool in pools for buffer in pool.buffers]
     used = {buffer.kind for buffer in buffers}
     entries: list[tuple[str, str | None, bool, bool]] = [
         (kind, colors["kinds"][index], False, False)

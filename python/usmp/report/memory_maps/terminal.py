@@ -44,6 +44,8 @@ def print_memory_map(drawn: MemoryMap, console: Console | None = None) -> None:
     console = console or Console(highlight=False)
     width = min(max(console.width, _LEAST_WIDTH), _MOST_WIDTH)
     full, light, cut = _signs(console.encoding)
+    if not drawn.pools:
+        console.print("There is no map: the plan has no buffers.")
     for pool in drawn.pools:
         lines = [_title(pool, width, cut), *_bars(pool, width, full, light)]
         if not pool.is_constant:
