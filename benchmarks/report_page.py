@@ -5,9 +5,9 @@
 The plan is a made-up one of that many buffers. "written" is a new process's time from metadata to
 the text of the page, with the JavaScript of Vega packed once, and its processor time. Then a
 headless Chromium opens the file: "tables" is its first contentful paint, "map" the time until the
-first map is drawn, both from the start of the navigation; "hover" is from the event of the pointer
-to the frame in which the tip and the emphasis are drawn, the worst of 50 places. Of several runs the
-median counts.
+first map is drawn, both from the start of the navigation; "hover" is from the event of the
+pointer to the frame in which tip and outline are drawn, once the browser is idle, the worst of 50
+places. Of several runs the median counts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ open(sys.argv[2], "wb").write(page)
 _WATCH = """() => {
   window.delays = [];
   let moved = null;
-  addEventListener("mousemove", (event) => { moved = event.timeStamp; }, true);
+  addEventListener("pointermove", (event) => { moved = event.timeStamp; }, true);
   new MutationObserver(() => {
     const since = moved;
     requestAnimationFrame(() => setTimeout(() => window.delays.push(performance.now() - since)));
@@ -93,6 +93,7 @@ def shown(browser: object, path: Path) -> dict[str, float]:
         tables, drawn = page.evaluate(_TIMES)
         box = page.locator(".drawing canvas").first.bounding_box()
         page.evaluate(_WATCH)
+        page.evaluate("() => new Promise(requestIdleCallback)")
         for step in range(50):
             page.mouse.move(
                 box["x"] + 80 + (box["width"] - 100) * step / 50, box["y"] + 330 - step % 5 * 20

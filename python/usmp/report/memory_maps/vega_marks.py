@@ -12,7 +12,7 @@ _EMPHASIS = (
     "state.picked >= 0 && datum.id !== state.picked && !(state.related && state.related[datum.id])"
     " ? 0.25 : 1"
 )
-_IS_MARKED = "datum.id === state.picked || datum.id === state.hovered"
+_IS_MARKED = "datum.id === state.picked"
 
 
 def operator_ticks(panel: Panel) -> list[Spec]:

@@ -26,7 +26,7 @@ from usmp.report.memory_maps.vega_marks import (
 
 _HATCH_STEP = 6
 
-ALL_ALIKE: Spec = {"picked": -1, "hovered": -1, "related": None, "found": None, "operator": None}
+ALL_ALIKE: Spec = {"picked": -1, "related": None, "found": None, "operator": None}
 """The signal `state` if nothing is emphasized."""
 
 

@@ -19,8 +19,7 @@ function emphasisOf(pool) {
     found = Object.fromEntries(matches.filter(([, is]) => is).map(([id]) => [id, 1]));
   }
   return {
-    picked: isHere ? choice.buffer : -1, hovered: maps[pool].hovered,
-    related, found, operator, colorBy: choice.colorBy,
+    picked: isHere ? choice.buffer : -1, found, operator, colorBy: choice.colorBy,
   };
 }
 
@@ -47,7 +46,14 @@ function applyTheme() {
 function setVisible(map, x, y) {
   map.x = bounded(x, map.fullX);
   map.y = bounded(y, map.fullY);
-  map.view.signal("xdom", map.x).signal("ydom", map.y).runAsync();
+  hover(map, null);
+  if (map.isWaiting) return;
+  map.isWaiting = true;
+  // Once a frame, however many events there are.
+  requestAnimationFrame(() => {
+    map.isWaiting = false;
+    map.view.signal("xdom", map.x).signal("ydom", map.y).runAsync();
+  });
 }
 
 function bounded([start, stop], [low, high]) {
@@ -92,7 +98,10 @@ async function createMap(pool) {
   spec.signals.find((signal) => signal.name === "theme").value = theme;
   // Vega calls its container a graphic, which nobody could operate by keys: it gets one inside.
   const inside = document.createElement("div");
-  element.append(inside);
+  const marker = document.createElement("div");
+  marker.className = "marker";
+  marker.hidden = true;
+  element.append(inside, marker);
   const { view } = await vegaEmbed(inside, { ...spec, background: theme.page }, {
     // Interpreted expressions need no eval, which the page forbids.
     ast: true, mode: "vega", renderer: "canvas", actions: false, defaultStyle: false,
@@ -100,7 +109,7 @@ async function createMap(pool) {
   });
   const full = (name) => spec.signals.find((signal) => signal.name === name).value;
   const map = {
-    pool, element, view, hovered: -1,
+    pool, element, view, marker, hovered: null,
     fullX: full("xdom"), fullY: full("ydom"), x: full("xdom"), y: full("ydom"),
   };
   maps[pool] = map;
@@ -124,11 +133,11 @@ function widthOf(element) {
 function listen(map) {
   const { element, view, pool } = map;
   view.addEventListener("mousemove", (event, item) => hover(map, blockOf(item), event));
-  element.addEventListener("pointerleave", () => hover(map, -1));
+  element.addEventListener("pointerleave", () => hover(map, null));
   view.addEventListener("click", (event, item) => {
     if (map.dragged) return;
-    const id = blockOf(item);
-    if (id >= 0) pickBuffer(pool, id);
+    const block = blockOf(item);
+    if (block) pickBuffer(pool, block.id);
     else pickNothing();
   });
   element.addEventListener("wheel", (event) => {
@@ -142,7 +151,7 @@ function listen(map) {
 }
 
 function blockOf(item) {
-  return item && item.mark && item.mark.name === "blocks" ? item.datum.id : -1;
+  return item && item.mark && item.mark.name === "blocks" ? item.datum : null;
 }
 
 function listenToDrags(map) {
@@ -164,18 +173,19 @@ function listenToDrags(map) {
   addEventListener("pointerup", () => { last = null; });
 }
 
-function hover(map, id, event) {
+// What the pointer is on is outlined beside the drawing: to draw all anew would take too long.
+function hover(map, block, event) {
   const tip = byId("tip");
-  if (id !== map.hovered) {
-    map.hovered = id;
-    redraw(map);
-    tip.hidden = id < 0;
-    if (id >= 0) {
-      const facts = factsOf(map.pool, id).filter(([term]) => term !== "Pool");
+  if (block !== map.hovered) {
+    map.hovered = block;
+    outline(map, block);
+    tip.hidden = !block;
+    if (block) {
+      const facts = factsOf(map.pool, block.id).filter(([term]) => term !== "Pool");
       tip.textContent = facts.map(([term, text]) => (term === "Name" ? text : `${term}: ${text}`)).join("\n");
     }
   }
-  if (id >= 0 && event) {
+  if (block && event) {
     const { offsetWidth: width, offsetHeight: height } = tip;
     const left = Math.min(event.clientX + 14, innerWidth - width - 8);
     const below = event.clientY + 16;
@@ -183,4 +193,20 @@ function hover(map, id, event) {
     tip.style.left = `${Math.max(8, left)}px`;
     tip.style.top = `${Math.max(8, top)}px`;
   }
+}
+
+function outline(map, block) {
+  const { marker } = map;
+  marker.hidden = !block;
+  if (!block) return;
+  const { height } = data.pools[map.pool];
+  const inside = (value, [start, stop], length) =>
+    Math.min(Math.max((value - start) / (stop - start), 0), 1) * length;
+  const width = widthOf(map.element);
+  const [left, right] = [block.start, block.stop].map((at) => inside(at, map.x, width));
+  const [bottom, top] = [block.low, block.high].map((at) => height - inside(at, map.y, height));
+  Object.assign(marker.style, {
+    left: `${margin.left + left}px`, top: `${margin.top + top}px`,
+    width: `${Math.max(right - left, 2)}px`, height: `${Math.max(bottom - top, 2)}px`,
+  });
 }
