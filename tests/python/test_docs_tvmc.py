@@ -123,7 +123,8 @@ def test_plan_info_and_list(folder, capfd):
     for title in ("plan", "info", "list"):
         for line in command_lines(title):
             assert main(line) == 0, capfd.readouterr().err
-    assert set(os.listdir(folder)) == {"model.tar", "plan.json", "plan.csv"} | READ
+    written = {"model.tar", "plan.json", "plan.csv", "map.html", "map.json"}
+    assert set(os.listdir(folder)) == written | READ
 
 
 @pytest.mark.cc

@@ -25,6 +25,7 @@ def name_html(text: str) -> str:
 
 def pools_table(drawn: MemoryMap) -> str:
     """Peak, lower bound and limit of each pool."""
+    has_operator = any(pool.peak_operator is not None for pool in drawn.pools)
     headings = [
         ("Pool", False),
         ("Kind", False),
@@ -33,7 +34,7 @@ def pools_table(drawn: MemoryMap) -> str:
         ("Optimal", False),
         ("Limit", True),
         ("Most live bytes", True),
-        ("Operator at the peak", False),
+        *([("Operator at the peak", False)] if has_operator else []),
     ]
     rows = [
         (
@@ -44,9 +45,9 @@ def pools_table(drawn: MemoryMap) -> str:
                 pool.peak_bytes,
                 pool.lower_bound_bytes,
                 "yes" if pool.is_optimal else "unknown",
-                "" if pool.limit_bytes is None else pool.limit_bytes,
+                "none" if pool.limit_bytes is None else pool.limit_bytes,
                 pool.memory_pressure_bytes,
-                _peak_operator(drawn, pool),
+                *([_peak_operator(drawn, pool)] if has_operator else []),
             ],
         )
         for pool in drawn.pools

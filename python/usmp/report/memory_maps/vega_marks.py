@@ -7,12 +7,15 @@ from usmp.report.memory_maps.themes import FONT
 from usmp.report.memory_maps.vega_layout import Panel, Spec
 
 _LABEL_LIMIT = 116
-_EMPHASIS = (
-    "state.found && !state.found[datum.id] ? 0.15 : "
-    "state.picked >= 0 && datum.id !== state.picked && !(state.related && state.related[datum.id])"
-    " ? 0.25 : 1"
+# What is searched for counts more than what is chosen.
+_IS_FAINT = (
+    "(state.found ? !state.found[datum.id] : state.picked >= 0 && datum.id !== state.picked"
+    " && !(state.related && state.related[datum.id]))"
 )
+_EMPHASIS = f"({_IS_FAINT} ? 0.2 : 1)"
 _IS_MARKED = "datum.id === state.picked"
+# Outlines of many narrow blocks would hide their colors.
+_THIN = "scale('x', datum.stop) - scale('x', datum.start) < 5 ? 0.12 : 0.6"
 
 
 def operator_ticks(panel: Panel) -> list[Spec]:
@@ -58,9 +61,12 @@ def clipped(panel: Panel, marks: list[Spec]) -> Spec:
     """A group that shows nothing outside of the addresses."""
     return {
         "type": "group",
-        "clip": True,
         "encode": {
-            "update": {"width": {"signal": "width"}, "height": {"value": panel.map_height}},
+            "update": {
+                "width": {"signal": "width"},
+                "height": {"value": panel.map_height},
+                "clip": {"value": True},
+            },
         },
         "marks": marks,
     }
@@ -94,7 +100,7 @@ def blocks_marks(pool: Pool) -> list[Spec]:
                     "fillOpacity": {"value": 0.45 if is_told else 1},
                     "opacity": {"signal": _EMPHASIS},
                     "stroke": {"signal": f"{_IS_MARKED} ? theme.peak : theme.ink"},
-                    "strokeWidth": {"signal": f"{_IS_MARKED} ? 2.5 : 0.6"},
+                    "strokeWidth": {"signal": f"{_IS_MARKED} ? 2.5 : {_THIN}"},
                     "strokeDash": {"signal": "datum.ring ? [4, 2] : []"},
                     "cursor": {"value": "pointer"},
                 }
@@ -108,7 +114,7 @@ def blocks_marks(pool: Pool) -> list[Spec]:
                 "update": {
                     **_rectangle(),
                     "fill": {"signal": "theme.hatch"},
-                    "opacity": {"signal": f"0.45 * ({_EMPHASIS})"},
+                    "opacity": {"signal": f"0.45 * {_EMPHASIS}"},
                 }
             },
         },
@@ -144,7 +150,7 @@ def _hatch_line() -> Spec:
         "y2": {"signal": "datum.top + min(datum.at, datum.h)"},
         "stroke": {"signal": "theme.hatch"},
         "strokeWidth": {"value": 0.8},
-        "opacity": {"signal": f"0.55 * ({_EMPHASIS})"},
+        "opacity": {"signal": f"0.55 * {_EMPHASIS}"},
     }
 
 
@@ -159,7 +165,7 @@ def _names() -> list[Spec]:
         "font": {"value": FONT},
         "fontSize": {"value": 11},
         "limit": {"signal": "datum.right - datum.left - 8"},
-        "opacity": {"signal": _EMPHASIS},
+        "opacity": {"signal": f"{_IS_FAINT} ? 0 : 1"},
     }
     fill = "theme.kinds[indexof(kinds, datum.kind)]"
     behind: Spec = {
@@ -251,9 +257,12 @@ def live_marks(panel: Panel) -> Spec:
     """The live bytes, as steps, in a group that cuts off what is not visible."""
     return {
         "type": "group",
-        "clip": True,
         "encode": {
-            "update": {"width": {"signal": "width"}, "height": {"value": panel.plot_height}},
+            "update": {
+                "width": {"signal": "width"},
+                "height": {"value": panel.plot_height},
+                "clip": {"value": True},
+            },
         },
         "marks": [
             {
