@@ -30,6 +30,10 @@ def buffers_of(metadata: dict, pool: int) -> list[dict]:
     return metadata["memory"]["pools"][pool]["buffers"]
 
 
+def _main(metadata: dict) -> dict:
+    return metadata["memory"]["functions"]["main"][0]
+
+
 def test_the_metadata_for_tests_is_a_valid_plan():
     for one, other in combinations(buffers_of(METADATA, 1), 2):
         (start, stop), (begin, end) = one["live_ranges"][0], other["live_ranges"][0]
@@ -87,6 +91,8 @@ def test_metadata_of_earlier_archives_has_no_operators():
         ),
         (lambda m: m["operators"][0].update(model_operators=[30]), "position 30 of 30 operators"),
         (lambda m: m["operators"][0].update(functions="abc"), '"functions" is no list of texts'),
+        (lambda m: _main(m).update(workspace_pools={"x": "y"}), '"x" is no number of 0 or more'),
+        (lambda m: _main(m).update(entry=7), '"entry" is no text'),
         (lambda m: m.update(operators=3), "'int' object is not iterable"),
         (lambda m: m["memory"].update(pools=[]) or m.update(model_name=None), "is no text"),
     ],
@@ -176,6 +182,23 @@ def test_the_text_is_as_wide_as_the_terminal(width, encoding):
     assert cell_len(peak) > width * 0.7
     assert sum(line.startswith("tensor_") for line in lines) == 9
     assert "and 20 smaller, of " in "\n".join(lines)
+
+
+def test_several_entries_are_named():
+    metadata = deepcopy(METADATA)
+    main = _main(metadata)
+    half = map_of_metadata(metadata).positions // 2
+    metadata["memory"]["functions"]["main"] = [
+        {**main, "entry": name, "positions": positions, "peak_bytes": {"sram": 9}, "states": {}}
+        for name, positions in (("learn", [0, half]), ("tell", [half, 2 * half]))
+    ]
+    drawn = map_of_metadata(metadata)
+    assert drawn.pools[0].buffers[0].entries == ("learn",)
+    svg = ElementTree.fromstring(map_svg(drawn))
+    assert {"learn", "tell"} <= {element.text for element in svg.iter()}
+    page = map_page(drawn)
+    assert '<th scope=row><bdi>tell</bdi></th><td class="number">9</td>' in page
+    assert f"<td>{half}-{2 * half}</td>" in page
 
 
 def test_the_text_has_colors_on_a_terminal_only():

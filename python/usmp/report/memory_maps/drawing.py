@@ -97,6 +97,17 @@ def operator_marks(drawn: MemoryMap) -> list[Row]:
     ]
 
 
+def entry_marks(drawn: MemoryMap) -> list[Row]:
+    """Where each of several entries begins."""
+    if len(drawn.entries) < 2:
+        return []
+    return [
+        {"label": shown(entry.name, _LONGEST_LABEL), "start": start, "stop": stop}
+        for entry in drawn.entries
+        for start, stop in [entry.positions]
+    ]
+
+
 def lines(pool: Pool) -> list[Row]:
     """The peak, the lower bound and the limit, with words."""
     peak, bound, limit = pool.peak_bytes, pool.lower_bound_bytes, pool.limit_bytes

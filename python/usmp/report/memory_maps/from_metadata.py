@@ -193,11 +193,12 @@ def _by_buffer(operators: Sequence[Mapping[str, Any]], side: str) -> dict[str, t
 
 
 def _entry(main: Mapping[str, Any], positions: int) -> Entry:
+    peaks = main.get("peak_bytes", main.get("workspace_pools", {}))
     return Entry(
         # Earlier archives have one entry, and no name for it.
-        name=main.get("entry", "main"),
+        name=_text(main, "entry") if "entry" in main else "main",
         positions=_range(main.get("positions", (0, positions))),
-        peak_bytes=dict(main.get("peak_bytes", main.get("workspace_pools", {}))),
+        peak_bytes={pool: _number(peaks, pool) for pool in peaks},
         io_bytes=_number(main, "io_size_bytes"),
         state_bytes=_number_if_there(main, "state_size_bytes") or 0,
     )

@@ -69,7 +69,7 @@ def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = No
         groups.append(_text(_pool_title(pool), y + 14, colors["ink"], 13, "bold"))
         y += _POOL_TITLE
         group = panel_group(drawn, pool, panel)
-        own = [s for s in panel_signals(drawn, pool) if s["name"] not in ("theme", "kinds")]
+        own = [s for s in panel_signals(drawn, pool) if s["name"] != "theme"]
         group["signals"] = [{"name": "width", "value": width}, *own]
         group["encode"]["update"]["y"] = {"value": y}
         groups.append(group)
@@ -83,10 +83,7 @@ def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = No
         "width": _WIDTH,
         "height": y + _LEGEND_HEIGHT,
         "padding": 0,
-        "signals": [
-            {"name": "theme", "value": colors},
-            {"name": "kinds", "value": list(KINDS)},
-        ],
+        "signals": [{"name": "theme", "value": colors}],
         "marks": [
             {
                 "type": "group",

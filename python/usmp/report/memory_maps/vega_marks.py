@@ -13,6 +13,10 @@ _IS_FAINT = (
     " && !(state.related && state.related[datum.id]))"
 )
 _EMPHASIS = f"({_IS_FAINT} ? 0.2 : 1)"
+_FILL = (
+    "state.colorBy === 'operator' ? theme.operators[datum.by % length(theme.operators)]"
+    " : scale('kind', datum.kind)"
+)
 _IS_MARKED = "datum.id === state.picked"
 # Outlines of many narrow blocks would hide their colors.
 _THIN = "scale('x', datum.stop) - scale('x', datum.start) < 5 ? 0.12 : 0.6"
@@ -84,10 +88,6 @@ def _rectangle() -> Spec:
 def blocks_marks(pool: Pool) -> list[Spec]:
     """Buffers, what they take of dying inputs, and their names."""
     is_told = pool.is_constant and any(buffer.read_by for buffer in pool.buffers)
-    fill = (
-        "state.colorBy === 'operator' ? theme.operators[datum.by % length(theme.operators)]"
-        " : scale('kind', datum.kind)"
-    )
     return [
         {
             "type": "rect",
@@ -96,7 +96,7 @@ def blocks_marks(pool: Pool) -> list[Spec]:
             "encode": {
                 "update": {
                     **_rectangle(),
-                    "fill": {"signal": fill},
+                    "fill": {"signal": _FILL},
                     "fillOpacity": {"value": 0.45 if is_told else 1},
                     "opacity": {"signal": _EMPHASIS},
                     "stroke": {"signal": f"{_IS_MARKED} ? theme.peak : theme.ink"},
@@ -167,9 +167,8 @@ def _names() -> list[Spec]:
         "limit": {"signal": "datum.right - datum.left - 8"},
         "opacity": {"signal": f"{_IS_FAINT} ? 0 : 1"},
     }
-    fill = "theme.kinds[indexof(kinds, datum.kind)]"
     behind: Spec = {
-        "stroke": {"signal": fill},
+        "stroke": {"signal": _FILL},
         "strokeWidth": {"value": 4},
         "strokeJoin": {"value": "round"},
     }
@@ -182,6 +181,45 @@ def _names() -> list[Spec]:
             "encode": {"update": {**place, **look}},
         }
         for look in marks
+    ]
+
+
+def entry_marks(panel: Panel) -> list[Spec]:
+    """A line where each of several entries begins, and its name at the top."""
+    return [
+        {
+            "type": "rule",
+            "from": {"data": "entries"},
+            "interactive": False,
+            "encode": {
+                "update": {
+                    "x": {"scale": "x", "field": "start"},
+                    "y": {"value": 0},
+                    "y2": {"value": panel.map_height},
+                    "stroke": {"signal": "theme.faint"},
+                    "strokeDash": {"value": [1, 3]},
+                }
+            },
+        },
+        {
+            "type": "text",
+            "from": {"data": "entries"},
+            "interactive": False,
+            "encode": {
+                "update": {
+                    "x": {"scale": "x", "field": "start", "offset": 4},
+                    "y": {"value": 9},
+                    "text": {"field": "label"},
+                    "font": {"value": FONT},
+                    "fontSize": {"value": 11},
+                    "fontStyle": {"value": "italic"},
+                    "limit": {
+                        "signal": "max(1, scale('x', datum.stop) - scale('x', datum.start) - 8)"
+                    },
+                    "fill": {"signal": "theme.faint"},
+                }
+            },
+        },
     ]
 
 

@@ -18,6 +18,7 @@ from usmp.report.memory_maps.vega_layout import LIVE_HEIGHT, Panel, Spec
 from usmp.report.memory_maps.vega_marks import (
     blocks_marks,
     clipped,
+    entry_marks,
     lines_marks,
     live_marks,
     operator_labels,
@@ -52,6 +53,7 @@ def panel_group(drawn: MemoryMap, pool: Pool, panel: Panel) -> Spec:
         "marks": [
             *operator_ticks(panel),
             clipped(panel, blocks_marks(pool)),
+            clipped(panel, entry_marks(panel)),
             *lines_marks(),
             *(operator_labels(panel) if panel.has_operators else []),
             *([live_marks(panel)] if panel.has_live else []),
@@ -73,6 +75,7 @@ def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
         {"name": "overlaps", "values": drawing.overlaps(pool)},
         {"name": "lines", "values": drawing.lines(pool)},
         {"name": "operators", "values": drawing.operator_marks(drawn)},
+        {"name": "entries", "values": drawing.entry_marks(drawn)},
         {"name": "live", "values": drawing.live_bytes(pool, drawn.positions)},
         {
             "name": "labels",
@@ -211,7 +214,6 @@ def panel_signals(drawn: MemoryMap, pool: Pool) -> list[Spec]:
     """What a panel reads, at first."""
     return [
         {"name": "theme", "value": LIGHT},
-        {"name": "kinds", "value": list(KINDS)},
         {"name": "xdom", "value": [0, max(1, drawn.positions)]},
         {"name": "ydom", "value": [0, drawing.top_address(pool)]},
         {"name": "state", "value": {**ALL_ALIKE, "colorBy": "kind"}},
