@@ -95,6 +95,23 @@ FLOAT, QUANTIZED, INT8 = "float", "quantized", "int8"
 IO_TYPES = (FLOAT, QUANTIZED, INT8)
 """Values of `--io-type`, the default first."""
 
+REPORTS = {
+    ".html": "a page: the memory map, tables, search",
+    ".svg": "the memory map as a picture",
+    ".png": "the same in pixels",
+    ".json": "the memory map for other programs",
+    ".csv": "a row for each buffer",
+    ".perfetto.json": "a trace for Perfetto",
+    ".pickle": "a snapshot for PyTorch's memory viewer",
+    "_c_info.json": "for tools of ST Edge AI Core",
+    ".live_bytes.node_data.json": "for Model Explorer: live bytes by operator",
+    ".output_bytes.node_data.json": "bytes of results",
+    ".output_offset.node_data.json": "their offsets",
+    ".macs.node_data.json": "multiply-accumulates",
+    ".instructions.node_data.json": "instructions",
+}
+"""What `--report` writes, by what the name of the file ends with."""
+
 BOARDS = {
     "mps2-an385": "Arm MPS2 with Cortex-M3",
     "mps2-an386": "Arm MPS2 with Cortex-M4 and its single-precision FPU",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 
-import usmp
 from conftest import ROOT
 from usmp.driver.tvmc import main
 from usmp.report.exchange import FORMATS
@@ -36,11 +37,14 @@ def test_tflite_micro(folder, capfd):
     assert os.path.getsize("planned.tflite") > os.path.getsize("model.tflite")
 
 
-def test_files_for_viewers(folder, digits_model):
-    usmp.build(usmp.import_model(digits_model)).export_model_library_format("model.tar")
-    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    exec(block, {})
-    assert {"net.perfetto.json", "net.pickle", "net_c_info.json"} <= set(os.listdir())
+def test_files_for_viewers(folder, capfd):
+    lines = commands("Files for viewers")
+    for line in lines:
+        assert main(line) == 0, capfd.readouterr().err
+    written = {argument for line in lines for argument in line if argument.startswith("net")}
+    assert len(written) == 4 and written <= set(os.listdir())
+    values = json.loads(Path("net.live_bytes.node_data.json").read_text())["results"]
+    assert len([key for key in values if key.startswith("<node_")]) == 10
 
 
 def test_endings():

@@ -128,7 +128,8 @@ def test_plan_info_and_list(folder, capfd):
     for title in ("plan", "explain", "info", "list"):
         for line in command_lines(title):
             assert main(line) == 0, capfd.readouterr().err
-    assert set(os.listdir(folder)) == {"model.tar", "plan.json", "plan.csv", "memory.md"} | READ
+    written = {"model.tar", "plan.json", "plan.csv", "map.html", "map.json", "memory.md"}
+    assert set(os.listdir(folder)) == written | READ
 
 
 @pytest.mark.cc

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import sys
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -21,17 +24,28 @@ def factory(request):
 
 
 class Texts(HTMLParser):
-    """The tags of a page, and its texts."""
+    """The tags of a page, its texts, and the texts of its drawing."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[str] = []
         self.texts: list[str] = []
+        self.drawn: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
-        assert not attrs
         self.tags.append(tag)
+        if tag != "img":
+            assert not attrs
+            return
+        attributes = dict(attrs)
+        assert set(attributes) == {"alt", "src", "style"}
+        kind, _, encoded = attributes["src"].partition(",")
+        assert kind == "data:image/svg+xml;base64"
+        drawing = ElementTree.fromstring(base64.b64decode(encoded))
+        tags = {element.tag.rpartition("}")[2] for element in drawing.iter()}
+        assert tags <= {"svg", "g", "path", "rect", "text", "line", "defs", "clipPath", "title"}
+        self.drawn = [element.text for element in drawing.iter() if element.text]
 
     def handle_data(self, data):
         self.texts.append(data)
@@ -60,6 +74,14 @@ def test_html_has_the_pools_and_the_tensors(factory):
         *("global_const_workspace", "constant", "27112", "27112", "yes"),
         *("Inputs: ", "image int8[1, 8, 8, 1]", "Outputs: ", "probabilities int8[1, 10]"),
     ]
+    assert "peak 928 bytes = lower bound" in page.drawn
+
+
+def test_html_without_the_extra_has_no_picture(factory, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = Texts(factory._repr_html_())
+    assert "img" not in page.tags
+    assert "global_workspace" in page.texts
 
 
 def test_entries_are_shown():
@@ -96,6 +118,7 @@ def test_texts_of_a_hostile_model_are_no_html():
         "br",
         "code",
         "div",
+        "img",
         "p",
         "table",
         "tbody",
@@ -106,3 +129,4 @@ def test_texts_of_a_hostile_model_are_no_html():
     }
     shown = "<script>alert('\"&amp;\\u202e\\x1b')</script> float32[4]"
     assert shown in page.texts
+    assert not any("\x1b" in text or "\u202e" in text for text in page.drawn)

@@ -13,9 +13,10 @@ from usmp.driver.memory_pools import note_missing_sizes
 from usmp.driver.model_files import check_is_none_of
 from usmp.driver.output import written
 from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.reports import add_report_option, check_reports, report_files, write_reports
 from usmp.driver.search import note_interrupted_search
 from usmp.driver.state_options import check_has_state, export_state_layout
-from usmp.driver.summary import print_summary
+from usmp.driver.summary import module_metadata, print_summary
 
 OUTPUT_FORMATS = ("mlf",)
 
@@ -40,6 +41,8 @@ _EXAMPLES = """\
       the same with names of your own, and memory for both at once
   tvmc compile prefill.pt2 decode.pt2 --shared-state -o transformer.tar
       methods of one PyTorch module, with one cache of keys and values
+  tvmc compile model.tflite -o model.tar --report map.html
+      the memory map too, as a page for a browser
   tar -xOf model.tar ./codegen/host/include/tvmgen_default.h
       the functions that an application calls"""
 
@@ -62,6 +65,7 @@ def add_compile_parser(commands: Any) -> None:
     output.add_argument(
         "-f", "--output-format", default="mlf", metavar="FORMAT", help="mlf, Model Library Format"
     )
+    add_report_option(output)
     add_quiet_option(output)
 
 
@@ -73,13 +77,17 @@ def compile_model(options: argparse.Namespace) -> None:
             f"supported: {', '.join(OUTPUT_FORMATS)}"
         )
     check_is_none_of(options.output, options, "the archive")
+    check_reports(options)
     with stages(options) as stage:
         factory = build_model(options, stage)
         check_has_state(options, factory.state_layout)
         stage("emitting C")
-        with written(options.output, is_last=options.export_state_layout is None):
+        reports = report_files(options, module_metadata(factory) if options.report else {})
+        is_last = options.export_state_layout is None and not reports
+        with written(options.output, is_last=is_last):
             factory.export_model_library_format(options.output)
-        export_state_layout(options, factory.state_layout)
+        export_state_layout(options, factory.state_layout, is_last=not reports)
+        write_reports(reports)
     note_interrupted_search(options, factory)
     if options.quiet:
         return

@@ -149,8 +149,8 @@ def _check_options(options: argparse.Namespace, path: str) -> None:
     """
     if options.expected and len(options.expected) != len(options.inputs):
         raise UsageError(
-            f"--expected is given {len(options.expected)} times and --inputs {len(options.inputs)}; "
-            "give one for each run, in the same order"
+            f"--expected is given {len(options.expected)} times and --inputs "
+            f"{len(options.inputs)}; give one for each run, in the same order"
         )
     if options.runs is not None and options.inputs:
         raise UsageError("--runs is for random inputs; with --inputs each file is one run")

@@ -17,9 +17,10 @@ from usmp.driver.plan_archive import archived_state_layout, is_archive, planned_
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
 from usmp.driver.plan_tflm import add_tflm_option, plan_tflm
 from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.reports import add_report_option, check_reports, report_files, write_reports
 from usmp.driver.search import note_interrupted_search
 from usmp.driver.state_options import check_has_state, export_state_layout
-from usmp.driver.summary import print_summary, summary_text
+from usmp.driver.summary import module_metadata, print_summary, summary_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,6 +47,10 @@ _EXAMPLES = """\
       the plan that tvmc compile made
   tvmc plan model.tflite --emit-tflm planned.tflite
       the model with offsets that TFLite Micro takes for its arena
+  tvmc plan model.tar --map
+      a map too: how full each pool is, and when the largest buffers are live
+  tvmc plan model.tar --report map.html --report map.png
+      the memory map as a page for a browser, and as a picture
   tvmc plan --buffers in.csv --capacity 1M -o out.csv
       buffers of another compiler: the columns id,lower,upper,size in, and offset out
 
@@ -78,6 +83,12 @@ def add_plan_parser(commands: Any) -> None:
         "shapes, MACs, bytes of weights, buffers, and the bytes that are live while it runs",
     )
     add_tflm_option(output)
+    output.add_argument(
+        "--map",
+        action="store_true",
+        help="after the table, show how full each pool is, and when the largest buffers are live",
+    )
+    add_report_option(output)
     add_quiet_option(output)
     add_buffers_options(parser)
 
@@ -88,6 +99,7 @@ def plan_model(options: argparse.Namespace) -> None:
     if options.buffers is not None:
         plan_buffers(options, shown_as)
         return
+    _check_map(options, shown_as)
     if not options.FILE:
         raise UsageError("name a model, or a CSV with --buffers (see tvmc plan --help)")
     if options.capacity:
@@ -96,25 +108,29 @@ def plan_model(options: argparse.Namespace) -> None:
         )
     if options.output is not None:
         check_is_none_of(options.output, options, "the plan")
+    check_reports(options)
     if options.emit_tflm is not None and not is_archive(options):
         plan_tflm(options, shown_as)
         return
     if is_archive(options):
         module = planned_module(options)
-        show: Show = partial(_print_plan, module.metadata)
         metadata, layout = module.metadata, archived_state_layout(module)
+        show: Show = partial(_print_plan, metadata)
     else:
         with stages(options) as stage:
             factory = build_model(options, stage)
         note_interrupted_search(options, factory)
         show = partial(print_summary, factory)
-        metadata = factory.metadata["modules"][factory.module_name]
-        layout = factory.state_layout
+        metadata, layout = module_metadata(factory), factory.state_layout
     if options.operators:
         show = partial(_print_operators, metadata)
+    if options.map:
+        show = partial(_print_with_map, show, metadata)
     text = partial(_text, show, metadata, shown_as, options.operators)
     check_has_state(options, layout)
-    export_state_layout(options, layout, is_last=options.output is None)
+    reports = report_files(options, metadata)
+    export_state_layout(options, layout, is_last=options.output is None and not reports)
+    write_reports(reports, is_last=options.output is None)
     if options.output:
         from usmp.codegen.write_file import write_file
 
@@ -124,6 +140,23 @@ def plan_model(options: argparse.Namespace) -> None:
         show(None)
     else:
         print(text(), end="")
+
+
+def _check_map(options: argparse.Namespace, shown_as: str) -> None:
+    """Refuse `--map` where there is no table."""
+    if options.map and shown_as != "table":
+        raise UsageError(
+            f"--map belongs to the table, and not to {shown_as}; for other programs there is "
+            "--report map.json"
+        )
+
+
+def _print_with_map(show: Show, metadata: Mapping[str, Any], console: Console | None) -> None:
+    from usmp.report import map_of_metadata, print_memory_map
+
+    drawn = map_of_metadata(metadata)
+    show(console)
+    print_memory_map(drawn, console)
 
 
 def _print_plan(metadata: Mapping[str, Any], console: Console | None) -> None:

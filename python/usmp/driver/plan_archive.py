@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ARCHIVE = ".tar"
 """What the names of archives end with."""
 
-_WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout", "operators")
+_WITH_ARCHIVES = ("FILE", "module_name", "export_state_layout", "operators", "map", "report")
 
 
 def note_options_of_models(parser: argparse.ArgumentParser, others: Collection[str]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from usmp.driver.memory_pools import print_unused_pools
 from usmp.support.plain_text import shown
@@ -20,11 +20,17 @@ _FILE_WIDTH = 100
 """Columns of a table in a file."""
 
 
+def module_metadata(factory: AOTExecutorFactoryModule) -> Mapping[str, Any]:
+    """What metadata.json says of the module."""
+    metadata: Mapping[str, Any] = factory.metadata["modules"][factory.module_name]
+    return metadata
+
+
 def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = None) -> None:
     """Print the table of the pools, and which of the user's pools are not needed."""
     from usmp.report import print_memory_summary
 
-    print_memory_summary(factory.metadata["modules"][factory.module_name], console)
+    print_memory_summary(module_metadata(factory), console)
     _print_io_types(factory.ir_mod)
     # The memories of a board are there whether the model needs them or not.
     if factory.board is None:

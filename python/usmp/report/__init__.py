@@ -1,18 +1,32 @@
 """What people and other programs read of a plan."""
 
 from usmp.report.memory_html import memory_html
+from usmp.report.memory_maps import (
+    ReportExtraMissing,
+    map_document,
+    map_of_metadata,
+    memory_map,
+    print_memory_map,
+)
 from usmp.report.memory_summary import memory_summary, print_memory_summary
 from usmp.report.operator_table import operators_csv, operators_json, print_operators
 from usmp.report.plan_formats import CSV_COLUMNS, plan_csv, plan_json
+from usmp.report.write_report import report_bytes
 
 __all__ = [
     "CSV_COLUMNS",
+    "ReportExtraMissing",
+    "map_document",
+    "map_of_metadata",
     "memory_html",
+    "memory_map",
     "memory_summary",
     "operators_csv",
     "operators_json",
     "plan_csv",
     "plan_json",
+    "print_memory_map",
     "print_memory_summary",
     "print_operators",
+    "report_bytes",
 ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from usmp.report.memory_maps.from_metadata import map_of_metadata
+from usmp.report.memory_maps.pictures import map_svg
+from usmp.report.memory_maps.vega import ReportExtraMissing
 from usmp.support.plain_text import shown
 
 _HEADINGS = ("pool", "kind", "peak bytes", "lower bound", "optimal")
@@ -16,10 +20,10 @@ Tensors = tuple[Sequence[str], Sequence[str]]
 
 
 def memory_html(metadata: Mapping[str, Any], entries: Mapping[str, Tensors]) -> str:
-    """A title with the RAM, a table of the pools, and the tensors of each entry.
+    """A title with the RAM, a table of the pools, the tensors of each entry, and the memory map.
 
     It is HTML without scripts, and nothing is fetched from elsewhere. Texts of the model are
-    escaped.
+    escaped. The map is there if the extra `report` is installed.
 
     Parameters
     ----------
@@ -49,6 +53,7 @@ def memory_html(metadata: Mapping[str, Any], entries: Mapping[str, Tensors]) -> 
             f"<tbody>{''.join(_row(row, 'td') for row in rows)}</tbody>",
             "</table>",
             *(_entry(entry if len(entries) > 1 else "", *own) for entry, own in entries.items()),
+            *_pictures(metadata),
             "</div>",
         ]
     )
@@ -57,6 +62,19 @@ def memory_html(metadata: Mapping[str, Any], entries: Mapping[str, Tensors]) -> 
 def _entry(name: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
     title = f"Entry <b>{_text(name)}</b><br>" if name else ""
     return f"<p>{title}{_tensors('Inputs', inputs)}<br>{_tensors('Outputs', outputs)}</p>"
+
+
+def _pictures(metadata: Mapping[str, Any]) -> list[str]:
+    """The memory map as an image, in which texts of the model are no HTML."""
+    try:
+        drawing = map_svg(map_of_metadata(metadata)).encode()
+    except ReportExtraMissing:
+        return []
+    words = escape(f"Memory map of {shown(metadata['model_name'])}", quote=True)
+    encoded = base64.b64encode(drawing).decode()
+    return [
+        f'<img alt="{words}" style="max-width: 100%" src="data:image/svg+xml;base64,{encoded}">'
+    ]
 
 
 def _text(text: object) -> str:

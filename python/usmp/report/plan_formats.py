@@ -56,7 +56,7 @@ def plan_csv(metadata: Mapping[str, Any]) -> str:
     for pool in memory["pools"]:
         for buffer in pool["buffers"]:
             name = buffer["name"]
-            entries = " ".join(_entries(buffer, mains))
+            entries = " ".join(entries_of(buffer, mains))
             users = ("; ".join(users.get(name, ())) for users in (written, read))
             writer.writerow([*_row(pool, buffer), name_cell(entries), *map(name_cell, users)])
     return text.getvalue()
@@ -76,7 +76,7 @@ def _users(metadata: Mapping[str, Any], what: str) -> dict[str, list[str]]:
     return {buffer: list(names) for buffer, names in users.items()}
 
 
-def _entries(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:
+def entries_of(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:
     """The names of the entries in which the content of a buffer matters."""
     if len(mains) == 1:
         return [mains[0].get("entry", "main")]

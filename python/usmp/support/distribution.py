@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
 NAME = "tvm-usmp"
 
-EXTRAS = {"onnx": "onnx", "torch": "torch>=2.13", "serial": "pyserial"}
-"""What only some commands need: the module, which is called as the extra, and the requirement that
-it stands for."""
+EXTRAS = {
+    "onnx": "onnx",
+    "torch": "torch>=2.13",
+    "report": "vl-convert-python>=1.9",
+    "serial": "pyserial",
+}
+"""What only some users need: the extra, and the requirement that it stands for."""
 
 
 def install_command(extra: str) -> str:

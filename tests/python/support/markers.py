@@ -12,6 +12,7 @@ MARKERS = {
     "unit": "needs nothing but this checkout and the Python packages; what pytest runs by default",
     "process": "starts the command line or Python anew, each of which loads TVM",
     "property": "tries many random cases with hypothesis",
+    "browser": "opens pages in Chromium; skipped where there is none",
     "cc": "compiles C or C++ for this host",
     "models": "needs public models of ../shared, or compares with a reference runtime",
     "board": "compiles for a board or runs its emulator",

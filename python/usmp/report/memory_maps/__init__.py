@@ -1,0 +1,77 @@
+"""The memory map: where every buffer is over time, as a page, a picture and JSON.
+
+All of them are made from the metadata of a module, which an archive has too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from usmp.report.compiled_module import CompiledModule, module_metadata
+from usmp.report.memory_maps.document import MemoryMap
+from usmp.report.memory_maps.from_metadata import map_of_metadata
+from usmp.report.memory_maps.html_page import map_page
+from usmp.report.memory_maps.json_document import map_document, map_json
+from usmp.report.memory_maps.pictures import map_png, map_svg
+from usmp.report.memory_maps.terminal import map_text, print_memory_map
+from usmp.report.memory_maps.vega import ReportExtraMissing
+
+__all__ = [
+    "MemoryMap",
+    "ReportExtraMissing",
+    "html_bytes",
+    "json_bytes",
+    "map_document",
+    "map_of_metadata",
+    "map_page",
+    "map_svg",
+    "map_text",
+    "memory_map",
+    "png_bytes",
+    "print_memory_map",
+    "svg_bytes",
+]
+
+
+def memory_map(module: CompiledModule) -> str:
+    """The memory map of a compiled model as a page: one HTML file that opens offline.
+
+    Parameters
+    ----------
+    module
+        what `usmp.build` returns, or a module of `usmp.load_archive`.
+
+    Returns
+    -------
+    str
+        HTML, to be written as UTF-8.
+
+    Raises
+    ------
+    ImportError
+        the extra `report` is not installed; the message says how to install it.
+    ValueError
+        the metadata of the archive is damaged.
+    """
+    return map_page(map_of_metadata(module_metadata(module)))
+
+
+def html_bytes(metadata: Mapping[str, Any]) -> bytes:
+    """The page."""
+    return map_page(map_of_metadata(metadata)).encode()
+
+
+def svg_bytes(metadata: Mapping[str, Any]) -> bytes:
+    """The picture as SVG."""
+    return map_svg(map_of_metadata(metadata)).encode()
+
+
+def png_bytes(metadata: Mapping[str, Any]) -> bytes:
+    """The picture as PNG."""
+    return map_png(map_of_metadata(metadata))
+
+
+def json_bytes(metadata: Mapping[str, Any]) -> bytes:
+    """The map as JSON."""
+    return map_json(map_of_metadata(metadata)).encode()

@@ -1,0 +1,243 @@
+"""What a memory map says, of one compiled module: data that pages and pictures read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+KINDS = ("input", "output", "intermediate", "scratch", "state", "constant")
+"""Of buffers."""
+
+Range = tuple[int, int]
+"""Program positions: the first one, and the one after the last."""
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Bytes that an output takes of an input that its operator reads for the last time.
+
+    Parameters
+    ----------
+    name
+        of the input.
+    shared_bytes
+        that both have.
+    distance_bytes
+        the least number of bytes by which the output must begin before the input.
+    """
+
+    name: str
+    shared_bytes: int
+    distance_bytes: int
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """One buffer, and where it is.
+
+    Parameters
+    ----------
+    name
+        in the plan; a pool has it once.
+    kind
+        one of `KINDS`.
+    function
+        the PrimFunc that allocates it.
+    offset_bytes
+        of its first byte in the pool.
+    size_bytes, alignment_bytes
+        as planned.
+    live_ranges
+        the half-open ranges of program positions at which its content matters.
+    overlaps
+        what it takes of other buffers while both are live.
+    is_ring
+        whether it holds the rows of a tensor that operators which run interleaved still read.
+    entries
+        in which it is live.
+    written_by, read_by
+        positions in the operators of the map; empty if that is not known.
+    """
+
+    name: str
+    kind: str
+    function: str
+    offset_bytes: int
+    size_bytes: int
+    alignment_bytes: int
+    live_ranges: tuple[Range, ...]
+    overlaps: tuple[Overlap, ...]
+    is_ring: bool
+    entries: tuple[str, ...]
+    written_by: tuple[int, ...]
+    read_by: tuple[int, ...]
+
+    @property
+    def end_bytes(self) -> int:
+        """The offset after its last byte."""
+        return self.offset_bytes + self.size_bytes
+
+
+@dataclass(frozen=True)
+class Pool:
+    """One memory.
+
+    Parameters
+    ----------
+    name
+        the user's.
+    kind
+        "workspace" or "constant".
+    limit_bytes
+        the size hint; None for no limit.
+    peak_bytes
+        the highest end address in use.
+    lower_bound_bytes
+        proved: no plan has a lower peak.
+    memory_pressure_bytes
+        most bytes live at once.
+    is_optimal
+        whether the peak is proved to be the lowest.
+    live_at_peak
+        names of the buffers that are live then.
+    peak_operator
+        position of the operator in which most bytes are live, if that is known.
+    buffers
+        in program order.
+    """
+
+    name: str
+    kind: str
+    limit_bytes: int | None
+    peak_bytes: int
+    lower_bound_bytes: int
+    memory_pressure_bytes: int
+    is_optimal: bool
+    live_at_peak: tuple[str, ...]
+    peak_operator: int | None
+    buffers: tuple[Buffer, ...]
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is for constants."""
+        return self.kind == "constant"
+
+
+@dataclass(frozen=True)
+class ModelOperator:
+    """An operator of the model file.
+
+    Parameters
+    ----------
+    entry
+        that it belongs to.
+    index
+        in the order of the file.
+    type_name
+        as the format calls it.
+    name
+        the file's own, if it has one.
+    inputs, outputs
+        names of tensors in the file.
+    """
+
+    entry: str
+    index: int
+    type_name: str
+    name: str | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """What runs as one: an operator of the model, or several that are fused or interleaved.
+
+    Parameters
+    ----------
+    label
+        a few words for it: the types of its operators in the model, else what it computes.
+    entry
+        that runs it.
+    functions
+        the PrimFuncs that compute it.
+    model_operators
+        positions in the model operators of the map; empty if they are not known.
+    positions
+        at which it runs, if they are known.
+    macs
+        multiply-accumulates of a run, if they are known.
+    instructions
+        about how many a run takes on the target's core, if that is known.
+    weights_bytes
+        of constants that it reads, if that is known.
+    live_bytes
+        pool -> bytes live while it runs; empty if that is not known.
+    """
+
+    label: str
+    entry: str
+    functions: tuple[str, ...]
+    model_operators: tuple[int, ...]
+    positions: Range | None
+    macs: int | None
+    instructions: int | None
+    weights_bytes: int | None
+    live_bytes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A function that an application calls.
+
+    Parameters
+    ----------
+    name
+        as the application knows it.
+    positions
+        at which it runs.
+    peak_bytes
+        pool -> highest end address of what is live then.
+    io_bytes, state_bytes
+        of its inputs and outputs, and of what it keeps between runs.
+    """
+
+    name: str
+    positions: Range
+    peak_bytes: Mapping[str, int]
+    io_bytes: int
+    state_bytes: int
+
+
+@dataclass(frozen=True)
+class MemoryMap:
+    """The plan of one module.
+
+    Parameters
+    ----------
+    module
+        its name.
+    algorithm
+        that made the plan.
+    positions
+        how many program positions there are.
+    ram_bytes, io_bytes, state_bytes
+        RAM in all, inputs and outputs outside of the pools, and what is kept between runs; None in
+        archives that do not say.
+    constants_bytes
+        of constant pools in all.
+    entries, model_operators, operators, pools
+        in the order of the metadata.
+    """
+
+    module: str
+    algorithm: str
+    positions: int
+    ram_bytes: int | None
+    io_bytes: int | None
+    state_bytes: int | None
+    constants_bytes: int
+    entries: tuple[Entry, ...]
+    model_operators: tuple[ModelOperator, ...]
+    operators: tuple[Operator, ...]
+    pools: tuple[Pool, ...]

@@ -1,0 +1,146 @@
+"""What is drawn of a pool: rows of numbers and short texts, in program positions and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from usmp.report.memory_maps.document import Buffer, MemoryMap, Pool, Range
+from usmp.support.plain_text import shown
+
+Row = dict[str, Any]
+
+_LONGEST_LABEL = 60
+_HEADROOM = 1.14
+"""Of addresses above the highest line, for the words at it."""
+_SHOWN_LIMIT = 1.5
+"""A limit that is further above the peak, as a ratio, would make all else too small to read."""
+
+
+def blocks(pool: Pool) -> list[Row]:
+    """A block for each live range of each buffer; `id` is its position in the pool."""
+    return [
+        {
+            "id": index,
+            "name": shown(buffer.name, _LONGEST_LABEL),
+            "kind": buffer.kind,
+            "ring": buffer.is_ring,
+            "by": buffer.written_by[0] if buffer.written_by else index,
+            "start": start,
+            "stop": stop,
+            "low": buffer.offset_bytes,
+            "high": buffer.end_bytes,
+        }
+        for index, buffer in enumerate(pool.buffers)
+        if buffer.size_bytes
+        for start, stop in buffer.live_ranges
+    ]
+
+
+def overlaps(pool: Pool) -> list[Row]:
+    """Where an output has bytes of an input that is still live."""
+    by_name = {buffer.name: buffer for buffer in pool.buffers}
+    rows = []
+    for index, buffer in enumerate(pool.buffers):
+        for overlap in buffer.overlaps:
+            other = by_name.get(overlap.name)
+            if other is not None:
+                low, high = _shared(buffer, other)
+                for start, stop in _common_ranges(buffer.live_ranges, other.live_ranges):
+                    rows.append(
+                        {"id": index, "start": start, "stop": stop, "low": low, "high": high}
+                    )
+    return [row for row in rows if row["low"] < row["high"]]
+
+
+def reads(pool: Pool, drawn: MemoryMap) -> list[Row]:
+    """Where operators read the constants of a pool."""
+    return [
+        {
+            "id": index,
+            "start": positions[0],
+            "stop": positions[1],
+            "low": buffer.offset_bytes,
+            "high": buffer.end_bytes,
+        }
+        for index, buffer in enumerate(pool.buffers)
+        for operator in buffer.read_by
+        if (positions := drawn.operators[operator].positions) is not None
+    ]
+
+
+def live_bytes(pool: Pool, positions: int) -> list[Row]:
+    """The bytes that are live from each position on at which they change."""
+    changes: dict[int, int] = {0: 0, positions: 0}
+    for buffer in pool.buffers:
+        for start, stop in buffer.live_ranges:
+            changes[start] = changes.get(start, 0) + buffer.size_bytes
+            changes[stop] = changes.get(stop, 0) - buffer.size_bytes
+    rows, live = [], 0
+    for position in sorted(changes):
+        live += changes[position]
+        rows.append({"position": position, "live": live})
+    return rows
+
+
+def operator_marks(drawn: MemoryMap) -> list[Row]:
+    """Where each operator runs."""
+    return [
+        {
+            "id": index,
+            "label": f"{index} {shown(operator.label, _LONGEST_LABEL)}",
+            "start": operator.positions[0],
+            "stop": operator.positions[1],
+        }
+        for index, operator in enumerate(drawn.operators)
+        if operator.positions is not None
+    ]
+
+
+def entry_marks(drawn: MemoryMap) -> list[Row]:
+    """Where each of several entries begins."""
+    if len(drawn.entries) < 2:
+        return []
+    return [
+        {"label": shown(entry.name, _LONGEST_LABEL), "start": start, "stop": stop}
+        for entry in drawn.entries
+        for start, stop in [entry.positions]
+    ]
+
+
+def lines(pool: Pool) -> list[Row]:
+    """The peak, the lower bound and the limit, with words."""
+    peak, bound, limit = pool.peak_bytes, pool.lower_bound_bytes, pool.limit_bytes
+    if peak == bound:
+        words = f"peak {peak} bytes = lower bound" if pool.is_optimal else f"peak {peak} bytes"
+        rows = [{"line": "peak", "bytes": peak, "label": words}]
+    else:
+        rows = [
+            {"line": "peak", "bytes": peak, "label": f"peak {peak} bytes"},
+            {"line": "bound", "bytes": bound, "label": f"lower bound {bound}"},
+        ]
+    if limit is not None and limit <= peak * _SHOWN_LIMIT:
+        rows.append({"line": "limit", "bytes": limit, "label": f"limit {limit} bytes"})
+    return rows
+
+
+def top_address(pool: Pool) -> float:
+    """The highest address of the drawing."""
+    return float(max([1, *(row["bytes"] for row in lines(pool))]) * _HEADROOM)
+
+
+def most_live(pool: Pool, positions: int) -> int:
+    """The most bytes that are live at once."""
+    return max(row["live"] for row in live_bytes(pool, positions)) or 1
+
+
+def _shared(one: Buffer, other: Buffer) -> Range:
+    """The addresses that two buffers have in common."""
+    return max(one.offset_bytes, other.offset_bytes), min(one.end_bytes, other.end_bytes)
+
+
+def _common_ranges(one: Sequence[Range], other: Sequence[Range]) -> Iterator[Range]:
+    for start, stop in one:
+        for begin, end in other:
+            if max(start, begin) < min(stop, end):
+                yield max(start, begin), min(stop, end)

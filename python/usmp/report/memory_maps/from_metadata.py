@@ -1,0 +1,250 @@
+"""The memory map of a module, from its metadata.
+
+Archives of earlier releases lack operators, or what these run, read and write: the map then has the
+buffers alone. What is there has to be well formed, since archives come from anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from usmp.report.memory_maps.document import (
+    KINDS,
+    Buffer,
+    Entry,
+    MemoryMap,
+    ModelOperator,
+    Operator,
+    Overlap,
+    Pool,
+    Range,
+)
+from usmp.report.plan_formats import entries_of
+from usmp.support.plain_text import shown
+
+
+def map_of_metadata(metadata: Mapping[str, Any]) -> MemoryMap:
+    """Read the map from the metadata of one module of an archive.
+
+    Raises
+    ------
+    ValueError
+        something is missing or is not what it must be; the message says where.
+    """
+    try:
+        return _map_of(metadata)
+    except (AttributeError, KeyError, IndexError, TypeError) as error:
+        raise ValueError(
+            f"the metadata of the module is damaged: {shown(error)} ({type(error).__name__}); "
+            "compile the model again"
+        ) from error
+
+
+def _map_of(metadata: Mapping[str, Any]) -> MemoryMap:
+    memory = metadata["memory"]
+    model_operators = tuple(map(_model_operator, metadata.get("model_operators", [])))
+    found = metadata.get("operators", [])
+    operators = tuple(_operator(operator, model_operators) for operator in found)
+    written, read = (_by_buffer(found, side) for side in ("written", "read"))
+    interleaved = _interleaved(found)
+    mains = memory["functions"]["main"]
+
+    def buffer(described: Mapping[str, Any]) -> Buffer:
+        name = _text(described, "name")
+        return _buffer(
+            described,
+            is_ring=_is_ring(described, interleaved),
+            entries=tuple(entries_of(described, mains)),
+            written_by=written.get(name, ()),
+            read_by=read.get(name, ()),
+        )
+
+    pools = tuple(_pool(pool, buffer, len(operators)) for pool in memory["pools"])
+    ends = [stop for pool in pools for b in pool.buffers for _, stop in b.live_ranges]
+    ends += [operator.positions[1] for operator in operators if operator.positions is not None]
+    positions = max(ends, default=0)
+    ram = memory.get("ram", {})
+    return MemoryMap(
+        module=_text(metadata, "model_name"),
+        algorithm=_text(memory, "algorithm"),
+        positions=positions,
+        ram_bytes=_number_if_there(ram, "size_bytes"),
+        io_bytes=_number_if_there(ram, "io_size_bytes"),
+        state_bytes=_number_if_there(ram, "state_size_bytes"),
+        constants_bytes=sum(pool.peak_bytes for pool in pools if pool.is_constant),
+        entries=tuple(_entry(main, positions) for main in mains),
+        model_operators=model_operators,
+        operators=operators,
+        # The memories that a run writes come first.
+        pools=tuple(sorted(pools, key=lambda pool: pool.is_constant)),
+    )
+
+
+def _pool(
+    described: Mapping[str, Any], buffer: Callable[[Mapping[str, Any]], Buffer], operators: int
+) -> Pool:
+    hint = described["size_hint_bytes"]
+    return Pool(
+        name=_text(described, "name"),
+        kind=_one_of(described, "kind", ("workspace", "constant")),
+        limit_bytes=None if hint == -1 else _number(described, "size_hint_bytes"),
+        peak_bytes=_number(described, "peak_bytes"),
+        lower_bound_bytes=_number(described, "lower_bound_bytes"),
+        memory_pressure_bytes=_number(described, "memory_pressure_bytes"),
+        is_optimal=bool(described["optimal"]),
+        live_at_peak=_texts(described, "live_at_peak"),
+        peak_operator=(
+            _index(described["peak_operator"], operators) if "peak_operator" in described else None
+        ),
+        buffers=tuple(buffer(each) for each in described["buffers"]),
+    )
+
+
+def _buffer(
+    described: Mapping[str, Any],
+    *,
+    is_ring: bool,
+    entries: tuple[str, ...],
+    written_by: tuple[int, ...],
+    read_by: tuple[int, ...],
+) -> Buffer:
+    return Buffer(
+        name=_text(described, "name"),
+        kind=_one_of(described, "kind", KINDS),
+        function=_text(described, "function"),
+        offset_bytes=_number(described, "offset"),
+        size_bytes=_number(described, "size"),
+        alignment_bytes=_number(described, "alignment"),
+        live_ranges=tuple(map(_range, described["live_ranges"])),
+        overlaps=tuple(
+            Overlap(name, _number(overlap, "shared"), _number(overlap, "distance"))
+            for name, overlap in described["overlaps"].items()
+        ),
+        is_ring=is_ring,
+        entries=entries,
+        written_by=written_by,
+        read_by=read_by,
+    )
+
+
+def _interleaved(operators: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The PrimFuncs that run several operators interleaved."""
+    return {
+        function
+        for operator in operators
+        if operator.get("segments")
+        for function in operator["functions"]
+    }
+
+
+def _is_ring(described: Mapping[str, Any], interleaved: set[str]) -> bool:
+    """Whether it is a ring: its name is the tensor's, and more."""
+    _, mark, number = described["name"].rpartition("_ring")
+    is_numbered = not number or number.strip("_").isdigit()
+    return bool(mark) and is_numbered and described["function"] in interleaved
+
+
+def _model_operator(described: Mapping[str, Any]) -> ModelOperator:
+    return ModelOperator(
+        entry=_text(described, "entry"),
+        index=_number(described, "index"),
+        type_name=_text(described, "type"),
+        name=_text(described, "name") if described.get("name") is not None else None,
+        inputs=_texts(described, "inputs"),
+        outputs=tuple(_text(tensor, "name") for tensor in described["outputs"]),
+    )
+
+
+def _operator(described: Mapping[str, Any], known: Sequence[ModelOperator]) -> Operator:
+    indices = tuple(_index(i, len(known)) for i in described.get("model_operators", []))
+    kinds = [_text(step, "kind") for step in described.get("steps", [])]
+    functions = _texts(described, "functions")
+    types = [known[index].type_name for index in indices]
+    return Operator(
+        label=" + ".join(types or kinds or functions),
+        entry=_text(described, "entry"),
+        functions=functions,
+        model_operators=indices,
+        positions=_range((described["start"], described["stop"])) if "start" in described else None,
+        macs=_number_if_there(described, "macs"),
+        instructions=_instructions(described.get("schedules", [])),
+        weights_bytes=_number_if_there(described, "weights_size_bytes"),
+        live_bytes={
+            pool: _number(described["live_bytes"], pool) for pool in described.get("live_bytes", {})
+        },
+    )
+
+
+def _instructions(schedules: Sequence[Mapping[str, Any]]) -> int | None:
+    """Of all the PrimFuncs; None if there are some of which it is not known."""
+    if not schedules or any("instructions" not in schedule for schedule in schedules):
+        return None
+    return sum(_number(schedule, "instructions") for schedule in schedules)
+
+
+def _by_buffer(operators: Sequence[Mapping[str, Any]], side: str) -> dict[str, tuple[int, ...]]:
+    """The operators that read, or write, each buffer."""
+    found: dict[str, tuple[int, ...]] = {}
+    for position, operator in enumerate(operators):
+        for name in operator.get("buffers", {}).get(side, []):
+            found[name] = (*found.get(name, ()), position)
+    return found
+
+
+def _entry(main: Mapping[str, Any], positions: int) -> Entry:
+    peaks = main.get("peak_bytes", main.get("workspace_pools", {}))
+    return Entry(
+        # Earlier archives have one entry, and no name for it.
+        name=_text(main, "entry") if "entry" in main else "main",
+        positions=_range(main.get("positions", (0, positions))),
+        peak_bytes={pool: _number(peaks, pool) for pool in peaks},
+        io_bytes=_number(main, "io_size_bytes"),
+        state_bytes=_number_if_there(main, "state_size_bytes") or 0,
+    )
+
+
+def _number(described: Mapping[str, Any], name: str) -> int:
+    value = described[name]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise TypeError(f'"{name}" is no number of 0 or more')
+    return value
+
+
+def _number_if_there(described: Mapping[str, Any], name: str) -> int | None:
+    return _number(described, name) if described.get(name) is not None else None
+
+
+def _text(described: Mapping[str, Any], name: str) -> str:
+    value = described[name]
+    if not isinstance(value, str):
+        raise TypeError(f'"{name}" is no text')
+    return value
+
+
+def _texts(described: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    values = described[name]
+    if not isinstance(values, list | tuple) or not all(isinstance(v, str) for v in values):
+        raise TypeError(f'"{name}" is no list of texts')
+    return tuple(values)
+
+
+def _one_of(described: Mapping[str, Any], name: str, values: Sequence[str]) -> str:
+    value = _text(described, name)
+    if value not in values:
+        raise TypeError(f'"{name}" is none of {", ".join(values)}')
+    return value
+
+
+def _range(value: Sequence[int]) -> Range:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise TypeError("a range of positions is no pair")
+    start, stop = (_number({"position": position}, "position") for position in value)
+    return start, stop
+
+
+def _index(value: Any, count: int) -> int:
+    position = _number({"position": value}, "position")
+    if position >= count:
+        raise TypeError(f"position {position} of {count} operators")
+    return position

@@ -1,0 +1,139 @@
+"""The memory map as one HTML file, which opens offline: tables, and drawings that answer.
+
+The file names what scripts and styles it runs, by their digests, and forbids all else, `eval`, and
+every access to the network.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from usmp.report.memory_maps.document import KINDS, MemoryMap, Pool
+from usmp.report.memory_maps.page_data import page_json
+from usmp.report.memory_maps.page_tables import (
+    buffers_table,
+    entries_table,
+    name_html,
+    operator_text,
+    operators_table,
+    pools_table,
+)
+from usmp.report.memory_maps.pictures import headline
+from usmp.report.memory_maps.vega import vega_javascript
+from usmp.support.plain_text import shown
+
+_FOLDER = "page"
+
+
+def map_page(drawn: MemoryMap) -> str:
+    """The page, UTF-8.
+
+    Raises
+    ------
+    ReportExtraMissing
+        the package that has Vega is not installed.
+    """
+    vega, script, style = vega_javascript(), _script(), _file("page.css")
+    return Template(_file("page.html")).substitute(
+        policy=_policy([vega, script], style),
+        title=escape(f"Memory map of {shown(drawn.module)}"),
+        heading=f"Memory map of {name_html(drawn.module)}",
+        headline=escape(headline(drawn)),
+        style=style,
+        pools=pools_table(drawn),
+        entries=entries_table(drawn),
+        legend=_legend(drawn),
+        maps="\n".join(_map(drawn, index, pool) for index, pool in enumerate(drawn.pools)),
+        buffers=buffers_table(drawn),
+        operators=operators_table(drawn),
+        data=page_json(drawn),
+        vega=vega,
+        script=script,
+    )
+
+
+@cache
+def _file(name: str) -> str:
+    return files("usmp.report.memory_maps").joinpath(_FOLDER, name).read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    """The scripts of the page as one, in the order of their names."""
+    folder = files("usmp.report.memory_maps").joinpath(_FOLDER)
+    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".js"))
+    return "\n".join(['(() => {\n"use strict";', *map(_file, names), "})();\n"])
+
+
+def _policy(scripts: list[str], style: str) -> str:
+    """What the page may do, as a Content-Security-Policy."""
+    allowed = " ".join(map(_digest, scripts))
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def _legend(drawn: MemoryMap) -> str:
+    buffers = [buffer for pool in drawn.pools for buffer in pool.buffers]
+    used = {buffer.kind for buffer in buffers}
+    items = [
+        f'<li><span class="swatch" data-kind="{index}"></span>{kind}</li>'
+        for index, kind in enumerate(KINDS)
+        if kind in used
+    ]
+    if any(buffer.is_ring for buffer in buffers):
+        items.append('<li><span class="swatch ring"></span>ring of rows</li>')
+    if any(buffer.overlaps for buffer in buffers):
+        words = "output overwrites what was read of an input"
+        items.append(f'<li><span class="swatch overlap"></span>{words}</li>')
+    return "".join(items)
+
+
+def _map(drawn: MemoryMap, index: int, pool: Pool) -> str:
+    """The place of a drawing, with its title and its buttons."""
+    label = escape(
+        f"Map of {shown(pool.name)}: {len(pool.buffers)} buffers, peak {pool.peak_bytes} bytes. "
+        "Arrow keys left and right step through buffers, up and down through operators; plus, "
+        "minus and 0 zoom, shift and arrows move, Escape ends the choice.",
+        quote=True,
+    )
+    name = escape(shown(pool.name), quote=True)
+    buttons = "".join(
+        f'<button type="button" data-zoom="{which}" aria-label="{words} {name}">{sign}</button>'
+        for which, words, sign in (
+            ("in", "Zoom in on", "+"),
+            ("out", "Zoom out of", "&minus;"),
+            ("all", "Show all of", "All"),
+        )
+    )
+    return (
+        f'<section class="map"><div class="map-head"><div><h3>{name_html(pool.name)}</h3>'
+        f"<p>{_facts(drawn, pool)}</p></div>"
+        f'<div class="zoom" role="group" aria-label="Zoom of {name}">{buttons}</div></div>'
+        f'<div class="drawing" data-pool="{index}" role="application" tabindex="0" '
+        f'aria-label="{label}"></div></section>'
+    )
+
+
+def _facts(drawn: MemoryMap, pool: Pool) -> str:
+    """A line about a pool."""
+    proved = ", proved optimal" if pool.is_optimal else ""
+    parts = [f"{pool.kind}: peak {pool.peak_bytes} bytes{proved}"]
+    if not pool.is_optimal:
+        parts.append(f"lower bound {pool.lower_bound_bytes}")
+    if pool.limit_bytes is not None:
+        parts.append(f"limit {pool.limit_bytes}")
+    if pool.peak_operator is not None:
+        parts.append(f"most live in {name_html(operator_text(drawn, pool.peak_operator))}")
+    return ", ".join(parts)

@@ -1,0 +1,49 @@
+// What is chosen on the page, and the facts that are asked of the data. `data` has for each pool
+// its buffers, in which a position is the buffer's id, and the operators of the program.
+
+const data = JSON.parse(document.getElementById("map-data").textContent);
+const operators = data.operators;
+const choice = { pool: -1, buffer: -1, operator: -1, search: "", colorBy: "kind" };
+
+const byId = (id) => document.getElementById(id);
+const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+const operatorName = (index) => `${index} ${operators[index].label}`;
+
+function isLiveTogether(one, other) {
+  return one.live.some(([start, stop]) =>
+    other.live.some(([begin, end]) => start < end && begin < stop));
+}
+
+// Ids of the buffers of a pool that are live together with one of them.
+function conflictsOf(pool, id) {
+  const { buffers } = data.pools[pool];
+  return buffers.map((_, other) => other)
+    .filter((other) => other !== id && isLiveTogether(buffers[id], buffers[other]));
+}
+
+// Lines about a buffer, as pairs of a term and a text.
+function factsOf(pool, id) {
+  const buffer = data.pools[pool].buffers[id];
+  const names = (indices) => indices.map(operatorName).join(", ");
+  const facts = [
+    ["Name", buffer.name],
+    ["Kind", buffer.ring ? `${buffer.kind}, ring of rows` : buffer.kind],
+    ["Pool", data.pools[pool].name],
+    ["Bytes", String(buffer.size)],
+    ["Offset", `${buffer.offset} to ${buffer.offset + buffer.size}`],
+    ["Live", buffer.live.map(([start, stop]) => `${start}-${stop}`).join(", ")],
+  ];
+  if (data.entries.length > 1) facts.push(["Entries", buffer.entries.join(", ")]);
+  if (buffer.written.length) facts.push(["Written by", names(buffer.written)]);
+  if (buffer.read.length) facts.push(["Read by", names(buffer.read)]);
+  const inModel = [...new Set([...buffer.written, ...buffer.read].flatMap((i) => operators[i].model))];
+  if (inModel.length) facts.push(["In the model", inModel.join("; ")]);
+  for (const [other, bytes] of buffer.overlaps) {
+    facts.push(["Overwrites", `${bytes} bytes of ${other}, which was read there for the last time`]);
+  }
+  return facts;
+}
+
+function announce(text) {
+  byId("announcement").textContent = text;
+}

@@ -1,0 +1,37 @@
+// The page begins: the maps are drawn before the tables are read.
+
+function listenToControls() {
+  byId("search").addEventListener("input", (event) => search(event.target.value));
+  byId("color-by").addEventListener("change", (event) => {
+    choice.colorBy = event.target.value;
+    redrawAll();
+  });
+  byId("theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    applyTheme();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
+}
+
+// When all of the file has been read: the tables come after the scripts.
+function whenRead() {
+  if (document.readyState !== "loading") return Promise.resolve();
+  return new Promise((resolve) => { addEventListener("DOMContentLoaded", resolve); });
+}
+
+async function start() {
+  document.querySelectorAll(".controls, .drawings, .zoom").forEach((part) => { part.hidden = false; });
+  for (let pool = 0; pool < data.pools.length; pool += 1) {
+    await createMap(pool);
+    listenToKeys(maps[pool]);
+    if (pool === 0) performance.mark("usmp-first-map");
+  }
+  applyTheme();
+  await whenRead();
+  listenToControls();
+  document.querySelectorAll("table[id]").forEach(makeSortable);
+  linkRows();
+  document.documentElement.dataset.ready = "true";
+}
+
+start();

@@ -1,0 +1,85 @@
+"""What the scripts of the page read, as JSON that is safe inside a script element."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from usmp.report.memory_maps.document import Buffer, MemoryMap, Operator, Pool
+from usmp.report.memory_maps.themes import THEMES
+from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
+from usmp.support.plain_text import shown
+
+_MAP_HEIGHT = {"workspace": 330, "constant": 220}
+# As the script's `margin`.
+_PADDING = {"left": 68, "right": 14, "top": 4, "bottom": 0}
+
+
+def page_json(drawn: MemoryMap) -> str:
+    """Pools with their drawings, buffers and operators; texts are as they are shown."""
+    data = {
+        "pools": [_pool(drawn, pool) for pool in drawn.pools],
+        "operators": [_operator(drawn, operator) for operator in drawn.operators],
+        "entries": [shown(entry.name) for entry in drawn.entries],
+        "themes": THEMES,
+    }
+    # ASCII only; without these no text ends the element or begins a comment in it.
+    text = json.dumps(data, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def model_operator_text(drawn: MemoryMap, index: int) -> str:
+    """An operator of the model file, with its tensors."""
+    operator = drawn.model_operators[index]
+    name = f" {shown(operator.name)}" if operator.name else ""
+    inputs, outputs = (", ".join(map(shown, side)) for side in (operator.inputs, operator.outputs))
+    entry = f"{shown(operator.entry)} " if len(drawn.entries) > 1 else ""
+    return f"{entry}{operator.index}: {shown(operator.type_name)}{name} ({inputs} -> {outputs})"
+
+
+def _pool(drawn: MemoryMap, pool: Pool) -> dict[str, Any]:
+    height = _MAP_HEIGHT[pool.kind]
+    panel = panel_of(drawn, pool, height)
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega/v6.json",
+        "autosize": "none",
+        "width": 800,
+        "height": panel.height,
+        "padding": _PADDING,
+        "signals": panel_signals(drawn, pool),
+        "marks": [panel_group(drawn, pool, panel)],
+    }
+    return {
+        "name": shown(pool.name),
+        "height": height,
+        "spec": spec,
+        "buffers": [_buffer(buffer) for buffer in pool.buffers],
+    }
+
+
+def _buffer(buffer: Buffer) -> dict[str, Any]:
+    return {
+        "name": shown(buffer.name),
+        "kind": buffer.kind,
+        "ring": buffer.is_ring,
+        "offset": buffer.offset_bytes,
+        "size": buffer.size_bytes,
+        "live": buffer.live_ranges,
+        "overlaps": [(shown(each.name), each.shared_bytes) for each in buffer.overlaps],
+        "entries": [shown(entry) for entry in buffer.entries],
+        "written": buffer.written_by,
+        "read": buffer.read_by,
+    }
+
+
+def _operator(drawn: MemoryMap, operator: Operator) -> dict[str, Any]:
+    return {
+        "label": shown(operator.label),
+        "entry": shown(operator.entry),
+        "positions": operator.positions,
+        "macs": operator.macs,
+        "instructions": operator.instructions,
+        "weights": operator.weights_bytes,
+        "live": [(shown(pool), size) for pool, size in operator.live_bytes.items()],
+        "model": [model_operator_text(drawn, index) for index in operator.model_operators],
+    }

@@ -1,0 +1,215 @@
+"""The tables of the page, which need no scripts: pools, entries, buffers, operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from usmp.report.memory_maps.document import Buffer, MemoryMap, Operator, Pool
+from usmp.report.memory_maps.page_data import model_operator_text
+from usmp.support.plain_text import shown
+
+_SCROLLED_ROWS = 25
+"""A longer table gets a height of its own."""
+
+Heading = tuple[str, bool]
+"""Words, and whether what stands below is a number."""
+
+Cells = Sequence[object]
+
+
+def name_html(text: str) -> str:
+    """A name from a model, escaped, whichever way its script runs."""
+    return f"<bdi>{escape(shown(text))}</bdi>"
+
+
+def pools_table(drawn: MemoryMap) -> str:
+    """Peak, lower bound and limit of each pool."""
+    has_operator = any(pool.peak_operator is not None for pool in drawn.pools)
+    headings = [
+        ("Pool", False),
+        ("Kind", False),
+        ("Peak bytes", True),
+        ("Lower bound", True),
+        ("Optimal", False),
+        ("Limit", True),
+        ("Most live bytes", True),
+        *([("Operator at the peak", False)] if has_operator else []),
+    ]
+    rows = [
+        (
+            "",
+            [
+                name_html(pool.name),
+                pool.kind,
+                pool.peak_bytes,
+                pool.lower_bound_bytes,
+                "yes" if pool.is_optimal else "unknown",
+                "none" if pool.limit_bytes is None else pool.limit_bytes,
+                pool.memory_pressure_bytes,
+                *([_peak_operator(drawn, pool)] if has_operator else []),
+            ],
+        )
+        for pool in drawn.pools
+    ]
+    return _table("", "Memory pools, in bytes", headings, rows, name_column=0)
+
+
+def entries_table(drawn: MemoryMap) -> str:
+    """What each of several entries needs; nothing of one."""
+    if len(drawn.entries) < 2:
+        return ""
+    headings = [
+        ("Entry", False),
+        ("Peak bytes", True),
+        ("Inputs and outputs", True),
+        ("State", True),
+        ("Program positions", False),
+    ]
+    rows = [
+        (
+            "",
+            [
+                name_html(entry.name),
+                sum(entry.peak_bytes.values()),
+                entry.io_bytes,
+                entry.state_bytes,
+                f"{entry.positions[0]}-{entry.positions[1]}",
+            ],
+        )
+        for entry in drawn.entries
+    ]
+    return _table("", "Entries, in bytes", headings, rows, name_column=0)
+
+
+def buffers_table(drawn: MemoryMap) -> str:
+    """A row for each buffer of each pool."""
+    has_operators = any(b.written_by or b.read_by for pool in drawn.pools for b in pool.buffers)
+    headings = [
+        ("Name", False),
+        ("Pool", False),
+        ("Kind", False),
+        ("Offset", True),
+        ("Bytes", True),
+        ("Live at positions", False),
+        ("Overwrites", False),
+        *([("Written by", False), ("Read by", False)] if has_operators else []),
+    ]
+    rows = []
+    for p, pool in enumerate(drawn.pools):
+        for b, buffer in enumerate(pool.buffers):
+            cells: list[object] = [
+                name_html(buffer.name),
+                name_html(pool.name),
+                buffer.kind,
+                buffer.offset_bytes,
+                buffer.size_bytes,
+                ", ".join(f"{start}-{stop}" for start, stop in buffer.live_ranges),
+                _overlaps(buffer),
+            ]
+            if has_operators:
+                cells += [_operators(drawn, side) for side in (buffer.written_by, buffer.read_by)]
+            rows.append((f' data-pool="{p}" data-id="{b}"', cells))
+    caption = f"{len(rows)} buffers; sizes and offsets are bytes"
+    return _table("buffer-table", caption, headings, rows, name_column=0)
+
+
+def operators_table(drawn: MemoryMap) -> str:
+    """A row for each operator, in the order in which they run."""
+    if not drawn.operators:
+        return "<p>This archive does not say which operators it runs.</p>"
+    pools = [p for p in drawn.pools if not p.is_constant and _is_known_in(p, drawn.operators)]
+    has_weights = any(operator.weights_bytes is not None for operator in drawn.operators)
+    headings = [
+        ("#", True),
+        ("Operator", False),
+        *([("Entry", False)] if len(drawn.entries) > 1 else []),
+        ("Function", False),
+        ("MACs", True),
+        ("Instructions (about)", True),
+        *([("Weights in bytes", True)] if has_weights else []),
+        *((f"Live in {shown(pool.name)}", True) for pool in pools),
+        *([("In the model", False)] if drawn.model_operators else []),
+    ]
+    rows = []
+    for index, operator in enumerate(drawn.operators):
+        cells: list[object] = [
+            index,
+            name_html(operator.label),
+            *([name_html(operator.entry)] if len(drawn.entries) > 1 else []),
+            ", ".join(map(name_html, operator.functions)),
+            _or_empty(operator.macs),
+            _or_empty(operator.instructions),
+            *([_or_empty(operator.weights_bytes)] if has_weights else []),
+            *(operator.live_bytes.get(pool.name, 0) for pool in pools),
+        ]
+        if drawn.model_operators:
+            texts = [model_operator_text(drawn, i) for i in operator.model_operators]
+            cells.append("<br>".join(map(name_html, texts)))
+        rows.append((f' data-id="{index}"', cells))
+    caption = f"{len(rows)} operators, in the order in which they run"
+    return _table("operator-table", caption, headings, rows, name_column=1)
+
+
+def operator_text(drawn: MemoryMap, index: int) -> str:
+    """The number and the label of an operator."""
+    return f"{index} {shown(drawn.operators[index].label)}"
+
+
+def _table(
+    identity: str,
+    caption: str,
+    headings: Sequence[Heading],
+    rows: Sequence[tuple[str, Cells]],
+    name_column: int,
+) -> str:
+    """A table in a region that scrolls, which keys can reach; cells are HTML."""
+    tall = " tall" if len(rows) > _SCROLLED_ROWS else ""
+    given = f' id="{identity}"' if identity else ""
+    numbers = [' class="number"' if is_number else "" for _, is_number in headings]
+    head = "".join(
+        f'<th scope="col"{number}>{escape(words)}</th>'
+        for (words, _), number in zip(headings, numbers, strict=True)
+    )
+    tags = ["th" if column == name_column else "td" for column in range(len(headings))]
+    starts = [
+        f"<{tag}{' scope=row' if tag == 'th' else ''}{number}>"
+        for tag, number in zip(tags, numbers, strict=True)
+    ]
+    ends = [f"</{tag}>" for tag in tags]
+    body = "\n".join(
+        f"<tr{attributes}>"
+        + "".join(
+            f"{start}{cell}{end}" for start, cell, end in zip(starts, cells, ends, strict=True)
+        )
+        + "</tr>"
+        for attributes, cells in rows
+    )
+    label = escape(caption, quote=True)
+    return (
+        f'<div class="table{tall}" role="region" tabindex="0" aria-label="{label}">'
+        f"<table{given}><caption>{escape(caption)}</caption>\n"
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _peak_operator(drawn: MemoryMap, pool: Pool) -> str:
+    if pool.peak_operator is None:
+        return ""
+    return name_html(operator_text(drawn, pool.peak_operator))
+
+
+def _overlaps(buffer: Buffer) -> str:
+    return ", ".join(f"{each.shared_bytes} of {name_html(each.name)}" for each in buffer.overlaps)
+
+
+def _operators(drawn: MemoryMap, indices: Iterable[int]) -> str:
+    return ", ".join(name_html(operator_text(drawn, index)) for index in indices)
+
+
+def _is_known_in(pool: Pool, operators: Sequence[Operator]) -> bool:
+    return any(pool.name in operator.live_bytes for operator in operators)
+
+
+def _or_empty(number: int | None) -> object:
+    return "" if number is None else number

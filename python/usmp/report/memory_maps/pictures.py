@@ -1,0 +1,170 @@
+"""The memory map as a picture: SVG and PNG, drawn by Vega."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from usmp.report.memory_maps.document import KINDS, MemoryMap, Pool
+from usmp.report.memory_maps.themes import FONT, THEMES
+from usmp.report.memory_maps.vega import load_vl_convert
+from usmp.report.memory_maps.vega_layout import Spec
+from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
+from usmp.support.plain_text import shown
+
+_WIDTH = 880
+_LEFT, _RIGHT = 72, 24
+_TITLE_HEIGHT = 52
+_POOL_TITLE = 26
+_SPACE = 26
+_LEGEND_HEIGHT = 26
+_MAP_HEIGHT = {"workspace": 260, "constant": 160}
+_PNG_SCALE = 2.0
+_CHARACTER = 6.6
+"""About how wide one of the legend is."""
+
+
+def map_svg(drawn: MemoryMap, theme: str = "light", pools: Sequence[Pool] | None = None) -> str:
+    """The map as SVG; theme and pools are those of `picture_spec`."""
+    spec = picture_spec(drawn, theme, pools)
+    svg: str = load_vl_convert("SVG").vega_to_svg(spec, allowed_base_urls=[])
+    return _renumbered(svg)
+
+
+def _renumbered(svg: str) -> str:
+    """The drawing with its clips numbered from 0: Vega counts on from one drawing to the next."""
+    numbers: dict[str, int] = {}
+
+    def own(match: re.Match[str]) -> str:
+        return f"{match[1]}{numbers.setdefault(match[2], len(numbers))}"
+
+    return re.sub(r'( (?:clip-path="url\(#|id=")clip)([0-9]+)', own, svg)
+
+
+def map_png(drawn: MemoryMap) -> bytes:
+    """The map as PNG, of twice as many pixels as the SVG says."""
+    converter = load_vl_convert("PNG")
+    spec = picture_spec(drawn, "light")
+    return bytes(converter.vega_to_png(spec, scale=_PNG_SCALE, allowed_base_urls=[]))
+
+
+def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = None) -> Spec:
+    """The whole picture for Vega: a title, a panel for each pool, a legend.
+
+    Parameters
+    ----------
+    theme
+        "light" or "dark".
+    pools
+        to draw; all by default.
+    """
+    colors = THEMES[theme]
+    width = _WIDTH - _LEFT - _RIGHT
+    y = _TITLE_HEIGHT
+    groups: list[Spec] = []
+    pools = drawn.pools if pools is None else pools
+    for pool in pools:
+        panel = panel_of(drawn, pool, _MAP_HEIGHT[pool.kind])
+        groups.append(_text(_pool_title(pool), y + 14, colors["ink"], 13, "bold"))
+        y += _POOL_TITLE
+        group = panel_group(drawn, pool, panel)
+        own = [s for s in panel_signals(drawn, pool) if s["name"] != "theme"]
+        group["signals"] = [{"name": "width", "value": width}, *own]
+        group["encode"]["update"]["y"] = {"value": y}
+        groups.append(group)
+        y += panel.height + _SPACE
+    legend = _legend(pools, y, colors)
+    return {
+        "$schema": "https://vega.github.io/schema/vega/v6.json",
+        "description": f"Memory map of {shown(drawn.module)}",
+        "background": colors["page"],
+        "autosize": "none",
+        "width": _WIDTH,
+        "height": y + _LEGEND_HEIGHT,
+        "padding": 0,
+        "signals": [{"name": "theme", "value": colors}],
+        "marks": [
+            {
+                "type": "group",
+                "encode": {"enter": {"x": {"value": _LEFT}}},
+                "marks": [
+                    _text(shown(drawn.module, 60), 22, colors["ink"], 16, "bold"),
+                    _text(headline(drawn), 40, colors["faint"], 12, "normal"),
+                    *groups,
+                    *legend,
+                ],
+            }
+        ],
+    }
+
+
+def headline(drawn: MemoryMap) -> str:
+    """RAM and flash in one line."""
+    ram = [] if drawn.ram_bytes is None else [f"RAM {drawn.ram_bytes} bytes"]
+    return ", ".join([*ram, f"constants {drawn.constants_bytes} bytes"]) + (
+        f"; planned by {shown(drawn.algorithm)}"
+    )
+
+
+def _pool_title(pool: Pool) -> str:
+    proved = ", proved optimal" if pool.is_optimal else ""
+    return f"{shown(pool.name, 60)}: {pool.peak_bytes} bytes{proved}"
+
+
+def _text(text: str, y: float, color: str, size: int, weight: str, x: float = 0) -> dict[str, Any]:
+    return {
+        "type": "text",
+        "encode": {
+            "enter": {
+                "x": {"value": x},
+                "y": {"value": y},
+                "text": {"value": text},
+                "limit": {"value": _WIDTH - _LEFT - _RIGHT},
+                "font": {"value": FONT},
+                "fontSize": {"value": size},
+                "fontWeight": {"value": weight},
+                "fill": {"value": color},
+            }
+        },
+    }
+
+
+def _legend(pools: Sequence[Pool], y: float, colors: dict[str, Any]) -> list[Spec]:
+    """A swatch for each kind that there is, for overlaps and for rings."""
+    buffers = [buffer for pool in pools for buffer in pool.buffers]
+    used = {buffer.kind for buffer in buffers}
+    entries: list[tuple[str, str | None, bool, bool]] = [
+        (kind, colors["kinds"][index], False, False)
+        for index, kind in enumerate(KINDS)
+        if kind in used
+    ]
+    if any(buffer.is_ring for buffer in buffers):
+        entries.append(("ring of rows", None, True, False))
+    if any(buffer.overlaps for buffer in buffers):
+        entries.append(("output overwrites what was read of an input", None, False, True))
+    marks: list[Spec] = []
+    x = 0.0
+    for words, color, is_dashed, is_hatched in entries:
+        marks.append(_swatch(x, y, color, colors["ink"], is_dashed))
+        if is_hatched:
+            marks += [_stripe(x + at, y, colors["ink"]) for at in (2, 8, 14)]
+        marks.append(_text(words, y + 10, colors["ink"], 12, "normal", x + 24))
+        x += 24 + _CHARACTER * len(words) + 18
+    return marks
+
+
+def _swatch(x: float, y: float, color: str | None, ink: str, is_dashed: bool) -> Spec:
+    fill = {"fill": {"value": color}} if color else {}
+    place = {"x": x, "y": y, "width": 18, "height": 12, "stroke": ink, "strokeWidth": 0.8}
+    dash = {"strokeDash": {"value": [4, 2]}} if is_dashed else {}
+    values = {name: {"value": value} for name, value in place.items()}
+    return {"type": "rect", "encode": {"enter": {**values, **fill, **dash}}}
+
+
+def _stripe(x: float, y: float, ink: str) -> Spec:
+    place = {"x": x + 4, "y": y, "x2": x - 2, "y2": y + 12, "stroke": ink, "strokeWidth": 0.8}
+    return {
+        "type": "rule",
+        "encode": {"enter": {name: {"value": value} for name, value in place.items()}},
+    }

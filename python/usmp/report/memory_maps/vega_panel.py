@@ -1,0 +1,220 @@
+"""The drawing of one pool in Vega's language: addresses over time, and the live bytes below.
+
+A panel is a group mark. It reads these signals of what is around it: `theme`, a dict of colors;
+`xdom` and `ydom`, what is visible; `state`, what is emphasized. Texts of models are data, and never
+part of an expression.
+
+Source: the reference of Vega 6, https://vega.github.io/vega/docs/.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from usmp.report.memory_maps import drawing
+from usmp.report.memory_maps.document import KINDS, MemoryMap, Pool
+from usmp.report.memory_maps.themes import FONT, LIGHT
+from usmp.report.memory_maps.vega_layout import LIVE_HEIGHT, Panel, Spec
+from usmp.report.memory_maps.vega_marks import (
+    blocks_marks,
+    clipped,
+    entry_marks,
+    lines_marks,
+    live_marks,
+    operator_labels,
+    operator_ticks,
+)
+
+_HATCH_STEP = 6
+
+ALL_ALIKE: Spec = {"picked": -1, "related": None, "found": None, "operator": None}
+"""The signal `state` if nothing is emphasized."""
+
+
+def panel_of(drawn: MemoryMap, pool: Pool, map_height: int) -> Panel:
+    """The size that a pool needs."""
+    has_operators = any(operator.positions is not None for operator in drawn.operators)
+    return Panel(map_height, has_operators, has_live=not pool.is_constant)
+
+
+def panel_group(drawn: MemoryMap, pool: Pool, panel: Panel) -> Spec:
+    """The group mark; its width is the signal `width`."""
+    return {
+        "type": "group",
+        "encode": {
+            "update": {
+                "width": {"signal": "width"},
+                "height": {"value": panel.plot_height},
+            }
+        },
+        "data": _data(drawn, pool, panel),
+        "scales": _scales(panel, drawing.most_live(pool, drawn.positions)),
+        "axes": _axes(panel),
+        "marks": [
+            *operator_ticks(panel),
+            clipped(panel, blocks_marks(pool)),
+            clipped(panel, entry_marks(panel)),
+            *lines_marks(),
+            *(operator_labels(panel) if panel.has_operators else []),
+            *([live_marks(panel)] if panel.has_live else []),
+        ],
+    }
+
+
+def _data(drawn: MemoryMap, pool: Pool, panel: Panel) -> list[Spec]:
+    pixels = {
+        "left": "clamp(scale('x', datum.start), 0, width)",
+        "right": "clamp(scale('x', datum.stop), 0, width)",
+        "top": f"clamp(scale('y', datum.high), 0, {panel.map_height})",
+        "bottom": f"clamp(scale('y', datum.low), 0, {panel.map_height})",
+    }
+    places = [{"type": "formula", "as": name, "expr": text} for name, text in pixels.items()]
+    return [
+        {"name": "blocks", "values": drawing.blocks(pool)},
+        {"name": "reads", "values": drawing.reads(pool, drawn) if pool.is_constant else []},
+        {"name": "overlaps", "values": drawing.overlaps(pool)},
+        {"name": "lines", "values": drawing.lines(pool)},
+        {"name": "operators", "values": drawing.operator_marks(drawn)},
+        {"name": "entries", "values": drawing.entry_marks(drawn)},
+        {"name": "live", "values": drawing.live_bytes(pool, drawn.positions)},
+        {
+            "name": "labels",
+            "source": "blocks",
+            "transform": [
+                *places,
+                _kept("datum.right - datum.left > 34 && datum.bottom - datum.top >= 11"),
+            ],
+        },
+        {
+            "name": "hatches",
+            "source": "overlaps",
+            "transform": [
+                *places,
+                {"type": "formula", "as": "w", "expr": "datum.right - datum.left"},
+                {"type": "formula", "as": "h", "expr": "datum.bottom - datum.top"},
+                _kept("datum.w > 4 && datum.h > 4"),
+                {
+                    "type": "formula",
+                    "as": "at",
+                    "expr": f"sequence({_HATCH_STEP}, datum.w + datum.h, {_HATCH_STEP})",
+                },
+                {"type": "flatten", "fields": ["at"]},
+            ],
+        },
+        {
+            "name": "ticks",
+            "source": "operators",
+            "transform": [
+                {"type": "formula", "as": "left", "expr": "scale('x', datum.start)"},
+                {"type": "formula", "as": "right", "expr": "scale('x', datum.stop)"},
+                _kept("datum.right - datum.left >= 4 && datum.left >= 0 && datum.left <= width"),
+            ],
+        },
+        {
+            "name": "named",
+            "source": "operators",
+            "transform": [
+                {"type": "formula", "as": "left", "expr": "scale('x', datum.start)"},
+                {"type": "formula", "as": "right", "expr": "scale('x', datum.stop)"},
+                {"type": "formula", "as": "middle", "expr": "(datum.left + datum.right) / 2"},
+                _kept(
+                    "datum.right - datum.left >= 12 && datum.middle >= 0 && datum.middle <= width"
+                ),
+            ],
+        },
+    ]
+
+
+def _kept(expression: str) -> Spec:
+    return {"type": "filter", "expr": expression}
+
+
+def _scales(panel: Panel, most_live: int) -> list[Spec]:
+    def linear(name: str, domain: Any, range_: list[Any]) -> Spec:
+        settings = {"zero": False, "nice": False}
+        return {"name": name, "type": "linear", "domain": domain, "range": range_, **settings}
+
+    live_range = [panel.live_top + LIVE_HEIGHT, panel.live_top]
+    return [
+        linear("x", {"signal": "xdom"}, [0, {"signal": "width"}]),
+        linear("y", {"signal": "ydom"}, [panel.map_height, 0]),
+        linear("live", [0, most_live * 1.05], live_range),
+        {
+            "name": "kind",
+            "type": "ordinal",
+            "domain": list(KINDS),
+            "range": {"signal": "theme.kinds"},
+        },
+    ]
+
+
+def _axes(panel: Panel) -> list[Spec]:
+    look = {
+        "labelFont": FONT,
+        "titleFont": FONT,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "labelColor": {"signal": "theme.faint"},
+        "titleColor": {"signal": "theme.faint"},
+        "domainColor": {"signal": "theme.faint"},
+        "tickColor": {"signal": "theme.grid"},
+        "gridColor": {"signal": "theme.grid"},
+    }
+    number = {"format": ",d", "formatType": "number"}
+    axes = [
+        {
+            "orient": "left",
+            "scale": "y",
+            "title": "address (bytes)",
+            "grid": True,
+            "tickCount": 5,
+            "tickMinStep": 1,
+            "zindex": 0,
+            # Not in the middle of the whole panel, which is longer.
+            "titleY": panel.map_height / 2,
+            "titleAnchor": "start",
+            "titleAlign": "center",
+            **number,
+            **look,
+        }
+    ]
+    if panel.has_live:
+        axes.append(
+            {
+                "orient": "left",
+                "scale": "live",
+                "title": "live bytes",
+                "grid": True,
+                "tickCount": 2,
+                "tickMinStep": 1,
+                "titleY": panel.live_top + LIVE_HEIGHT / 2,
+                "titleAnchor": "start",
+                "titleAlign": "center",
+                **number,
+                **look,
+            }
+        )
+    if panel.has_live or not panel.has_operators:
+        axes.append(
+            {
+                "orient": "bottom",
+                "scale": "x",
+                "title": "program position",
+                "tickCount": {"signal": "max(2, floor(width / 110))"},
+                "tickMinStep": 1,
+                **number,
+                **look,
+            }
+        )
+    return axes
+
+
+def panel_signals(drawn: MemoryMap, pool: Pool) -> list[Spec]:
+    """What a panel reads, at first."""
+    return [
+        {"name": "theme", "value": LIGHT},
+        {"name": "xdom", "value": [0, max(1, drawn.positions)]},
+        {"name": "ydom", "value": [0, drawing.top_address(pool)]},
+        {"name": "state", "value": {**ALL_ALIKE, "colorBy": "kind"}},
+    ]

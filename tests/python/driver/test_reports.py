@@ -1,0 +1,95 @@
+"""`tvmc compile --report` and `tvmc plan --report`, `--map`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+
+def test_reports_of_a_model_and_of_its_archive_are_alike(tvmc, digits_model):
+    written = ("map.html", "map.svg", "map.png", "map.json", "map.csv")
+    reports = [f"--report={name}" for name in written]
+    compiled = tvmc("compile", digits_model, "-o", "model.tar", *reports)
+    assert compiled.status == 0
+    assert set(os.listdir()) == {"model.tar", *written}
+    first = {name: Path(name).read_bytes() for name in written}
+    assert tvmc("plan", "model.tar", *reports).status == 0
+    assert {name: Path(name).read_bytes() for name in written} == first
+    with tarfile.open("model.tar") as tar:
+        (module,) = json.load(tar.extractfile("./metadata.json"))["modules"].values()
+    document = json.loads(first["map.json"])
+    expected = {
+        (pool["name"], b["name"], b["offset"], b["size"])
+        for pool in module["memory"]["pools"]
+        for b in pool["buffers"]
+    }
+    assert {
+        (pool["name"], b["name"], b["offset_bytes"], b["size_bytes"])
+        for pool in document["pools"]
+        for b in pool["buffers"]
+    } == expected
+    rows = csv.DictReader(io.StringIO(first["map.csv"].decode()))
+    assert {(r["pool"], r["name"], int(r["offset"]), int(r["size"])) for r in rows} == expected
+    text = tvmc("plan", "model.tar", "--map").stdout
+    assert "RAM 1002 bytes" in text
+    assert f"peak        {document['pools'][0]['peak_bytes']}  " in text
+    assert text.startswith(tvmc("plan", "model.tar").stdout)
+
+
+def test_the_map_of_a_model(tvmc, small_model):
+    planned = ("plan", small_model, "--workspace-io")
+    table, both = (tvmc(*planned, *more).stdout for more in ([], ["--map"]))
+    assert both.startswith(table)
+    assert "(workspace)" in both.removeprefix(table)
+    assert tvmc(*planned, "--map", "-o", "plan.txt").stdout == ""
+    assert "(workspace)" in Path("plan.txt").read_text()
+    without = tvmc("plan", small_model, "--map").stdout
+    assert without.endswith("There is no map: the plan has no buffers.\n")
+
+
+def test_reports_leave_stdout_to_the_plan(tvmc, small_model):
+    outcome = tvmc("plan", small_model, "--format=json", "--report", "map.json")
+    assert "functions" in json.loads(outcome.stdout)
+    assert json.loads(Path("map.json").read_text())["schema"] == "usmp.memory-map"
+
+
+@pytest.mark.parametrize("command", ["compile", "plan"])
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("map.pdf", "map.pdf: unknown kind of report; end its name with one of .html, .svg, "),
+        ("html", "html: unknown kind of report; "),
+        ("no/map.svg", "no/map.svg: cannot be written (No such file or directory)"),
+        ("", "the path for the report is empty; name a file"),
+    ],
+)
+def test_reports_that_cannot_be_written(refused, small_model, command, path, message):
+    assert refused(command, small_model, "--report", path).startswith(message)
+
+
+def test_two_outputs_of_one_name(refused, small_model):
+    message = "map.json: two outputs of this command are this file; name another"
+    twice = ["--report=map.json", "--report=./map.json"]
+    assert refused("plan", small_model, *twice) == message.replace("map.json", "./map.json", 1)
+    assert refused("plan", small_model, "-o", "map.json", "--report=map.json") == message
+
+
+def test_without_the_extra(refused, small_model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    message = refused("compile", small_model, "--report=map.html")
+    assert message.startswith("map.html: a report of this kind needs the package vl-convert-python")
+    assert message.endswith("pip install 'vl-convert-python>=1.9'")
+
+
+def test_the_map_belongs_to_the_table(refused, small_model):
+    assert refused("plan", small_model, "--map", "--format=csv").startswith(
+        "--map belongs to the table, and not to csv"
+    )
+    assert refused("plan", "--buffers=in.csv", "--map").startswith("--map belongs to a model")
