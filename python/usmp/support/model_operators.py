@@ -21,6 +21,12 @@ def titles(operators: Sequence[Mapping[str, Any]]) -> str:
     """
     if not operators:
         return ""
+    noun = "operator" if len(operators) == 1 else "operators"
+    return f"{noun} {names(operators)}{_gives(operators[-1])}"
+
+
+def names(operators: Sequence[Mapping[str, Any]]) -> str:
+    """The same without the noun and the shape: "3 CONV_2D, 4 ADD"."""
     runs: list[list[Mapping[str, Any]]] = []
     for operator in operators:
         if runs and operator["index"] == runs[-1][-1]["index"] + 1:
@@ -33,8 +39,7 @@ def titles(operators: Sequence[Mapping[str, Any]]) -> str:
             words.append(f"{_name(run[0])} to {_name(run[-1])}")
         else:
             words += map(_name, run)
-    noun = "operator" if len(operators) == 1 else "operators"
-    return f"{noun} {', '.join(words)}{_gives(operators[-1])}"
+    return ", ".join(words)
 
 
 def shape_words(shape: Sequence[object]) -> str:

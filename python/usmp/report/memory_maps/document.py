@@ -156,7 +156,8 @@ class Operator:
     Parameters
     ----------
     label
-        a few words for it: the types of its operators in the model, else what it computes.
+        a few words for it: its operators in the model, as "3 CONV_2D, 4 ADD", else its place and
+        what it computes.
     entry
         that runs it.
     functions

@@ -88,7 +88,7 @@ def operator_marks(drawn: MemoryMap) -> list[Row]:
     return [
         {
             "id": index,
-            "label": f"{index} {shown(operator.label, _LONGEST_LABEL)}",
+            "label": shown(operator.label, _LONGEST_LABEL),
             "start": operator.positions[0],
             "stop": operator.positions[1],
         }

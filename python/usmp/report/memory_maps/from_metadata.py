@@ -21,6 +21,7 @@ from usmp.report.memory_maps.document import (
     Range,
 )
 from usmp.report.plan_formats import entries_of
+from usmp.support.model_operators import names
 from usmp.support.plain_text import shown
 
 
@@ -45,7 +46,9 @@ def _map_of(metadata: Mapping[str, Any]) -> MemoryMap:
     memory = metadata["memory"]
     model_operators = tuple(map(_model_operator, metadata.get("model_operators", [])))
     found = metadata.get("operators", [])
-    operators = tuple(_operator(operator, model_operators) for operator in found)
+    operators = tuple(
+        _operator(place, operator, model_operators) for place, operator in enumerate(found)
+    )
     written, read = (_by_buffer(found, side) for side in ("written", "read"))
     interleaved = _interleaved(found)
     mains = memory["functions"]["main"]
@@ -156,13 +159,13 @@ def _model_operator(described: Mapping[str, Any]) -> ModelOperator:
     )
 
 
-def _operator(described: Mapping[str, Any], known: Sequence[ModelOperator]) -> Operator:
+def _operator(place: int, described: Mapping[str, Any], known: Sequence[ModelOperator]) -> Operator:
     indices = tuple(_index(i, len(known)) for i in described.get("model_operators", []))
     kinds = [_text(step, "kind") for step in described.get("steps", [])]
     functions = _texts(described, "functions")
-    types = [known[index].type_name for index in indices]
+    origins = [{"index": known[i].index, "type": known[i].type_name} for i in indices]
     return Operator(
-        label=" + ".join(types or kinds or functions),
+        label=names(origins) if origins else f"{place} {' + '.join(kinds or functions)}",
         entry=_text(described, "entry"),
         functions=functions,
         model_operators=indices,

@@ -152,8 +152,8 @@ def operators_table(drawn: MemoryMap) -> str:
 
 
 def operator_text(drawn: MemoryMap, index: int) -> str:
-    """The number and the label of an operator."""
-    return f"{index} {shown(drawn.operators[index].label)}"
+    """The label of an operator."""
+    return shown(drawn.operators[index].label)
 
 
 def _table(

@@ -7,7 +7,7 @@ const choice = { pool: -1, buffer: -1, operator: -1, search: "", colorBy: "kind"
 
 const byId = (id) => document.getElementById(id);
 const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-const operatorName = (index) => `${index} ${operators[index].label}`;
+const operatorName = (index) => operators[index].label;
 
 function isLiveTogether(one, other) {
   return one.live.some(([start, stop]) =>
