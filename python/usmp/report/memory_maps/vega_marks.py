@@ -18,8 +18,12 @@ _FILL = (
     " : scale('kind', datum.kind)"
 )
 _IS_MARKED = "datum.id === state.picked"
-# Outlines of many narrow blocks would hide their colors.
-_THIN = "scale('x', datum.stop) - scale('x', datum.start) < 5 ? 0.12 : 0.6"
+# Outlines of many narrow or low blocks would hide their colors.
+_IS_SMALL = (
+    "(scale('x', datum.stop) - scale('x', datum.start) < 5"
+    " || scale('y', datum.low) - scale('y', datum.high) < 3)"
+)
+_THIN = f"{_IS_SMALL} ? 0 : 0.6"
 
 
 def operator_ticks(panel: Panel) -> list[Spec]:
@@ -132,7 +136,7 @@ def blocks_marks(pool: Pool) -> list[Spec]:
                 "update": {
                     **_rectangle(),
                     "stroke": {"signal": "theme.hatch"},
-                    "strokeWidth": {"value": 1},
+                    "strokeWidth": {"signal": f"{_IS_SMALL} ? 0.3 : 1"},
                     "opacity": {"signal": _EMPHASIS},
                 }
             },
