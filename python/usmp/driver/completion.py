@@ -23,6 +23,7 @@ _MODELS = ("tflite", "onnx", "pt2")
 _ENDINGS = {
     "compile": _MODELS,
     "plan": (*_MODELS, "tar"),
+    "explain": (*_MODELS, "tar"),
     "run": ("tar",),
     "info": (*_MODELS, "tar"),
 }
