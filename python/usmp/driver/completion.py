@@ -25,6 +25,7 @@ _ENDINGS = {
     "compile": _MODELS,
     "plan": (*_MODELS, "tar"),
     "explore": _MODELS,
+    "explain": (*_MODELS, "tar"),
     "run": ("tar",),
     "export-test": ("tar",),
     "info": (*_MODELS, "tar"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from usmp.exploration.result import BUILT
 from usmp.exploration.sweep import Row, Sweep
+from usmp.support.distribution import install_command
 from usmp.support.plain_text import shown
 
 ENDINGS = (".svg", ".png", ".html")
@@ -120,8 +121,8 @@ def _renderer() -> Any:
         import vl_convert
     except ImportError as error:
         raise NoRenderer(
-            "a plot needs vl-convert-python, which is not installed; "
-            "install it with: pip install 'tvm-usmp[report]'"
+            "a plot needs vl-convert-python, which is not installed; install it with: "
+            f"{install_command('report')}"
         ) from error
     return vl_convert
 

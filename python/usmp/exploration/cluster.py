@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from usmp.exploration.processes import Evaluate, IsInterrupted, WorkersLost
+from usmp.support.distribution import install_command
 
 _CONNECT_SECONDS = 10
 _TICK_SECONDS = 0.1
@@ -70,8 +71,8 @@ def _connected(address: str) -> Any:
         from distributed import Client
     except ImportError as error:
         raise NoCluster(
-            "--scheduler needs Dask, which is not installed; "
-            "install it with: pip install 'tvm-usmp[explore]'"
+            "--scheduler needs Dask, which is not installed; install it with: "
+            f"{install_command('explore')}"
         ) from error
     try:
         return Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)

@@ -83,6 +83,8 @@ def bash(tmp_path):
         ("tvmc run --board mps2-an5", {"mps2-an500", "mps2-an505"}),
         ("tvmc compile --usmp-algorithm ", set(ALGORITHMS)),
         ("tvmc plan --format ", {"table", "json", "csv"}),
+        ("tvmc explain net.t", {"net.tflite", "net.tar"}),
+        ("tvmc explain --format ", {"text", "json", "markdown"}),
         ("tvmc run --fill-mode ", {"random", "zeros", "ones"}),
         ("tvmc compile --pass-config ", {f"{name}=" for name in PASS_OPTIONS}),
         ("tvmc compile --pass-config tir.usmp.algorithm=", set(ALGORITHMS)),

@@ -85,7 +85,7 @@ def test_without_the_extra(refused, small_model, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     message = refused("compile", small_model, "--report=map.html")
     assert message.startswith("map.html: a report of this kind needs the package vl-convert-python")
-    assert message.endswith("pip install 'vl-convert-python>=1.9'")
+    assert message.endswith(install_command("report"))
 
 
 def test_the_map_belongs_to_the_table(refused, small_model):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ from support.sweeps import built, sweep
 from usmp.exploration.chart import NoRenderer, chart, specification
 from usmp.exploration.result import REFUSED, Result
 from usmp.exploration.sweep import InputFile
+from usmp.support.distribution import install_command
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -50,5 +52,5 @@ def test_files(drawn):
 
 def test_without_the_package(drawn, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(NoRenderer, match=r"pip install 'tvm-usmp\[report\]'"):
+    with pytest.raises(NoRenderer, match=re.escape(install_command("report"))):
         chart(drawn, ".svg")

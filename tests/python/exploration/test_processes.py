@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from conftest import ROOT
 from support.exploration_workers import crash, echo, hang
 from usmp.exploration.cluster import NoCluster, on_cluster
 from usmp.exploration.processes import WorkersLost, in_processes
+from usmp.support.distribution import install_command
 
 pytestmark = pytest.mark.process
 
@@ -94,5 +96,5 @@ def is_running(number: int) -> bool:
 
 def test_without_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(NoCluster, match=r"pip install 'tvm-usmp\[explore\]'"):
+    with pytest.raises(NoCluster, match=re.escape(install_command("explore"))):
         list(on_cluster("tcp://127.0.0.1:1", echo, None, TASKS, never))
