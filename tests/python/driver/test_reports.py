@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from usmp.support.distribution import install_command
+
 
 def test_reports_of_a_model_and_of_its_archive_are_alike(tvmc, digits_model):
     written = ("map.html", "map.svg", "map.png", "map.json", "map.csv")
