@@ -475,8 +475,8 @@ def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, An
 
 
 def _peak_operator(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, int]:
-    """The operator at which most bytes are live."""
-    found = None if pool.is_constant else peak_operator(plan, use.pool_name)
+    """The operator that runs at the peak."""
+    found = None if pool.is_constant else peak_operator(plan, use.live_at_peak)
     return {} if found is None else {"peak_operator": found}
 
 

@@ -52,13 +52,30 @@ def operators_metadata(
     }
 
 
-def peak_operator(plan: MemoryPlan, pool: str) -> int | None:
-    """The first operator at which most bytes of a workspace pool are live, as its place in
-    `operators`; None if no operator runs while some are."""
-    live = _steps([buffer for buffer in plan.buffers if buffer.pool_name == pool])
-    counts = [_most_within(live, int(o.start), int(o.stop)) for o in plan.operators]
-    most = max(counts, default=0)
-    return counts.index(most) if most else None
+def peak_operator(plan: MemoryPlan, live: Sequence[PlacedBuffer]) -> int | None:
+    """The first operator that runs while all of some buffers are live, as its place in
+    `operators`; None if there are none, or no operator does.
+
+    Parameters
+    ----------
+    live
+        what is live at the peak of a pool.
+    """
+    spans = [(0, sum(int(operator.stop) for operator in plan.operators))]
+    for buffer in live:
+        own = [(int(r.start), int(r.stop)) for r in buffer.live_ranges]
+        pairs = [(max(a, c), min(b, d)) for a, b in spans for c, d in own]
+        spans = [(start, stop) for start, stop in pairs if start < stop]
+    if not live:
+        return None
+    running = (
+        place
+        for place, operator in enumerate(plan.operators)
+        if any(
+            max(start, int(operator.start)) < min(stop, int(operator.stop)) for start, stop in spans
+        )
+    )
+    return next(running, None)
 
 
 def _memory(

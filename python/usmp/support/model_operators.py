@@ -7,6 +7,9 @@ from typing import Any
 
 from usmp.support.plain_text import shown
 
+_LONGEST = 60
+"""Characters of a type: a file may call one what it likes."""
+
 
 def titles(operators: Sequence[Mapping[str, Any]]) -> str:
     """Operators in the order of their file, as "operator 1 DEPTHWISE_CONV_2D (25x5x64)".
@@ -49,7 +52,7 @@ def shape_words(shape: Sequence[object]) -> str:
 
 
 def _name(operator: Mapping[str, Any]) -> str:
-    return f"{operator['index']} {shown(operator['type'])}"
+    return f"{operator['index']} {shown(operator['type'], _LONGEST)}"
 
 
 def _gives(operator: Mapping[str, Any]) -> str:

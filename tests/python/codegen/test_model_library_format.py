@@ -196,7 +196,7 @@ def test_workspace_pool_in_the_metadata(module):
         "memory_pressure_bytes": 512,
         "lower_bound_bytes": 320,
         "optimal": True,
-        "peak_operator": 1,
+        "peak_operator": 2,
     }
     assert module["memory"]["algorithm"] == "auto"
     assert module["memory"]["search_ended_by"] == "proof"

@@ -145,16 +145,16 @@ def plain(text):
 
 def test_the_operator_is_that_of_the_model_file():
     (pool,) = explanation_document(module())["pools"]
-    assert pool["operator"]["label"] == "#2 CONV_2D int8 1x4x4x2"
+    assert pool["operator"]["label"] == "operator 2 CONV_2D (4x4x2)"
     assert pool["operator"]["position"] == 1
 
 
 def test_what_keeps_each_buffer_alive():
     (pool,) = explanation_document(module())["pools"]
     assert {b["name"]: b["why"] for b in pool["live_at_peak"]} == {
-        "x": "input: still read by #3 CONV_2D int8 1x4x4x3",
-        "y": "written by #1 CONV_2D int8 1x4x4x1; read here",
-        "z": "written here; still read by #3 CONV_2D int8 1x4x4x3",
+        "x": "input: still read by operator 3 CONV_2D (4x4x3)",
+        "y": "written by operator 1 CONV_2D (4x4x1); read here",
+        "z": "written here; still read by operator 3 CONV_2D (4x4x3)",
     }
     # Four bytes before y, eight before z.
     assert pool["unused_bytes"] == {"alignment": 12, "other": 0}
@@ -188,11 +188,11 @@ def test_text():
     text = plain(explanation_text(explanation_document(module(), FACTS, SUGGESTIONS)))
     for said in (
         "net: RAM 152 bytes = workspace 132 + inputs and outputs 20, without the stack.",
-        "the peak is 132 bytes, while #2 CONV_2D int8 1x4x4x2 runs.",
+        "the peak is 132 bytes, at operator 2 CONV_2D (4x4x2).",
         "Alignment takes 12 bytes between them.",
         "Proved: no plan of these buffers has a peak below 132 bytes: x and y are live at one time",
-        "If that operator took no memory, the peak would be 104 bytes, while #1 CONV_2D int8 "
-        "1x4x4x1 runs.",
+        "If that operator took no memory, the peak would be 104 bytes, at operator 1 CONV_2D "
+        "(4x4x1).",
         "y and z: the operator reads byte 4 (row 1) of y after it has written byte 15 of z; at a "
         "distance of 12 bytes they can share 8, and share 0 (offsets are multiples of 16).",
         "x and y: no operator accesses both",
@@ -214,7 +214,7 @@ def test_entries_that_run_at_once():
         each["live_ranges"] = [[60, 61]]
     text = plain(explanation_text(explanation_document(described, facts)))
     assert "the peak is 132 bytes, while main and step run at once." in text
-    assert "written by #1 CONV_2D int8 1x4x4x1 of main" in text
+    assert "written by operator 1 CONV_2D (4x4x1) of main" in text
 
 
 def test_what_another_analysis_gave_up_on_is_said():
@@ -236,7 +236,7 @@ def test_markdown_has_the_same_and_does_nothing_with_names():
     document = explanation_document(module(model_name="a|b<c>"), FACTS, SUGGESTIONS)
     text = explanation_markdown(document)
     assert text.startswith("# Memory of a\\|b\\<c\\>\n")
-    assert "| y | 64 | 40 | written by \\#1 CONV\\_2D int8 1x4x4x1; read here |" in text
+    assert "| y | 64 | 40 | written by operator 1 CONV\\_2D (4x4x1); read here |" in text
     assert "| --large | 122 | 30 | does --large (workspace 132 -\\> 102) |" in text
 
 
@@ -246,7 +246,7 @@ def test_names_that_control_a_terminal_are_shown_as_text():
     described["memory"]["pools"][0]["name"] = "[b]\u202e"
     text = explanation_text(explanation_document(described, {}, SUGGESTIONS))
     assert "\x1b" not in text and "\u202e" not in text
-    assert "#2 \\x1b[2Jconv" in text and "[b]\\u202e" in text
+    assert "operator 2 \\x1b[2Jconv" in text and "[b]\\u202e" in text
 
 
 def test_an_archive_says_what_is_missing():

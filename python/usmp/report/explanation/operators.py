@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from usmp.support.model_operators import titles
 from usmp.support.plain_text import shown
 
 _MOST_NAMED = 3
@@ -27,17 +28,14 @@ def operator_label(module: Mapping[str, Any], position: int) -> str:
     operator = module["operators"][position]
     table = module.get("model_operators", [])
     of_model = [table[n] for n in operator.get("model_operators", []) if 0 <= n < len(table)]
-    if of_model:
-        names = [f"#{each['index']} {shown(each['type'], _LONGEST)}" for each in of_model]
-        outputs = of_model[-1].get("outputs", [])
-    else:
-        names = [shown(step["kind"], _LONGEST) for step in operator.get("steps", [])]
-        outputs = operator.get("outputs", [])
-    if not names:
-        names = [shown(name, _LONGEST) for name in operator.get("functions", ())] or ["operator"]
     several = len(module["memory"]["functions"]["main"]) > 1
     entry = f" of {shown(operator['entry'], _LONGEST)}" if several else ""
-    return f"{_joined(names)}{_tensor(outputs)}{entry}"
+    if of_model:
+        return f"{titles(of_model)}{entry}"
+    names = [shown(step["kind"], _LONGEST) for step in operator.get("steps", [])]
+    if not names:
+        names = [shown(name, _LONGEST) for name in operator.get("functions", ())] or ["operator"]
+    return f"{_joined(names)}{_tensor(operator.get('outputs', []))}{entry}"
 
 
 def operator_at(module: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> int | None:

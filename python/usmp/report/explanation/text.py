@@ -76,7 +76,7 @@ def headline(pool: Mapping[str, Any]) -> Iterator[str]:
     operator, entries = pool["operator"], [shown(entry) for entry in pool["entries"]]
     where = f", while {joined(entries)} {'run at once' if entries[1:] else 'runs'}"
     if operator is not None:
-        where = f", while {operator['label']} runs"
+        where = f", at {operator['label']}"
     elif not entries:
         where = ""
     yield f"the peak is {pool['peak_bytes']} bytes{where}."
@@ -102,7 +102,7 @@ def pool_sentences(pool: Mapping[str, Any]) -> Iterator[str]:
         proved = "" if found["optimal"] else " (the best plan found)"
         yield (
             f"If that operator took no memory, the peak would be {found['peak_bytes']} bytes"
-            f"{proved}, while {found['operator']['label']} runs."
+            f"{proved}, at {found['operator']['label']}."
         )
 
 
