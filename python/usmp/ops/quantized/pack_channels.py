@@ -33,6 +33,8 @@ _MANTISSA_BITS = 30
 _LEAST_MANTISSA_BITS = 16
 _NEARBY = (0, 1, -1, 2, -2, 3, -3, 4, -4)
 """How far from the nearest one shorter multipliers are tried."""
+_NEAR = 8
+"""Accumulators by which rounding twice moves a threshold, at the most, or nearly so."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,13 @@ class _Factors:
         is_level = (rescaled_twice(least, factor, exponent) < levels) & (
             rescaled_twice(greatest, factor, exponent) >= levels
         )
-        below = np.broadcast_to(least, is_level.shape).copy()
-        above = np.broadcast_to(greatest, is_level.shape).copy()
+        # Where it is without rounding, if that is so: most steps are left out.
+        about = np.ceil((levels - 0.5) * 2.0 ** (31 - exponent) / factor)
+        below, above = (
+            np.clip(about + margin, least, greatest).astype(np.int64) for margin in (-_NEAR, _NEAR)
+        )
+        below = np.where(rescaled_twice(below, factor, exponent) < levels, below, least)
+        above = np.where(rescaled_twice(above, factor, exponent) >= levels, above, greatest)
         while ((above - below) > 1)[is_level].any():
             middle = (below + above) >> 1
             reached = rescaled_twice(middle, factor, exponent) >= levels

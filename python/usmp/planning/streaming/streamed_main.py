@@ -248,7 +248,7 @@ class StreamedMain:
         if not readings:
             return None
         operators = self.operators[start:stop]
-        if len({_target(operator) for operator in operators}) > 1:
+        if len({*self._targets[start:stop]}) > 1:
             return None
         tensors = dict.fromkeys(r.tensor for r in readings)
         inside = [m for m in self.made_in(start, stop) if self._is_inside(m, start, stop)]
@@ -261,7 +261,7 @@ class StreamedMain:
         )
         makers = {r.tensor: r.maker.operator - start for r in readings}
         annotations = {m: self._annotations(m) for m in inside}
-        work = sum(self.work(index) for index in range(start, stop))
+        work = sum(self._works[start:stop])
         return Segment(operators, annotations, found, makers, work)
 
     def _annotations(self, memory: Memory) -> Mapping[str, object]:
@@ -313,11 +313,22 @@ class StreamedMain:
 
     @cached_property
     def _all_work(self) -> int:
-        return sum(self.work(index) for index in range(len(self.operators)))
+        return sum(self._works)
+
+    @cached_property
+    def _targets(self) -> list[str | None]:
+        """Where operators run, if they are calls."""
+        return [None if o.func is None else _target(o.func) for o in self.operators]
+
+    @cached_property
+    def _works(self) -> list[int]:
+        return [self._work(operator) for operator in self.operators]
 
     def work(self, index: int) -> int:
         """About how many instructions an operator takes."""
-        operator = self.operators[index]
+        return self._works[index]
+
+    def _work(self, operator: MainOperator) -> int:
         if operator.func is None:
             return 0
         schedule = schedule_of(operator.func)
@@ -505,10 +516,9 @@ def _keeps_memory(func: tirx.PrimFunc) -> bool:
     return any(name in stmt.annotations for stmt in allocations for name in kept)
 
 
-def _target(operator: MainOperator) -> str:
+def _target(func: tirx.PrimFunc) -> str:
     """Where an operator runs."""
-    assert operator.func is not None
-    return str((operator.func.attrs or {}).get("target"))
+    return str((func.attrs or {}).get("target"))
 
 
 def _may_write(operator: MainOperator, memory: Memory) -> bool:
