@@ -55,6 +55,7 @@ from usmp.planning.state_pool import choose_state_pool
 from usmp.relax.bind_params import bind_params
 from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
+from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
 from usmp.relax.transform.qdq import is_quantized
 from usmp.support.tvm_errors import lowering, report_faults
@@ -219,8 +220,9 @@ def build(
         mod = mod.with_attr(STATE_LAYOUT_ATTR, list(state_layout.states))
     with _pass_context(options) as context, planning_session() as session:
         lower = lower_entries if several_entries else lowering_passes
-        what = "lowered", repr(targets), module_name, io_type, _what_lowering_reads(mod, context)
         with lowering():
+            read = _what_lowering_reads(mod, context)
+            what = "lowered", repr(targets), module_name, io_type, read
             passes = [*interface_passes(io_type), *lower(targets, module_name)]
             # Builds of one module with other options, in one session, share what they have of it.
             mod = session.once(what, mod, partial(_applied, passes, mod))
@@ -247,7 +249,7 @@ def _what_lowering_reads(mod: IRModule, context: PassContext) -> Hashable:
     compares = (
         relax_entries(mod) != [ONLY_ENTRY]
         or bool(planning_options(config).max_extra_macs)
-        or is_quantized(mod[ONLY_ENTRY])
+        or is_quantized(main_function(mod))
     )
     known = config if compares else {k: v for k, v in config.items() if k not in OF_PLANNING}
     passes = context.opt_level, tuple(context.required_pass), tuple(context.disabled_pass)

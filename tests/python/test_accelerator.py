@@ -118,7 +118,8 @@ def test_functions_that_nobody_defines(tmp_path):
 def test_the_code_is_strict_c99(compiler, tmp_path):
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wcast-qual", "-c"]
     for name, content in attention().files().items():
-        (tmp_path / name.rpartition("/")[2]).write_bytes(content)
+        if name.startswith("codegen/"):
+            (tmp_path / name.rpartition("/")[2]).write_bytes(content)
     require(compiler)
     command = [compiler, *flags, f"-I{tmp_path}", tmp_path / "default_lib0.c"]
     subprocess.run([*command, "-o", tmp_path / "a.o"], check=True)
@@ -333,7 +334,8 @@ DATA = np.linspace(-3, 3, 64, dtype="float32").reshape(1, 64)
 def test_the_code_of_void_functions_is_strict_c99(compiler, tmp_path):
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wcast-qual", "-c"]
     for name, content in rectified({}, can_fail=False).files().items():
-        (tmp_path / name.rpartition("/")[2]).write_bytes(content)
+        if name.startswith("codegen/"):
+            (tmp_path / name.rpartition("/")[2]).write_bytes(content)
     require(compiler)
     command = [compiler, *flags, f"-I{tmp_path}", tmp_path / "default_lib0.c"]
     subprocess.run([*command, "-o", tmp_path / "a.o"], check=True)

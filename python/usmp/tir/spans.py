@@ -20,9 +20,11 @@ Spans: TypeAlias = "dict[Var, AnySpan]"
 Visit = TypeVar("Visit", bound=Callable[[Any, Call], relax.Expr])
 
 
-def with_span(call: Call, span: AnySpan | None) -> Call:
-    """The same call, of another source."""
-    return Call(call.op, call.args, call.attrs, call.ty_args, span, call.ty)
+def with_span(expr: relax.Expr, span: AnySpan | None) -> relax.Expr:
+    """The same call, of another source; what is no call is itself."""
+    if not isinstance(expr, Call):
+        return expr
+    return Call(expr.op, expr.args, expr.attrs, expr.ty_args, span, expr.ty)
 
 
 def keeps_span(visit: Visit) -> Visit:

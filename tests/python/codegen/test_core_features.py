@@ -20,7 +20,7 @@ def compiled(factory, folder, compiler, *options):
     require(compiler)
     for path, content in factory.files().items():
         name = path.rsplit("/", 1)[-1]
-        if name.endswith((".c", ".h")):
+        if path.startswith("codegen/"):
             (folder / name).write_bytes(content)
     command = [compiler, "-std=c99", "-O2", "-c", "-I.", *options, "default_lib0.c"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

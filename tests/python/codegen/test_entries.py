@@ -340,7 +340,8 @@ def test_an_entry_without_pools(tmp_path):
 
 def test_only_functions_of_the_header_are_global(factory, tmp_path):
     for name, content in factory.files().items():
-        (tmp_path / name.rpartition("/")[2]).write_bytes(content)
+        if name.startswith("codegen/"):
+            (tmp_path / name.rpartition("/")[2]).write_bytes(content)
     command = ["gcc", "-std=c99", *STRICT, "-c", "default_lib0.c", "-o", "model.o"]
     subprocess.run(command, cwd=tmp_path, check=True)
     listed = subprocess.run(["nm", "model.o"], cwd=tmp_path, capture_output=True, text=True)
