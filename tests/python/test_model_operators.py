@@ -137,3 +137,29 @@ def test_operators_of_accelerators_and_of_several_entries():
     assert [o["entry"] for o in module["model_operators"]] == ["one"] * 10 + ["two"] * 10
     assert [o["index"] for o in module["model_operators"]] == [*range(10), *range(10)]
     assert {o["entry"] for o in module["operators"] if min(o["model_operators"]) > 9} == {"two"}
+
+
+def test_what_nothing_runs_for_is_with_what_reads_or_writes_it(tmp_path):
+    """Of a tuple, and of a reshape at the end."""
+    ends = ["x", "y"]
+    image, result = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 2]) for name in ends
+    )
+    nodes = [
+        helper.make_node("Split", ["x"], ["a", "b"], name="split", axis=0, num_outputs=2),
+        helper.make_node("Concat", ["b", "a"], ["c"], name="join", axis=0),
+        helper.make_node("Sigmoid", ["c"], ["s"], name="sigmoid"),
+        helper.make_node("Reshape", ["s", "shape"], ["t"], name="last"),
+        helper.make_node("Reshape", ["t", "back"], ["y"], name="back"),
+    ]
+    shapes = [
+        helper.make_tensor(name, TensorProto.INT64, [2], extents)
+        for name, extents in (("shape", [2, 4]), ("back", [4, 2]))
+    ]
+    graph = helper.make_graph(nodes, "net", [image], [result], shapes)
+    path = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), path)
+    module = usmp.build(path).metadata["modules"]["default"]
+    names = [operator["name"] for operator in module["model_operators"]]
+    assert names == ["split", "join", "sigmoid", "last", "back"]
+    assert {i for o in module["operators"] for i in o["model_operators"]} == set(range(5))

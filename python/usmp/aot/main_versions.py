@@ -7,7 +7,7 @@ in order. Nothing has an address yet; that is the planner's work.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -62,7 +62,7 @@ from usmp.support.unique_names import UniqueNames, names_apart
 from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.size_expressions import Extent
-from usmp.tir.spans import AnySpan, with_span
+from usmp.tir.spans import Absorbed, with_span
 
 
 class MainVersions:
@@ -103,6 +103,7 @@ class MainVersions:
                 inputs.append(info)
         for position, binding in enumerate(bindings(main)):
             builder.values[binding.var] = builder.lower(binding.value, binding.var, position)
+        builder.give_back(nodes_of(main.body.body, Var))
         results = list(flatten(builder.value_of(main.body.body)))
         types = flatten_types(main.body.body.ty)
         attrs = main.attrs or {}
@@ -166,8 +167,8 @@ class _MainBuilder:
     names: UniqueNames = field(default_factory=UniqueNames)
     flag_name: str = STATES_FLAG_NAME
     kept_tensors: list[StateTensor] = field(default_factory=list)
-    passed_on: dict[tirx.Var, AnySpan] = field(default_factory=dict)
-    """Of operators that nothing runs for, by their results."""
+    passed_on: Absorbed = field(default_factory=Absorbed)
+    """Of operators that nothing runs for."""
 
     def version(self) -> _MainBuilder:
         """The same, to be changed without this one."""
@@ -242,11 +243,16 @@ class _MainBuilder:
     def lower(self, expr: tvm.ir.Expr, var: tirx.Var, position: int) -> Value:
         """Append what computes `expr`, the binding at `position`, and return what the Relax
         variable `var` now stands for."""
+        read = nodes_of(expr, Var)
         if not isinstance(expr, Call):
+            self.passed_on.add(var, None, read)
             return self.value_of(expr)
         operator = getattr(expr.op, "name", str(expr.op))
-        passed = [self.passed_on[read] for read in nodes_of(expr, Var) if read in self.passed_on]
-        span = joined_span([*passed, expr.span])
+        if operator == "relax.reshape":
+            # Nothing runs for it: it belongs to what reads the result.
+            self.passed_on.add(var, expr.span, read)
+            return self.value_of(expr.args[0])
+        span = joined_span([*self.passed_on.of(read), expr.span])
         if operator in ("relax.call_tir", "relax.call_tir_inplace"):
             callee = expr.args[0]
             arguments = list(flatten(self.value_of(expr.args[1], f"{callee.name_hint}_constant")))
@@ -255,16 +261,19 @@ class _MainBuilder:
             result = self.allocate(callee.name_hint, var.ty)
             self.calls.append(callee, [*arguments, *flatten(result)], flatten(result), span)
             return result
-        if operator == "relax.reshape":
-            if span is not None:
-                # Nothing runs for it: it belongs to what reads the result.
-                self.passed_on[var] = span
-            return self.value_of(expr.args[0])
         if operator in MOVES:
             return self.copy(with_span(expr, span), var, position)
         raise UnsupportedModelError(
             f"operator {operator} (result {var.name}: {var.ty}) cannot be lowered to static C"
         )
+
+    def give_back(self, results: Sequence[tirx.Var]) -> None:
+        """Let what nothing runs for, and nothing reads but the caller, belong to what writes it."""
+        for var in results:
+            spans, buffers = self.passed_on.of([var]), set(flatten(self.values[var]))
+            writing = [c for c in self.calls.calls if not buffers.isdisjoint(c.written)]
+            if spans and writing:
+                writing[-1].span = joined_span([writing[-1].span, *spans])
 
     def copy(self, call: Call, var: tirx.Var, group: int) -> Value:
         """Cut or join tensors by copies, which `finish` elides where it can.

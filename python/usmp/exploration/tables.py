@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from usmp.exploration.pareto import compared_costs
 from usmp.exploration.result import BUILT, ESTIMATED, UNKNOWN
 from usmp.exploration.sweep import Row, Sweep, best_first, option_names
+from usmp.report.text_tables import markdown_text
 from usmp.support.plain_text import printable, shown
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def sweep_markdown(sweep: Sweep) -> str:
         "|--:|--:|--:|--:|---|---|",
         *(
             f"| {row.number} | {' | '.join(_figures(row))} | "
-            f"{_markdown(row.configuration.label)} | {row.status} |"
+            f"{markdown_text(row.configuration.label)} | {row.status} |"
             for row in built
         ),
     ]
@@ -81,11 +82,11 @@ def sweep_markdown(sweep: Sweep) -> str:
     if refused:
         lines += ["", "| # | configuration | | reason |", "|--:|---|---|---|"]
         lines += [
-            f"| {row.number} | {_markdown(row.configuration.label)} | {row.status} | "
-            f"{_markdown(row.result.reason or '')} |"
+            f"| {row.number} | {markdown_text(row.configuration.label)} | {row.status} | "
+            f"{markdown_text(row.result.reason or '')} |"
             for row in refused
         ]
-    lines += ["", *(f"{_markdown(note)}\n" for note in notes(sweep, rows))]
+    lines += ["", *(f"{markdown_text(note)}\n" for note in notes(sweep, rows))]
     lines += [f"{row.number}. {_code(row.configuration.command)}" for row in rows if _is_best(row)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -220,11 +221,6 @@ def _figures(row: Row) -> list[str]:
     flash = "~" if result.code == ESTIMATED else ">=" if result.code == UNKNOWN else ""
     instructions = "-" if result.instructions is None else f"{result.instructions}"
     return [f"{result.ram_bytes}", f"{flash}{result.flash_bytes}", instructions]
-
-
-def _markdown(text: str) -> str:
-    """Text that Markdown takes for nothing else."""
-    return _PUNCTUATION.sub(r"\\\1", printable(text))
 
 
 def _code(text: str) -> str:

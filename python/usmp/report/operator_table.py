@@ -55,7 +55,7 @@ def print_operators(metadata: Mapping[str, Any], console: Console | None = None)
     if several:
         table.add_column("entry", overflow="fold")
     table.add_column("operator of the model", footer="all", overflow="fold")
-    table.add_column("gives", no_wrap=True)
+    table.add_column("gives", overflow="fold")
     operators = metadata["operators"]
     for heading, values in (
         ("MACs", [operator.get("macs") for operator in operators]),
@@ -80,7 +80,11 @@ def print_operators(metadata: Mapping[str, Any], console: Console | None = None)
         table.add_row(*map(Text, cells))
     console.print(table)
     if peaks - {None}:
-        console.print("* the peak of a pool; weights and live bytes are bytes.")
+        console.print(
+            "* the peak of a pool. Weights and live bytes are bytes, these before outputs lie over "
+            "inputs that die.",
+            soft_wrap=False,
+        )
 
 
 def operators_json(metadata: Mapping[str, Any]) -> str:

@@ -13,8 +13,8 @@ from usmp.runtime.read_metadata import (
     read_value,
 )
 
-_KEYS = ("model_operators", "start", "stop", "live_bytes", "weights_size_bytes", "buffers")
-"""Of an operator; those of archives of before lack them."""
+_OF_MEMORY = ("start", "stop", "live_bytes", "weights_size_bytes", "buffers")
+"""What is said of an operator; archives of before lack all of it."""
 
 
 def check_operators(metadata: Mapping[str, Any], where: str) -> None:
@@ -25,20 +25,22 @@ def check_operators(metadata: Mapping[str, Any], where: str) -> None:
     DamagedMetadata
         something is missing, of the wrong type, or no operator or buffer of the module.
     """
-    if "model_operators" not in metadata:
+    if "operators" not in metadata:
         return
-    is_object = is_list_of(lambda value: isinstance(value, dict))
-    table = read_value(metadata, "model_operators", is_object, where)
+    table = []
+    if "model_operators" in metadata:
+        table = read_value(metadata, "model_operators", is_list_of(_is_object), where)
     for number, operator in enumerate(table):
         _check_model_operator(operator, f"operator {number} of the model of {where}")
-    operators = read_value(metadata, "operators", is_object, where)
+    operators = read_value(metadata, "operators", is_list_of(_is_object), where)
     pools = metadata["memory"]["pools"]
     buffers = {buffer["name"] for pool in pools for buffer in pool["buffers"]}
     for number, operator in enumerate(operators):
         what = f"operator {number} of {where}"
         _check_described(operator, what)
-        read_value(operator, "model_operators", is_list_of(_is_below(len(table))), what)
-        if any(key in operator for key in _KEYS[1:]):
+        if "model_operators" in operator:
+            read_value(operator, "model_operators", is_list_of(_is_below(len(table))), what)
+        if any(key in operator for key in _OF_MEMORY):
             _check_memory(operator, buffers, what)
     for pool in pools:
         if "peak_operator" in pool:

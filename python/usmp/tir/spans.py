@@ -110,21 +110,42 @@ def _completed(old: relax.Function, known: Spans, new: relax.Function) -> Spans:
     present = _sources(now.values())
     if _sources(known.values()) <= present:
         return found
-    absorbed: Spans = {}
-    for binding in _calls(old):
-        var = binding.var
-        passed = [absorbed[read] for read in nodes_of(binding.value, Var) if read in absorbed]
-        own = known.get(var)
-        if own is not None and not _sources([own]) <= present:
-            passed.append(own)
-        joined = joined_span(passed)
-        if joined is None:
-            continue
+    gone = Absorbed()
+    for binding in _bindings(old):
+        var, own = binding.var, known.get(binding.var)
+        is_lost = own is not None and not _sources([own]) <= present
+        read = nodes_of(binding.value, Var)
         if var in now:
-            found[var] = now[var] = joined_or(now[var], joined)
+            joined = joined_span([*gone.of(read), own if is_lost else None])
+            if joined is not None:
+                found[var] = now[var] = joined_or(now[var], joined)
         else:
-            absorbed[var] = joined
+            gone.add(var, own if is_lost else None, read)
     return found
+
+
+class Absorbed:
+    """Spans of what runs nothing by itself any more, until something that runs reads it."""
+
+    def __init__(self) -> None:
+        self._known: dict[Var, tuple[AnySpan | None, tuple[Var, ...]]] = {}
+
+    def add(self, var: Var, span: AnySpan | None, read: Iterable[Var]) -> None:
+        """Note that a variable has this span, and all that these variables have."""
+        self._known[var] = span, tuple(each for each in read if each in self._known)
+
+    def of(self, read: Iterable[Var]) -> list[AnySpan]:
+        """The spans of what stands behind variables, each variable once."""
+        pending, seen, spans = list(read), set[Var](), list[AnySpan]()
+        while pending:
+            var = pending.pop()
+            if var in seen or var not in self._known:
+                continue
+            seen.add(var)
+            span, behind = self._known[var]
+            spans += [] if span is None else [span]
+            pending += behind
+        return spans
 
 
 def joined_or(span: AnySpan, other: AnySpan) -> AnySpan:

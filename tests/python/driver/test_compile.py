@@ -70,6 +70,7 @@ ONE_AFTER_THE_OTHER = [
     ids=["interleaved", "one after the other"],
 )
 def test_summary_of_the_digits_model(tvmc, digits_model, streaming, pressure, peak, text):
+    at = "5 CONV_2D, 6 MAX_POOL_2D (2x2x64)" if streaming else "3 CONV_2D, 4 ADD (4x4x32)"
     option = f"tir.usmp.streaming={streaming}"
     outcome = tvmc("compile", digits_model, "-o", "out.tar", "--pass-config", option)
     assert (outcome.status, outcome.stderr) == (0, "")
@@ -95,6 +96,7 @@ def test_summary_of_the_digits_model(tvmc, digits_model, streaming, pressure, pe
         "pool kind peak bytes lower bound ratio optimal",
         f"global_workspace workspace {peak} {peak} 1.000 yes",
         f"global_const_workspace constant {size} {least} 1.000 yes",
+        f"Peak of global_workspace at operators {at}.",
         "Live at the peak of global_workspace",
         "buffer offset bytes overwrites",
         *(f"{b['name']} {b['offset']} {b['size']}{''.join(overwrites[b['name']])}" for b in live),

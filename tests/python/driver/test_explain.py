@@ -20,7 +20,7 @@ def test_formats_and_files(tvmc, digits_model):
     assert {p["name"]: p["peak_bytes"] for p in plan["pools"]}[pool["name"]] == pool["peak_bytes"]
     assert tvmc("explain", digits_model, *QUICK, "-o", "memory.md").stdout == ""
     text = Path("memory.md").read_text()
-    assert text.startswith("# Memory of net\n") and "## Pool global\\_workspace" in text
+    assert text.startswith("# Memory of net\n") and "## Pool global&#95;workspace" in text
     assert os.listdir() == ["memory.md"]
 
 

@@ -13,6 +13,7 @@ from usmp.exploration.document import document
 from usmp.exploration.result import ESTIMATED, REFUSED, UNKNOWN, Result
 from usmp.exploration.sweep import Configuration, InputFile, Sweep
 from usmp.exploration.tables import print_sweep, sweep_csv, sweep_markdown
+from usmp.report.text_tables import markdown_text
 
 HOSTILE = "=[b]|`<script>\x1b[2J"
 
@@ -86,9 +87,11 @@ def test_hostile_names_in_csv(hostile):
 
 def test_hostile_names_in_markdown(hostile):
     text = sweep_markdown(hostile)
-    escaped = r"\=\[b\]\|\`\<script\>\\x1b\[2J"
-    assert f"| 1 | 1 | 1 | 1 | {escaped} optimize\\={escaped} | best |" in text
-    assert f"| 2 | optimize\\={escaped} | refused | {escaped} |" in text
+    name = "=[b]|`<script>\x1b[2J"
+    escaped = markdown_text(name)
+    assert not set("[|`<") & set(escaped.replace("<!-- -->", ""))
+    assert f"| 1 | 1 | 1 | 1 | {escaped} {markdown_text(f'optimize={name}')} | best |" in text
+    assert f"| 2 | {markdown_text(f'optimize={name}')} | refused | {escaped} |" in text
     assert "1. `` tvmc compile =[b]|`<script>\\x1b[2J ``" in text
 
 

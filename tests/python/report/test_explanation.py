@@ -11,6 +11,7 @@ from usmp.report.explanation import (
     explanation_text,
 )
 from usmp.report.explanation.document import NEEDS_THE_MODEL, NO_OPERATORS
+from usmp.report.text_tables import markdown_text
 
 
 def buffer(name, offset, size, ranges, **known):
@@ -233,11 +234,14 @@ def test_what_another_analysis_gave_up_on_is_said():
 
 
 def test_markdown_has_the_same_and_does_nothing_with_names():
-    document = explanation_document(module(model_name="a|b<c>"), FACTS, SUGGESTIONS)
+    name = "a|b<c>@d https://e.f"
+    document = explanation_document(module(model_name=name), FACTS, SUGGESTIONS)
     text = explanation_markdown(document)
-    assert text.startswith("# Memory of a\\|b\\<c\\>\n")
-    assert "| y | 64 | 40 | written by operator 1 CONV\\_2D (4x4x1); read here |" in text
-    assert "| --large | 122 | 30 | does --large (workspace 132 -\\> 102) |" in text
+    assert text.startswith(f"# Memory of {markdown_text(name)}\n")
+    assert not {"<c>", "@d", "https://", "e.f"} & {word for word in text.split() if word}
+    assert "@" not in text and "://" not in text
+    assert "| y | 64 | 40 | written by operator 1 CONV&#95;2D (4x4x1); read here |" in text
+    assert f"| {markdown_text('--large')} | 122 | 30 |" in text
 
 
 def test_names_that_control_a_terminal_are_shown_as_text():

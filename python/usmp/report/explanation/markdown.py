@@ -8,10 +8,8 @@ from typing import Any
 from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import suggestion_sentence
 from usmp.report.explanation.text import headline, no_gain_lines, pool_sentences, ram_sentences
-from usmp.support.plain_text import escaped, shown
-
-_SPECIAL = frozenset("\\`*_{}[]<>#|!&~")
-"""Characters of Markdown that would make something else of a name."""
+from usmp.report.text_tables import markdown_text
+from usmp.support.plain_text import shown
 
 
 def explanation_markdown(document: Mapping[str, Any]) -> str:
@@ -20,23 +18,23 @@ def explanation_markdown(document: Mapping[str, Any]) -> str:
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    yield f"# Memory of {_plain(shown(document['model_name']))}"
-    yield from ("", *map(_plain, ram_sentences(document)))
+    yield f"# Memory of {markdown_text(shown(document['model_name']))}"
+    yield from ("", *map(markdown_text, ram_sentences(document)))
     for pool in document["pools"]:
-        yield from ("", f"## Pool {_plain(shown(pool['name']))}", "")
-        yield from (_plain(s[:1].upper() + s[1:]) for s in headline(pool))
+        yield from ("", f"## Pool {markdown_text(shown(pool['name']))}", "")
+        yield from (markdown_text(s[:1].upper() + s[1:]) for s in headline(pool))
         rows = [
             (shown(b["name"]), str(b["offset"]), str(b["size_bytes"]), b["why"])
             for b in pool["live_at_peak"]
         ]
         yield from _table(("live at the peak", "offset", "bytes", "why"), rows)
         for sentence in pool_sentences(pool):
-            yield from (_plain(sentence), "")
-        yield from (f"- {_plain(line)}" for line in pair_lines(pool))
+            yield from (markdown_text(sentence), "")
+        yield from (f"- {markdown_text(line)}" for line in pair_lines(pool))
     if document["suggestions"] is not None:
         yield from _suggestions(document)
     for note in document["notes"]:
-        yield from ("", _plain(note))
+        yield from ("", markdown_text(note))
 
 
 def _suggestions(document: Mapping[str, Any]) -> Iterator[str]:
@@ -50,7 +48,7 @@ def _suggestions(document: Mapping[str, Any]) -> Iterator[str]:
         yield from _table(("option", "RAM bytes", "saves", "what it does"), rows)
     else:
         yield from ("Nothing that was tried.", "")
-    yield from (f"- {_plain(line)}" for line in no_gain_lines(document["suggestions"]))
+    yield from (f"- {markdown_text(line)}" for line in no_gain_lines(document["suggestions"]))
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -58,10 +56,5 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[s
     yield f"| {' | '.join(headings)} |"
     yield f"|{'---|' * len(headings)}"
     for row in rows:
-        yield f"| {' | '.join(map(_plain, row))} |"
+        yield f"| {' | '.join(map(markdown_text, row))} |"
     yield ""
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return "".join(f"\\{c}" if c in _SPECIAL else c for c in escaped(text, str.isprintable))
