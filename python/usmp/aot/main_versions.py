@@ -269,7 +269,7 @@ class _MainBuilder:
 
     def give_back(self, results: Sequence[tirx.Var]) -> None:
         """Let what nothing runs for, and nothing reads but the caller, belong to what writes it."""
-        for var in results:
+        for var in (each for each in results if each in self.values):
             spans, buffers = self.passed_on.of([var]), set(flatten(self.values[var]))
             writing = [c for c in self.calls.calls if not buffers.isdisjoint(c.written)]
             if spans and writing:

@@ -104,7 +104,7 @@ def test_float16(model, tmp_path):
     for ulps in (0, 1, 2):
         bits = np.maximum(x, 0).view(np.uint16) + np.array([0, 0, 0, ulps], np.uint16)
         np.savez(tmp_path / "out.npz", output=bits.view(np.float16))
-        files = [f"--{what}puts={tmp_path / what}.npz" for what in ("in", "out")]
+        files = [f"--inputs={tmp_path / 'in.npz'}", f"--expected={tmp_path / 'out.npz'}"]
         test = exported(archive, tmp_path / f"test{ulps}", *files)
         found.append(self_test(archive, test, tmp_path))
     assert found == [0, 0, 1]
