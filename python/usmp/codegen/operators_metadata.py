@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from usmp.codegen.operator_calls import OperatorCall
 from usmp.objects import MemoryPlan, PlacedBuffer, PlannedOperator
+from usmp.support.live_bytes import live_bytes_by_position
 from usmp.tir.model_operator import ModelOperator
 
 LiveBytes: TypeAlias = "tuple[list[int], list[int]]"
@@ -109,17 +110,11 @@ def _live_bytes(plan: MemoryPlan, constant_pools: Sequence[str]) -> dict[str, Li
 
 
 def _steps(buffers: Sequence[PlacedBuffer]) -> LiveBytes:
-    changes: dict[int, int] = {}
-    for buffer in buffers:
-        for live in buffer.live_ranges:
-            changes[int(live.start)] = changes.get(int(live.start), 0) + int(buffer.size_bytes)
-            changes[int(live.stop)] = changes.get(int(live.stop), 0) - int(buffer.size_bytes)
-    positions, counts, count = [], [], 0
-    for position in sorted(changes):
-        count += changes[position]
-        positions.append(position)
-        counts.append(count)
-    return positions, counts
+    found = live_bytes_by_position(
+        (int(buffer.size_bytes), [(int(r.start), int(r.stop)) for r in buffer.live_ranges])
+        for buffer in buffers
+    )
+    return list(found), list(found.values())
 
 
 def _most_within(steps: LiveBytes, start: int, stop: int) -> int:

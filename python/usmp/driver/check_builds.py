@@ -129,7 +129,7 @@ class Builds:
         if key not in self._compiled:
             self._stage(f"compiling for {place.core or module.name}")
             try:
-                files = archive.files_of(module.name)
+                files = archive.code(module.name)
                 self._compiled[key] = compiled_code(files, module, cross)
             except BuildError as error:
                 self._compiled[key] = f"Code not counted: {shown(error, 300)}."

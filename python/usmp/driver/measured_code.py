@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def source_bytes(archive: Archive, name: str) -> int:
     """Bytes of the C files of a module."""
-    files = archive.files_of(name)
+    files = archive.code(name)
     return sum(len(content) for path, content in files.items() if path.endswith(".c"))
 
 
@@ -36,7 +36,7 @@ def compiled_for(
     from usmp.runtime.code_size import compiled_code
 
     try:
-        code = compiled_code(archive.files_of(name), archive.module(name), cross)
+        code = compiled_code(archive.code(name), archive.module(name), cross)
     except BuildError as error:
         return shown(error, 300)
     return code.compiler, code.size_bytes, dict(code.functions)

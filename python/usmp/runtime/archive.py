@@ -111,17 +111,6 @@ class Archive:
         files = _files_of(module, self.files)
         return HostProfiler(files, module.metadata, sources=sources, arena_bytes=arena_bytes)
 
-    def files_of(self, name: str | None = None) -> dict[str, bytes]:
-        """Header, sources and object files of a model, path -> content; of the only one by
-        default.
-
-        Raises
-        ------
-        ValueError
-            there is no module of this name, or several and no name.
-        """
-        return _files_of(self.module(name), self.files)
-
     def extract(self, directory: str | Path) -> None:
         """Write all files under `directory`, which is made if it is not there.
 

@@ -24,7 +24,7 @@ def archive(tmp_path_factory):
 
 
 def compiled(archive, cross=None):
-    return compiled_code(archive.files_of(), archive.module(), cross)
+    return compiled_code(archive.code(), archive.module(), cross)
 
 
 @pytest.mark.cc

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 from typing import Any
 
-from usmp.report.exchange.live_bytes import live_bytes
 from usmp.report.exchange.plan import Buffer, Operator, Plan, Pool, Range, read_plan
+from usmp.support.live_bytes import live_bytes_by_position
 from usmp.support.plain_text import printable
 
 Event = dict[str, Any]
@@ -83,7 +83,11 @@ def _operator_arguments(operator: Operator) -> Event:
 def _pool(process: int, pool: Pool) -> Iterator[Event]:
     kind = "constant" if pool.is_constant else "workspace"
     yield from _named(process, f"{pool.name} ({kind}, peak {pool.peak} bytes)")
-    for position, live in live_bytes(pool.buffers).items():
+    before = 0
+    for position, live in live_bytes_by_position((b.size, b.live) for b in pool.buffers).items():
+        if live == before:
+            continue
+        before = live
         yield {
             "ph": "C",
             "pid": process,

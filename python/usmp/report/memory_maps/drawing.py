@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from usmp.report.memory_maps.document import Buffer, MemoryMap, Pool, Range
+from usmp.support.live_bytes import live_bytes_by_position
 from usmp.support.plain_text import shown
 
 Row = dict[str, Any]
@@ -71,16 +72,9 @@ def reads(pool: Pool, drawn: MemoryMap) -> list[Row]:
 
 def live_bytes(pool: Pool, positions: int) -> list[Row]:
     """The bytes that are live from each position on at which they change."""
-    changes: dict[int, int] = {0: 0, positions: 0}
-    for buffer in pool.buffers:
-        for start, stop in buffer.live_ranges:
-            changes[start] = changes.get(start, 0) + buffer.size_bytes
-            changes[stop] = changes.get(stop, 0) - buffer.size_bytes
-    rows, live = [], 0
-    for position in sorted(changes):
-        live += changes[position]
-        rows.append({"position": position, "live": live})
-    return rows
+    whole = (0, [(0, positions)])
+    found = live_bytes_by_position([whole, *((b.size_bytes, b.live_ranges) for b in pool.buffers)])
+    return [{"position": position, "live": live} for position, live in found.items()]
 
 
 def operator_marks(drawn: MemoryMap) -> list[Row]:
