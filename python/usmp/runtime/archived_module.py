@@ -181,7 +181,6 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     _check_placement(memory, where)
     check_ram(memory, where)
     _check_dynamic_allocations(memory, where)
-    _check_operator_functions(memory, where)
     archived_pools = [read_pool(pool, entries, where) for pool in pools]
     check_operators(metadata, where)
     return ArchivedModule(
@@ -227,18 +226,6 @@ def check_ram(memory: Mapping[str, Any], where: str) -> None:
         read_value(ram, size, is_count, f"the RAM of {where}")
     if "size_bytes_with_workspace_io" in ram:
         read_value(ram, "size_bytes_with_workspace_io", is_count, f"the RAM of {where}")
-
-
-def _check_operator_functions(memory: Mapping[str, Any], where: str) -> None:
-    """Check that it names the PrimFuncs that allocate, and says in numbers what running operators
-    interleaved saves, if it does."""
-    is_object = is_list_of(lambda value: isinstance(value, dict))
-    for function in read_value(memory["functions"], "operator_functions", is_object, where):
-        read_value(function, "function_name", is_text, where)
-    if "streaming" in memory:
-        said = read_value(memory, "streaming", lambda value: isinstance(value, dict), where)
-        for key in said:
-            read_value(said, key, is_count, where)
 
 
 def _check_dynamic_allocations(memory: Mapping[str, Any], where: str) -> None:

@@ -25,6 +25,7 @@ def check_operators(metadata: Mapping[str, Any], where: str) -> None:
     DamagedMetadata
         something is missing, of the wrong type, or no operator or buffer of the module.
     """
+    _check_functions(metadata["memory"], where)
     if "operators" not in metadata:
         return
     table = []
@@ -45,6 +46,18 @@ def check_operators(metadata: Mapping[str, Any], where: str) -> None:
     for pool in pools:
         if "peak_operator" in pool:
             read_value(pool, "peak_operator", _is_below(len(operators)), f"a pool of {where}")
+
+
+def _check_functions(memory: Mapping[str, Any], where: str) -> None:
+    """Check that it names the PrimFuncs that allocate, and says in numbers what running operators
+    interleaved saves, if it does."""
+    functions = memory["functions"]
+    for function in read_value(functions, "operator_functions", is_list_of(_is_object), where):
+        read_value(function, "function_name", is_text, where)
+    if "streaming" in memory:
+        said = read_value(memory, "streaming", _is_object, where)
+        for key in said:
+            read_value(said, key, is_count, where)
 
 
 def _check_model_operator(operator: Mapping[str, Any], what: str) -> None:

@@ -10,23 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import COMMANDS
 from support.compilers import require
 from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
-COMMANDS = {
-    "compile",
-    "plan",
-    "explain",
-    "explore",
-    "run",
-    "export-test",
-    "diff",
-    "check",
-    "info",
-    "list",
-    "completion",
-}
 
 # What bash does at the tab key: it sets the line and calls the function.
 _BASH = """
@@ -63,7 +51,7 @@ def bash(tmp_path):
 @pytest.mark.parametrize(
     ("line", "offers"),
     [
-        ("tvmc ", COMMANDS),
+        ("tvmc ", set(COMMANDS)),
         ("tvmc co", {"compile", "completion"}),
         ("tvmc ch", {"check"}),
         ("tvmc --v", {"--version"}),

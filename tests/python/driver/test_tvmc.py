@@ -13,21 +13,9 @@ import numpy as np
 import pytest
 
 from support import onnx_models
+from support.commands import COMMANDS
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
-COMMANDS = (
-    "compile",
-    "plan",
-    "explain",
-    "explore",
-    "run",
-    "export-test",
-    "diff",
-    "check",
-    "info",
-    "list",
-    "completion",
-)
 CHOICES = ", ".join(f"'{command}'" for command in COMMANDS)
 SEE = "(see tvmc --help)"
 
