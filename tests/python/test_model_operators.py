@@ -163,3 +163,19 @@ def test_what_nothing_runs_for_is_with_what_reads_or_writes_it(tmp_path):
     names = [operator["name"] for operator in module["model_operators"]]
     assert names == ["split", "join", "sigmoid", "last", "back"]
     assert {i for o in module["operators"] for i in o["model_operators"]} == set(range(5))
+
+
+def test_a_type_that_ends_a_comment_stays_in_it(tmp_path):
+    """Files name their own functions, and types of operators stand in comments of the C."""
+    name = "*/ int evil; /* \\\n??/"
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    body = [helper.make_node("Relu", ["a"], ["r"]), helper.make_node("Sigmoid", ["r"], ["b"])]
+    function = helper.make_function("own", name, ["a"], ["b"], body, opsets[:1])
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 4]) for n in "xy"]
+    node = helper.make_node(name, ["x"], ["y"], domain="own")
+    graph = helper.make_graph([node], "net", ends[:1], ends[1:])
+    model = helper.make_model(graph, opset_imports=opsets, functions=[function])
+    onnx.save(model, tmp_path / "net.onnx")
+    (line,) = [s for s in usmp.build(tmp_path / "net.onnx").source.splitlines() if "evil" in s]
+    assert line.startswith("  /* operator 0 own.") and line.count("*/") == line.count("/*") == 1
+    assert line.endswith(" */") and "\\\n" not in line and "??/" not in line
