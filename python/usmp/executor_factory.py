@@ -19,7 +19,8 @@ from usmp.codegen.c_source import print_main_caller, print_sources
 from usmp.codegen.entry_interface import IOTensor
 from usmp.codegen.interface import Interface, interface_of
 from usmp.codegen.llvm import LLVMModule, compile_module
-from usmp.codegen.model_library_format import archive_files, metadata, write_archive
+from usmp.codegen.metadata import metadata
+from usmp.codegen.model_library_format import archive_files, write_archive
 from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects import MemoryPlan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR

@@ -23,7 +23,7 @@ from support.state_models import streaming_model
 from support.symbolic_models import build_symbolic
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
-from usmp.codegen.model_library_format import metadata
+from usmp.codegen.metadata import metadata
 from usmp.objects.attributes import (
     FLOAT_OPERATORS_ATTR,
     IMAGE_LAYOUT_ATTR,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+CPU_DEVICE = 1
+"""DLPack's number of the device that runs the code, unless an accelerator does."""
+
 FORMAT_VERSION = 7
 """TVM 0.18's."""
 

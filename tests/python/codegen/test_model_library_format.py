@@ -26,7 +26,7 @@ from usmp import (
     WorkspacePoolInfo,
 )
 from usmp.codegen.interface import interface_of
-from usmp.codegen.model_library_format import metadata
+from usmp.codegen.metadata import metadata
 from usmp.objects.targets import accelerator_target, parse_targets
 
 

@@ -1,0 +1,127 @@
+"""The content of metadata.json."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from tvm.ir import IRModule
+
+from usmp.codegen.accelerator_functions import function_metadata
+from usmp.codegen.interface import Interface
+from usmp.codegen.metadata.choices import (
+    float_operators,
+    image_layout,
+    merged_operators,
+    operator_order,
+    pruned_channels,
+    schedule_choices,
+    streaming,
+)
+from usmp.codegen.metadata.entries import entry_memory, ram
+from usmp.codegen.metadata.operator_memory import operator_memory
+from usmp.codegen.metadata.operators import operators_metadata
+from usmp.codegen.metadata.pools import placement, pools, search
+from usmp.codegen.metadata.strips import strips_metadata
+from usmp.objects import MemoryPlan
+from usmp.objects.attributes import BOARD_ATTR, MEMORY_PLAN_ATTR
+from usmp.objects.dynamic_allocation import as_json as dynamic_as_json
+from usmp.objects.input_window import windows_as_json
+from usmp.objects.model_library_format import FORMAT_VERSION
+from usmp.objects.targets import accelerator_of, target_text
+
+
+def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
+    """The content of metadata.json."""
+    plan: MemoryPlan = mod.attrs[MEMORY_PLAN_ATTR]
+    return {
+        "version": FORMAT_VERSION,
+        "modules": {
+            interface.module_name: {
+                "model_name": interface.module_name,
+                "export_datetime": _export_datetime(),
+                "target": _targets(mod, interface),
+                **_board(mod),
+                "executors": ["aot"],
+                "interface_api": "packed" if interface.is_packed else "c",
+                "style": "full-model",
+                "external_dependencies": [],
+                "c_prefix": interface.prefix,
+                "float_operators": float_operators(mod),
+                **pruned_channels(mod),
+                **windows_as_json(mod),
+                **schedule_choices(mod),
+                **image_layout(mod),
+                **merged_operators(mod),
+                **_accelerator_metadata(interface),
+                **operators_metadata(
+                    interface.operators, plan, [p.name for p in interface.pools if p.is_constant]
+                ),
+                **_operator_hooks(interface),
+                "memory": {
+                    "functions": {
+                        "main": [entry_memory(interface, e, plan) for e in interface.entries],
+                        "operator_functions": operator_memory(mod, interface, plan),
+                    },
+                    "algorithm": str(plan.algorithm),
+                    **search(plan),
+                    **_state_layout(interface),
+                    **operator_order(mod),
+                    **streaming(mod),
+                    **strips_metadata(mod),
+                    **dynamic_as_json(mod),
+                    "memory_pressure_bytes": int(plan.memory_pressure),
+                    "ram": ram(mod, interface),
+                    "placement": placement(plan),
+                    "pools": pools(mod, interface, plan),
+                },
+            }
+        },
+    }
+
+
+def _targets(mod: IRModule, interface: Interface) -> list[str]:
+    """What runs the code, as `--target` takes it: the CPU, and accelerators by name."""
+    accelerators = {accelerator_of(f.attrs.get("target")) for f in mod.functions.values()}
+    return [
+        target_text(mod[interface.entries[0].function].attrs["target"]),
+        *sorted(name for name in accelerators if name is not None),
+    ]
+
+
+def _board(mod: IRModule) -> dict[str, str]:
+    """The board that the archive has a project for, if it has one."""
+    return {"board": str(mod.attrs[BOARD_ATTR])} if BOARD_ATTR in mod.attrs else {}
+
+
+def _accelerator_metadata(interface: Interface) -> dict[str, Any]:
+    """What the application must bring, if accelerators have functions: handles, in the order of
+    the struct of devices, and the functions."""
+    if not interface.accelerator_functions:
+        return {}
+    functions = [function_metadata(function) for function in interface.accelerator_functions]
+    return {"devices": interface.devices, "accelerator_functions": functions}
+
+
+def _operator_hooks(interface: Interface) -> dict[str, list[str]]:
+    """The functions that are called before and after each operator, if the C calls some."""
+    hooks = list(interface.operator_hooks)
+    return {"operator_hooks": hooks} if hooks else {}
+
+
+def _state_layout(interface: Interface) -> dict[str, Any]:
+    """Where states are, if there are some; as a file has it."""
+    layout = interface.state_layout
+    return {} if layout is None else {"state_layout": layout.document()}
+
+
+def _export_datetime() -> str:
+    """SOURCE_DATE_EPOCH, the convention of reproducible builds; the epoch itself by default."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH") or "0"
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(int(seconds)))
+    except (ValueError, OverflowError, OSError) as error:
+        raise ValueError(
+            f"the environment variable SOURCE_DATE_EPOCH must be seconds since 1970, not {seconds}"
+        ) from error

@@ -1,0 +1,101 @@
+"""Pools, the buffers in them, and how they were chosen and placed, as metadata.json says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tvm.ir import IRModule
+
+from usmp.analysis import PoolUsage, pool_usage
+from usmp.analysis.memory.facts import module_facts
+from usmp.analysis.used_overlaps import shared_bytes
+from usmp.codegen.entry_facts import entries_of_buffers
+from usmp.codegen.interface import Interface
+from usmp.codegen.metadata.operators import peak_operator
+from usmp.codegen.pool_parameter import PoolParameter
+from usmp.objects import BufferInfoKind, MemoryPlan
+
+_KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
+
+
+def pools(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
+    usage = {use.pool_name: use for use in pool_usage(plan)}
+    described = [_pool(pool, plan, usage[pool.name]) for pool in interface.pools]
+    if len(interface.entries) > 1:
+        facts, functions = module_facts(mod), {e.name: e.function for e in interface.entries}
+        for pool, entry in zip(interface.pools, described, strict=True):
+            live = [] if pool.is_constant else usage[pool.name].live_at_peak
+            entry["entries_at_peak"] = entries_of_buffers(facts, functions, live)
+    return described
+
+
+def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
+    buffers = [b for b in plan.buffers if b.pool_name == use.pool_name]
+    by_name = {str(buffer.name): buffer for buffer in buffers}
+    bound = plan.pool_bounds[use.pool_name]
+    return {
+        "name": use.pool_name,
+        "c_name": pool.c_name,
+        "kind": pool.kind,
+        "internal": pool.is_internal,
+        "size_hint_bytes": int(pool.info.pool_info.size_hint_bytes),
+        "size_bytes": pool.size_bytes,
+        "alignment_bytes": pool.alignment_bytes,
+        "peak_bytes": use.peak_bytes,
+        "memory_pressure_bytes": use.pressure_bytes,
+        "lower_bound_bytes": int(bound.lower_bound_bytes),
+        "optimal": bool(bound.optimal),
+        "live_at_peak": [] if pool.is_constant else [str(b.name) for b in use.live_at_peak],
+        **_peak_operator(pool, plan, use),
+        "buffers": [
+            {
+                "name": str(buffer.name),
+                "kind": "constant" if pool.is_constant else _KINDS[int(buffer.kind)],
+                "function": str(buffer.function),
+                "offset": int(buffer.byte_offset),
+                "size": int(buffer.size_bytes),
+                "alignment": int(buffer.alignment),
+                "live_ranges": [[int(r.start), int(r.stop)] for r in buffer.live_ranges],
+                "identical": [str(name) for name in buffer.identical],
+                "overlaps": {
+                    str(name): {
+                        "shared": shared_bytes(buffer, by_name[str(name)]),
+                        "distance": int(distance),
+                    }
+                    for name, distance in buffer.overlaps.items()
+                },
+            }
+            for buffer in buffers
+        ],
+    }
+
+
+def _peak_operator(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, int]:
+    """The operator that runs at the peak."""
+    found = None if pool.is_constant else peak_operator(plan, use.live_at_peak)
+    return {} if found is None else {"peak_operator": found}
+
+
+def placement(plan: MemoryPlan) -> dict[str, Any]:
+    """How pools were chosen, and what accesses take, if the pools say how fast they are."""
+    described: dict[str, Any] = {"policy": str(plan.placement)}
+    estimate = plan.access_estimate
+    if estimate is not None:
+        by_preference = estimate.cycles_by_preference
+        described |= {
+            "clock_frequency_hz": int(estimate.clock_frequency_hz),
+            "estimated_access_cycles": int(estimate.cycles),
+            "estimated_access_cycles_by_preference": by_preference,
+            "estimated_access_cycles_by_cost": int(estimate.cycles_by_cost),
+            "estimated_access_cycles_lower_bound": int(estimate.lower_bound_cycles),
+            "estimated_access_cycles_by_pool": {
+                str(name): int(cycles) for name, cycles in estimate.pool_cycles.items()
+            },
+        }
+    return described
+
+
+def search(plan: MemoryPlan) -> dict[str, str]:
+    """What ended the search, if the algorithm is one that searches."""
+    ended_by = plan.search_ended_by
+    return {} if ended_by is None else {"search_ended_by": str(ended_by)}
