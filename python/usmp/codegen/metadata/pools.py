@@ -19,6 +19,7 @@ _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
 
 
 def pools(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
+    """The pools in the order of the C interface."""
     usage = {use.pool_name: use for use in pool_usage(plan)}
     described = [_pool(pool, plan, usage[pool.name]) for pool in interface.pools]
     if len(interface.entries) > 1:
