@@ -26,6 +26,7 @@ from support.micro import CannotRunError, Micro
 from support.quantized_models import QuantizedModel
 from support.random_segments import any_segments
 from support.tflite_tensors import GraphTensor, extreme_inputs, graph_tensors, random_inputs
+from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 
 COMPILERS = ("gcc", "clang")
 Runs = Sequence[Mapping[str, np.ndarray]]
@@ -148,8 +149,7 @@ class Matrix:
 
     def expected(self, results: Runs) -> bytes:
         """What a reference computes, as `outputs` has it."""
-        interface = self.factory(DISJOINT).interface
-        return in_order(results, [str(t.info.name) for t in interface.outputs])
+        return in_order(results, list(map(str, self.mod["main"].attrs[OUTPUT_NAMES_ATTR])))
 
     def failures(self, ways: Iterable[Way], expected: bytes) -> list[str]:
         """The ways that give something else, or nothing at all."""
