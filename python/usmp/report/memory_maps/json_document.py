@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from usmp.report.memory_maps.document import (
+from usmp.report.map_data import (
     Buffer,
     Entry,
     MemoryMap,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from usmp.report.memory_maps.document import Buffer, MemoryMap, Operator, Pool
+from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool
 from usmp.report.memory_maps.themes import THEMES
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
 from usmp.support.plain_text import shown
