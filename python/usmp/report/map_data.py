@@ -153,6 +153,11 @@ class ModelOperator:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
+    @property
+    def as_named(self) -> dict[str, int | str]:
+        """What `usmp.support.model_operators` names it by."""
+        return {"index": self.index, "type": self.type_name, "graph": self.graph}
+
 
 @dataclass(frozen=True)
 class Operator:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from usmp.report.plan_formats import name_cell
-from usmp.support.model_operators import shape_words
+from usmp.support.model_operators import name, shape_words
 from usmp.support.plain_text import shown
 
 SCHEMA, SCHEMA_VERSION = "usmp.operators", 1
@@ -120,7 +120,7 @@ def model_operators_of(
 def _made_from(metadata: Mapping[str, Any], operator: Mapping[str, Any]) -> list[str]:
     known = model_operators_of(metadata, operator)
     if known:
-        return [f"{one['index']} {one['type']}" for one in known]
+        return [name(one) for one in known]
     return [step["kind"] for step in operator["steps"]]
 
 

@@ -165,7 +165,7 @@ def _operator(place: int, described: Mapping[str, Any], known: Sequence[ModelOpe
     indices = tuple(_index(i, len(known)) for i in described.get("model_operators", []))
     kinds = [_text(step, "kind") for step in described.get("steps", [])]
     functions = _texts(described, "functions")
-    origins = [{"index": known[i].index, "type": known[i].type_name} for i in indices]
+    origins = [known[i].as_named for i in indices]
     used = described.get("buffers", {"read": [], "written": []})
     return Operator(
         number=place,

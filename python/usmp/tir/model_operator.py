@@ -70,11 +70,6 @@ class ModelOperator:
     name: str = ""
     graph: int = 0
 
-    @property
-    def title(self) -> str:
-        """As "operator 1 DEPTHWISE_CONV_2D"."""
-        return f"operator {self.index} {self.type}"
-
     def as_json(self) -> dict[str, Any]:
         """All by name; what is empty is left out."""
         known: dict[str, Any] = {"index": self.index, "type": self.type}

@@ -121,7 +121,12 @@ def _node(plan: MemoryMap, operator: Operator) -> dict[str, Any]:
             "positions": None if operator.positions is None else list(operator.positions),
             "live_bytes": dict(operator.live_bytes),
             "model_operators": [
-                {"index": each.index, "type": each.type_name, "outputs": list(each.outputs)}
+                {
+                    "index": each.index,
+                    "type": each.type_name,
+                    "graph": each.graph,
+                    "outputs": list(each.outputs),
+                }
                 for each in plan.origin(operator)
             ],
         },

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from usmp.report.map_data import Buffer, MemoryMap, Pool
+from usmp.report.map_data import Buffer, MemoryMap, ModelOperator, Pool
 from usmp.report.read_map_data import map_of_metadata
 from usmp.support.plain_text import printable
 
@@ -187,10 +187,15 @@ def _frames(plan: MemoryMap, buffer: Buffer, position: int) -> list[dict[str, An
     if operator is not None:
         frames.append(_frame(operator.function_names, f"entry {operator.entry}", operator.number))
         frames += [
-            _frame(f"{each.type_name} {' '.join(each.outputs)}", "model", each.index)
+            _frame(f"{each.type_name} {' '.join(each.outputs)}", _source(each), each.index)
             for each in plan.origin(operator)
         ]
     return frames
+
+
+def _source(operator: ModelOperator) -> str:
+    """Where the operator is, as the file of a frame."""
+    return f"subgraph {operator.graph} of the model" if operator.graph else "model"
 
 
 def _frame(name: str, file: str, line: int) -> dict[str, Any]:

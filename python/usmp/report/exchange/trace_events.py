@@ -17,6 +17,7 @@ from typing import Any
 from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool, Range
 from usmp.report.read_map_data import map_of_metadata
 from usmp.support.live_bytes import live_bytes_by_position
+from usmp.support.model_operators import name
 from usmp.support.plain_text import printable
 
 Event = dict[str, Any]
@@ -75,7 +76,7 @@ def _operator_arguments(plan: MemoryMap, operator: Operator) -> Event:
         **{name: value for name, value in known.items() if value is not None},
         "buffers": [printable(name) for name in operator.buffers],
         "model operators": [
-            printable(f"{each.index} {each.type_name} {' '.join(each.outputs)}")
+            printable(" ".join([name(each.as_named), *each.outputs]))
             for each in plan.origin(operator)
         ],
     }

@@ -60,6 +60,7 @@ def _model_operator(operator: ModelOperator) -> dict[str, Any]:
     return {
         "entry": operator.entry,
         "index": operator.index,
+        "graph": operator.graph,
         "type": operator.type_name,
         "name": operator.name,
         "inputs": list(operator.inputs),

@@ -117,7 +117,7 @@ def test_nodes(info):
         "positions": [4, 9],
         "live_bytes": {"sram": 138, "flash": 300},
         "model_operators": [
-            {"index": 2, "type": "Pool", "outputs": ["v"]},
-            {"index": 5, "type": "DENSE", "outputs": ["y"]},
+            {"index": 2, "type": "Pool", "graph": 0, "outputs": ["v"]},
+            {"index": 5, "type": "DENSE", "graph": 0, "outputs": ["y"]},
         ],
     }
