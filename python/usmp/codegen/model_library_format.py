@@ -29,6 +29,7 @@ from usmp.codegen.entry_facts import entries_of_buffers, peak_within
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import replace_forbidden
+from usmp.codegen.operator_calls import model_operators
 from usmp.codegen.operators_metadata import operators_metadata, peak_operator
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.codegen.sizes_metadata import shape_metadata, sizes_metadata
@@ -140,7 +141,10 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 **_merged_functions(mod),
                 **_accelerator_metadata(interface),
                 **operators_metadata(
-                    interface.operators, plan, [p.name for p in interface.pools if p.is_constant]
+                    interface.operators,
+                    model_operators(mod),
+                    plan,
+                    [p.name for p in interface.pools if p.is_constant],
                 ),
                 **_operator_hooks(interface),
                 "memory": {
