@@ -77,6 +77,23 @@ def test_a_reshape_to_the_same_shape_before_an_output_is_with_what_writes_it():
     assert made_from(metadata_of(import_tflite(write_model(graph)))) == ["0 ADD, 1 RESHAPE"]
 
 
+def test_what_is_computed_of_constants_is_with_what_reads_it_and_the_rest_is_in_the_line():
+    """TRANSPOSE of a constant; QUANTIZE to the same type; an ADD whose result nothing reads."""
+    graph = Graph()
+    x = graph.input((2, 3), "int8", QUANTIZATION)
+    weight = graph.constant(np.arange(6, dtype=np.int8).reshape(3, 2), QUANTIZATION)
+    turned, sums, same, unused = (graph.tensor((2, 3), "int8", QUANTIZATION) for _ in range(4))
+    order = graph.constant(np.array([1, 0], np.int32))
+    graph.operator("TRANSPOSE", [weight, order], [turned], options("TransposeOptions"))
+    graph.operator("ADD", [x, turned], [sums], options("AddOptions"))
+    graph.operator("QUANTIZE", [sums], [same], options("QuantizeOptions"))
+    graph.operator("ADD", [x, x], [unused], options("AddOptions"))
+    graph.output(same)
+    module = metadata_of(import_tflite(write_model(graph)))
+    assert made_from(module) == ["0 TRANSPOSE to 2 QUANTIZE"]
+    assert shown(module) == [f"{LINE}: 3 ADD."]
+
+
 def test_variables_are_with_what_reads_and_writes_them():
     graph = summing(once=1)
     module = metadata_of(import_tflite(write_model(graph, initialization(START.astype("float32")))))
