@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
+
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from rich.console import Console
 from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
+from usmp.report import print_memory_summary
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
@@ -137,6 +141,10 @@ def test_operators_of_accelerators_and_of_several_entries():
     assert [o["entry"] for o in module["model_operators"]] == ["one"] * 10 + ["two"] * 10
     assert [o["index"] for o in module["model_operators"]] == [*range(10), *range(10)]
     assert {o["entry"] for o in module["operators"] if min(o["model_operators"]) > 9} == {"two"}
+    text = io.StringIO()
+    print_memory_summary(module, Console(file=text, width=200))
+    (peak,) = [line for line in text.getvalue().splitlines() if line.startswith("Peak of")]
+    assert peak.split(" at ")[1] == "operators 5 CONV_2D, 6 MAX_POOL_2D (2x2x64) in entry one."
 
 
 def test_what_nothing_runs_for_is_with_what_reads_or_writes_it(tmp_path):

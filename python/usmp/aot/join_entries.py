@@ -85,7 +85,7 @@ class _Joined:
                 body = tvm_ffi.structural_map(
                     func.body, (GlobalVar, lambda used: replaced.get(used, used))
                 )
-                func = func if body.same_as(func.body) else func.with_body(body)
+                func = func if body.same_as(func.body) else func.with_body(body, func.span)
             if name == MAIN_FUNCTION_NAME:
                 main = GlobalVar(entry_function_name(entry))
                 self.functions[main] = with_new_symbol(func, str(main.name_hint))

@@ -58,12 +58,16 @@ class MainCalls:
         what the calls call beside operators.
     sizes
         the symbolic sizes that operators take behind their tensors.
+    spans_of_views
+        of copies that are not made and that no call is left for: the spans by what the copy would
+        have written, which is copied from there if the caller or the next run gets it.
     """
 
     calls: list[OperatorCall] = field(default_factory=list)
     views: dict[tirx.Buffer, View] = field(default_factory=dict)
     functions: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
     sizes: dict[GlobalVar, list[Var]] = field(default_factory=dict)
+    spans_of_views: dict[tirx.Buffer, AnySpan] = field(default_factory=dict)
     _by_content: dict[tuple[object, ...], GlobalVar] = field(default_factory=dict)
     _made: dict[tuple[object, ...], tirx.PrimFunc] = field(default_factory=dict)
     """The same PrimFuncs, and those of other versions."""
@@ -79,6 +83,7 @@ class MainCalls:
             dict(self.views),
             dict(self.functions),
             dict(self.sizes),
+            dict(self.spans_of_views),
             dict(self._by_content),
             self._made,
         )
@@ -102,6 +107,7 @@ class MainCalls:
         span: AnySpan | None = None,
     ) -> None:
         """Copy a tensor before the call at `position`, or at the end."""
+        span = self.spans_of_views.get(source) if span is None else span
         call = OperatorCall(None, [source, destination], {destination}, group, span)
         self.calls.insert(len(self.calls) if position is None else position, call)
 
@@ -157,6 +163,8 @@ class MainCalls:
             first = next(taking, None)
             if first is not None:
                 first.span = joined_span([first.span, call.span])
+            else:
+                self.spans_of_views[call.arguments[1]] = call.span
 
     def mentions(self, buffer: tirx.Buffer) -> list[int]:
         """The positions of the calls that take the tensor or what shares its memory."""

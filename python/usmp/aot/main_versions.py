@@ -62,7 +62,7 @@ from usmp.support.unique_names import UniqueNames, names_apart
 from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.size_expressions import Extent
-from usmp.tir.spans import Absorbed, with_span
+from usmp.tir.spans import Absorbed, with_function_span, with_span
 
 
 class MainVersions:
@@ -143,6 +143,7 @@ class MainVersions:
             func = func.with_attr(SYMBOLIC_SIZES_ATTR, self._sizes)
         if builder.kept_tensors:
             func = func.with_attr(STATE_TENSORS_ATTR, builder.kept_tensors)
+        func = with_function_span(func, self._mod["main"].span)
         functions = {
             var: f for var, f in self._mod.functions.items() if isinstance(f, tirx.PrimFunc)
         }

@@ -113,6 +113,12 @@ def operator_calls(mod: IRModule) -> list[OperatorCall]:
     ]
 
 
+def model_operators(mod: IRModule) -> dict[str, tuple[ModelOperator, ...]]:
+    """The operators of the model file of each entry, in order, also those that nothing is computed
+    for; none if the file's importer does not say."""
+    return {e: operators_in(mod[entry_function_name(e)].span) for e in entries_of(mod)}
+
+
 def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> OperatorCall:
     origins = operators_in(joined_span(call.span for call in calls))
     found = OperatorCall(entry, [], [], [], [], model_operators=origins)

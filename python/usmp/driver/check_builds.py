@@ -130,7 +130,7 @@ class Builds:
             self._stage(f"compiling for {place.core or module.name}")
             try:
                 files = archive.code(module.name)
-                self._compiled[key] = compiled_code(files, module, cross)
+                self._compiled[key] = compiled_code(files, module.metadata, cross)
             except BuildError as error:
                 self._compiled[key] = f"Code not counted: {shown(error, 300)}."
         return self._compiled[key]

@@ -9,7 +9,6 @@ from usmp.support.plain_text import shown
 if TYPE_CHECKING:
     from usmp.report.build_facts import Code
     from usmp.runtime import Archive
-    from usmp.runtime.code_size import CrossCompiler
 
 
 def source_bytes(archive: Archive, name: str) -> int:
@@ -23,20 +22,12 @@ def module_code(archive: Archive, name: str) -> Code | str:
     not be compiled."""
     from usmp.boards.core_compilers import module_compiler
     from usmp.report.build_facts import Code
-
-    compiled = compiled_for(archive, name, module_compiler(archive.module(name).metadata))
-    return compiled if isinstance(compiled, str) else Code(*compiled)
-
-
-def compiled_for(
-    archive: Archive, name: str, cross: CrossCompiler | None
-) -> tuple[str, int, dict[str, int]] | str:
-    """Compiler, bytes and functions, or why the code was not compiled."""
     from usmp.runtime import BuildError
     from usmp.runtime.code_size import compiled_code
 
+    metadata = archive.module(name).metadata
     try:
-        code = compiled_code(archive.code(name), archive.module(name), cross)
+        code = compiled_code(archive.code(name), metadata, module_compiler(metadata))
     except BuildError as error:
         return shown(error, 300)
-    return code.compiler, code.size_bytes, dict(code.functions)
+    return Code(code.compiler, code.size_bytes, dict(code.functions))

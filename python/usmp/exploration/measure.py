@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from usmp.boards.core_compilers import module_compiler
 from usmp.executor_factory import AOTExecutorFactoryModule
-from usmp.exploration.code_size import code_size
-from usmp.exploration.result import BUILT, Result
+from usmp.exploration.result import BUILT, COMPILED, ESTIMATED, UNKNOWN, Result
+from usmp.runtime import BuildError
+from usmp.runtime.code_size import OPTIMIZATION, compiled_code
+from usmp.runtime.programs import run_program
+
+_known: dict[str, int | None] = {}
+"""Bytes by what was compiled, and with what: configurations often differ in what C does not see."""
 
 
 def measure(factory: AOTExecutorFactoryModule) -> Result:
     """What a model takes: RAM and flash, and about how many instructions a run takes."""
     metadata = factory.metadata["modules"][factory.module_name]
     memory, operators = metadata["memory"], metadata["operators"]
-    code_bytes, code, compiler = code_size(factory)
+    code_bytes, code, compiler = _code(factory.files(), metadata)
     known = [count for count in map(_instructions, operators) if count is not None]
     macs = [operator.get("macs") for operator in operators]
     return Result(
@@ -45,3 +55,45 @@ def _instructions(operator: Mapping[str, Any]) -> int | None:
         if "instructions" in schedule
     ]
     return sum(known) if known else None
+
+
+def _code(
+    files: Mapping[str, bytes], metadata: Mapping[str, Any]
+) -> tuple[int | None, str, str | None]:
+    """Bytes of code; one of `CODE_KINDS`; what they are from.
+
+    For a core, or a board, there must be its compiler; portable C is for any, and the compiler of
+    this host gives an estimate.
+    """
+    cross = module_compiler(metadata)
+    of_llvm = any(name.endswith(".o") for name in files)
+    host = os.environ.get("CC", "").split() or ["cc"]
+    program = host[0] if cross is None else cross.program
+    version = _version(program)
+    if version is None:
+        return None, UNKNOWN, None
+    own = sorted((name, text) for name, text in files.items() if name.startswith("codegen/"))
+    digest = hashlib.sha256(repr((own, cross or host, version)).encode()).hexdigest()
+    if digest not in _known:
+        try:
+            _known[digest] = compiled_code(files, metadata, cross).size_bytes
+        except BuildError:
+            _known[digest] = None
+    size = _known[digest]
+    if size is None:
+        return None, UNKNOWN, None
+    kind = ESTIMATED if cross is None and not of_llvm else COMPILED
+    return size, kind, "LLVM" if of_llvm else f"{version}, {OPTIMIZATION}"
+
+
+@cache
+def _version(compiler: str) -> str | None:
+    """Its name and version; None if it is not there."""
+    try:
+        done = run_program([compiler, "-dumpfullversion", "-dumpversion"])
+    except OSError:
+        return None
+    words = done.stdout.split()
+    if done.returncode or not words:
+        return None
+    return f"{Path(compiler).name} {words[0]}"

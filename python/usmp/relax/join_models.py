@@ -132,7 +132,7 @@ def _with_own_parameters(func: relax.Function, model: str) -> relax.Function:
         StateInfo(f"{model}.{s.name}", s.output, s.initial_value, s.alignment)
         for s in states.values()
     ]
-    changed = relax.Function(params, body, func.ret_ty, func.is_pure, func.attrs)
+    changed = relax.Function(params, body, func.ret_ty, func.is_pure, func.attrs, func.span)
     return changed.with_attr(STATES_ATTR, own)
 
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import tvm
 from tvm import relax
-from tvm.ir import Call, GenericConst, Op, Span
+from tvm.ir import Call, GenericConst, Op
 
 from usmp.relax.static_shapes import flatten_types, has_static_shape
 from usmp.relax.symbolic_sizes import LargestSizes
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
-from usmp.tir.spans import with_span
+from usmp.tir.spans import AnySpan, with_span
 
 MODEL_BYTES = 256 << 20
 OPERATORS = 10_000
@@ -106,7 +106,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
     def __init__(self, limits: Limits) -> None:
         super().__init__()
         self.limits = limits
-        self.span: Span | None = None
+        self.span: AnySpan | None = None
         self.operators = 0
         self._last: Any = None
 
@@ -137,7 +137,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         return self._checked(super().normalize(expr))
 
     def _with_spans(
-        self, expr: Any, span: Span, made: dict[Any, Any], is_read: bool = False
+        self, expr: Any, span: AnySpan, made: dict[Any, Any], is_read: bool = False
     ) -> Any:
         """An expression whose calls without a span have this one.
 

@@ -207,7 +207,7 @@ def _without_results(main: relax.Function, dropped: set[int]) -> relax.Function:
     result = kept[0][0] if single else relax.Tuple([expr for expr, _ in kept])
     ty = kept[0][1] if single else tvm.ir.TupleType([ty for _, ty in kept])
     body = relax.SeqExpr(main.body.blocks, result)
-    return relax.Function(main.params, body, ty, main.is_pure, main.attrs)
+    return relax.Function(main.params, body, ty, main.is_pure, main.attrs, main.span)
 
 
 def _in_full(state: StateInfo, ty: relax.TensorType) -> StateInfo:

@@ -58,6 +58,7 @@ def _module(diff: ModuleDiff) -> dict[str, Any]:
         "name_before": diff.name_before,
         "identical": diff.is_identical,
         "sums": _changes(diff.sums),
+        "compiler": {"before": diff.compiler.before, "after": diff.compiler.after},
         **{
             what: [_item(item, keys) for item in getattr(diff, what)]
             for what, keys in _KEYS.items()

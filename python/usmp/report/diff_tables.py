@@ -45,11 +45,12 @@ def print_diff(diff: ModuleDiff, console: Console) -> None:
 def markdown_diff(diff: ModuleDiff) -> str:
     """The same for a comment on a pull request: sums, and the rest folded."""
     if diff.is_identical:
-        return f"{_identical(diff)}\n"
-    sums, *others = diff_tables(diff)
-    name = f" of {markdown_name(diff.name)}" if diff.name else ""
-    parts = [f"**Memory{name}**\n", markdown_table(sums)]
-    parts += [details(_count(table), markdown_table(table)) for table in others]
+        parts = [f"{_identical(diff)}\n"]
+    else:
+        sums, *others = diff_tables(diff)
+        name = f" of {markdown_name(diff.name)}" if diff.name else ""
+        parts = [f"**Memory{name}**\n", markdown_table(sums)]
+        parts += [details(_count(table), markdown_table(table)) for table in others]
     parts += [f"{markdown_text(sentence)}\n" for sentence in (*_left_out(diff), *diff.notes)]
     return "\n".join(parts)
 

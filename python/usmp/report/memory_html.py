@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from usmp.report.memory_maps.from_metadata import map_of_metadata
 from usmp.report.memory_maps.pictures import map_svg
 from usmp.report.memory_maps.vega import ReportExtraMissing
+from usmp.report.read_map_data import map_of_metadata
 from usmp.support.plain_text import shown
 
 _HEADINGS = ("pool", "kind", "peak bytes", "lower bound", "optimal")

@@ -180,7 +180,10 @@ def _operator_at_peak(metadata: Mapping[str, Any], pool: Mapping[str, Any]) -> s
     place, table = pool.get("peak_operator"), metadata.get("model_operators")
     if place is None or not table:
         return ""
-    return titles([table[index] for index in metadata["operators"][place]["model_operators"]])
+    operator = metadata["operators"][place]
+    several = len(metadata["memory"]["functions"]["main"]) > 1
+    made_from = [table[index] for index in operator["model_operators"]]
+    return titles(made_from, operator["entry"] if several else "")
 
 
 def _live_at_peak(pool: Mapping[str, Any]) -> Table:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from usmp.report.plan_formats import name_cell
-from usmp.support.model_operators import shape_words
+from usmp.support.model_operators import name, names, shape_words
 from usmp.support.plain_text import shown
 
 SCHEMA, SCHEMA_VERSION = "usmp.operators", 1
@@ -85,6 +85,23 @@ def print_operators(metadata: Mapping[str, Any], console: Console | None = None)
             "inputs that die.",
             soft_wrap=False,
         )
+    for sentence in _not_computed(metadata, several):
+        console.print(sentence, markup=False, emoji=False)
+
+
+def _not_computed(metadata: Mapping[str, Any], several: bool) -> list[str]:
+    """Which operators of the model file no statement is for, entry by entry: those that were
+    computed at compile time, or stand for nothing."""
+    table = metadata.get("model_operators", [])
+    runs = {n for operator in metadata["operators"] for n in operator.get("model_operators", ())}
+    left: dict[str, list[Mapping[str, Any]]] = {}
+    for place, operator in enumerate(table):
+        if place not in runs:
+            left.setdefault(operator["entry"], []).append(operator)
+    return [
+        f"Not computed at run time{f' in entry {shown(entry)}' if several else ''}: {names(own)}."
+        for entry, own in left.items()
+    ]
 
 
 def operators_json(metadata: Mapping[str, Any]) -> str:
@@ -120,7 +137,7 @@ def model_operators_of(
 def _made_from(metadata: Mapping[str, Any], operator: Mapping[str, Any]) -> list[str]:
     known = model_operators_of(metadata, operator)
     if known:
-        return [f"{one['index']} {one['type']}" for one in known]
+        return [name(one) for one in known]
     return [step["kind"] for step in operator["steps"]]
 
 

@@ -67,8 +67,10 @@ class ModuleDiff:
         bytes in all; those that only one build says are missing.
     pools, entries, buffers, operators
         those that are not the same; entries if a module has several.
+    compiler
+        what compiled the code of each build, with its options; None if its code was not compiled.
     notes
-        sentences about what could not be compared.
+        sentences about what was compiled, and about what could not be compared.
     """
 
     name: str
@@ -78,6 +80,7 @@ class ModuleDiff:
     entries: Sequence[ItemDiff]
     buffers: Sequence[ItemDiff]
     operators: Sequence[ItemDiff]
+    compiler: Change
     notes: Sequence[str]
 
     @property
@@ -105,12 +108,7 @@ def diff_builds(before: BuildFacts, after: BuildFacts, notes: Sequence[str] = ()
         if name in before.sums and name in after.sums
     }
     has_several = max(len(before.entries), len(after.entries)) > 1
-    if before.code and after.code and before.code.compiler != after.code.compiler:
-        notes = [
-            *notes,
-            f"The code of both was compiled differently: {before.code.compiler}, and "
-            f"{after.code.compiler}.",
-        ]
+    compiler = Change(*(b.code.compiler if b.code else None for b in (before, after)))
     return ModuleDiff(
         after.name,
         before.name,
@@ -120,8 +118,20 @@ def diff_builds(before: BuildFacts, after: BuildFacts, notes: Sequence[str] = ()
         _diff(before.entries, after.entries) if has_several else [],
         _with_renamed(_diff(before.buffers, after.buffers), before.buffers, after.buffers),
         _operators(before, after),
-        notes,
+        compiler,
+        [*_compiler_notes(compiler), *notes],
     )
+
+
+def _compiler_notes(compiler: Change) -> list[str]:
+    """What compiled the code, if that of both was compiled."""
+    if compiler.before is None or compiler.after is None:
+        return []
+    if compiler.is_change:
+        return [
+            f"The code of both was compiled differently: {compiler.before}, and {compiler.after}."
+        ]
+    return [f"Code as {compiler.after} makes it."]
 
 
 def _operators(before: BuildFacts, after: BuildFacts) -> list[ItemDiff]:

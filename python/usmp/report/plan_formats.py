@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from usmp.support.plain_text import printable
+from usmp.support.model_operators import name
+from usmp.support.plain_text import printable, shown
 
 CSV_COLUMNS = (
     "pool",
@@ -27,7 +28,8 @@ CSV_COLUMNS = (
 """`offset` and `size` are bytes; `live_ranges` are half-open, as "0-3 5-9"; `overlaps` are
 buffers of which it takes so many bytes while both are live, as "x:64 y:16"; `entries` are those in
 which it is live, as "encode step", and of a state those that use it; `written_by` and `read_by` are
-the operators of the model that may do so, as "1 CONV_2D; 4 ADD"."""
+the operators of the model that may do so, as "1 CONV_2D; 4 ADD", with several entries as "1 CONV_2D
+in encode"."""
 
 
 _FORMULA = ("=", "+", "-", "@")
@@ -55,9 +57,8 @@ def plan_csv(metadata: Mapping[str, Any]) -> str:
     mains = memory["functions"]["main"]
     for pool in memory["pools"]:
         for buffer in pool["buffers"]:
-            name = buffer["name"]
             entries = " ".join(entries_of(buffer, mains))
-            users = ("; ".join(users.get(name, ())) for users in (written, read))
+            users = ("; ".join(users.get(buffer["name"], ())) for users in (written, read))
             writer.writerow([*_row(pool, buffer), name_cell(entries), *map(name_cell, users)])
     return text.getvalue()
 
@@ -65,12 +66,11 @@ def plan_csv(metadata: Mapping[str, Any]) -> str:
 def _users(metadata: Mapping[str, Any], what: str) -> dict[str, list[str]]:
     """Buffer -> the operators of the model that read or write it."""
     table = metadata.get("model_operators", [])
+    several = len(metadata["memory"]["functions"]["main"]) > 1
     users: dict[str, dict[str, None]] = {}
     for operator in metadata.get("operators", []):
-        names = [
-            f"{table[place]['index']} {table[place]['type']}"
-            for place in operator.get("model_operators", [])
-        ]
+        where = f" in {shown(operator['entry'])}" if several else ""
+        names = [f"{name(table[n])}{where}" for n in operator.get("model_operators", [])]
         for buffer in operator.get("buffers", {}).get(what, []):
             users.setdefault(buffer, {}).update(dict.fromkeys(names))
     return {buffer: list(names) for buffer, names in users.items()}

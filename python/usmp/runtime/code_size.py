@@ -1,4 +1,10 @@
-"""What the code of an archive takes, once it is compiled."""
+"""What the code of a model takes, once it is compiled.
+
+Every command that gives a size of code measures it here. Counted is what the code puts into flash
+beside constant pools: the functions of the model, their tables, the first values of variables, and
+for the core of a microcontroller what they call of the C library. Start-up code and what an
+application has besides are not.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from usmp.runtime.archived_module import ArchivedModule
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.host import tvm_ffi_include
 from usmp.runtime.programs import run_program
@@ -47,12 +53,14 @@ _BARE_METAL_FLAGS = (
 
 _LINKER_SCRIPT = """\
 SECTIONS {
-  .text 0x10000 : { *(.text .text.* .rodata .rodata.* .srodata .srodata.*) }
+  .text 0x10000 : { *(.text .text.*) }
+  .rodata : { *(.rodata .rodata.* .srodata .srodata.*) }
   .data : { *(.data .data.* .sdata .sdata.*) }
   .bss (NOLOAD) : { *(.bss .bss.* .sbss .sbss.* .noinit.* COMMON) }
 }
 """
-"""Those of C libraries have a stack and more."""
+"""Those of C libraries have a stack and more. Code and tables are apart, for else the bytes between
+them, which align constant pools, would be code."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,7 @@ class CompiledCode:
     Parameters
     ----------
     compiler
-        the command, without files.
+        the command, without files; of what LLVM compiled, that for the C beside it.
     size_bytes
         code and constants outside of constant pools: what it takes of the flash beside them.
     variables_size_bytes
@@ -100,16 +108,16 @@ class CompiledCode:
 
 
 def compiled_code(
-    files: Mapping[str, bytes], module: ArchivedModule, cross: CrossCompiler | None = None
+    files: Mapping[str, bytes], metadata: Mapping[str, Any], cross: CrossCompiler | None = None
 ) -> CompiledCode:
     """Compile the code of a module and measure it; nothing of it runs.
 
     Parameters
     ----------
     files
-        header, sources and object files of the module, path -> content.
-    module
-        what its metadata says.
+        header, sources and object files of the module, path -> content; others are ignored.
+    metadata
+        of the module.
     cross
         the compiler; this host's (`$CC`, or `cc`) by default.
 
@@ -126,7 +134,7 @@ def compiled_code(
     if shutil.which(command[0]) is None:
         raise BuildError(f"{command[0]} is not installed")
     command += [*(cross.flags if cross else ()), OPTIMIZATION]
-    is_packed = module.metadata.get("interface_api") == "packed"
+    is_packed = metadata.get("interface_api") == "packed"
     with temporary_folder() as folder:
         code = [path for path in write_files(own, folder) if path.suffix in (".c", ".o")]
         include = [
@@ -140,7 +148,7 @@ def compiled_code(
             library = ["-T", str(folder / "code.ld"), "-lm"]
         output = folder / "model.elf"
         _run([*command, *options, *map(str, code), *library, "-o", str(output)], folder)
-        measured = _measured(output.read_bytes(), module, " ".join(command), cross is not None)
+        measured = _measured(output.read_bytes(), metadata, " ".join(command), cross is not None)
         graphs = [path.read_text(errors="replace") for path in folder.glob("*.ci")]
     # Object files of an archive have no graphs.
     is_whole = bool(graphs) and all(path.suffix == ".c" for path in code)
@@ -163,7 +171,7 @@ def _run(command: Sequence[str], folder: Path) -> None:
 
 
 def _measured(
-    content: bytes, module: ArchivedModule, compiler: str, has_library: bool
+    content: bytes, metadata: Mapping[str, Any], compiler: str, has_library: bool
 ) -> CompiledCode:
     try:
         elf = ELFFile(BytesIO(content))
@@ -176,7 +184,10 @@ def _measured(
         symbols = list(_symbols(elf))
     except ELFError as error:
         raise BuildError(f"{compiler.split()[0]} wrote no ELF file ({error})") from None
-    pools = {f"{module.c_prefix}_{pool.c_name}": pool.is_constant for pool in module.pools}
+    pools = {
+        f"{metadata['c_prefix']}_{pool['c_name']}": pool["kind"] == "constant"
+        for pool in metadata["memory"]["pools"]
+    }
     in_pools = {True: 0, False: 0}
     for name, size, _ in symbols:
         if name in pools:
@@ -187,7 +198,7 @@ def _measured(
         compiler,
         max(stored - in_pools[True], 0),
         max(writable - in_pools[False], 0),
-        _by_function(symbols, module),
+        _by_function(symbols, metadata),
         has_library,
     )
 
@@ -201,17 +212,17 @@ def _symbols(elf: ELFFile) -> Iterator[tuple[str, int, bool]]:
 
 
 def _by_function(
-    symbols: Sequence[tuple[str, int, bool]], module: ArchivedModule
+    symbols: Sequence[tuple[str, int, bool]], metadata: Mapping[str, Any]
 ) -> dict[str, int]:
     """Bytes by the function of an operator; a part of one has its name and a suffix."""
     names = {
         str(function["function_name"])
-        for function in module.metadata["memory"]["functions"].get("operator_functions", ())
+        for function in metadata["memory"]["functions"].get("operator_functions", ())
         if isinstance(function, dict) and "function_name" in function
     }
     sizes = dict.fromkeys(sorted(names), 0)
     for symbol, size, is_function in symbols:
-        name = re.sub(r"\..*", "", symbol.removeprefix(f"{module.c_prefix}_"))
+        name = re.sub(r"\..*", "", symbol.removeprefix(f"{metadata['c_prefix']}_"))
         while is_function and name and name not in sizes:
             name = name.rpartition("_")[0]
         if name in sizes and is_function:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from usmp.support.plain_text import shown
@@ -11,7 +12,7 @@ _LONGEST = 60
 """Characters of a type: a file may call one what it likes."""
 
 
-def titles(operators: Sequence[Mapping[str, Any]]) -> str:
+def titles(operators: Sequence[Mapping[str, Any]], entry: str = "") -> str:
     """Operators in the order of their file, as "operator 1 DEPTHWISE_CONV_2D (25x5x64)".
 
     Of more than two that follow each other, the first and the last are named: "operators 0 CONV_2D
@@ -21,15 +22,38 @@ def titles(operators: Sequence[Mapping[str, Any]]) -> str:
     ----------
     operators
         as in `model_operators` of metadata.json.
+    entry
+        that they belong to, if there are several.
     """
     if not operators:
         return ""
     noun = "operator" if len(operators) == 1 else "operators"
-    return f"{noun} {names(operators)}{_gives(operators[-1])}"
+    where = f" in entry {shown(entry)}" if entry else ""
+    return f"{noun} {names(operators)}{_gives(operators[-1])}{where}"
 
 
 def names(operators: Sequence[Mapping[str, Any]]) -> str:
-    """The same without the noun and the shape: "3 CONV_2D, 4 ADD"."""
+    """The same without the noun and the shape: "3 CONV_2D, 4 ADD".
+
+    Those of a subgraph of a TFLite file that is not the first one follow a semicolon, as "7
+    LOGISTIC; 0 CONV_2D, 1 ADD of subgraph 2".
+    """
+    return "; ".join(
+        f"{_runs(list(own))}{_of_subgraph(graph)}"
+        for graph, own in groupby(operators, lambda operator: int(operator.get("graph", 0)))
+    )
+
+
+def name(operator: Mapping[str, Any]) -> str:
+    """One of them: "3 CONV_2D", or "3 CONV_2D of subgraph 2"."""
+    return names([operator])
+
+
+def _of_subgraph(graph: int) -> str:
+    return f" of subgraph {graph}" if graph else ""
+
+
+def _runs(operators: Sequence[Mapping[str, Any]]) -> str:
     runs: list[list[Mapping[str, Any]]] = []
     for operator in operators:
         if runs and operator["index"] == runs[-1][-1]["index"] + 1:

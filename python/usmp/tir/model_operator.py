@@ -2,13 +2,14 @@
 
 A `tvm.ir.Span` says where in a source an expression comes from. Here the source is an operator of a
 model file: the name of the span's source is its record, as JSON, and the line its index. TVM's
-passes keep spans of calls, or join them; structural equality does not see them.
+passes keep spans of calls, or join them; structural equality does not see them. The span of the
+main function is that of all operators of the file, also of those that nothing is computed for.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,11 +70,6 @@ class ModelOperator:
     outputs: tuple[ModelTensor, ...]
     name: str = ""
     graph: int = 0
-
-    @property
-    def title(self) -> str:
-        """As "operator 1 DEPTHWISE_CONV_2D"."""
-        return f"operator {self.index} {self.type}"
 
     def as_json(self) -> dict[str, Any]:
         """All by name; what is empty is left out."""
@@ -143,13 +139,13 @@ def joined_span(spans: Iterable[Span | SequentialSpan | None]) -> Span | Sequent
     return SequentialSpan(list(singles.values()))
 
 
-def single_spans(span: Span | SequentialSpan | None) -> list[Span]:
+def single_spans(span: Span | SequentialSpan | None) -> Iterator[Span]:
     """The spans that one is joined of."""
-    if span is None:
-        return []
     if isinstance(span, SequentialSpan):
-        return [one for each in span.spans for one in single_spans(each)]
-    return [span]
+        for each in span.spans:
+            yield from single_spans(each)
+    elif span is not None:
+        yield span
 
 
 def _read(source: str) -> ModelOperator | None:

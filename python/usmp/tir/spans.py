@@ -1,4 +1,5 @@
-"""Calls in Relax keep the span of what they were made from, whatever passes make of them."""
+"""Calls in Relax, and functions, keep the span of what they were made from, whatever passes make of
+them."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from functools import wraps
 from typing import Any, TypeAlias, TypeVar
 
 import tvm_ffi
-from tvm import relax
-from tvm.ir import Call, IRModule, SequentialSpan, Span, Var
+from tvm import relax, tirx
+from tvm.ir import BaseFunc, Call, GlobalVar, IRModule, SequentialSpan, Span, Var
 
 from usmp.tir.model_operator import is_of_model, joined_span, single_spans
 from usmp.tir.nodes import nodes_of
@@ -45,7 +46,8 @@ def keeps_span(visit: Visit) -> Visit:
 
 
 def functions_with_spans(before: IRModule, after: IRModule) -> IRModule:
-    """`after`, which a pass made of `before`, with spans of calls that the pass has lost.
+    """`after`, which a pass made of `before`, with spans of calls and functions that the pass has
+    lost.
 
     A pass that replaces what a variable is bound to binds the same variable again, if its type is
     the same, after what it computes on the way there. So a call without a span has the one that was
@@ -55,22 +57,26 @@ def functions_with_spans(before: IRModule, after: IRModule) -> IRModule:
     """
     changed = {}
     for variable, function in after.functions.items():
-        if not _has_body(function):
+        old = _function_before(before, variable)
+        if old is None or old.same_as(function):
             continue
-        old = before.functions.get(variable)
-        if old is None:
-            named = [v for v in before.functions if v.name_hint == variable.name_hint]
-            old = before.functions[named[0]] if named else None
-        if old is None or old.same_as(function) or not _has_body(old):
-            continue
-        known = bound_spans(old)
-        if known:
-            spans = _completed(old, known, function)
-            if spans:
-                changed[variable] = function_with_spans(function, spans)
+        kept = _with_lost_spans(old, function)
+        if not kept.same_as(function):
+            changed[variable] = kept
     if not changed:
         return after
     return IRModule({**after.functions, **changed}, attrs=after.attrs)
+
+
+def with_function_span(function: BaseFunc, span: AnySpan | None) -> BaseFunc:
+    """The same function, Relax or TIR, of these operators of the model file."""
+    if span is None:
+        return function
+    if isinstance(function, tirx.PrimFunc):
+        parts = (function.params, function.body, function.ret_type, function.attrs)
+        return tirx.PrimFunc(*parts, span)
+    made = (function.params, function.body, function.ret_ty, function.is_pure, function.attrs)
+    return relax.Function(*made, span)
 
 
 def with_all_spans(mod: IRModule) -> IRModule:
@@ -101,6 +107,29 @@ def function_with_spans(function: relax.Function, spans: Spans) -> relax.Functio
 
     changed: relax.Function = tvm_ffi.structural_map(function, (Call, on_call))
     return changed
+
+
+def _function_before(before: IRModule, variable: GlobalVar) -> BaseFunc | None:
+    """The function of a variable, or else of its name."""
+    if variable in before.functions:
+        return before.functions[variable]
+    named = (f for v, f in before.functions.items() if v.name_hint == variable.name_hint)
+    return next(named, None)
+
+
+def _with_lost_spans(old: BaseFunc, new: BaseFunc) -> BaseFunc:
+    """`new`, which was made of `old`, with the spans of that which it lacks."""
+    if _has_body(old) and _has_body(new):
+        known = bound_spans(old)
+        spans = _completed(old, known, new) if known else {}
+        new = function_with_spans(new, spans) if spans else new
+    if (
+        new.span is None
+        and is_of_model(old.span)
+        and isinstance(new, tirx.PrimFunc | relax.Function)
+    ):
+        return with_function_span(new, old.span)
+    return new
 
 
 def _completed(old: relax.Function, known: Spans, new: relax.Function) -> Spans:
@@ -148,9 +177,9 @@ class Absorbed:
         return spans
 
 
-def joined_or(span: AnySpan, other: AnySpan) -> AnySpan:
-    """Both spans as one."""
-    joined = joined_span([span, other])
+def joined_or(span: AnySpan, *others: AnySpan) -> AnySpan:
+    """All these spans as one."""
+    joined = joined_span([span, *others])
     assert joined is not None
     return joined
 

@@ -46,9 +46,10 @@ def ram(path: Path) -> int:
 def test_builds_that_are_the_same(tvmc, built):
     outcome = tvmc("diff", built / "small.tar", built / "small.tar", "--fail-on-growth=0")
     assert (outcome.status, outcome.stderr) == (0, "")
-    first, second = outcome.stdout.splitlines()
+    first, compiler, second = outcome.stdout.splitlines()
     size = ram(built / "small.json")
     assert first.startswith(f"No difference: RAM {size} bytes, constants 27112 bytes, code ")
+    assert compiler == "Code as cc -O2 makes it."
     assert second == f"default: RAM {size} -> {size} bytes, within --fail-on-growth=0"
 
 
@@ -74,7 +75,8 @@ def test_the_document_has_what_changed(tvmc, built):
     operators = {o["functions"]: o for o in module["operators"]}
     assert operators["conv2d3"]["status"] == "appeared"
     assert operators["conv2d3"]["values"]["code_size_bytes"]["after"] > 100
-    assert module["notes"] == []
+    assert module["compiler"] == {"before": "cc -O2", "after": "cc -O2"}
+    assert module["notes"] == ["Code as cc -O2 makes it."]
 
 
 def test_growth_beyond_the_limit_is_status_2_and_named(tvmc, built):

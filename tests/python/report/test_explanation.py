@@ -215,7 +215,7 @@ def test_entries_that_run_at_once():
         each["live_ranges"] = [[60, 61]]
     text = plain(explanation_text(explanation_document(described, facts)))
     assert "the peak is 132 bytes, while main and step run at once." in text
-    assert "written by operator 1 CONV_2D (4x4x1) of main" in text
+    assert "written by operator 1 CONV_2D (4x4x1) in entry main" in text
 
 
 def test_what_another_analysis_gave_up_on_is_said():

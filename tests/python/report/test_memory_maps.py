@@ -93,6 +93,12 @@ def test_metadata_of_earlier_archives_has_no_operators():
             lambda m: buffers_of(m, 1)[0].update(live_ranges=[[1]]),
             "a range of positions is no pair",
         ),
+        (
+            lambda m: buffers_of(m, 1)[0].update(live_ranges=[[3, 2]]),
+            "3 to 2 is no range of positions",
+        ),
+        (lambda m: buffers_of(m, 1)[0].update(live_ranges=[[3, 3]]), "a live range at 3 is empty"),
+        (lambda m: buffers_of(m, 1)[0].update(size=1 << 63), '"size" is a number of more than 63'),
         (lambda m: m["operators"][0].update(model_operators=[30]), "position 30 of 30 operators"),
         (lambda m: m["operators"][0].update(functions="abc"), '"functions" is no list of texts'),
         (lambda m: _main(m).update(workspace_pools={"x": "y"}), '"x" is no number of 0 or more'),

@@ -8,6 +8,7 @@ import io
 from rich.console import Console
 
 from usmp.report import operators_csv, print_operators
+from usmp.support.model_operators import names, titles
 
 TENSOR = {"dtype": "int8", "shape": [1, 25, 5, 64]}
 
@@ -91,3 +92,23 @@ def test_csv():
         "read": "a",
         "written": "b",
     }
+
+
+def test_operators_of_several_subgraphs():
+    inner = [{**model_operator(n, "ADD", ["x"], "y"), "graph": 2} for n in range(3)]
+    table_of_file = [*METADATA["model_operators"], *inner]
+    runs = [operator("main", [1, 2], 40), operator("main", [2, 3, 4], 3)]
+    module = {**METADATA, "model_operators": table_of_file, "operators": runs}
+    lines = table(module)
+    assert "0 1 ADD 25x5x64 7 5 41*" in lines
+    assert "0 ADD of subgraph 2" in lines
+    (first, _) = csv.DictReader(io.StringIO(operators_csv(module)))
+    assert first["model_operators"] == "1 ADD; 0 ADD of subgraph 2"
+
+
+def test_titles_say_of_which_subgraph_operators_are():
+    inner = [{**model_operator(n, "ADD", ["x"], "y"), "graph": 2} for n in range(3)]
+    outer = model_operator(7, "MUL", ["x"], "y")
+    assert names([outer, *inner[:2]]) == "7 MUL; 0 ADD, 1 ADD of subgraph 2"
+    assert titles(inner) == "operators 0 ADD to 2 ADD of subgraph 2 (25x5x64)"
+    assert titles([outer], "step\x1b") == "operator 7 MUL (25x5x64) in entry step\\x1b"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
+
+from rich.console import Console
+
 from usmp.report.build_facts import Code, build_facts
-from usmp.report.diff_tables import buffer_words, growth_text
+from usmp.report.diff_tables import buffer_words, growth_text, markdown_diff, print_diff
 from usmp.report.plan_diff import Change, diff_builds
 
 
@@ -147,6 +151,19 @@ def test_flash_is_that_of_constants_unless_both_have_code():
     assert diff_builds(with_code, with_code).flash == Change(1300, 1300)
     assert diff_builds(without, with_code).flash == Change(1000, 1000)
     assert diff_builds(without, with_code).is_identical
+    assert diff_builds(without, with_code).notes == []
+    assert diff_builds(without, with_code).compiler == Change(None, "gcc -O2")
+
+
+def test_the_compiler_of_both_builds_is_named_once():
+    build = facts(pool(name="flash", kind="constant"), code=Code("gcc -O2", 300, {"conv": 200}))
+    diff = diff_builds(build, build, ["A note."])
+    assert diff.notes == ["Code as gcc -O2 makes it.", "A note."]
+    assert diff.compiler == Change("gcc -O2", "gcc -O2")
+    text = io.StringIO()
+    print_diff(diff, Console(file=text))
+    assert text.getvalue().count("gcc") == markdown_diff(diff).count("gcc") == 1
+    assert "Code as gcc &#45;O2 makes it.\n\nA note." in markdown_diff(diff)
 
 
 def test_code_of_an_operator_is_that_of_its_functions():

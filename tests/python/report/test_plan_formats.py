@@ -95,6 +95,24 @@ def test_entries_of_buffers():
     assert entries_of("state", "other", [[0, 12]]) == ""
 
 
+def test_users_of_buffers_are_named_with_their_entries():
+    buffer = {**MEMORY["pools"][1]["buffers"][0], "name": "x"}
+    mains = [{"entry": e, "positions": [0, 9], "states": {}} for e in ("encode", "step")]
+    module = {
+        "memory": {
+            "functions": {"main": mains},
+            "pools": [{**MEMORY["pools"][0], "buffers": [buffer]}],
+        },
+        "model_operators": [{"index": 1, "type": "ADD"}, {"index": 1, "type": "ADD", "graph": 1}],
+        "operators": [
+            {"entry": "encode", "model_operators": [0], "buffers": {"read": ["x"], "written": []}},
+            {"entry": "step", "model_operators": [1], "buffers": {"read": ["x"], "written": []}},
+        ],
+    }
+    (row,) = csv.DictReader(io.StringIO(plan_csv(module)))
+    assert row["read_by"] == "1 ADD in encode; 1 ADD of subgraph 1 in step"
+
+
 def test_an_earlier_archive_has_the_entry_main():
     memory = {**MEMORY, "functions": {"main": [{}]}}
     rows = list(csv.DictReader(io.StringIO(plan_csv({"memory": memory}))))

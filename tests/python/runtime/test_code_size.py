@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 import usmp
@@ -24,7 +26,7 @@ def archive(tmp_path_factory):
 
 
 def compiled(archive, cross=None):
-    return compiled_code(archive.code(), archive.module(), cross)
+    return compiled_code(archive.code(), archive.module().metadata, cross)
 
 
 @pytest.mark.cc
@@ -62,6 +64,34 @@ def test_bare_metal_code_has_what_it_calls_and_a_stack(archive):
     assert code.has_library
     assert 0 < code.stack_size_bytes < 1000
     assert code.variables_size_bytes == 0
+
+
+@pytest.mark.board
+@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m55"])
+def test_the_size_is_that_of_a_program(archive, tmp_path, core):
+    require("arm-none-eabi-gcc")
+    cross = core_compiler(core)
+    code = compiled(archive, cross)
+    for name, content in archive.code().items():
+        (tmp_path / name.rpartition("/")[2]).write_bytes(content)
+    flags = ["-O2", "-std=c99", "-w", "-nostartfiles", "-Wl,--entry=0", "-Wl,--no-gc-sections"]
+    command = [cross.program, *cross.flags, *flags, "default_lib0.c", "-lm", "-o", "a.elf"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    printed = subprocess.run(
+        ["arm-none-eabi-size", "-A", "a.elf"],
+        check=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    sizes = {
+        words[0]: int(words[1])
+        for line in printed.stdout.splitlines()[2:-3]
+        if (words := line.split())
+    }
+    constants = sum(pool.size_bytes for pool in archive.module().pools if pool.is_constant)
+    stored = (".text", ".rodata", ".data", ".ARM.exidx", ".init_array", ".fini_array")
+    assert code.size_bytes == sum(sizes.get(name, 0) for name in stored) - constants
 
 
 @pytest.mark.board

@@ -38,6 +38,10 @@ def _pool(name: str, kind: str, peak: int, *buffers: dict[str, Any]) -> dict[str
         "name": name,
         "kind": kind,
         "peak_bytes": peak,
+        "lower_bound_bytes": peak,
+        "memory_pressure_bytes": peak,
+        "optimal": True,
+        "live_at_peak": [],
         "size_hint_bytes": 4096 if name == "sram" else -1,
         "buffers": list(buffers),
     }
@@ -64,17 +68,23 @@ def _operator(
     }
 
 
+def _tensor(name: str) -> dict[str, Any]:
+    return {"name": name, "dtype": "int8", "shape": [1, 128]}
+
+
 def metadata() -> dict[str, Any]:
     """Of the module `net`; a new copy each time."""
     return {
         "model_name": "net",
         "memory": {
+            "algorithm": "auto",
             "functions": {
                 "main": [
                     {
                         "entry": "net",
                         "inputs": {"x": {"size": 64}},
                         "outputs": {"y": {"size": 10}},
+                        "io_size_bytes": 74,
                     }
                 ]
             },
@@ -113,13 +123,19 @@ def metadata() -> dict[str, Any]:
             _operator("pool_dense", 4, 9, 138, ["u", "y"], [2, 3]),
         ],
         "model_operators": [
-            {"entry": "net", "index": 0, "type": "CONV_2D", "inputs": ["x"], "outputs": ["t"]},
+            {
+                "entry": "net",
+                "index": 0,
+                "type": "CONV_2D",
+                "inputs": ["x"],
+                "outputs": [_tensor("t")],
+            },
             {
                 "entry": "net",
                 "index": 1,
                 "type": "RELU",
                 "inputs": ["t"],
-                "outputs": [{"name": "u", "dtype": "int8", "shape": [1, 128]}],
+                "outputs": [_tensor("u")],
             },
             {
                 "entry": "net",
@@ -127,8 +143,14 @@ def metadata() -> dict[str, Any]:
                 "type": "Pool",
                 "name": "the pool",
                 "inputs": ["u"],
-                "outputs": ["v"],
+                "outputs": [_tensor("v")],
             },
-            {"entry": "net", "index": 5, "type": "DENSE", "inputs": ["v"], "outputs": ["y"]},
+            {
+                "entry": "net",
+                "index": 5,
+                "type": "DENSE",
+                "inputs": ["v"],
+                "outputs": [_tensor("y")],
+            },
         ],
     }

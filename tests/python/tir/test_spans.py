@@ -11,7 +11,12 @@ from tvm.script import relax as R
 from usmp.passes import KeepSpans
 from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.tir.model_operator import model_operator, operators_in
-from usmp.tir.spans import function_with_spans, functions_with_spans, with_all_spans
+from usmp.tir.spans import (
+    function_with_spans,
+    functions_with_spans,
+    with_all_spans,
+    with_function_span,
+)
 
 
 @I.ir_module
@@ -132,3 +137,16 @@ def test_functions_of_fused_operators_are_one_but_their_calls_have_spans_of_thei
     grouped = relax.transform.FuseOps()(mod)
     assert len([f for f in grouped.functions.values() if isinstance(f, relax.Function)]) == 2
     assert list(numbers(with_grouped_spans(mod, grouped)).values()) == [[0, 1], [2, 3]]
+
+
+def test_functions_keep_their_spans():
+    """In Relax and in TIR."""
+    lost = relax.transform.LegalizeOps()(Chain)
+    span = model_operator(3, "OP", [], []).as_span()
+    before = IRModule({v: with_function_span(f, span) for v, f in lost.functions.items()})
+    after = functions_with_spans(before, lost)
+    kept = {
+        v.name_hint: [o.index for o in operators_in(f.span)] for v, f in after.functions.items()
+    }
+    assert kept == {name: [3] for name in ("main", "add", "tir_sin", "multiply")}
+    tvm.ir.assert_structural_equal(after, lost)

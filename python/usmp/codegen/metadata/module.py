@@ -24,6 +24,7 @@ from usmp.codegen.metadata.operator_memory import operator_memory
 from usmp.codegen.metadata.operators import operators_metadata
 from usmp.codegen.metadata.pools import placement, pools, search
 from usmp.codegen.metadata.strips import strips_metadata
+from usmp.codegen.operator_calls import model_operators
 from usmp.objects import MemoryPlan
 from usmp.objects.attributes import BOARD_ATTR, MEMORY_PLAN_ATTR
 from usmp.objects.dynamic_allocation import as_json as dynamic_as_json
@@ -56,7 +57,10 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 **merged_operators(mod),
                 **_accelerator_metadata(interface),
                 **operators_metadata(
-                    interface.operators, plan, [p.name for p in interface.pools if p.is_constant]
+                    interface.operators,
+                    model_operators(mod),
+                    plan,
+                    [p.name for p in interface.pools if p.is_constant],
                 ),
                 **_operator_hooks(interface),
                 "memory": {

@@ -16,7 +16,10 @@ LiveBytes: TypeAlias = "tuple[list[int], list[int]]"
 
 
 def operators_metadata(
-    calls: Sequence[OperatorCall], plan: MemoryPlan, constant_pools: Sequence[str]
+    calls: Sequence[OperatorCall],
+    of_models: Mapping[str, Sequence[ModelOperator]],
+    plan: MemoryPlan,
+    constant_pools: Sequence[str],
 ) -> dict[str, list[dict[str, Any]]]:
     """The lists `model_operators` and `operators`.
 
@@ -24,17 +27,16 @@ def operators_metadata(
     ----------
     calls
         the statements that run operators, one entry after the other, in order.
+    of_models
+        entry -> the operators of the model file, also those that no call is for.
     plan
         of the module.
     constant_pools
         the names of the pools of constants.
     """
-    table: dict[tuple[str, ModelOperator], int] = {}
-    for call in calls:
-        for operator in call.model_operators:
-            table.setdefault((call.entry, operator), len(table))
-    entries = list(dict.fromkeys(call.entry for call in calls))
-    places_of_entries = {entry: place for place, entry in enumerate(entries)}
+    table = {(entry, operator) for entry, own in of_models.items() for operator in own}
+    table |= {(call.entry, operator) for call in calls for operator in call.model_operators}
+    places_of_entries = {entry: place for place, entry in enumerate(of_models)}
     order = sorted(table, key=lambda key: (places_of_entries[key[0]], key[1].graph, key[1].index))
     places = {key: place for place, key in enumerate(order)}
     planned = list(plan.operators) if len(plan.operators) == len(calls) else [None] * len(calls)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import tvm
 from tvm import relax
 
+from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.states import KeptTensor, KeptTensors, State, Variable
 from usmp.ops.emit import constant, shape_of
@@ -74,6 +75,8 @@ class Context:
         the subgraphs that CALL_ONCE has run so far.
     states
         what the function reads or changes of what is kept, by name.
+    folded
+        the operators that nothing was appended for.
     """
 
     builder: relax.BlockBuilder
@@ -85,6 +88,7 @@ class Context:
     used: set[Variable] = field(default_factory=set)
     ran: set[int] = field(default_factory=set)
     states: dict[str, State] = field(default_factory=dict)
+    folded: FoldedOperators = field(default_factory=FoldedOperators)
 
     def state(self, kept: KeptTensor) -> State:
         """What is kept, as this function has it so far."""

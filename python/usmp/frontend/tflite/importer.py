@@ -8,7 +8,7 @@ importer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import tflite
@@ -27,6 +27,7 @@ from usmp.frontend.tflite.converters import (
     TfliteTensor,
     operators_of,
 )
+from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.initializations import called_once_by, enter_variables
 from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
 from usmp.frontend.tflite.states import KeptTensors
@@ -44,6 +45,8 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
 from usmp.support.plain_text import printable
 from usmp.support.unique_names import names_apart
+from usmp.tir.model_operator import joined_span
+from usmp.tir.spans import AnySpan, with_function_span
 
 _UNCHANGED = -1
 """The output of a state that a function only reads."""
@@ -80,18 +83,23 @@ def _import(content: bytes, limits: Limits) -> IRModule:
         kept.taken.update(names_apart(name for name, _ in inputs_of(model, signature)))
     handles = enter_variables(kept, signatures, operators)
     builder = LimitedBuilder(limits)
-    attributes = {}
+    attributes: dict[str, dict[str, object]] = {}
+    folded: dict[str, FoldedOperators] = {}
+    spans: dict[str, AnySpan | None] = {}
     for signature in signatures:
         graph = signature.graph
         context = Context(builder, graph=graph, kept=kept, handles=handles[graph])
         try:
             attributes[signature.name] = _add_function(model, signature, operators[graph], context)
+            folded[signature.name] = context.folded
+            spans[signature.name] = _span_of(operators, graph)
         except UnsupportedModelError as error:
             raise UnsupportedModelError(f"{signature.prefix}{error}") from error
     # Where an operator has the name of a function, `finalize` gives it another one.
     mod = builder.get() if len(signatures) == 1 else builder.finalize()
     for name, attrs in attributes.items():
-        mod.update_func(mod.get_global_var(name), mod[name].with_attrs(attrs))
+        function = with_function_span(folded[name].give_back(mod[name]), spans[name])
+        mod.update_func(mod.get_global_var(name), function.with_attrs(attrs))
     return mod if len(signatures) == 1 else mod.with_attr(ENTRIES_ATTR, list(attributes))
 
 
@@ -122,6 +130,7 @@ def _add_function(
         with builder.dataflow():
             for operator in operators:
                 _convert(context, imported, operator)
+            context.folded.end(outputs, context.values)
             results = [context.value(tensor) for tensor in outputs]
             states = []
             for state in context.states.values():
@@ -141,6 +150,12 @@ def _add_function(
         STATES_ATTR: states,
         "num_input": len(inputs),
     }
+
+
+def _span_of(operators: Mapping[int, list[TfliteOperator]], graph: int) -> AnySpan | None:
+    """All operators of a subgraph, and of those that it runs once."""
+    graphs = [graph, *called_once_by(operators[graph])]
+    return joined_span(o.described_in_full(g).as_span() for g in graphs for o in operators[g])
 
 
 def _quantization(tensor: TfliteTensor) -> list[float | int]:
@@ -236,7 +251,8 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
     UnsupportedModelError
         that is not possible; the message names the operator.
     """
-    context.builder.span = operator.described_in_full(context.graph).as_span()
+    own, appended = operator.described_in_full(context.graph).as_span(), context.builder.operators
+    context.builder.span = span = context.folded.span(operator, own)
     try:
         tensors = [*operator.inputs, *operator.outputs]
         for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
@@ -252,6 +268,8 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
             UNQUANTIZED[operator.name](context, operator)
         else:
             imported.convert(operator)
+        if context.builder.operators == appended:
+            context.folded.add(operator, span, context.values)
     except UnsupportedModelError as error:
         if operator.described in str(error):
             raise

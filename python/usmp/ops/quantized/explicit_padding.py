@@ -10,6 +10,7 @@ from tvm.ir import Call
 
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.window import Layout, Window
+from usmp.tir.spans import AnySpan
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,13 @@ class ExplicitPadding:
         the data without them.
     before
         rows above and columns to the left.
+    span
+        of the operator of the model that adds them, if that is known.
     """
 
     source: relax.Expr
     before: tuple[int, int]
+    span: AnySpan | None = None
 
     def fold(self, window: Window, layout: Layout) -> Window:
         """`window`, which moves over the padded data, as it moves over the source."""
@@ -50,4 +54,4 @@ def explicit_padding(
         return None
     if batch != (0, 0) or channels != (0, 0):
         return None
-    return ExplicitPadding(bound.args[0], (rows[0], columns[0]))
+    return ExplicitPadding(bound.args[0], (rows[0], columns[0]), bound.span)

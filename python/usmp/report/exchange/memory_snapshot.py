@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from usmp.report.exchange.plan import Buffer, Plan, Pool, read_plan
+from usmp.report.map_data import Buffer, MemoryMap, ModelOperator, Pool
+from usmp.report.read_map_data import map_of_metadata
 from usmp.support.plain_text import printable
 
 _PROTOCOL = 4
@@ -48,19 +49,19 @@ def memory_snapshot(metadata: Mapping[str, Any]) -> bytes:
     ValueError
         the metadata is damaged.
     """
-    plan = read_plan(metadata)
+    plan = map_of_metadata(metadata)
     segments, events, address = [], [], _ALIGNMENT
     for pool in plan.pools:
-        if pool.peak == 0:
+        if pool.peak_bytes == 0:
             continue
         allocations = list(_allocations(plan, pool, address))
         segments.append(_segment(pool, address, allocations))
         frames = _pool_frames(pool)
-        event = _event("segment_alloc", address, pool.peak, 0, frames, _NO_CATEGORY)
+        event = _event("segment_alloc", address, pool.peak_bytes, 0, frames, _NO_CATEGORY)
         events.append((-1, 0, event))
         for each in allocations:
             events += _events(each)
-        address += -(-pool.peak // _ALIGNMENT) * _ALIGNMENT
+        address += -(-pool.peak_bytes // _ALIGNMENT) * _ALIGNMENT
     events.sort(key=lambda event: event[:2])
     snapshot = {
         "segments": segments,
@@ -71,8 +72,13 @@ def memory_snapshot(metadata: Mapping[str, Any]) -> bytes:
     return pickle.dumps(_with_equal_texts_as_one(snapshot, {}), protocol=_PROTOCOL)
 
 
-def _allocations(plan: Plan, pool: Pool, address: int) -> Iterator[_Allocation]:
-    spans = [(live, buffer) for buffer in pool.buffers if buffer.size for live in buffer.live]
+def _allocations(plan: MemoryMap, pool: Pool, address: int) -> Iterator[_Allocation]:
+    spans = [
+        (live, buffer)
+        for buffer in pool.buffers
+        if buffer.size_bytes
+        for live in buffer.live_ranges
+    ]
     spans.sort(key=lambda span: span[0])
     starts = [live[0] for live, _ in spans]
     for (start, stop), buffer in spans:
@@ -81,15 +87,15 @@ def _allocations(plan: Plan, pool: Pool, address: int) -> Iterator[_Allocation]:
         end = next(taken, stop)
         yield _Allocation(
             buffer,
-            address + buffer.offset,
+            address + buffer.offset_bytes,
             start,
-            None if end == plan.stop else end,
+            None if end == plan.positions else end,
             _frames(plan, buffer, start),
         )
 
 
 def _share_bytes(one: Buffer, other: Buffer) -> bool:
-    return one.offset < other.end and other.offset < one.end
+    return one.offset_bytes < other.end_bytes and other.offset_bytes < one.end_bytes
 
 
 def _events(allocation: _Allocation) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -98,7 +104,7 @@ def _events(allocation: _Allocation) -> Iterator[tuple[int, int, dict[str, Any]]
 
     def event(action: str, position: int) -> dict[str, Any]:
         return _event(
-            action, allocation.address, buffer.size, position, allocation.frames, buffer.kind
+            action, allocation.address, buffer.size_bytes, position, allocation.frames, buffer.kind
         )
 
     yield allocation.start, 1, event("alloc", allocation.start)
@@ -134,16 +140,16 @@ def _segment(pool: Pool, address: int, allocations: Sequence[_Allocation]) -> di
     for allocation in live:
         if place < allocation.address:
             blocks.append(_block(place, allocation.address - place, "inactive", []))
-        size = allocation.buffer.size
+        size = allocation.buffer.size_bytes
         blocks.append(_block(allocation.address, size, "active_allocated", allocation.frames))
         place = allocation.address + size
-    if place < address + pool.peak:
-        blocks.append(_block(place, address + pool.peak - place, "inactive", []))
-    active = sum(allocation.buffer.size for allocation in live)
+    if place < address + pool.peak_bytes:
+        blocks.append(_block(place, address + pool.peak_bytes - place, "inactive", []))
+    active = sum(allocation.buffer.size_bytes for allocation in live)
     return {
         "device": _DEVICE,
         "address": address,
-        "total_size": pool.peak,
+        "total_size": pool.peak_bytes,
         "allocated_size": active,
         "active_size": active,
         "requested_size": active,
@@ -167,20 +173,29 @@ def _block(address: int, size: int, state: str, frames: list[dict[str, Any]]) ->
 
 
 def _pool_frames(pool: Pool) -> list[dict[str, Any]]:
-    return [_frame(f"pool {pool.name}", "constant" if pool.is_constant else "workspace", pool.peak)]
+    return [
+        _frame(
+            f"pool {pool.name}", "constant" if pool.is_constant else "workspace", pool.peak_bytes
+        )
+    ]
 
 
-def _frames(plan: Plan, buffer: Buffer, position: int) -> list[dict[str, Any]]:
+def _frames(plan: MemoryMap, buffer: Buffer, position: int) -> list[dict[str, Any]]:
     """The buffer with its offset, then what runs at a position."""
-    frames = [_frame(f"{buffer.kind} {buffer.name}", buffer.function, buffer.offset)]
+    frames = [_frame(f"{buffer.kind} {buffer.name}", buffer.function, buffer.offset_bytes)]
     operator = plan.operator_at(position)
     if operator is not None:
-        frames.append(_frame(operator.name, f"entry {operator.entry}", operator.number))
+        frames.append(_frame(operator.function_names, f"entry {operator.entry}", operator.number))
         frames += [
-            _frame(f"{each.type} {' '.join(each.outputs)}", "model", each.index)
-            for each in operator.origin
+            _frame(f"{each.type_name} {' '.join(each.outputs)}", _source(each), each.index)
+            for each in plan.origin(operator)
         ]
     return frames
+
+
+def _source(operator: ModelOperator) -> str:
+    """Where the operator is, as the file of a frame."""
+    return f"subgraph {operator.graph} of the model" if operator.graph else "model"
 
 
 def _frame(name: str, file: str, line: int) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from usmp.report.exchange.plan import ModelOperator, Operator, Plan, read_plan
+from usmp.report.map_data import MemoryMap, ModelOperator, Operator
+from usmp.report.read_map_data import map_of_metadata
 
 _GRADIENT = [
     {"stop": 0, "bgColor": "#ffffcc", "textColor": "#000000"},
@@ -20,7 +21,7 @@ _GRADIENT = [
 """From the least number to the largest."""
 
 
-def _live(plan: Plan, operator: Operator) -> int | None:
+def _live(plan: MemoryMap, operator: Operator) -> int | None:
     """Bytes of workspace pools that are live while it runs."""
     sizes = [
         operator.live_bytes[pool.name]
@@ -30,16 +31,16 @@ def _live(plan: Plan, operator: Operator) -> int | None:
     return sum(sizes) if sizes else None
 
 
-def _output_bytes(plan: Plan, operator: Operator) -> int | None:
+def _output_bytes(plan: MemoryMap, operator: Operator) -> int | None:
     written = list(_written(plan, operator))
     return sum(size for size, _ in written) if written else None
 
 
-def _output_offset(plan: Plan, operator: Operator) -> int | None:
+def _output_offset(plan: MemoryMap, operator: Operator) -> int | None:
     return min((offset for _, offset in _written(plan, operator)), default=None)
 
 
-def _written(plan: Plan, operator: Operator) -> Iterator[tuple[int, int]]:
+def _written(plan: MemoryMap, operator: Operator) -> Iterator[tuple[int, int]]:
     """Size and offset of the buffers that it uses first, and that outlive it or are outputs."""
     if operator.positions is None:
         return
@@ -48,12 +49,12 @@ def _written(plan: Plan, operator: Operator) -> Iterator[tuple[int, int]]:
         for buffer in pool.buffers if not pool.is_constant else ():
             if buffer.name in operator.buffers and any(
                 start <= first < stop and (stop < last or buffer.kind == "output")
-                for first, last in buffer.live
+                for first, last in buffer.live_ranges
             ):
-                yield buffer.size, buffer.offset
+                yield buffer.size_bytes, buffer.offset_bytes
 
 
-VALUES: dict[str, tuple[str, Callable[[Plan, Operator], int | None]]] = {
+VALUES: dict[str, tuple[str, Callable[[MemoryMap, Operator], int | None]]] = {
     "live_bytes": ("live bytes", _live),
     "output_bytes": ("bytes of outputs", _output_bytes),
     "output_offset": ("offset of the output", _output_offset),
@@ -73,19 +74,19 @@ def node_data(metadata: Mapping[str, Any], value: str) -> bytes:
     ValueError
         the metadata is damaged, or does not say which operators of the model were planned.
     """
-    plan = read_plan(metadata)
+    plan = map_of_metadata(metadata)
     title, number_of = VALUES[value]
     results: dict[str, dict[str, int]] = {}
     for operator in plan.operators:
         number = number_of(plan, operator)
         if number is None:
             continue
-        for key in (key for node in operator.origin for key in _keys(node)):
+        for key in (key for node in plan.origin(operator) for key in _keys(node)):
             known = results.get(key, {"value": 0})["value"]
             results[key] = {"value": max(known, number)}
-    if not any(operator.origin for operator in plan.operators):
+    if not any(operator.model_operators for operator in plan.operators):
         raise ValueError(
-            f"{plan.model_name}: the plan does not say which operators of the model it is about; "
+            f"{plan.module}: the plan does not say which operators of the model it is about; "
             "plan or compile the model file again"
         )
     document = {"name": title, "results": results, "gradient": _GRADIENT}

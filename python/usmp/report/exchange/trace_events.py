@@ -14,8 +14,10 @@ from collections.abc import Iterator, Mapping
 from heapq import heappop, heappush
 from typing import Any
 
-from usmp.report.exchange.plan import Buffer, Operator, Plan, Pool, Range, read_plan
+from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool, Range
+from usmp.report.read_map_data import map_of_metadata
 from usmp.support.live_bytes import live_bytes_by_position
+from usmp.support.model_operators import name
 from usmp.support.plain_text import printable
 
 Event = dict[str, Any]
@@ -32,22 +34,22 @@ def trace_events(metadata: Mapping[str, Any]) -> bytes:
     ValueError
         the metadata is damaged.
     """
-    plan = read_plan(metadata)
+    plan = map_of_metadata(metadata)
     events = list(_program(plan))
     for process, pool in enumerate(plan.pools, start=_PROGRAM + 1):
         events += _pool(process, pool)
     document = {
         "displayTimeUnit": "ns",
-        "otherData": {"model": printable(plan.model_name), "time": "1 us is a program position"},
+        "otherData": {"model": printable(plan.module), "time": "1 us is a program position"},
         "traceEvents": events,
     }
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
-def _program(plan: Plan) -> Iterator[Event]:
+def _program(plan: MemoryMap) -> Iterator[Event]:
     if not any(operator.positions for operator in plan.operators):
         return
-    yield from _named(_PROGRAM, f"operators of {plan.model_name}")
+    yield from _named(_PROGRAM, f"operators of {plan.module}")
     threads: dict[str, int] = {}
     for operator in plan.operators:
         if operator.positions is None:
@@ -55,18 +57,18 @@ def _program(plan: Plan) -> Iterator[Event]:
         if operator.entry not in threads:
             threads[operator.entry] = len(threads) + 1
             yield _metadata(_PROGRAM, "thread_name", operator.entry, threads[operator.entry])
-        arguments = _operator_arguments(operator)
+        arguments = _operator_arguments(plan, operator)
         yield _slice(
             _PROGRAM,
             threads[operator.entry],
-            operator.name,
+            operator.function_names,
             "operator",
             operator.positions,
             arguments,
         )
 
 
-def _operator_arguments(operator: Operator) -> Event:
+def _operator_arguments(plan: MemoryMap, operator: Operator) -> Event:
     known = {"multiply-accumulates": operator.macs, "instructions": operator.instructions}
     return {
         "positions": _range(operator.positions),
@@ -74,17 +76,19 @@ def _operator_arguments(operator: Operator) -> Event:
         **{name: value for name, value in known.items() if value is not None},
         "buffers": [printable(name) for name in operator.buffers],
         "model operators": [
-            printable(f"{each.index} {each.type} {' '.join(each.outputs)}")
-            for each in operator.origin
+            printable(" ".join([name(each.as_named), *each.outputs]))
+            for each in plan.origin(operator)
         ],
     }
 
 
 def _pool(process: int, pool: Pool) -> Iterator[Event]:
     kind = "constant" if pool.is_constant else "workspace"
-    yield from _named(process, f"{pool.name} ({kind}, peak {pool.peak} bytes)")
+    yield from _named(process, f"{pool.name} ({kind}, peak {pool.peak_bytes} bytes)")
     before = 0
-    for position, live in live_bytes_by_position((b.size, b.live) for b in pool.buffers).items():
+    for position, live in live_bytes_by_position(
+        (b.size_bytes, b.live_ranges) for b in pool.buffers
+    ).items():
         if live == before:
             continue
         before = live
@@ -101,20 +105,22 @@ def _pool(process: int, pool: Pool) -> Iterator[Event]:
             named.add(row)
             yield _metadata(process, "thread_name", f"buffers {row}", row)
         arguments = {
-            "bytes": buffer.size,
-            "offset": buffer.offset,
-            "end": buffer.end,
+            "bytes": buffer.size_bytes,
+            "offset": buffer.offset_bytes,
+            "end": buffer.end_bytes,
             "live range": _range(live_range),
             "function": printable(buffer.function),
-            "shares bytes with": {printable(n): size for n, size in buffer.shares.items()},
+            "shares bytes with": {
+                printable(other.name): other.shared_bytes for other in buffer.overlaps
+            },
         }
         yield _slice(process, row, buffer.name, buffer.kind, live_range, arguments)
 
 
 def _rows(pool: Pool) -> Iterator[tuple[int, Buffer, Range]]:
     """Each live range of a buffer, with the number of a row in which nothing else is live then."""
-    ranges = [(live, buffer) for buffer in pool.buffers for live in buffer.live]
-    ranges.sort(key=lambda each: (each[0][0], each[1].offset, each[1].name))
+    ranges = [(live, buffer) for buffer in pool.buffers for live in buffer.live_ranges]
+    ranges.sort(key=lambda each: (each[0][0], each[1].offset_bytes, each[1].name))
     free: list[int] = []
     busy: list[tuple[int, int]] = []
     count = 0

@@ -29,13 +29,14 @@ def operator_label(module: Mapping[str, Any], position: int) -> str:
     table = module.get("model_operators", [])
     of_model = [table[n] for n in operator.get("model_operators", []) if 0 <= n < len(table)]
     several = len(module["memory"]["functions"]["main"]) > 1
-    entry = f" of {shown(operator['entry'], _LONGEST)}" if several else ""
+    entry = shown(operator["entry"], _LONGEST) if several else ""
     if of_model:
-        return f"{titles(of_model)}{entry}"
+        return titles(of_model, entry)
     names = [shown(step["kind"], _LONGEST) for step in operator.get("steps", [])]
     if not names:
         names = [shown(name, _LONGEST) for name in operator.get("functions", ())] or ["operator"]
-    return f"{_joined(names)}{_tensor(operator.get('outputs', []))}{entry}"
+    where = f" in entry {entry}" if entry else ""
+    return f"{_joined(names)}{_tensor(operator.get('outputs', []))}{where}"
 
 
 def operator_at(module: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> int | None:

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from usmp.report.compiled_module import CompiledModule, module_metadata
-from usmp.report.memory_maps.document import MemoryMap
-from usmp.report.memory_maps.from_metadata import map_of_metadata
+from usmp.report.map_data import MemoryMap
 from usmp.report.memory_maps.html_page import map_page
 from usmp.report.memory_maps.json_document import map_document, map_json
 from usmp.report.memory_maps.pictures import map_png, map_svg
 from usmp.report.memory_maps.terminal import map_text, print_memory_map
 from usmp.report.memory_maps.vega import ReportExtraMissing
+from usmp.report.read_map_data import map_of_metadata
 
 __all__ = [
     "MemoryMap",

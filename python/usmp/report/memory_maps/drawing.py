@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from usmp.report.memory_maps.document import Buffer, MemoryMap, Pool, Range
+from usmp.report.map_data import Buffer, MemoryMap, Pool, Range
 from usmp.support.live_bytes import live_bytes_by_position
 from usmp.support.plain_text import shown
 

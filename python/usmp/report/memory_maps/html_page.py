@@ -13,7 +13,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from usmp.report.memory_maps.document import KINDS, MemoryMap, Pool
+from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps.page_data import page_json
 from usmp.report.memory_maps.page_tables import (
     buffers_table,

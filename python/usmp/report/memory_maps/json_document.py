@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from usmp.report.memory_maps.document import (
+from usmp.report.map_data import (
     Buffer,
     Entry,
     MemoryMap,
@@ -60,6 +60,7 @@ def _model_operator(operator: ModelOperator) -> dict[str, Any]:
     return {
         "entry": operator.entry,
         "index": operator.index,
+        "graph": operator.graph,
         "type": operator.type_name,
         "name": operator.name,
         "inputs": list(operator.inputs),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from usmp.report.memory_maps.document import Buffer, MemoryMap, Operator, Pool
+from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool
 from usmp.report.memory_maps.themes import THEMES
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
 from usmp.support.plain_text import shown
@@ -32,9 +32,12 @@ def model_operator_text(drawn: MemoryMap, index: int) -> str:
     """An operator of the model file, with its tensors."""
     operator = drawn.model_operators[index]
     name = f" {shown(operator.name)}" if operator.name else ""
+    graph = f" of subgraph {operator.graph}" if operator.graph else ""
     inputs, outputs = (", ".join(map(shown, side)) for side in (operator.inputs, operator.outputs))
     entry = f"{shown(operator.entry)} " if len(drawn.entries) > 1 else ""
-    return f"{entry}{operator.index}: {shown(operator.type_name)}{name} ({inputs} -> {outputs})"
+    return (
+        f"{entry}{operator.index}: {shown(operator.type_name)}{name}{graph} ({inputs} -> {outputs})"
+    )
 
 
 def _pool(drawn: MemoryMap, pool: Pool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from usmp.report.memory_maps.document import Buffer, MemoryMap, Operator, Pool
+from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool
 from usmp.report.memory_maps.page_data import model_operator_text
 from usmp.support.plain_text import shown
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from usmp.report.memory_maps.document import KINDS, MemoryMap, Pool
+from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps.themes import FONT, THEMES
 from usmp.report.memory_maps.vega import load_vl_convert
 from usmp.report.memory_maps.vega_layout import Spec

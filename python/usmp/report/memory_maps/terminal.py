@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from usmp.report.memory_maps.document import Buffer, MemoryMap, Pool
+from usmp.report.map_data import Buffer, MemoryMap, Pool
 from usmp.support.plain_text import shown
 
 _TOP_BUFFERS = 10

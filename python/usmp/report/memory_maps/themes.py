@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from usmp.report.memory_maps.document import KINDS
+from usmp.report.map_data import KINDS
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """The first one is part of vl-convert, so that PNGs are the same on every machine."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from usmp.report.memory_maps.document import Pool
+from usmp.report.map_data import Pool
 from usmp.report.memory_maps.themes import FONT
 from usmp.report.memory_maps.vega_layout import Panel, Spec
 

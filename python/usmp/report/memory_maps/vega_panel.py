@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps import drawing
-from usmp.report.memory_maps.document import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps.themes import FONT, LIGHT
 from usmp.report.memory_maps.vega_layout import LIVE_HEIGHT, Panel, Spec
 from usmp.report.memory_maps.vega_marks import (

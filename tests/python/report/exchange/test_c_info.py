@@ -75,14 +75,14 @@ def test_sizes(info):
         "io": [64, 10],
     }
     assert info["memory_pools"] == [
-        {"id": 0, "name": "flash", "rights": "ACC_READ", "size_bytes": 300, "used_size_bytes": 300},
         {
-            "id": 1,
+            "id": 0,
             "name": "sram",
             "rights": "ACC_WRITE",
             "size_bytes": 4096,
             "used_size_bytes": 216,
         },
+        {"id": 1, "name": "flash", "rights": "ACC_READ", "size_bytes": 300, "used_size_bytes": 300},
     ]
 
 
@@ -91,8 +91,8 @@ def test_buffers_are_found_by_their_numbers(info):
     (graph,) = info["graphs"]
     (x,), (y,) = graph["inputs"], graph["outputs"]
     assert [info["buffers"][each["buffer_id"]]["name"] for each in (x, y)] == ["x", "y"]
-    assert info["buffers"][4] == {
-        "id": 4,
+    assert info["buffers"][3] == {
+        "id": 3,
         "name": "u",
         "size_bytes": 128,
         "usmp": {
@@ -117,7 +117,7 @@ def test_nodes(info):
         "positions": [4, 9],
         "live_bytes": {"sram": 138, "flash": 300},
         "model_operators": [
-            {"index": 2, "type": "Pool", "outputs": ["v"]},
-            {"index": 5, "type": "DENSE", "outputs": ["y"]},
+            {"index": 2, "type": "Pool", "graph": 0, "outputs": ["v"]},
+            {"index": 5, "type": "DENSE", "graph": 0, "outputs": ["y"]},
         ],
     }

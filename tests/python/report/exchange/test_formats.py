@@ -67,3 +67,12 @@ def test_damaged_metadata_is_refused_by_a_value_error_or_written(ending):
         except ValueError:
             refused += 1
     assert 30 < refused < 150
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_what_is_wrong_is_said_as_by_the_memory_map(ending):
+    module = metadata()
+    module["memory"]["pools"][1]["buffers"][0]["size"] = -1
+    message = '^the metadata of the module is damaged: "size" is no number of 0 or more'
+    with pytest.raises(ValueError, match=message):
+        FORMATS[ending](module)

@@ -68,9 +68,11 @@ def test_keys_are_those_of_the_graph_that_model_explorer_shows(digits_model):
     operators = [graph.Operators(index) for index in range(graph.OperatorsLength())]
     module["model_operators"] = [
         {
+            "entry": "net",
             "index": index,
             "type": "ANY",
-            "outputs": [graph.Tensors(operator.Outputs(0)).Name().decode()],
+            "inputs": [],
+            "outputs": [{"name": graph.Tensors(operator.Outputs(0)).Name().decode()}],
         }
         for index, operator in enumerate(operators)
     ]

@@ -109,4 +109,4 @@ def test_without_positions_there_are_the_pools_only():
         del operator["start"], operator["stop"]
     events = json.loads(trace_events(module))["traceEvents"]
     names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
-    assert [name.split()[0] for name in names] == ["flash", "sram"]
+    assert [name.split()[0] for name in names] == ["sram", "flash"]

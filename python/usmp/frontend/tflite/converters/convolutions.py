@@ -21,6 +21,7 @@ from usmp.frontend.tflite.options import (
 )
 from usmp.ops import quantized
 from usmp.ops.quantized import Layout, Quantization, Rescale, Rounding, Window, quantize_multiplier
+from usmp.tir.model_operator import joined_span
 
 _NHWC = Layout("NHWC")
 _WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8",)}
@@ -120,6 +121,8 @@ def _convolve(
         )
         if padding is not None:
             source, window = padding.source, padding.fold(window, _NHWC)
+            # Nothing reads the padded data any more.
+            context.builder.span = joined_span([padding.span, context.builder.span])
     context.set(
         output,
         function(

@@ -1,4 +1,4 @@
-"""The memory map of a module, from its metadata.
+"""The plan of a module as data, from its metadata: the one reader of what viewers are given.
 
 Archives of earlier releases lack operators, or what these run, read and write: the map then has the
 buffers alone. What is there has to be well formed, since archives come from anywhere.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from usmp.report.memory_maps.document import (
+from usmp.report.map_data import (
     KINDS,
     Buffer,
     Entry,
@@ -49,7 +49,8 @@ def _map_of(metadata: Mapping[str, Any]) -> MemoryMap:
     operators = tuple(
         _operator(place, operator, model_operators) for place, operator in enumerate(found)
     )
-    written, read = (_by_buffer(found, side) for side in ("written", "read"))
+    written = _by_buffer([operator.written for operator in operators])
+    read = _by_buffer([operator.read for operator in operators])
     interleaved = _interleaved(found)
     mains = memory["functions"]["main"]
 
@@ -119,7 +120,7 @@ def _buffer(
         offset_bytes=_number(described, "offset"),
         size_bytes=_number(described, "size"),
         alignment_bytes=_number(described, "alignment"),
-        live_ranges=tuple(map(_range, described["live_ranges"])),
+        live_ranges=tuple(map(_live_range, described["live_ranges"])),
         overlaps=tuple(
             Overlap(name, _number(overlap, "shared"), _number(overlap, "distance"))
             for name, overlap in described["overlaps"].items()
@@ -154,6 +155,7 @@ def _model_operator(described: Mapping[str, Any]) -> ModelOperator:
         index=_number(described, "index"),
         type_name=_text(described, "type"),
         name=_text(described, "name") if described.get("name") is not None else None,
+        graph=_number_if_there(described, "graph") or 0,
         inputs=_texts(described, "inputs"),
         outputs=tuple(_text(tensor, "name") for tensor in described["outputs"]),
     )
@@ -163,35 +165,40 @@ def _operator(place: int, described: Mapping[str, Any], known: Sequence[ModelOpe
     indices = tuple(_index(i, len(known)) for i in described.get("model_operators", []))
     kinds = [_text(step, "kind") for step in described.get("steps", [])]
     functions = _texts(described, "functions")
-    origins = [{"index": known[i].index, "type": known[i].type_name} for i in indices]
+    origins = [known[i].as_named for i in indices]
+    used = described.get("buffers", {"read": [], "written": []})
     return Operator(
+        number=place,
         label=names(origins) if origins else f"{place} {' + '.join(kinds or functions)}",
         entry=_text(described, "entry"),
         functions=functions,
         model_operators=indices,
         positions=_range((described["start"], described["stop"])) if "start" in described else None,
         macs=_number_if_there(described, "macs"),
-        instructions=_instructions(described.get("schedules", [])),
+        instructions=_instructions(described.get("schedules", []), functions),
         weights_bytes=_number_if_there(described, "weights_size_bytes"),
         live_bytes={
             pool: _number(described["live_bytes"], pool) for pool in described.get("live_bytes", {})
         },
+        read=_texts(used, "read"),
+        written=_texts(used, "written"),
     )
 
 
-def _instructions(schedules: Sequence[Mapping[str, Any]]) -> int | None:
+def _instructions(schedules: Sequence[Mapping[str, Any]], functions: Sequence[str]) -> int | None:
     """Of all the PrimFuncs; None if there are some of which it is not known."""
-    if not schedules or any("instructions" not in schedule for schedule in schedules):
+    counted = [schedule for schedule in schedules if "instructions" in schedule]
+    if not counted or not len(counted) == len(schedules) == len(functions):
         return None
     return sum(_number(schedule, "instructions") for schedule in schedules)
 
 
-def _by_buffer(operators: Sequence[Mapping[str, Any]], side: str) -> dict[str, tuple[int, ...]]:
+def _by_buffer(names_by_operator: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
     """The operators that read, or write, each buffer."""
     found: dict[str, tuple[int, ...]] = {}
-    for position, operator in enumerate(operators):
-        for name in operator.get("buffers", {}).get(side, []):
-            found[name] = (*found.get(name, ()), position)
+    for number, own in enumerate(names_by_operator):
+        for name in own:
+            found[name] = (*found.get(name, ()), number)
     return found
 
 
@@ -204,13 +211,25 @@ def _entry(main: Mapping[str, Any], positions: int) -> Entry:
         peak_bytes={pool: _number(peaks, pool) for pool in peaks},
         io_bytes=_number(main, "io_size_bytes"),
         state_bytes=_number_if_there(main, "state_size_bytes") or 0,
+        inputs=_sizes(main["inputs"]),
+        outputs=_sizes(main["outputs"]),
     )
+
+
+def _sizes(tensors: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
+    """Bytes of tensors by name; those that have no bound have no size."""
+    return {
+        name: 0 if tensor["size"] is None else _number(tensor, "size")
+        for name, tensor in tensors.items()
+    }
 
 
 def _number(described: Mapping[str, Any], name: str) -> int:
     value = described[name]
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise TypeError(f'"{name}" is no number of 0 or more')
+    if value >= 2**63:
+        raise TypeError(f'"{name}" is a number of more than 63 bits')
     return value
 
 
@@ -243,6 +262,15 @@ def _range(value: Sequence[int]) -> Range:
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise TypeError("a range of positions is no pair")
     start, stop = (_number({"position": position}, "position") for position in value)
+    if start > stop:
+        raise TypeError(f"{start} to {stop} is no range of positions")
+    return start, stop
+
+
+def _live_range(value: Sequence[int]) -> Range:
+    start, stop = _range(value)
+    if start == stop:
+        raise TypeError(f"a live range at {start} is empty")
     return start, stop
 
 

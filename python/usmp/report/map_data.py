@@ -1,9 +1,11 @@
-"""What a memory map says, of one compiled module: data that pages and pictures read."""
+"""The plan of a compiled module as data, which pages, pictures and files for other viewers read."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 KINDS = ("input", "output", "intermediate", "scratch", "state", "constant")
 """Of buffers."""
@@ -137,6 +139,8 @@ class ModelOperator:
         as the format calls it.
     name
         the file's own, if it has one.
+    graph
+        the subgraph of a TFLite file that it is in.
     inputs, outputs
         names of tensors in the file.
     """
@@ -145,8 +149,14 @@ class ModelOperator:
     index: int
     type_name: str
     name: str | None
+    graph: int
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+
+    @property
+    def as_named(self) -> dict[str, int | str]:
+        """What `usmp.support.model_operators` names it by."""
+        return {"index": self.index, "type": self.type_name, "graph": self.graph}
 
 
 @dataclass(frozen=True)
@@ -155,6 +165,8 @@ class Operator:
 
     Parameters
     ----------
+    number
+        in the order of the program, over all entries.
     label
         a few words for it: its operators in the model, as "3 CONV_2D, 4 ADD", else its place and
         what it computes.
@@ -174,8 +186,11 @@ class Operator:
         of constants that it reads, if that is known.
     live_bytes
         pool -> bytes live while it runs; empty if that is not known.
+    read, written
+        names of the buffers that it reads, and of those that it writes; empty if that is not known.
     """
 
+    number: int
     label: str
     entry: str
     functions: tuple[str, ...]
@@ -185,6 +200,18 @@ class Operator:
     instructions: int | None
     weights_bytes: int | None
     live_bytes: Mapping[str, int]
+    read: tuple[str, ...]
+    written: tuple[str, ...]
+
+    @property
+    def function_names(self) -> str:
+        """Its functions in one text."""
+        return ", ".join(self.functions)
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """Names of the buffers that it uses, each once."""
+        return tuple(dict.fromkeys((*self.read, *self.written)))
 
 
 @dataclass(frozen=True)
@@ -201,6 +228,8 @@ class Entry:
         pool -> highest end address of what is live then.
     io_bytes, state_bytes
         of its inputs and outputs, and of what it keeps between runs.
+    inputs, outputs
+        tensor -> bytes; 0 of those whose size has no bound.
     """
 
     name: str
@@ -208,6 +237,8 @@ class Entry:
     peak_bytes: Mapping[str, int]
     io_bytes: int
     state_bytes: int
+    inputs: Mapping[str, int]
+    outputs: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -227,8 +258,10 @@ class MemoryMap:
         archives that do not say.
     constants_bytes
         of constant pools in all.
-    entries, model_operators, operators, pools
+    entries, model_operators, operators
         in the order of the metadata.
+    pools
+        in the same order, but those that a run writes before those of constants.
     """
 
     module: str
@@ -242,3 +275,22 @@ class MemoryMap:
     model_operators: tuple[ModelOperator, ...]
     operators: tuple[Operator, ...]
     pools: tuple[Pool, ...]
+
+    def origin(self, operator: Operator) -> list[ModelOperator]:
+        """The operators of the model file that one computes."""
+        return [self.model_operators[place] for place in operator.model_operators]
+
+    def operator_at(self, position: int) -> Operator | None:
+        """The last one that began by then, if it still runs."""
+        starts, operators = self._by_start
+        place = bisect_right(starts, position) - 1
+        if place < 0:
+            return None
+        operator = operators[place]
+        return operator if operator.positions and position < operator.positions[1] else None
+
+    @cached_property
+    def _by_start(self) -> tuple[list[int], list[Operator]]:
+        placed = [(each.positions[0], each) for each in self.operators if each.positions]
+        placed.sort(key=lambda each: each[0])
+        return [start for start, _ in placed], [operator for _, operator in placed]

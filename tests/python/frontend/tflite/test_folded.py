@@ -1,0 +1,189 @@
+"""Operators of a file that nothing runs for are with those that do, or in one line after them."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import tflite
+from rich.console import Console
+
+import usmp
+from support.tflite_builder import Graph, Signature, options, per_channel, per_tensor, write_model
+from support.tflite_signatures import (
+    START,
+    assign,
+    handle,
+    initialization,
+    read,
+    summing,
+)
+from usmp.frontend.tflite.importer import import_tflite
+from usmp.report import print_operators
+from usmp.support.model_operators import names
+
+QUANTIZATION = per_tensor(0.05, 5)
+LINE = "Not computed at run time"
+
+
+def metadata_of(model) -> dict:
+    return usmp.build(model).metadata["modules"]["default"]
+
+
+def made_from(module: dict) -> list[str]:
+    """What each statement is for."""
+    table = module["model_operators"]
+    return [names([table[n] for n in o["model_operators"]]) for o in module["operators"]]
+
+
+def shown(module: dict) -> list[str]:
+    """The sentences after the table of operators."""
+    text = io.StringIO()
+    print_operators(module, Console(file=text, width=1000))
+    return [line for line in text.getvalue().splitlines() if line.startswith(LINE)]
+
+
+def padded_convolution() -> bytes:
+    """RESHAPE to the same shape, PAD, CONV_2D."""
+    graph = Graph()
+    x = graph.input((1, 5, 5, 2), "int8", QUANTIZATION)
+    same = graph.tensor((1, 5, 5, 2), "int8", QUANTIZATION)
+    graph.operator("RESHAPE", [x, graph.constant(np.array([1, 5, 5, 2], np.int32))], [same])
+    wide = graph.tensor((1, 7, 7, 2), "int8", QUANTIZATION)
+    sides = graph.constant(np.array([[0, 0], [1, 1], [1, 1], [0, 0]], np.int32))
+    graph.operator("PAD", [same, sides], [wide])
+    y = graph.tensor((1, 5, 5, 3), "int8", per_tensor(0.1, -3))
+    weight = graph.constant(np.ones((3, 3, 3, 2), np.int8), per_channel(np.full(3, 0.01), 0))
+    table = options("Conv2DOptions", padding=1, stride_h=1, stride_w=1)
+    graph.operator("CONV_2D", [wide, weight, graph.constant(np.zeros(3, np.int32))], [y], table)
+    graph.output(y)
+    return write_model(graph)
+
+
+def test_what_a_convolution_takes_over_is_with_it():
+    module = metadata_of(import_tflite(padded_convolution()))
+    assert made_from(module) == ["0 RESHAPE to 2 CONV_2D"]
+    assert shown(module) == []
+
+
+def test_a_reshape_to_the_same_shape_before_an_output_is_with_what_writes_it():
+    graph = Graph()
+    x = graph.input((1, 4), "int8", QUANTIZATION)
+    y, same = (graph.tensor((1, 4), "int8", QUANTIZATION) for _ in range(2))
+    graph.operator("ADD", [x, x], [y], options("AddOptions"))
+    graph.operator("RESHAPE", [y, graph.constant(np.array([1, 4], np.int32))], [same])
+    graph.output(same)
+    assert made_from(metadata_of(import_tflite(write_model(graph)))) == ["0 ADD, 1 RESHAPE"]
+
+
+def test_what_is_computed_of_constants_is_with_what_reads_it_and_the_rest_is_in_the_line():
+    """TRANSPOSE of a constant; QUANTIZE to the same type; an ADD whose result nothing reads."""
+    graph = Graph()
+    x = graph.input((2, 3), "int8", QUANTIZATION)
+    weight = graph.constant(np.arange(6, dtype=np.int8).reshape(3, 2), QUANTIZATION)
+    turned, sums, same, unused = (graph.tensor((2, 3), "int8", QUANTIZATION) for _ in range(4))
+    order = graph.constant(np.array([1, 0], np.int32))
+    graph.operator("TRANSPOSE", [weight, order], [turned], options("TransposeOptions"))
+    graph.operator("ADD", [x, turned], [sums], options("AddOptions"))
+    graph.operator("QUANTIZE", [sums], [same], options("QuantizeOptions"))
+    graph.operator("ADD", [x, x], [unused], options("AddOptions"))
+    graph.output(same)
+    module = metadata_of(import_tflite(write_model(graph)))
+    assert made_from(module) == ["0 TRANSPOSE to 2 QUANTIZE"]
+    assert shown(module) == [f"{LINE}: 3 ADD."]
+
+
+def test_variables_are_with_what_reads_and_writes_them():
+    graph = summing(once=1)
+    module = metadata_of(import_tflite(write_model(graph, initialization(START.astype("float32")))))
+    # What sets and stores the state around it is for no operator of its own.
+    assert made_from(module) == ["", "2 READ_VARIABLE to 4 ASSIGN_VARIABLE", ""]
+    assert shown(module) == [
+        f"{LINE}: 0 CALL_ONCE, 1 VAR_HANDLE; 0 VAR_HANDLE, 1 ASSIGN_VARIABLE of subgraph 1."
+    ]
+
+
+def test_a_copy_to_a_variable_is_with_what_was_cut_for_it():
+    """The slice is copied to the state alone."""
+    graph = Graph()
+    x = graph.input((1, 4), "float32", name="x")
+    variable = handle(graph)
+    old = read(graph, variable)
+    both = graph.tensor((2, 4), "float32")
+    graph.operator("CONCATENATION", [old, x], [both], options("ConcatenationOptions", axis=0))
+    y = graph.tensor((2, 4), "float32", name="y")
+    graph.operator("LOGISTIC", [both], [y])
+    last = graph.tensor((1, 4), "float32")
+    begin, end, strides = (graph.constant(np.array(v, np.int32)) for v in ([1, 0], [2, 4], [1, 1]))
+    table = options("StridedSliceOptions", begin_mask=0, end_mask=0)
+    graph.operator("STRIDED_SLICE", [both, begin, end, strides], [last], table)
+    assign(graph, variable, last)
+    graph.output(y)
+    module = metadata_of(import_tflite(write_model(graph)))
+    every = {o["index"] for o in module["model_operators"]}
+    assert every == set(range(6))
+    assert any("4 STRIDED_SLICE, 5 ASSIGN_VARIABLE" in each for each in made_from(module))
+    assert shown(module) == [f"{LINE}: 0 VAR_HANDLE."]
+
+
+def test_the_line_is_one_for_each_entry():
+    graphs = [summing(), Graph("twice")]
+    x = graphs[1].input((1, 4), "float32", name="x")
+    y = graphs[1].tensor((1, 4), "float32", name="y")
+    graphs[1].operator("ADD", [x, x], [y], options("AddOptions"))
+    graphs[1].output(y)
+    content = write_model(*graphs, signatures=[Signature("step", 0), Signature("twice", 1)])
+    module = metadata_of(import_tflite(content))
+    assert [(o["entry"], o["index"]) for o in module["model_operators"]] == [
+        *(("step", n) for n in range(4)),
+        ("twice", 0),
+    ]
+    assert shown(module) == [f"{LINE} in entry step: 0 VAR_HANDLE."]
+    assert made_from(module)[-1] == "0 ADD of subgraph 1"
+
+
+def test_models_of_one_program_keep_their_operators():
+    """Each has a state of its own."""
+    mod = import_tflite(write_model(summing()))
+    module = usmp.build({"one": mod, "two": mod}).metadata["modules"]["default"]
+    indices = {
+        entry: [o["index"] for o in module["model_operators"] if o["entry"] == entry]
+        for entry in ("one", "two")
+    }
+    assert indices == {"one": [0, 1, 2, 3], "two": [0, 1, 2, 3]}
+
+
+def test_archives_of_before_have_no_line():
+    module = metadata_of(import_tflite(padded_convolution()))
+    for operator in module["operators"]:
+        del operator["model_operators"]
+    del module["model_operators"]
+    assert shown(module) == []
+
+
+@pytest.mark.models
+@pytest.mark.parametrize(
+    ("name", "folded"),
+    [
+        ("mcunet_vww_int8", []),
+        ("mlperf_kws_int8", []),
+        ("mww_okay_nabu_v2_int8", ["ASSIGN_VARIABLE", "CALL_ONCE", "VAR_HANDLE"]),
+    ],
+)
+def test_every_operator_of_a_file_is_in_the_table_or_in_the_line(shared_model, name, folded):
+    path = shared_model(name)
+    model = tflite.Model.GetRootAsModel(path.read_bytes(), 0)
+    module = metadata_of(path)
+    table = module["model_operators"]
+    assert [(o.get("graph", 0), o["index"]) for o in table] == [
+        (graph, index)
+        for graph in range(model.SubgraphsLength())
+        for index in range(model.Subgraphs(graph).OperatorsLength())
+    ]
+    runs = {n for operator in module["operators"] for n in operator["model_operators"]}
+    left = [operator for n, operator in enumerate(table) if n not in runs]
+    assert sorted({operator["type"] for operator in left}) == folded
+    # What assigns at run time is not what CALL_ONCE runs.
+    assert all(o.get("graph") for o in left if o["type"] == "ASSIGN_VARIABLE")
+    assert shown(module) == ([f"{LINE}: {names(left)}."] if left else [])
