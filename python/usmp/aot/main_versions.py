@@ -7,62 +7,39 @@ in order. Nothing has an address yet; that is the planner's work.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, field
+from collections.abc import Collection
 
-import tvm
-from tvm import relax, tirx
-from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PointerType, PrimType, Var
+from tvm import tirx
+from tvm.ir import GlobalVar, IRModule, Var
 
-from usmp.analysis.memory.buffer_size import size_bytes
-from usmp.aot.elide_copies import Copy, elide_copies
-from usmp.aot.main_bindings import bindings, last_uses, shape_and_dtype
-from usmp.aot.main_calls import MainCalls
+from usmp.aot.elide_copies import Copy
+from usmp.aot.main_bindings import bindings, last_uses
+from usmp.aot.main_builder import MainBuilder
 from usmp.aot.main_sizes import sizes_of_operators, tensor_info
 from usmp.aot.main_values import (
-    Value,
     default_output_names,
-    flat_buffer,
     flatten,
     tensor_type,
 )
-from usmp.aot.state_windows import windows
-from usmp.aot.states import (
-    copy_to_states,
-    flag_tensor,
-    set_once,
-    starts_as_zeros,
-    write_state_in_place,
-)
 from usmp.objects.attributes import (
-    ALIGNMENT_ATTR,
-    CONSTANT_DATA_ATTR,
     EXTENDS_STATES_ATTR,
     INITIAL_STATES_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,
     OUTPUT_TENSORS_ATTR,
-    STATE_BYTES_ATTR,
     STATE_MEMORY_POOL_ATTR,
-    STATE_TENSOR_ATTR,
     STATE_TENSORS_ATTR,
     STATES_FLAG_ATTR,
     SYMBOLIC_SIZES_ATTR,
 )
-from usmp.objects.placed_state import StateTensor, digest_of
-from usmp.objects.state_info import STATES_FLAG_NAME, StateInfo
+from usmp.objects.state_info import STATES_FLAG_NAME
 from usmp.objects.tensor_info import TensorInfo
-from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.symbolic_sizes import size_variables
-from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames, names_apart
-from usmp.tir.model_operator import joined_span
-from usmp.tir.nodes import nodes_of, sequence
-from usmp.tir.size_expressions import Extent
-from usmp.tir.spans import Absorbed, with_function_span, with_span
+from usmp.tir.nodes import nodes_of
+from usmp.tir.spans import with_function_span
 
 
 class MainVersions:
@@ -91,7 +68,7 @@ class MainVersions:
         states = {str(state.name): state for state in states_of(main)}
         self._sizes = list(size_variables(main).values())
         sizes = {str(size.name): tirx.Var(size.name, "int32") for size in self._sizes}
-        builder = _MainBuilder(last_uses(main), sizes)
+        builder = MainBuilder(last_uses(main), sizes)
         builder.calls.sizes = sizes_of_operators(mod, sizes)
         inputs: list[TensorInfo] = []
         for param in main.params:
@@ -150,292 +127,6 @@ class MainVersions:
         functions[GlobalVar(MAIN_FUNCTION_NAME)] = func
         functions.update(builder.calls.functions)
         return IRModule(functions, attrs=self._mod.attrs), copies
-
-
-@dataclass
-class _MainBuilder:
-    """The body of `__tvm_main__` as it grows, and what each Relax variable is in it."""
-
-    last_uses: dict[tirx.Var, int]
-    sizes: dict[str, tirx.Var] = field(default_factory=dict)
-    values: dict[tirx.Var, Value] = field(default_factory=dict)
-    params: list[tirx.Var] = field(default_factory=list)
-    declarations: list[tirx.Stmt] = field(default_factory=list)
-    allocations: dict[tirx.Buffer, tirx.Stmt] = field(default_factory=dict)
-    constants: dict[tuple[str, bytes], tirx.Buffer] = field(default_factory=dict)
-    states: dict[tirx.Buffer, StateInfo] = field(default_factory=dict)
-    calls: MainCalls = field(default_factory=MainCalls)
-    names: UniqueNames = field(default_factory=UniqueNames)
-    flag_name: str = STATES_FLAG_NAME
-    kept_tensors: list[StateTensor] = field(default_factory=list)
-    passed_on: Absorbed = field(default_factory=Absorbed)
-    """Of operators that nothing runs for."""
-
-    def version(self) -> _MainBuilder:
-        """The same, to be changed without this one."""
-        return _MainBuilder(
-            self.last_uses,
-            self.sizes,
-            dict(self.values),
-            list(self.params),
-            list(self.declarations),
-            dict(self.allocations),
-            dict(self.constants),
-            dict(self.states),
-            self.calls.version(),
-            deepcopy(self.names),
-            self.flag_name,
-            list(self.kept_tensors),
-            self.passed_on,
-        )
-
-    def parameter(self, info: TensorInfo, ty: tvm.ir.Type) -> tirx.Buffer:
-        """Add a typed pointer parameter and declare the tensor behind it."""
-        shape, _ = shape_and_dtype(ty, info.name, self.sizes)
-        buffer = flat_buffer(self.names.unique(info.name), shape, info.dtype)
-        pointer = tirx.Var(f"{info.name}_ptr", PointerType(PrimType(info.dtype)))
-        self.params.append(pointer)
-        self.declarations.append(tirx.DeclBuffer(buffer, data=pointer))
-        return buffer
-
-    def state(self, name: str, ty: tvm.ir.Type, info: StateInfo) -> tirx.Buffer:
-        """Allocate a tensor that is kept between runs."""
-        known = tensor_info(name, ty, ())
-        digest = digest_of(info.initial_value.numpy(), known.shape)
-        tensor = StateTensor(name, list(known.shape), str(known.dtype), digest)
-        buffer = self.kept(tensor, info.alignment)
-        self.states[buffer] = info
-        return buffer
-
-    def kept(self, tensor: StateTensor, alignment: int = 0) -> tirx.Buffer:
-        name = str(tensor.name)
-        buffer = flat_buffer(self.names.unique(name), list(tensor.shape), str(tensor.dtype))
-        self.kept_tensors.append(tensor)
-        annotations: dict[str, str | int] = {STATE_TENSOR_ATTR: name}
-        if alignment:
-            annotations[ALIGNMENT_ATTR] = alignment
-        self.allocations[buffer] = tirx.AllocBuffer(buffer, annotations)
-        return buffer
-
-    def value_of(self, expr: tvm.ir.Expr, name: str = "constant") -> Value:
-        """What an argument stands for: a variable, a constant (called `name`), a tuple of such."""
-        if isinstance(expr, relax.Tuple):
-            return tuple(
-                self.value_of(element, f"{name}_{index}")
-                for index, element in enumerate(expr.fields)
-            )
-        if isinstance(expr, relax.TupleGetItem):
-            return self.value_of(expr.tuple_value)[expr.index]
-        if isinstance(expr, GenericConst):
-            return self.constant(name, expr.value)
-        if expr in self.values:
-            return self.values[expr]
-        raise UnsupportedModelError(f"the model uses an expression that has no static C: {expr}")
-
-    def constant(self, name: str, data: tvm.runtime.Tensor) -> tirx.Buffer:
-        """The buffer of a constant; equal constants are stored once."""
-        content = (str(data.dtype), data.numpy().tobytes())
-        if content not in self.constants:
-            buffer = flat_buffer(self.names.unique(name), data.shape, data.dtype)
-            self.constants[content] = buffer
-            self.allocations[buffer] = tirx.AllocBuffer(buffer, {CONSTANT_DATA_ATTR: data})
-        return self.constants[content]
-
-    def lower(self, expr: tvm.ir.Expr, var: tirx.Var, position: int) -> Value:
-        """Append what computes `expr`, the binding at `position`, and return what the Relax
-        variable `var` now stands for."""
-        read = nodes_of(expr, Var)
-        if not isinstance(expr, Call):
-            self.passed_on.add(var, None, read)
-            return self.value_of(expr)
-        operator = getattr(expr.op, "name", str(expr.op))
-        if operator == "relax.reshape":
-            # Nothing runs for it: it belongs to what reads the result.
-            self.passed_on.add(var, expr.span, read)
-            return self.value_of(expr.args[0])
-        span = joined_span([*self.passed_on.of(read), expr.span])
-        if operator in ("relax.call_tir", "relax.call_tir_inplace"):
-            callee = expr.args[0]
-            arguments = list(flatten(self.value_of(expr.args[1], f"{callee.name_hint}_constant")))
-            if operator == "relax.call_tir_inplace":
-                return self.call_in_place(callee, arguments, with_span(expr, span), var, position)
-            result = self.allocate(callee.name_hint, var.ty)
-            self.calls.append(callee, [*arguments, *flatten(result)], flatten(result), span)
-            return result
-        if operator in MOVES:
-            return self.copy(with_span(expr, span), var, position)
-        raise UnsupportedModelError(
-            f"operator {operator} (result {var.name}: {var.ty}) cannot be lowered to static C"
-        )
-
-    def give_back(self, results: Sequence[tirx.Var]) -> None:
-        """Let what nothing runs for, and nothing reads but the caller, belong to what writes it."""
-        for var in (each for each in results if each in self.values):
-            spans, buffers = self.passed_on.of([var]), set(flatten(self.values[var]))
-            writing = [c for c in self.calls.calls if not buffers.isdisjoint(c.written)]
-            if spans and writing:
-                writing[-1].span = joined_span([writing[-1].span, *spans])
-
-    def copy(self, call: Call, var: tirx.Var, group: int) -> Value:
-        """Cut or join tensors by copies, which `finish` elides where it can.
-
-        Raises
-        ------
-        UnsupportedModelError
-            the parts have gaps.
-        """
-        offsets = part_offsets(call)
-        if offsets is None:
-            raise UnsupportedModelError(
-                f"operator {call.op.name} (result {var.name}: {var.ty}) moves parts with gaps; "
-                "legalize it first"
-            )
-        name = call.op.name.removeprefix("relax.")
-        source = self.value_of(call.args[0], f"{name}_constant")
-        result = self.allocate(name, var.ty)
-        joins = isinstance(source, tuple)
-        parts = flatten(source if joins else result)
-        (whole,) = flatten(result if joins else source)
-        for part, offset in zip(parts, offsets, strict=True):
-            place = self.calls.part(self.names.unique(f"{whole.name}_part"), whole, offset, part)
-            copied, to = (part, place) if joins else (place, part)
-            self.calls.copy(copied, to, group=group, span=call.span)
-        return result
-
-    def call_in_place(
-        self,
-        callee: GlobalVar,
-        arguments: list[tirx.Buffer],
-        call: Call,
-        var: tirx.Var,
-        position: int,
-    ) -> Value:
-        """Call an operator that writes results over some of its arguments.
-
-        Relax sees a function without effects, so an argument that anyone else owns or that is read
-        later is copied first.
-        """
-        results: list[tirx.Buffer] = []
-        fresh: list[tirx.Buffer] = []
-        types = flatten_types(var.ty)
-        for index, ty in zip(map(int, call.attrs.inplace_indices), types, strict=True):
-            if index < 0:
-                results.append(self.allocate_tensor(callee.name_hint, ty))
-                fresh.append(results[-1])
-                continue
-            others = {other for i, other in enumerate(arguments) if i != index}
-            if arguments[index] in others or not self.is_free(arguments[index], position):
-                copied = self.allocate_tensor(f"{callee.name_hint}_copy", ty)
-                self.calls.copy(arguments[index], copied, span=call.span)
-                arguments[index] = copied
-            results.append(arguments[index])
-        self.calls.append(callee, [*arguments, *fresh], results, call.span)
-        return tuple(results) if isinstance(var.ty, tvm.ir.TupleType) else results[0]
-
-    def is_free(self, buffer: tirx.Buffer, position: int) -> bool:
-        """Whether the binding at `position` is the last to use what is in `buffer`."""
-        if buffer not in self.allocations or buffer in set(self.constants.values()):
-            return False
-        if buffer in self.states and self.states[buffer].output < 0:
-            return False  # The next run needs it.
-        return not any(
-            self.last_uses.get(var, -1) > position and buffer in set(flatten(value))
-            for var, value in self.values.items()
-        )
-
-    def allocate(self, name: str, ty: tvm.ir.Type) -> Value:
-        """Allocate the tensor, or each tensor of the tuple, that an operator writes."""
-        if isinstance(ty, tvm.ir.TupleType):
-            return tuple(
-                self.allocate(f"{name}_{index}", element) for index, element in enumerate(ty.fields)
-            )
-        return self.allocate_tensor(name, ty)
-
-    def allocate_tensor(self, name: str, ty: tvm.ir.Type) -> tirx.Buffer:
-        return self.allocate_flat(name, *shape_and_dtype(ty, name, self.sizes))
-
-    def allocate_flat(self, name: str, shape: list[Extent], dtype: str) -> tirx.Buffer:
-        buffer = flat_buffer(self.names.unique(name), shape, dtype)
-        self.allocations[buffer] = tirx.AllocBuffer(buffer)
-        return buffer
-
-    def own(self) -> set[tirx.Buffer]:
-        """The tensors that operators write and that no one else owns."""
-        others = {*self.constants.values(), *self.states, *windows(self.calls, self.states)}
-        return set(self.allocations) - others
-
-    def elide_copies(
-        self,
-        returned: list[tirx.Buffer],
-        extended: dict[tirx.Buffer, tirx.Buffer],
-        wanted: Collection[int] | None,
-    ) -> list[Copy]:
-        """Let tensors be views of others; see `usmp.aot.elide_copies`."""
-        before = list(self.calls.calls)
-        copies = elide_copies(self.calls, self.own(), returned, extended, wanted)
-        self.calls.pass_on_spans(before)
-        for view in self.own() & self.calls.views.keys():
-            del self.allocations[view]
-        for state in [state for state in self.states if state in self.calls.views]:
-            window, allocation = self.calls.views[state].whole, self.allocations.pop(state)
-            notes = {**allocation.annotations, STATE_BYTES_ATTR: size_bytes(state)}
-            self.allocations[window] = tirx.AllocBuffer(window, notes)
-        return copies
-
-    def finish(
-        self,
-        results: list[tirx.Buffer],
-        outputs: list[tuple[TensorInfo, tvm.ir.Type]],
-        new_values: dict[tirx.Buffer, tirx.Buffer],
-    ) -> tirx.PrimFunc:
-        """Let the results be written where they belong, and close the function.
-
-        A result that is no operator's own tensor (an input, a constant, a view, or a tensor that
-        is returned twice) is copied, because its bytes have another owner.
-
-        Parameters
-        ----------
-        results, outputs
-            what the caller gets, and the tensors as which it does, with their types.
-        new_values
-            each state's buffer with the one that holds its value after the run.
-        """
-        produced = self.own()
-        setting = self.set_states()
-        moved = write_state_in_place(self.calls, new_values, results, produced)
-        for buffer in moved:
-            del self.allocations[buffer]
-        copied: list[tuple[tirx.Buffer, tirx.Buffer]] = []
-        for result, (info, ty) in zip(results, outputs, strict=True):
-            output = self.parameter(info, ty)
-            if result in produced and result not in moved:
-                self.calls.rename(result, output)
-                moved[result] = output
-                del self.allocations[result]
-            else:
-                copied.append((moved.get(result, result), output))
-        for result, output in copied:
-            self.calls.copy(result, output)
-        now_in = {state: moved.get(value, value) for state, value in new_values.items()}
-        copy_to_states(self.calls, now_in, self.allocate_like)
-        set_at_first = [b for b, state in self.states.items() if not starts_as_zeros(state)]
-        views, calls = self.calls.declarations(set_at_first), self.calls.statements()
-        body = [*self.declarations, *self.allocations.values(), *views, *setting, *calls]
-        return tirx.PrimFunc([*self.params, *self.sizes.values()], sequence(body))
-
-    def set_states(self) -> list[tirx.Stmt]:
-        """What gives the states their initial values."""
-        return set_once(
-            self.calls,
-            self.states,
-            lambda state, value: self.constant(f"{state.name}_initial", value),
-            lambda: self.kept(flag_tensor(self.flag_name, self.states.values())),
-        )
-
-    def allocate_like(self, buffer: tirx.Buffer) -> tirx.Buffer:
-        (elements,) = buffer.shape
-        shape = [int(elements) if isinstance(elements, tirx.IntImm) else elements]
-        return self.allocate_flat(f"{buffer.name}_copy", shape, str(buffer.dtype))
 
 
 def _may_extend_states(mod: IRModule) -> bool:
