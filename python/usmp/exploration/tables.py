@@ -141,14 +141,14 @@ def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
 
 def shell_lines(command: str, width: int) -> list[str]:
     """A command in lines for a shell, of `width` characters at most if its words are not longer."""
-    lines = [""]
-    for word in _SHELL_WORD.findall(command):
-        longer = f"{lines[-1]} {word}".lstrip() if lines[-1].strip() else lines[-1] + word
+    first, *others = _SHELL_WORD.findall(command)
+    lines = [first]
+    for word in others:
         # Behind each line but the last there is a backslash.
-        if len(longer) > width - len(" \\") and lines[-1].strip():
+        if len(lines[-1]) + len(word) + len("  \\") > width:
             lines.append(_INDENT + word)
         else:
-            lines[-1] = longer
+            lines[-1] += f" {word}"
     return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
 
 

@@ -145,6 +145,7 @@ def _need(need: Need) -> dict[str, Any]:
 
 
 def _table(title: str, verdicts: Sequence[Verdict]) -> TextTable:
+    headings = ["target", "core", "fits", "RAM", "flash"]
     rows = [
         [
             verdict.name,
@@ -152,11 +153,13 @@ def _table(title: str, verdicts: Sequence[Verdict]) -> TextTable:
             "yes" if verdict.fits else "no",
             _cell(verdict.ram),
             _cell(verdict.flash),
-            _missing(verdict),
         ]
         for verdict in verdicts
     ]
-    headings = ("target", "core", "fits", "RAM", "flash", "missing")
+    missing = [_missing(verdict) for verdict in verdicts]
+    if any(missing):
+        headings.append("missing")
+        rows = [[*row, what] for row, what in zip(rows, missing, strict=True)]
     return TextTable(title, headings, rows, numbers=frozenset({3, 4}))
 
 
