@@ -91,14 +91,9 @@ def compile_model(options: argparse.Namespace) -> None:
     note_interrupted_search(options, factory)
     if options.quiet:
         return
-    from rich.console import Console
-
-    from usmp.report.text_tables import print_text
-
-    console = Console(highlight=False)
     for note in (
         *note_unused_accelerators(options.target, factory),
         *note_missing_sizes(options, factory.ir_mod),
     ):
-        print_text(note, console)
-    print_summary(factory, console)
+        print(note)
+    print_summary(factory)
