@@ -39,7 +39,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import ONLY_ENTRY, entry_name
-from usmp.objects.executor import check_workspace_io
+from usmp.objects.executor import check_workspace_io, executor_of
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
@@ -50,8 +50,9 @@ from usmp.planning.options import (
     PlanningOptions,
     planning_options,
 )
-from usmp.planning.session import planning_session
+from usmp.planning.session import PlanningSession, planning_session
 from usmp.planning.state_pool import choose_state_pool
+from usmp.planning.stream_inputs import OPTION as STREAM_INPUTS
 from usmp.relax.bind_params import bind_params
 from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
@@ -59,6 +60,9 @@ from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
 from usmp.relax.transform.qdq import is_quantized
 from usmp.support.tvm_errors import lowering, report_faults
+
+_MEMORIES = (WORKSPACE_MEMORY_POOLS_ATTR, EXECUTOR_ATTR)
+"""Attributes that say where buffers go."""
 
 Model: TypeAlias = "IRModule | str | Path"
 
@@ -221,11 +225,9 @@ def build(
     with _pass_context(options) as context, planning_session() as session:
         lower = lower_entries if several_entries else lowering_passes
         with lowering():
-            read = _what_lowering_reads(mod, context)
-            what = "lowered", repr(targets), module_name, io_type, read
             passes = [*interface_passes(io_type), *lower(targets, module_name)]
-            # Builds of one module with other options, in one session, share what they have of it.
-            mod = session.once(what, mod, partial(_applied, passes, mod))
+            how = repr(targets), module_name, io_type
+            mod = _lowered(session, mod, context, passes, how)
         with _planning(options):
             plan = planning_passes(
                 targets.cpu,
@@ -242,16 +244,52 @@ def _applied(passes: list[Pass], mod: IRModule) -> IRModule:
     return apply_passes(Sequential(passes, name="usmp.build"), mod)
 
 
-def _what_lowering_reads(mod: IRModule, context: PassContext) -> Hashable:
-    """All that the lowered module depends on beside what a session asks of a module. Options of
-    planning do not matter, unless lowering compares the memory of several forms of the module."""
+def _lowered(
+    session: PlanningSession,
+    mod: IRModule,
+    context: PassContext,
+    passes: list[Pass],
+    how: Hashable,
+) -> IRModule:
+    """The module after these passes. Builds of one module with other options, in one session,
+    share what they have of it; so do those for other memories, unless lowering plans."""
+    plans = _lowering_plans(mod, context)
+    read = mod if plans else _without_memories(mod)
+    what = "lowered", how, _what_lowering_reads(read, context, plans)
+    lowered = session.once(what, read, partial(_applied, passes, read))
+    for name in _MEMORIES:
+        if name in mod.attrs:
+            lowered = lowered.with_attr(name, mod.attrs[name])
+    return lowered
+
+
+def _without_memories(mod: IRModule) -> IRModule:
+    """The module without what only the planner and what comes after it read."""
+    for name in _MEMORIES:
+        # Lowering asks whether the interface is packed.
+        if name in mod.attrs and not (name == EXECUTOR_ATTR and executor_of(mod).is_packed):
+            mod = mod.without_attr(name)
+    return mod
+
+
+def _lowering_plans(mod: IRModule, context: PassContext) -> bool:
+    """Whether lowering compares the memory of several forms of the module."""
     config = {str(k): v for k, v in context.config.items()}
-    compares = (
+    return (
         relax_entries(mod) != [ONLY_ENTRY]
         or bool(planning_options(config).max_extra_macs)
         or is_quantized(main_function(mod))
     )
-    known = config if compares else {k: v for k, v in config.items() if k not in OF_PLANNING}
+
+
+def _what_lowering_reads(mod: IRModule, context: PassContext, plans: bool) -> Hashable:
+    """All that the lowered module depends on beside what a session asks of a module. Options of
+    planning do not matter, unless lowering plans; of inputs that are given by rows, it matters then
+    which are windows."""
+    config = {str(k): v for k, v in context.config.items()}
+    known = config if plans else {k: v for k, v in config.items() if k not in OF_PLANNING}
+    if not plans:
+        known[STREAM_INPUTS] = list(planning_options(config).hops.items())
     passes = context.opt_level, tuple(context.required_pass), tuple(context.disabled_pass)
     attributes = sorted((str(k), str(v)) for k, v in (mod.attrs or {}).items())
     return repr((passes, sorted((k, str(v)) for k, v in known.items()), attributes))

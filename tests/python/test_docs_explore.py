@@ -63,6 +63,6 @@ def test_commands(tmp_path, monkeypatch, capfd, digits_model):
         assert main(line[1:]) == 0, capfd.readouterr().err
     assert len(lines) == 6
     (row,) = json.loads((tmp_path / "sweep.json").read_text())["configurations"]
-    shown = re.search(r"^ 15   (\d+)  \d+ +(\d+) ", PAGE, re.MULTILINE)
+    shown = re.search(r"^ 15 +(\d+) +\d+ +(\d+) ", PAGE, re.MULTILINE)
     assert row["ram_bytes"] == int(shown[1]) + 74
     assert row["instructions"] == int(shown[2])

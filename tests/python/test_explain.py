@@ -96,7 +96,8 @@ def test_a_model_without_room_for_more(digits_model):
 
 
 def test_a_session_lowers_one_module_once(digits_model):
-    """Builds of one module in one session share what does not depend on options of planning."""
+    """Builds of one module in one session share what does not depend on options of planning, nor on
+    where buffers may be."""
     module, executor, lowered = usmp.import_model(digits_model), usmp.Executor("aot"), []
 
     @tvm.instrument.pass_instrument
@@ -104,16 +105,29 @@ def test_a_session_lowers_one_module_once(digits_model):
         def run_before_pass(self, mod, info):
             lowered.extend([info.name] if info.name == "usmp.LowerOperators" else [])
 
-    def build(**config):
+    def build(config=None, **arguments):
+        config = {f"tir.usmp.{name}": value for name, value in (config or {}).items()}
         with tvm.transform.PassContext(instruments=[Noting()], config=config):
-            return usmp.build(module, executor=executor).ram_bytes
+            return usmp.build(module, **{"executor": executor, **arguments}).ram_bytes
 
+    words = usmp.Executor("aot", {"workspace-byte-alignment": 4})
+    pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"])])
+    shared = (
+        {},
+        {"config": {"streaming": False}},
+        {"config": {"stream_inputs": ["image"]}},
+        {"executor": words},
+        {"workspace_memory_pools": pools},
+    )
+    packed = usmp.Executor("aot", {"interface-api": "packed"})
+    others = ({"config": {"prune_constant_channels": False}}, {"executor": packed})
     with planning_session():
-        ram = [build(), build(**{"tir.usmp.streaming": False})]
+        ram = [build(**each) for each in shared]
         assert len(lowered) == 1
-        build(**{"tir.usmp.prune_constant_channels": False})
-        assert len(lowered) == 2
-    assert ram == [build(), build(**{"tir.usmp.streaming": False})]
+        for count, each in enumerate(others, 2):
+            build(**each)
+            assert len(lowered) == count
+    assert ram == [build(**each) for each in shared]
 
 
 def test_the_example_of_the_page(explanation):

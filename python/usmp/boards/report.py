@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from usmp.boards.board import Board
 from usmp.boards.board_run import BoardRuns, Section, program_memory
+from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.plain_text import shown
 
 
@@ -19,17 +17,17 @@ def print_board_report(
 ) -> None:
     """Print the sections of the program, RAM and flash by purpose, instructions and stack."""
     console = console or Console(highlight=False)
-    title = f"Memory of the program on {board.name}"
-    table = Table(
-        title=Text(title), title_justify="left", box=SIMPLE_HEAD, min_width=len(title) + 2
+    rows = [
+        [section.name, section.memory, f"0x{section.address:08x}", str(section.size_bytes)]
+        for section in sections
+    ]
+    table = TextTable(
+        f"Memory of the program on {board.name}",
+        ("section", "memory", "address", "bytes"),
+        rows,
+        numbers=frozenset({3}),
     )
-    for heading in ("section", "memory", "address"):
-        table.add_column(heading)
-    table.add_column("bytes", justify="right")
-    for section in sections:
-        address = f"0x{section.address:08x}"
-        table.add_row(Text(shown(section.name)), section.memory, address, str(section.size_bytes))
-    console.print(table)
+    print_table(table, console)
     memory = program_memory(sections, board)
     for line in (
         f"RAM: {memory.pools} bytes of pools, {memory.stack} of stack, {memory.variables} of "
@@ -39,7 +37,7 @@ def print_board_report(
         *_instructions(runs),
         _stack(runs),
     ):
-        console.print(line, markup=False, soft_wrap=True)
+        print_text(line, console)
 
 
 def _instructions(runs: BoardRuns) -> list[str]:

@@ -139,12 +139,13 @@ def _show(
         from rich.console import Console
 
         from usmp.report.diff_tables import print_diff
+        from usmp.report.text_tables import print_text
 
         console = console or Console(highlight=False)
         for diff in diffs:
             print_diff(diff, console)
         for sentence in _sentences(unmatched, limits):
-            console.print(sentence, markup=False, emoji=False, soft_wrap=True)
+            print_text(sentence, console)
 
     if shown_as == "table" and options.output is None:
         show(None)

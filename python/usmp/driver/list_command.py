@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import sys
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.help import add_command
 from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
 from usmp.parts import PARTS
+from usmp.support.wrapped_text import wrapped
 
 Rows: TypeAlias = list[dict[str, Any]]
+
+_LEAST_WIDTH, _INDENT = 32, 6
+"""Characters of a description in a line beside its name, and spaces before one below its name."""
 
 _EXAMPLES = """\
   tvmc list                         everything, in sections
@@ -49,12 +56,31 @@ def list_choices(options: argparse.Namespace) -> None:
     if options.format == "json":
         print(json.dumps(sections, indent=2))
     else:
-        print("\n\n".join(_table(name, rows) for name, rows in sections.items()))
+        width = _width()
+        print("\n\n".join(_table(name, rows, width) for name, rows in sections.items()))
 
 
-def _table(title: str, rows: Rows) -> str:
-    width = max(len(row["name"]) for row in rows)
-    return "\n".join([f"{title}:", *(f"  {row['name']:{width}}  {_line(row)}" for row in rows)])
+def _table(title: str, rows: Rows, width: int) -> str:
+    names = max(len(row["name"]) for row in rows)
+    return "\n".join([f"{title}:", *("\n".join(_lines(row, names, width)) for row in rows)])
+
+
+def _lines(row: dict[str, Any], names: int, width: int) -> Iterator[str]:
+    """The name and what it is, beside it or below where there is little room."""
+    name = f"  {row['name']:{names}}  "
+    if width < len(name) + _LEAST_WIDTH:
+        yield f"  {row['name']}"
+        name = " " * _INDENT
+    first, *others = wrapped(_line(row), width - len(name))
+    yield name + first
+    yield from (" " * len(name) + other for other in others)
+
+
+def _width() -> int:
+    """Of a line: that of the terminal. Of what is no terminal, a row is a line, for `grep`."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return shutil.get_terminal_size().columns
+    return sys.maxsize
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -106,10 +106,12 @@ def note_missing_sizes(options: argparse.Namespace, module: IRModule) -> list[st
     return notes
 
 
-def print_unused_pools(module: IRModule) -> None:
-    """Say which of the user's pools a planned module does without: its header lacks them."""
-    for name in _unused_pools(module):
-        print(f"Pool {shown(name)} is not needed, so the header does not have it.")
+def unused_pool_sentences(module: IRModule) -> list[str]:
+    """Which of the user's pools a planned module does without: its header lacks them."""
+    return [
+        f"Pool {shown(name)} is not needed, so the header does not have it."
+        for name in _unused_pools(module)
+    ]
 
 
 def _unused_pools(module: IRModule) -> list[str]:

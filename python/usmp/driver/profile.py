@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.output import check_output, written
@@ -63,38 +64,47 @@ def report_profile(profile: Profile, options: argparse.Namespace) -> None:
 
 
 def print_profile(profile: Profile, console: Console | None = None) -> None:
-    """Print a row for each operator, and one for all of them."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """Print a row for each operator, and one for all of them.
 
+    On a narrow terminal the middle of names is left out, then shapes, kinds and costs for each
+    multiply-accumulate go; the JSON has all.
+    """
+    from rich.console import Console
+
+    from usmp.report.text_tables import TextTable, print_table, print_text
     from usmp.support.plain_text import shown
 
     if console is None:
         console = Console(highlight=False)
-        if not console.is_terminal:
+        if not console.is_terminal and "COLUMNS" not in os.environ:
             console = Console(highlight=False, width=_WIDTH)
-    name = "time [us]" if profile.unit == "ns" else profile.unit
-    title = f'Operators of entry "{shown(profile.entry)}"'
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, show_footer=True)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("operator", footer="all", overflow="fold")
-    for heading in ("computes", "takes", "gives"):
-        table.add_column(heading, overflow="fold")
-    figures = (
-        ("MACs", str(profile.macs)),
-        (name, _cost(profile.unit, profile.cost)),
-        ("share", ""),
-        ("per MAC", _per_mac(profile.unit, profile.cost / profile.macs if profile.macs else None)),
+    per_mac = _per_mac(profile.unit, profile.cost / profile.macs if profile.macs else None)
+    unit = "time [us]" if profile.unit == "ns" else profile.unit
+    table = TextTable(
+        f'Operators of entry "{shown(profile.entry)}"',
+        ("", "operator", "computes", "takes", "gives", "MACs", unit, "share", "per MAC"),
+        [_row(profile, operator) for operator in profile.operators],
+        names=frozenset({1, 2}),
+        numbers=frozenset({0, 5, 6, 7, 8}),
+        footer=(
+            "",
+            "all",
+            "",
+            "",
+            "",
+            str(profile.macs),
+            _cost(profile.unit, profile.cost),
+            "",
+            per_mac,
+        ),
+        one_line=frozenset({1, 2}),
+        optional=(3, 4, 2, 8),
     )
-    for heading, footer in figures:
-        table.add_column(Text(heading), footer=footer, justify="right", no_wrap=True)
-    for operator in profile.operators:
-        table.add_row(*(Text(shown(cell)) for cell in _row(profile, operator)))
-    console.print(table)
+    print_table(table, console)
     if profile.unit == "ns":
-        console.print(f"Times are medians of {profile.runs} runs; per MAC they are nanoseconds.")
+        print_text(
+            f"Times are medians of {profile.runs} runs; per MAC they are nanoseconds.", console
+        )
 
 
 def _row(profile: Profile, operator: OperatorProfile) -> list[str]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from usmp.driver.memory_pools import print_unused_pools
+from usmp.driver.memory_pools import unused_pool_sentences
 from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
@@ -28,17 +27,21 @@ def module_metadata(factory: AOTExecutorFactoryModule) -> Mapping[str, Any]:
 
 def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = None) -> None:
     """Print the table of the pools, and which of the user's pools are not needed."""
+    from rich.console import Console
+
     from usmp.report import print_memory_summary
+    from usmp.report.text_tables import print_text
 
+    console = console or Console(highlight=False)
     print_memory_summary(module_metadata(factory), console)
-    _print_io_types(factory.ir_mod)
     # The memories of a board are there whether the model needs them or not.
-    if factory.board is None:
-        print_unused_pools(factory.ir_mod)
+    unused = unused_pool_sentences(factory.ir_mod) if factory.board is None else []
+    for sentence in (*_io_type_sentences(factory.ir_mod), *unused):
+        print_text(sentence, console)
 
 
-def _print_io_types(module: IRModule) -> None:
-    """Say which inputs and outputs `--io-type` made integers, and why others stay float."""
+def _io_type_sentences(module: IRModule) -> Iterator[str]:
+    """Which inputs and outputs `--io-type` made integers, and why others stay float."""
     from usmp.objects.attributes import IO_TYPES_ATTR
 
     types = (module.attrs or {}).get(IO_TYPES_ATTR)
@@ -46,11 +49,11 @@ def _print_io_types(module: IRModule) -> None:
         return
     integers = [f"{shown(name)} ({dtype})" for name, dtype in types["integers"].items()]
     if integers:
-        print(f"By --io-type these are integers, not float: {', '.join(integers)}.")
+        yield f"By --io-type these are integers, not float: {', '.join(integers)}."
     elif not types["float"]:
-        print("--io-type changes nothing: the model has no float inputs and outputs.")
+        yield "--io-type changes nothing: the model has no float inputs and outputs."
     for name, reason in types["float"].items():
-        print(f"Still float: {shown(name)}, which {shown(reason)}.")
+        yield f"Still float: {shown(name)}, which {shown(reason)}."
 
 
 def summary_text(show: Callable[[Console], None]) -> str:
@@ -58,6 +61,5 @@ def summary_text(show: Callable[[Console], None]) -> str:
     from rich.console import Console
 
     text = io.StringIO()
-    with redirect_stdout(text):
-        show(Console(file=text, highlight=False, width=_FILE_WIDTH))
+    show(Console(file=text, highlight=False, width=_FILE_WIDTH))
     return text.getvalue()

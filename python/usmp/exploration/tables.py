@@ -5,13 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from usmp.exploration.pareto import compared_costs
 from usmp.exploration.result import BUILT, ESTIMATED, UNKNOWN
 from usmp.exploration.sweep import Row, Sweep, best_first, option_names
-from usmp.report.text_tables import markdown_text
+from usmp.report.text_tables import (
+    TextTable,
+    is_whole,
+    markdown_text,
+    print_table,
+    print_text,
+)
 from usmp.support.plain_text import printable, shown
 
 if TYPE_CHECKING:
@@ -38,6 +44,10 @@ FIGURES = (
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _LONGEST_REASON = 300
+_COSTS = ("RAM", "flash", "instructions")
+"""Headings of what is compared."""
+_SHELL_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
+_INDENT = "    "
 
 
 def sweep_csv(sweep: Sweep) -> str:
@@ -92,57 +102,94 @@ def sweep_markdown(sweep: Sweep) -> str:
 
 
 def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
-    """Print a table, the best first; then reasons, notes, and the commands of the best."""
-    from rich.box import SIMPLE_HEAD
+    """Print a table, the best first; then reasons, notes, and the commands of the best.
+
+    What is the same in all rows is said above the table.
+    """
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = console or Console(highlight=False)
     rows = best_first(sweep.rows())
     models = ", ".join(shown(file.name) for file in sweep.inputs)
-    title = f"{len(rows)} of {len(sweep.configurations)} configurations of {models}"
-    # So that the sweep of the defaults has a line a row on a terminal of 80 columns.
-    table = Table(
-        title=Text(title),
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        collapse_padding=True,
-        pad_edge=False,
-    )
-    for heading in ("#", "RAM", "flash", "instructions"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    names = option_names(sweep.configurations)
-    has_sets = any(row.configuration.name is not None for row in rows)
-    for name in (*(["set"] if has_sets else []), *names):
-        # Names are Text, so that rich takes nothing in them for markup.
-        table.add_column(Text(shown(name).replace("_", "_\n")), overflow="fold")
-    table.add_column("best", no_wrap=True)
-    for row in rows:
-        if row.result.outcome == BUILT:
-            options = dict(row.configuration.options)
-            cells = [
-                *([row.configuration.name or ""] if has_sets else []),
-                *(options.get(name, "") for name in names),
-            ]
-            texts = [Text(shown(cell)) for cell in cells]
-            table.add_row(str(row.number), *_figures(row), *texts, _best(row))
-    if table.row_count:
-        console.print(table)
-    else:
-        console.print(Text(title))
+    print_text(f"{len(rows)} of {len(sweep.configurations)} configurations of {models}", console)
+    built = [row for row in rows if row.result.outcome == BUILT]
+    columns = _columns(sweep, built)
+    same = {
+        heading: cells[0]
+        for heading, cells in columns.items()
+        if len(built) > 1 and len(set(cells)) == 1
+    }
+    if same:
+        print_text(f"The same in all: {', '.join(_said(*each) for each in same.items())}", console)
+    varied = {heading: cells for heading, cells in columns.items() if heading not in same}
+    table = _table(built, varied)
+    print_table(table if is_whole(table, console) else _narrow_table(built, varied), console)
     for row in rows:
         if row.result.reason is not None:
             what = f"{row.number} ({shown(row.configuration.label)}): {row.status}"
-            console.print(Text(f"{what}: {shown(row.result.reason, _LONGEST_REASON)}"))
+            print_text(f"{what}: {shown(row.result.reason, _LONGEST_REASON)}", console)
     for note in notes(sweep, rows):
-        console.print(Text(note))
+        print_text(note, console)
     for row in rows:
         if _is_best(row):
-            # On one line, however narrow the terminal: it is there to be copied.
-            console.print(
-                Text(f"{row.number}: {printable(row.configuration.command)}"), soft_wrap=True
-            )
+            command = f"{row.number}: {row.configuration.command}"
+            for line in shell_lines(command, console.width):
+                # As it is, however narrow the terminal is: it is there to be copied.
+                console.print(Text(printable(line)), soft_wrap=True)
+
+
+def shell_lines(command: str, width: int) -> list[str]:
+    """A command in lines for a shell, of `width` characters at most if its words are not longer."""
+    first, *others = _SHELL_WORD.findall(command)
+    lines = [first]
+    for word in others:
+        # Behind each line but the last there is a backslash.
+        if len(lines[-1]) + len(word) + len("  \\") > width:
+            lines.append(_INDENT + word)
+        else:
+            lines[-1] += f" {word}"
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
+
+
+def _columns(sweep: Sweep, built: Sequence[Row]) -> dict[str, list[str]]:
+    """The cells of what is built below each heading: costs, then what is varied."""
+    figures = zip(*map(_figures, built), strict=True)
+    columns = {heading: list(cells) for heading, cells in zip(_COSTS, figures, strict=False)}
+    if any(row.configuration.name is not None for row in sweep.rows()):
+        columns["set"] = [row.configuration.name or "" for row in built]
+    for name in option_names(sweep.configurations):
+        columns[name] = [dict(row.configuration.options).get(name, "") for row in built]
+    return columns
+
+
+def _said(heading: str, cell: str) -> str:
+    if heading == "set" or heading in _COSTS:
+        return f"{heading} {shown(cell)}"
+    return f"{shown(heading)}={shown(cell)}"
+
+
+def _table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTable:
+    """A row for each, with these columns."""
+    rows = [
+        [str(row.number), *(cells[place] for cells in columns.values()), _best(row)]
+        for place, row in enumerate(built)
+    ]
+    headings = ("#", *columns, "best")
+    numbers = {i for i, heading in enumerate(headings) if heading in ("#", *_COSTS)}
+    names = frozenset(range(1, len(headings) - 1)) - numbers
+    return TextTable("", headings, rows, frozenset(names), frozenset(numbers))
+
+
+def _narrow_table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTable:
+    """The same with all that is varied in one column."""
+    costs = {heading: cells for heading, cells in columns.items() if heading in _COSTS}
+    options = {heading: cells for heading, cells in columns.items() if heading not in _COSTS}
+    varied = [
+        " ".join(_said(heading, cells[place]) for heading, cells in options.items() if cells[place])
+        for place in range(len(built))
+    ]
+    return _table(built, {**costs, "configuration": varied} if options else costs)
 
 
 def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:

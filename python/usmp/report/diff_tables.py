@@ -15,6 +15,7 @@ from usmp.report.text_tables import (
     markdown_table,
     markdown_text,
     print_table,
+    print_text,
 )
 from usmp.support.plain_text import shown
 
@@ -35,11 +36,11 @@ _MOST_ROWS = 40
 def print_diff(diff: ModuleDiff, console: Console) -> None:
     """Print what differs between two builds of a module, or one line if nothing does."""
     if diff.is_identical:
-        console.print(_identical(diff), markup=False, emoji=False, soft_wrap=True)
+        print_text(_identical(diff), console)
     for table in [] if diff.is_identical else diff_tables(diff):
         print_table(table, console)
     for sentence in (*_left_out(diff), *diff.notes):
-        console.print(sentence, markup=False, emoji=False)
+        print_text(sentence, console)
 
 
 def markdown_diff(diff: ModuleDiff) -> str:

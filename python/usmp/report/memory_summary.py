@@ -6,10 +6,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from usmp.report.code_summary import code_sentence
 from usmp.report.counts import shortened
@@ -19,6 +16,7 @@ from usmp.report.schedule_summary import schedule_sentence
 from usmp.report.sizes_summary import has_fixed_offsets, sizes_sentence
 from usmp.report.streaming_summary import rows_sentence, streaming_sentence, windows_sentence
 from usmp.report.strips_summary import strips_sentences
+from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.model_operators import titles
 from usmp.support.plain_text import shown
 
@@ -54,62 +52,41 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     them overwrite how many bytes of which. Then what the application has to know: bytes that are
     kept between runs, RAM and flash in all.
     """
-    # Names are Text, so that rich does not take "[b]" or ":a:" in them for markup.
     console = console or Console(highlight=False)
     memory = metadata["memory"]
-    table = Table(
-        title=Text(f"Memory of {shown(metadata['model_name'])} ({shown(memory['algorithm'])})"),
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        # So that the usual names are not folded on a terminal of 80 columns.
-        collapse_padding=True,
-    )
-    table.add_column("pool", overflow="fold")
-    table.add_column("kind", no_wrap=True)
-    for heading in ("peak bytes", "lower bound", "ratio"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("optimal", no_wrap=True)
-    for pool in sorted(memory["pools"], key=lambda pool: pool["kind"] == "constant"):
-        bound = pool["lower_bound_bytes"]
-        ratio = f"{pool['peak_bytes'] / bound:.3f}" if bound else "-"
-        optimal = "yes" if pool["optimal"] else "unknown"
-        row = (pool["kind"], f"{pool['peak_bytes']}", f"{bound}", ratio, optimal)
-        table.add_row(Text(shown(pool["name"])), *row)
-    console.print(table)
+    print_table(_pools(metadata), console)
     mains = memory["functions"]["main"]
     if len(mains) > 1:
-        console.print(_entries(mains))
+        print_table(_entries(mains), console)
     for pool in memory["pools"]:
         if pool["kind"] == "workspace":
             operator = _operator_at_peak(metadata, pool)
             if operator:
-                console.print(Text(f"Peak of {shown(pool['name'])} at {operator}."))
-            console.print(_live_at_peak(pool))
+                print_text(f"Peak of {shown(pool['name'])} at {operator}.", console)
+            print_table(_live_at_peak(pool), console)
             _print_overlap(pool, console)
     if memory.get("search_ended_by") in _ENDED_ANYWHERE:
-        console.print(_ENDED_ANYWHERE[memory["search_ended_by"]])
+        print_text(_ENDED_ANYWHERE[memory["search_ended_by"]], console)
     _print_access_cycles(memory.get("placement", {}), console)
     pools = [(pool["name"], _state_bytes(pool)) for pool in memory["pools"]]
     state_bytes = sum(size for _, size in pools)
     if state_bytes:
         where = ", ".join(f"{size} in {shown(name)}" for name, size in pools if size)
-        console.print(
+        print_text(
             f"State, {state_bytes} bytes, is kept between runs ({where}): nothing "
             "else may write these bytes.",
-            markup=False,
-            emoji=False,
+            console,
         )
     floats = metadata.get("float_operators", {})
     if floats:
         names = ", ".join(f"{shown(name)} ({count})" for name, count in floats.items())
-        console.print(
+        print_text(
             f"{sum(floats.values())} operators of the quantized model are computed in float: "
             f"{names}.",
-            markup=False,
-            emoji=False,
+            console,
         )
     if "pruned_channels" in metadata:
-        console.print(_pruned(metadata["pruned_channels"]), markup=False, emoji=False)
+        print_text(_pruned(metadata["pruned_channels"]), console)
     for sentence in (
         sizes_sentence(metadata),
         schedule_sentence(metadata),
@@ -122,7 +99,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         *dynamic_sentences(metadata),
     ):
         if sentence is not None:
-            console.print(sentence, markup=False, emoji=False)
+            print_text(sentence, console)
     if "ram" in memory:  # Earlier archives lack it.
         _print_total(metadata, console)
 
@@ -143,32 +120,47 @@ def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None
         return
     name = "estimated_access_cycles"
     by_preference = placement[f"{name}_by_preference"]
-    console.print(
+    print_text(
         f"Estimated access cycles: {placement[name]} with placement={shown(placement['policy'])}; "
         f"by preference {'no plan fits' if by_preference is None else by_preference}, "
         f"by cost {placement[f'{name}_by_cost']}, "
         f"lower bound {placement[f'{name}_lower_bound']}.",
-        markup=False,
-        emoji=False,
+        console,
     )
 
 
-def _entries(mains: Sequence[Mapping[str, Any]]) -> Table:
+def _pools(metadata: Mapping[str, Any]) -> TextTable:
+    memory = metadata["memory"]
+    rows = []
+    for pool in sorted(memory["pools"], key=lambda pool: pool["kind"] == "constant"):
+        peak, bound = pool["peak_bytes"], pool["lower_bound_bytes"]
+        ratio = f"{peak / bound:.3f}" if bound else "-"
+        optimal = "yes" if pool["optimal"] else "unknown"
+        rows.append([pool["name"], pool["kind"], str(peak), str(bound), ratio, optimal])
+    return TextTable(
+        f"Memory of {shown(metadata['model_name'])} ({shown(memory['algorithm'])})",
+        ("pool", "kind", "peak bytes", "lower bound", "ratio", "optimal"),
+        rows,
+        numbers=frozenset({2, 3, 4}),
+    )
+
+
+def _entries(mains: Sequence[Mapping[str, Any]]) -> TextTable:
     """The peak of each entry, states included, what is its own, and which may run at once."""
-    table = Table(
-        title=Text("Entries"), title_justify="left", box=SIMPLE_HEAD, collapse_padding=True
-    )
-    table.add_column("entry", overflow="fold")
-    for heading in ("peak bytes", "inputs and outputs", "state"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = ["entry", "peak bytes", "inputs and outputs", "state"]
     if any(main["concurrent_with"] for main in mains):
-        table.add_column("may run at once with", overflow="fold")
-    for main in mains:
-        others = Text(", ".join(map(shown, main["concurrent_with"])))
-        peak = sum(main["peak_bytes"].values())
-        row = (str(peak), str(main["io_size_bytes"]), str(main["state_size_bytes"]), others)
-        table.add_row(Text(shown(main["entry"])), *row[: len(table.columns) - 1])
-    return table
+        headings.append("may run at once with")
+    rows = [
+        [
+            main["entry"],
+            str(sum(main["peak_bytes"].values())),
+            str(main["io_size_bytes"]),
+            str(main["state_size_bytes"]),
+            ", ".join(map(shown, main["concurrent_with"])),
+        ][: len(headings)]
+        for main in mains
+    ]
+    return TextTable("Entries", headings, rows, frozenset({0, 4}), frozenset({1, 2, 3}))
 
 
 def _state_bytes(pool: Mapping[str, Any]) -> int:
@@ -186,19 +178,11 @@ def _operator_at_peak(metadata: Mapping[str, Any], pool: Mapping[str, Any]) -> s
     return titles(made_from, operator["entry"] if several else "")
 
 
-def _live_at_peak(pool: Mapping[str, Any]) -> Table:
+def _live_at_peak(pool: Mapping[str, Any]) -> TextTable:
     live = pool["live_at_peak"]
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
-    title = f"Live at the peak of {shown(pool['name'])}{_in_entries(pool)}"
-    # A narrow table would break its title into lines.
-    table = Table(
-        title=Text(title), title_justify="left", box=SIMPLE_HEAD, min_width=len(title) + 2
-    )
-    table.add_column("buffer", overflow="fold")
-    for heading in ("offset", "bytes"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    if _overlapping(pool):
-        table.add_column("overwrites", overflow="fold")
+    headings = ["buffer", "offset", "bytes", *(["overwrites"] if _overlapping(pool) else [])]
+    rows = []
     largest = sorted(live, key=lambda name: (-by_name[name]["size"], name))[:_SHOWN_BUFFERS]
     for name in live:
         if name in largest:
@@ -208,12 +192,21 @@ def _live_at_peak(pool: Mapping[str, Any]) -> Table:
                 for other, overlap in buffer["overlaps"].items()
                 if other in live
             ]
-            row = (str(buffer["offset"]), str(buffer["size"]), Text("\n".join(overwrites)))
-            table.add_row(Text(shown(name)), *row[: len(table.columns) - 1])
+            row = [name, str(buffer["offset"]), str(buffer["size"]), "\n".join(overwrites)]
+            rows.append(row[: len(headings)])
     hidden = [by_name[name]["size"] for name in live if name not in largest]
     if hidden:
-        table.add_row(f"{len(hidden)} smaller buffers", "", str(sum(hidden)))
-    return table
+        row = [f"{len(hidden)} smaller buffers", "", str(sum(hidden)), ""]
+        rows.append(row[: len(headings)])
+    title = f"Live at the peak of {shown(pool['name'])}{_in_entries(pool)}"
+    return TextTable(
+        title,
+        headings,
+        rows,
+        names=frozenset({0, 3}),
+        numbers=frozenset({1, 2}),
+        several_lines=frozenset({3}),
+    )
 
 
 def _in_entries(pool: Mapping[str, Any]) -> str:
@@ -254,7 +247,7 @@ def _print_overlap(pool: Mapping[str, Any], console: Console) -> None:
         )
     if sentences:
         # The empty line that tables end with.
-        console.print(*sentences, "", sep="\n")
+        print_text("\n".join([*sentences, ""]), console)
 
 
 def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
@@ -281,7 +274,7 @@ def _print_total(metadata: Mapping[str, Any], console: Console) -> None:
     lines.append(
         f"Flash: constants {_constants_bytes(memory)} bytes, and the code once it is compiled."
     )
-    console.print(*lines, sep="\n", markup=False)
+    print_text("\n".join(lines), console)
 
 
 def _of_which(memory: Mapping[str, Any]) -> str:

@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from usmp.objects.size_expression import shape_text
+from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.plain_text import shown
+
+_NUMBERS = ("bytes", "count", "scale", "zero point")
+"""Headings of columns of numbers."""
 
 Tensors = Sequence[Mapping[str, Any]]
 """Name, dtype, shape, scale and zero point of each; an extent that is not known is None, and one
@@ -22,41 +23,36 @@ that depends on sizes is text."""
 def print_description(description: Mapping[str, Any], console: Console | None = None) -> None:
     """Print what `description_json` writes as tables."""
     console = console or Console(highlight=False)
-    _print_line(console, f"{description['file']}: {description['format']}")
+    print_text(f"{description['file']}: {description['format']}", console)
     for module in description.get("modules", [description]):
         if "name" in module:
-            _print_line(console, f'module "{module["name"]}", C symbols {module["c_prefix"]}_*')
+            print_text(f'module "{module["name"]}", C symbols {module["c_prefix"]}_*', console)
         for entry in module.get("entries", [module]):
-            # The title of a table would break where the table ends.
             if "entry" in entry:
-                _print_line(console, f"inputs and outputs of entry {shown(entry['entry'])}")
-            console.print(_tensor_table(entry))
+                print_text(f"inputs and outputs of entry {shown(entry['entry'])}", console)
+            print_table(_tensor_table(entry), console)
             if entry.get("sizes"):
-                _print_line(console, f"Sizes: {', '.join(map(_size, entry['sizes']))}")
+                print_text(f"Sizes: {', '.join(map(_size, entry['sizes']))}", console)
             if entry["states"] is None:
-                _print_line(console, "States: not known, since the model cannot be imported")
+                print_text("States: not known, since the model cannot be imported", console)
             elif entry["states"]:
-                _print_line(console, f"States: {', '.join(map(_state, entry['states']))}")
+                print_text(f"States: {', '.join(map(_state, entry['states']))}", console)
         if "entries" in module and module.get("sizes"):
-            _print_line(console, f"Sizes: {', '.join(map(_size, module['sizes']))}")
+            print_text(f"Sizes: {', '.join(map(_size, module['sizes']))}", console)
         if module.get("pools"):
-            console.print(_table("pools", ("name", "kind", "bytes"), module["pools"]))
+            print_table(_table("pools", ("name", "kind", "bytes"), module["pools"]), console)
         if module.get("state_size_bytes"):
-            _print_line(console, f"State between runs: {module['state_size_bytes']} bytes")
+            print_text(f"State between runs: {module['state_size_bytes']} bytes", console)
         if "operators" in module:
             rows = [{"operator": shown(n), "count": c} for n, c in module["operators"].items()]
-            console.print(_table("operators", ("operator", "count"), rows))
+            print_table(_table("operators", ("operator", "count"), rows), console)
         if module.get("signatures"):
-            _print_line(console, f"Signatures: {', '.join(map(shown, module['signatures']))}")
+            print_text(f"Signatures: {', '.join(map(shown, module['signatures']))}", console)
 
 
 def description_json(description: Mapping[str, Any]) -> str:
     """The description as JSON, with a line end."""
     return json.dumps(description, indent=2) + "\n"
-
-
-def _print_line(console: Console, line: str) -> None:
-    console.print(Text(line), soft_wrap=True)
 
 
 def _state(state: Mapping[str, Any]) -> str:
@@ -73,7 +69,7 @@ def _size(size: Mapping[str, Any]) -> str:
     return f"{name} ({lower} to {upper})"
 
 
-def _tensor_table(module: Mapping[str, Any]) -> Table:
+def _tensor_table(module: Mapping[str, Any]) -> TextTable:
     rows = [
         {"": side, **_tensor_cells(tensor)}
         for side in ("input", "output")
@@ -104,19 +100,7 @@ def _shape(tensor: Mapping[str, Any]) -> str:
     return "x".join(words) or "scalar"
 
 
-def _table(title: str, headings: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(
-        title=Text(title) if title else None,
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        collapse_padding=True,
-    )
-    for heading in headings:
-        is_number = heading in ("bytes", "count", "scale", "zero point")
-        table.add_column(
-            heading, overflow="fold", justify="right" if is_number else "left", no_wrap=is_number
-        )
-    for row in rows:
-        # Names are Text, so that rich does not take "[b]" or ":a:" in them for markup.
-        table.add_row(*(Text(str(row[heading])) for heading in headings))
-    return table
+def _table(title: str, headings: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> TextTable:
+    numbers = {i for i, heading in enumerate(headings) if heading in _NUMBERS}
+    cells = [[str(row[heading]) for heading in headings] for row in rows]
+    return TextTable(title, headings, cells, numbers=frozenset(numbers))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from usmp.report.plan_formats import name_cell
+from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.model_operators import name, names, shape_words
 from usmp.support.plain_text import shown
 
@@ -49,44 +47,17 @@ def print_operators(metadata: Mapping[str, Any], console: Console | None = None)
     where that is not known; a star marks the peak of a workspace pool.
     """
     console = console or Console(highlight=False)
-    several = len({operator["entry"] for operator in metadata["operators"]}) > 1
-    table = Table(box=SIMPLE_HEAD, collapse_padding=True, show_footer=True)
-    table.add_column("", justify="right", no_wrap=True)
-    if several:
-        table.add_column("entry", overflow="fold")
-    table.add_column("operator of the model", footer="all", overflow="fold")
-    table.add_column("gives", overflow="fold")
-    operators = metadata["operators"]
-    for heading, values in (
-        ("MACs", [operator.get("macs") for operator in operators]),
-        ("weights", [operator.get("weights_size_bytes") for operator in operators]),
-    ):
-        total = sum(value for value in values if value is not None)
-        table.add_column(heading, footer=str(total), justify="right", no_wrap=True)
-    table.add_column("live bytes", justify="right", no_wrap=True)
     peaks = {pool.get("peak_operator") for pool in metadata["memory"]["pools"]}
-    for index, operator in enumerate(operators):
-        live = operator.get("live_bytes")
-        total_live = "?" if live is None else f"{sum(live.values())}"
-        cells = [
-            str(index),
-            *([shown(operator["entry"])] if several else []),
-            "\n".join(map(shown, _made_from(metadata, operator))),
-            ", ".join(shape_words(tensor["shape"]) for tensor in operator["outputs"]),
-            _number(operator.get("macs")),
-            _number(operator.get("weights_size_bytes")),
-            f"{total_live}{'*' if index in peaks else ' '}",
-        ]
-        table.add_row(*map(Text, cells))
-    console.print(table)
+    print_table(_table(metadata, peaks), console)
     if peaks - {None}:
-        console.print(
+        print_text(
             "* the peak of a pool. Weights and live bytes are bytes, these before outputs lie over "
             "inputs that die.",
-            soft_wrap=False,
+            console,
         )
+    several = len({operator["entry"] for operator in metadata["operators"]}) > 1
     for sentence in _not_computed(metadata, several):
-        console.print(sentence, markup=False, emoji=False)
+        print_text(sentence, console)
 
 
 def _not_computed(metadata: Mapping[str, Any], several: bool) -> list[str]:
@@ -102,6 +73,40 @@ def _not_computed(metadata: Mapping[str, Any], several: bool) -> list[str]:
         f"Not computed at run time{f' in entry {shown(entry)}' if several else ''}: {names(own)}."
         for entry, own in left.items()
     ]
+
+
+def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTable:
+    operators = metadata["operators"]
+    entry = ["entry"] if len({operator["entry"] for operator in operators}) > 1 else []
+    totals = [
+        str(sum(operator.get(key) or 0 for operator in operators))
+        for key in ("macs", "weights_size_bytes")
+    ]
+    rows = []
+    for index, operator in enumerate(operators):
+        live = operator.get("live_bytes")
+        total_live = "?" if live is None else f"{sum(live.values())}"
+        rows.append(
+            [
+                str(index),
+                *(operator[key] for key in entry),
+                "\n".join(map(shown, _made_from(metadata, operator))),
+                ", ".join(shape_words(tensor["shape"]) for tensor in operator["outputs"]),
+                _number(operator.get("macs")),
+                _number(operator.get("weights_size_bytes")),
+                f"{total_live}{'*' if index in peaks else ' '}",
+            ]
+        )
+    made_from = 1 + len(entry)
+    return TextTable(
+        "",
+        ("", *entry, "operator of the model", "gives", "MACs", "weights", "live bytes"),
+        rows,
+        names=frozenset(range(1, made_from + 2)),
+        numbers=frozenset({0, *range(made_from + 2, made_from + 5)}),
+        footer=("", *("" for _ in entry), "all", "", *totals, ""),
+        several_lines=frozenset({made_from}),
+    )
 
 
 def operators_json(metadata: Mapping[str, Any]) -> str:

@@ -6,12 +6,10 @@ import csv
 import io
 import json
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from usmp.report.plan_formats import name_cell
+from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.plain_text import shown
 from usmp_solver.solution import Solution
 from usmp_solver.solver import SEARCHES
@@ -27,18 +25,19 @@ def print_solution(
     whether the plan is optimal.
     """
     console = console or Console(highlight=False)
-    # Not the title of the table, which would be folded to the width of the columns.
-    console.print(Text(f"Memory of {shown(file)} ({shown(algorithm)})"), soft_wrap=True)
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("pool", overflow="fold")
-    for heading in ("peak bytes", "lower bound", "peak / bound", "capacity"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    rows = []
     for pool in solution.problem.pools:
         peak, bound = solution.peaks[pool.name], solution.lower_bounds[pool.name]
         ratio = f"{peak / bound:.3f}" if bound else "-"
         capacity = "-" if pool.limit is None else str(pool.limit)
-        table.add_row(Text(shown(pool.name)), str(peak), str(bound), ratio, capacity)
-    console.print(table)
+        rows.append([pool.name, str(peak), str(bound), ratio, capacity])
+    table = TextTable(
+        f"Memory of {shown(file)} ({shown(algorithm)})",
+        ("pool", "peak bytes", "lower bound", "peak / bound", "capacity"),
+        rows,
+        numbers=frozenset({1, 2, 3, 4}),
+    )
+    print_table(table, console)
     count = len(solution.problem)
     placed = f"{count} buffers are placed" if count != 1 else "1 buffer is placed"
     more = "more time may help (--usmp-time-budget)"
@@ -47,7 +46,7 @@ def print_solution(
     proved = "the plan is optimal: proved"
     if not solution.is_optimal:
         proved = f"whether the plan is optimal is not proved; {more}"
-    console.print(f"{placed}; {proved}.", soft_wrap=True)
+    print_text(f"{placed}; {proved}.", console)
 
 
 def solution_table(file: str, solution: Solution, algorithm: str) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from usmp.report.table_layout import Column, Layout, lay_out
 from usmp.support.plain_text import shown
-
-_NARROWEST_NAME = 12
-"""Characters of names that stand in one line, however narrow the terminal is."""
+from usmp.support.wrapped_text import ELISION, cell_width, elided, wrapped
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class TextTable:
     Parameters
     ----------
     title
-        above it.
+        above it; empty for none.
     headings
         of its columns.
     rows
@@ -33,6 +31,15 @@ class TextTable:
         columns with such text; the others have numbers and words of this package.
     numbers
         columns that are aligned at the right.
+    footer
+        the last row, set apart from the others.
+    one_line
+        columns of names of which the middle is left out rather than that they have several lines.
+    several_lines
+        columns whose cells may have several lines, with line ends between them; then names in them
+        are made plain before.
+    optional
+        columns that are left out where the terminal is narrow, the first first.
     """
 
     title: str
@@ -40,34 +47,104 @@ class TextTable:
     rows: Sequence[Sequence[str]]
     names: frozenset[int] = field(default=frozenset({0}))
     numbers: frozenset[int] = field(default=frozenset())
+    footer: Sequence[str] = ()
+    one_line: frozenset[int] = field(default=frozenset())
+    several_lines: frozenset[int] = field(default=frozenset())
+    optional: Sequence[int] = ()
 
 
 def print_table(table: TextTable, console: Console) -> None:
-    """Print a table as wide as the terminal at most."""
-    drawn = Table(
-        title=Text(shown(table.title)),
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        collapse_padding=True,
-    )
-    for column, heading in enumerate(table.headings):
-        cells = [row[column] for row in table.rows]
-        is_number, widest = column in table.numbers, max(map(len, cells), default=0)
-        # Numbers and words stay whole; names are folded where they must.
-        drawn.add_column(
-            Text(heading),
-            justify="right" if is_number else "left",
-            overflow="fold",
-            no_wrap=is_number or (column not in table.names and not any(map(_has_space, cells))),
-            min_width=min(widest, _NARROWEST_NAME) if column == 0 else None,
-        )
+    """Print a table as wide as the terminal at most; of one without rows, that it has none."""
+    has_rows = bool(table.rows or table.footer)
+    if table.title:
+        title = f"{shown(table.title)}{'' if has_rows else ': none'}"
+        print_text(title, console, style="table.title")
+    if not has_rows:
+        return
+    layout = _layout(table, console.width)
+    lines = [Text(), *(Text(line, style="bold") for line in _headings(table, layout))]
+    lines.append(Text(" " + "─" * (sum(layout.widths) + layout.gap * (len(layout.widths) - 1))))
     for row in table.rows:
-        drawn.add_row(*(Text(shown(cell)) for cell in row))
-    console.print(drawn)
+        lines += map(Text, _lines(table, layout, _plain(table, row)))
+    lines.append(Text())
+    if table.footer:
+        lines += [*map(Text, _lines(table, layout, _plain(table, table.footer))), Text()]
+    for line in lines:
+        # As it is: it fits.
+        console.print(_for_encoding(line, console.encoding), soft_wrap=True)
 
 
-def _has_space(cell: str) -> bool:
-    return " " in cell
+def _lines(table: TextTable, layout: Layout, cells: Sequence[str]) -> list[str]:
+    """The lines of a row, which begin in the first of them."""
+    columns = []
+    for i, width in zip(layout.shown, layout.widths, strict=True):
+        lines = [elided(cells[i], width)] if i in table.one_line else wrapped(cells[i], width)
+        columns.append([_aligned(line, width, i in table.numbers) for line in lines])
+    empty, gap = [" " * width for width in layout.widths], " " * layout.gap
+    return [
+        f" {gap.join(cell or blank for cell, blank in zip(line, empty, strict=True))}".rstrip()
+        for line in zip_longest(*columns)
+    ]
+
+
+def _headings(table: TextTable, layout: Layout) -> list[str]:
+    """The lines of the headings, which end in the last of them."""
+    headings = [shown(heading) for heading in table.headings]
+    height = max(
+        len(wrapped(headings[i], width))
+        for i, width in zip(layout.shown, layout.widths, strict=True)
+    )
+    for i, width in zip(layout.shown, layout.widths, strict=True):
+        headings[i] = "\n" * (height - len(wrapped(headings[i], width))) + headings[i]
+    return _lines(replace(table, one_line=frozenset()), layout, headings)
+
+
+def _aligned(line: str, width: int, is_number: bool) -> str:
+    padding = " " * (width - cell_width(line))
+    return padding + line if is_number else line + padding
+
+
+def _for_encoding(line: Text, encoding: str) -> Text:
+    """The line, with characters of ASCII for those of ours that the encoding lacks."""
+    try:
+        "─…".encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        line.plain = line.plain.replace("─", "-").replace(ELISION, "~")
+    return line
+
+
+def is_whole(table: TextTable, console: Console) -> bool:
+    """Whether a table has all its columns, and lines of its short names and numbers, as printed."""
+    return _layout(table, console.width).is_whole
+
+
+def print_text(text: str, console: Console, style: str = "") -> None:
+    """Print text, in lines as wide as the terminal at most, in which no word is broken."""
+    lines = "\n".join(wrapped(text, console.width))
+    console.print(Text(lines, style=style), soft_wrap=True)
+
+
+def print_list(lines: Sequence[str], console: Console) -> None:
+    """Print lines with a dash before each."""
+    for line in lines:
+        first, *others = wrapped(line, console.width - 2)
+        text = "\n".join([f"- {first}", *(f"  {other}" for other in others)])
+        console.print(Text(text), soft_wrap=True)
+
+
+def _layout(table: TextTable, width: int) -> Layout:
+    rows = [_plain(table, row) for row in (*table.rows, table.footer) if row]
+    columns = [
+        Column(shown(heading), [row[i] for row in rows], i in table.numbers, i in table.one_line)
+        for i, heading in enumerate(table.headings)
+    ]
+    return lay_out(columns, table.optional, width)
+
+
+def _plain(table: TextTable, row: Sequence[str]) -> list[str]:
+    return [
+        cell if column in table.several_lines else shown(cell) for column, cell in enumerate(row)
+    ]
 
 
 def markdown_table(table: TextTable) -> str:

@@ -9,7 +9,13 @@ from typing import Any
 
 from rich.console import Console
 
-from usmp.report.text_tables import TextTable, markdown_table, markdown_text, print_table
+from usmp.report.text_tables import (
+    TextTable,
+    markdown_table,
+    markdown_text,
+    print_table,
+    print_text,
+)
 from usmp.support.plain_text import shown
 
 SCHEMA, VERSION = "usmp.check", 1
@@ -85,7 +91,7 @@ def print_verdicts(title: str, verdicts: Sequence[Verdict], console: Console) ->
     """Print a table with a row for each, and what is to be said of them."""
     print_table(_table(title, verdicts), console)
     for sentence in _sentences(verdicts):
-        console.print(sentence, markup=False, emoji=False)
+        print_text(sentence, console)
 
 
 def markdown_verdicts(title: str, verdicts: Sequence[Verdict]) -> str:
@@ -139,6 +145,7 @@ def _need(need: Need) -> dict[str, Any]:
 
 
 def _table(title: str, verdicts: Sequence[Verdict]) -> TextTable:
+    headings = ["target", "core", "fits", "RAM", "flash"]
     rows = [
         [
             verdict.name,
@@ -146,11 +153,13 @@ def _table(title: str, verdicts: Sequence[Verdict]) -> TextTable:
             "yes" if verdict.fits else "no",
             _cell(verdict.ram),
             _cell(verdict.flash),
-            _missing(verdict),
         ]
         for verdict in verdicts
     ]
-    headings = ("target", "core", "fits", "RAM", "flash", "missing")
+    missing = [_missing(verdict) for verdict in verdicts]
+    if any(missing):
+        headings.append("missing")
+        rows = [[*row, what] for row, what in zip(rows, missing, strict=True)]
     return TextTable(title, headings, rows, numbers=frozenset({3, 4}))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pytest
 from rich.console import Console
@@ -27,10 +28,14 @@ PROFILE = Profile(
 )
 
 
-def printed(profile):
-    text = io.StringIO()
-    print_profile(profile, Console(file=text, width=150, highlight=False))
-    return [line.split() for line in text.getvalue().splitlines() if line.strip(" ─")]
+def text(profile, width):
+    stream = io.StringIO()
+    print_profile(profile, Console(file=stream, width=width, highlight=False))
+    return stream.getvalue()
+
+
+def printed(profile, width=150):
+    return [line.split() for line in text(profile, width).splitlines() if line.strip(" ─")]
 
 
 def test_the_table_of_times():
@@ -56,6 +61,53 @@ def test_the_table_of_instructions():
 
 def test_a_profile_without_operators():
     assert printed(Profile("default", "main", "instructions", 1, ()))[-1] == ["all", "0", "0", "-"]
+
+
+LONG = Profile(
+    "default",
+    "main",
+    "cycles",
+    1,
+    (
+        OperatorProfile(
+            12,
+            "main",
+            ("fused_depthwise_conv2d_add_clip_requantize_3",),
+            ("depthwise_conv2d 3x3 s2", "add"),
+            (OperatorTensor("int8", (1, 25, 25, 64)),),
+            (OperatorTensor("int8", (1, 13, 13, 64)),),
+            12345678,
+            123456789.0,
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "headings"),
+    [
+        (60, ["operator", "MACs", "cycles", "share", "MAC"]),
+        (80, ["operator", "computes", "MACs", "cycles", "share", "MAC"]),
+        (100, ["operator", "computes", "gives", "MACs", "cycles", "share", "MAC"]),
+        (120, ["operator", "computes", "takes", "gives", "MACs", "cycles", "share", "MAC"]),
+    ],
+)
+def test_on_a_narrow_terminal_names_lose_their_middle_and_columns_go(width, headings):
+    lines = printed(LONG, width)
+    assert headings in lines
+    assert max(len(line) for line in text(LONG, width).splitlines()) <= width
+    (row,) = [line for line in lines if line[0] == "12"]
+    assert re.fullmatch("fused_.*….*_3", row[1])
+    assert row[-3:] == ["123456789", "100.0%", "10.00"]
+
+
+def test_a_pipe_has_all_columns_unless_the_width_is_said(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    print_profile(LONG)
+    assert "fused_depthwise_conv2d_add_clip_requantize_3" in capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "80")
+    print_profile(LONG)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
 @pytest.mark.cc

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import shlex
+from itertools import product
 
 import pytest
 from rich.console import Console
@@ -45,6 +48,70 @@ def test_the_best_come_first():
     ]
     assert shown[0] == "3 of 4 configurations of m.tflite"
     assert shown[-2:] == ["3: tvmc compile m --n=2", "2: tvmc compile m --n=1"]
+
+
+def varied() -> Sweep:
+    """All combinations of what is varied by default, with the commands of a long path."""
+    options = {
+        "use_workspace_io": "01",
+        "optimize": ("ram", "speed"),
+        "code": ("balanced",),
+        "streaming": "10",
+    }
+    configurations, results = [], {}
+    for number, values in enumerate(product(*options.values())):
+        arguments = tuple(
+            f"--pass-config=tir.usmp.{n}={v}" for n, v in zip(options, values, strict=True)
+        )
+        command = shlex.join(["tvmc", "compile", "/home/user/my models/it's.tflite", *arguments])
+        pairs = tuple(zip(options, values, strict=True))
+        configurations.append(Configuration(None, pairs, arguments, command))
+        results[arguments] = built(123456 - number, 987654 + number, 9436280)
+    return Sweep("1", [InputFile.of("m.tflite", b"")], configurations, results=results)
+
+
+def test_what_is_the_same_in_all_rows_is_said_once():
+    lines = table(varied(), 80)
+    assert lines[1] == "The same in all: instructions 9436280, code=balanced"
+    heading = next(line for line in lines if line.split()[:1] == ["#"])
+    assert heading.split() == [
+        "#",
+        "RAM",
+        "flash",
+        "use_workspace_io",
+        "optimize",
+        "streaming",
+        "best",
+    ]
+
+
+@pytest.mark.parametrize("width", range(60, 121))
+def test_no_word_is_broken_and_no_line_is_too_long(width):
+    lines, whole = table(varied(), width), table(varied(), 1000)
+    assert max(map(len, lines)) <= width
+    words, known = (set(re.findall(r"[a-zA-Z\d]+", " ".join(each))) for each in (lines, whole))
+    assert words == known
+
+
+@pytest.mark.parametrize("width", [20, 60, 80, 1000])
+def test_commands_can_be_pasted(width):
+    given = varied()
+    text = "\n".join(table(given, width)).replace("\\\n", " ")
+    found = re.findall(r"^(\d+): (tvmc .*)$", text, re.MULTILINE)
+    assert [int(number) for number, _ in found] == list(range(8, 0, -1))
+    for number, command in found:
+        assert shlex.split(command) == shlex.split(given.configurations[int(number) - 1].command)
+
+
+def test_where_options_have_no_room_they_are_one_column():
+    lines = table(varied(), 50)
+    assert headings(lines) == ["#", "RAM", "flash", "configuration", "best"]
+    assert lines[6].split() == ["8", "123449", "987661", "use_workspace_io=1", "yes"]
+    assert [line.split() for line in lines[7:9]] == [["optimize=speed"], ["streaming=0"]]
+
+
+def headings(lines: list[str]) -> list[str]:
+    return next(line.split() for line in lines if line.split()[:1] == ["#"])
 
 
 def test_how_flash_is_known_is_said():

@@ -6,14 +6,12 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from usmp.report.explanation.operators import joined
 from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import suggestion_sentence
+from usmp.report.text_tables import TextTable, print_list, print_table, print_text
 from usmp.support.plain_text import shown
 
 _MOST_BUFFERS = 12
@@ -35,27 +33,26 @@ def print_explanation(document: Mapping[str, Any], console: Console | None = Non
     and why, which buffers share no more bytes, and what is proved; then what would need less RAM.
     """
     console = console or Console(highlight=False)
-    _print(console, " ".join(ram_sentences(document)))
+    print_text(" ".join(ram_sentences(document)), console)
     console.print()
     for pool in document["pools"]:
         _print_pool(pool, console)
     if document["suggestions"] is not None:
         _print_suggestions(document, console)
     for note in document["notes"]:
-        _print(console, note)
+        print_text(note, console)
 
 
 def _print_pool(pool: Mapping[str, Any], console: Console) -> None:
-    _print(console, f"Pool {shown(pool['name'])}: {' '.join(headline(pool))}")
-    console.print()
-    console.print(_live_table(pool))
+    print_text(f"Pool {shown(pool['name'])}: {' '.join(headline(pool))}", console)
+    print_table(_live_table(pool), console)
     for sentence in pool_sentences(pool):
-        _print(console, sentence)
+        print_text(sentence, console)
     console.print()
     pairs = pair_lines(pool)
     if pairs:
-        _print(console, "Which of these share no more bytes, and why:")
-        console.print(_list(pairs))
+        print_text("Which of these share no more bytes, and why:", console)
+        print_list(pairs, console)
         console.print()
 
 
@@ -106,34 +103,37 @@ def pool_sentences(pool: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _live_table(pool: Mapping[str, Any]) -> Table:
-    table = Table(box=SIMPLE_HEAD, collapse_padding=True)
-    table.add_column("live at the peak", overflow="fold")
-    for heading in ("offset", "bytes"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("why", overflow="fold")
+def _live_table(pool: Mapping[str, Any]) -> TextTable:
     live = pool["live_at_peak"]
-    for buffer in live[:_MOST_BUFFERS]:
-        numbers = str(buffer["offset"]), str(buffer["size_bytes"])
-        table.add_row(Text(shown(buffer["name"])), *numbers, Text(buffer["why"]))
+    rows = [
+        [buffer["name"], str(buffer["offset"]), str(buffer["size_bytes"]), buffer["why"]]
+        for buffer in live[:_MOST_BUFFERS]
+    ]
     hidden = live[_MOST_BUFFERS:]
     if hidden:
         size = sum(buffer["size_bytes"] for buffer in hidden)
-        table.add_row(f"{len(hidden)} smaller buffers", "", str(size), "")
-    return table
+        rows.append([f"{len(hidden)} smaller buffers", "", str(size), ""])
+    return TextTable(
+        "",
+        ("live at the peak", "offset", "bytes", "why"),
+        rows,
+        names=frozenset({0, 3}),
+        numbers=frozenset({1, 2}),
+        several_lines=frozenset({3}),
+    )
 
 
 def _print_suggestions(document: Mapping[str, Any], console: Console) -> None:
     suggestions = document["suggestions"]
     gains = [each for each in suggestions if (each["saved_bytes"] or 0) > 0]
     ram = document["ram"]["size_bytes"]
-    _print(console, f"What would need less RAM than {ram} bytes (each planned again):")
+    print_text(f"What would need less RAM than {ram} bytes (each planned again):", console)
     if gains:
-        console.print(_suggestion_table(gains))
+        print_table(_suggestion_table(gains), console)
     else:
-        _print(console, "- nothing that was tried")
+        print_text("- nothing that was tried", console)
     for line in no_gain_lines(suggestions):
-        _print(console, line)
+        print_text(line, console)
 
 
 def no_gain_lines(suggestions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -146,27 +146,20 @@ def no_gain_lines(suggestions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"Not possible: {shown(each['flag'])}: {each['refused']}."
 
 
-def _suggestion_table(gains: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(box=SIMPLE_HEAD, collapse_padding=True)
-    for heading in ("saves", "RAM bytes"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("with this option of tvmc", overflow="fold")
-    for each in gains:
-        numbers = str(each["saved_bytes"]), str(each["ram_bytes_after"])
-        what = suggestion_sentence(each)
-        table.add_row(*numbers, Text(f"{shown(each['flag'])}\n{what}"))
-    return table
-
-
-def _list(lines: Sequence[str]) -> Table:
-    """Lines with a dash before each, folded beside it."""
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for line in lines:
-        table.add_row("-", Text(line))
-    return table
-
-
-def _print(console: Console, text: str) -> None:
-    console.print(text, markup=False, emoji=False)
+def _suggestion_table(gains: Sequence[Mapping[str, Any]]) -> TextTable:
+    rows = [
+        [
+            str(each["saved_bytes"]),
+            str(each["ram_bytes_after"]),
+            f"{shown(each['flag'])}\n{suggestion_sentence(each)}",
+        ]
+        for each in gains
+    ]
+    return TextTable(
+        "",
+        ("saves", "RAM bytes", "with this option of tvmc"),
+        rows,
+        names=frozenset({2}),
+        numbers=frozenset({0, 1}),
+        several_lines=frozenset({2}),
+    )

@@ -1,0 +1,99 @@
+"""What commands print fits the terminal, whatever its width: no word is broken, none is lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from tvm.ir.transform import PassContext
+
+import usmp
+from conftest import ROOT
+from usmp.driver.tvmc import main
+
+DIGITS = ROOT / "examples/digits/digits_int8.tflite"
+WIDTHS = (60, 80, 100)
+WIDEST = 1000
+
+
+@pytest.fixture(scope="module")
+def digits_without_overlap(tmp_path_factory) -> Path:
+    """An archive of the same model with other options, which has other sizes."""
+    path = tmp_path_factory.mktemp("other") / "digits.tar"
+    with PassContext(config={"tir.usmp.overlap": False}):
+        usmp.build(usmp.import_model(DIGITS)).export_model_library_format(path)
+    return path
+
+
+Printed = Callable[..., list[str]]
+
+
+@pytest.fixture
+def printed(monkeypatch, capfd) -> Printed:
+    """What a command prints on a terminal of some columns, as lines."""
+
+    def run(columns: int, *arguments: object) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        capfd.readouterr()
+        assert main([str(argument) for argument in arguments]) in (0, 2)
+        return capfd.readouterr().out.splitlines()
+
+    return run
+
+
+def words(lines: list[str]) -> set[str]:
+    """The words that names and sentences are made of, but those of which a part is left out."""
+    text = re.sub(r"\w*…\w*", "", "\n".join(lines))
+    return set(re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", text))
+
+
+def check(printed: Printed, *arguments: object, widths: tuple[int, ...] = WIDTHS) -> None:
+    whole = words(printed(WIDEST, *arguments))
+    for width in widths:
+        lines = printed(width, *arguments)
+        assert [line for line in lines if cell_len(line) > width] == []
+        assert words(lines) <= whole
+        # A heading, a rule and no row.
+        assert not re.search(r"─\n(\s*\n|$)", "\n".join(lines) + "\n")
+
+
+OF_AN_ARCHIVE = {
+    "plan": ("plan",),
+    "operators": ("plan", "--operators"),
+    "map": ("plan", "--map"),
+    "explain": ("explain",),
+    "info": ("info",),
+}
+
+
+@pytest.mark.parametrize("command", OF_AN_ARCHIVE.values(), ids=OF_AN_ARCHIVE)
+def test_archives(printed, digits_archive, command):
+    check(printed, *command, digits_archive)
+
+
+@pytest.mark.models
+def test_long_names_and_states(printed, tmp_path, shared_model):
+    model, archive = shared_model("mww_okay_nabu_v2_int8"), tmp_path / "long.tar"
+    usmp.build(usmp.import_model(model)).export_model_library_format(archive)
+    check(printed, "info", model)
+    for command in OF_AN_ARCHIVE.values():
+        check(printed, *command, archive)
+
+
+@pytest.mark.parametrize("command", [("info", DIGITS), ("list",)], ids=["info", "list"])
+def test_without_a_plan(printed, command):
+    check(printed, *command)
+
+
+@pytest.mark.cc
+def test_code_is_measured(printed, digits_archive, digits_without_overlap):
+    check(printed, "diff", digits_archive, digits_without_overlap)
+    check(printed, "check", digits_archive, "--max-ram", "64K", "--max-flash", "1K")
+
+
+@pytest.mark.board
+def test_all_boards(printed, digits_archive):
+    check(printed, "check", digits_archive, "--boards", "all", widths=(60,))

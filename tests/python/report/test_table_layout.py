@@ -1,0 +1,122 @@
+"""Which widths the columns of a table have, and what goes first where a terminal is narrow."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from usmp.report.text_tables import TextTable, print_list, print_table, print_text
+
+PROSE = "written here; still read by operators"
+
+
+def printed(table: TextTable, width: int, encoding: str = "utf-8") -> list[str]:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    print_table(table, Console(file=stream, width=width, color_system=None))
+    stream.seek(0)
+    return stream.read().splitlines()
+
+
+LIVE = TextTable(
+    "Live",
+    ("buffer", "lower bound", "why"),
+    [["conv2d_ring", "32", PROSE], ["add", "4", "output"]],
+    numbers=frozenset({1}),
+)
+
+
+def test_a_wide_terminal_has_a_line_a_row():
+    assert printed(LIVE, 80) == [
+        "Live",
+        "",
+        " buffer       lower bound  why",
+        f" {'─' * 63}",
+        f" conv2d_ring           32  {PROSE}",
+        " add                    4  output",
+        "",
+    ]
+
+
+def test_sentences_have_several_lines_first_then_headings_then_gaps_are_narrow():
+    assert printed(LIVE, 56)[2:6] == [
+        " buffer       lower bound  why",
+        f" {'─' * 54}",
+        " conv2d_ring           32  written here; still read by",
+        "                           operators",
+    ]
+    assert printed(LIVE, 48)[2:4] == [
+        "                lower",
+        " buffer         bound  why",
+    ]
+    assert printed(LIVE, 43)[2:4] == [
+        "             lower",
+        " buffer      bound why",
+    ]
+
+
+def test_names_go_on_behind_what_joins_their_parts():
+    lines = printed(LIVE, 24)
+    assert [line.split()[0] for line in lines[5:7]] == ["conv2d_", "ring"]
+
+
+@pytest.mark.parametrize("width", range(60, 121))
+def test_no_word_is_broken_and_no_line_is_too_long(width):
+    name = "StatefulPartitionedCall/sequential/conv2d_7/BiasAdd;bn/moving_variance"
+    table = TextTable(
+        f"Live at the peak of {name}",
+        ("buffer", "kind", "peak bytes", "change", "offset", "overwrites"),
+        [[name, "intermediate", "123456 -> 7890", "+12 (+0.1 %)", "7 -> 8", f"8 of 9 of {name}"]],
+        names=frozenset({0, 5}),
+        numbers=frozenset({2, 3, 4}),
+        footer=("all", "", "12345", "", "", ""),
+    )
+    lines, whole = printed(table, width), printed(table, 1000)
+    assert max(map(len, lines)) <= width
+    assert words(lines) == words(whole)
+
+
+def words(lines: list[str]) -> set[str]:
+    """Those that names and sentences are made of."""
+    return set(re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", "\n".join(lines)))
+
+
+def test_what_is_optional_goes_and_one_line_names_lose_their_middle():
+    table = TextTable(
+        "",
+        ("operator", "takes", "cycles"),
+        [["fused_conv2d_add_relu", "int8[1,25,5,64]", "123456"]],
+        numbers=frozenset({2}),
+        one_line=frozenset({0}),
+        optional=(1,),
+    )
+    assert printed(table, 60)[-2] == " fused_conv2d_add_relu  int8[1,25,5,64]  123456"
+    assert printed(table, 40)[-2] == " fused_…d_relu  int8[1,25,5,64]  123456"
+    assert printed(table, 30)[-2] == " fused_conv…_add_relu  123456"
+
+
+def test_a_table_without_rows_says_so():
+    assert printed(TextTable("operators", ("a",), []), 80) == ["operators: none"]
+    assert printed(TextTable("", ("a",), []), 80) == []
+
+
+def test_an_encoding_without_these_characters_has_those_of_ascii():
+    table = TextTable("", ("a",), [["x" * 20]], one_line=frozenset({0}))
+    assert printed(table, 12, "ascii")[1:] == [" a", f" {'-' * 10}", " xxxxx~xxxx", ""]
+
+
+def test_text_and_lists_break_no_word():
+    text = io.StringIO()
+    console = Console(file=text, width=12, color_system=None)
+    print_text("[b]tir.usmp.overlap=0 is so", console)
+    print_list(["one two three", "four"], console)
+    assert text.getvalue().splitlines() == [
+        "[b]tir.usmp.",
+        "overlap=0 is",
+        "so",
+        "- one two",
+        "  three",
+        "- four",
+    ]
