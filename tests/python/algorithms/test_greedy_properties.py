@@ -108,7 +108,7 @@ def run(algorithm, buffers):
     return [(plan[buffer].pool_info.pool_name, plan[buffer].byte_offset) for buffer in buffers]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(problems())
 def test_conflicting_buffers_share_no_byte(buffers):
     for algorithm in ALGORITHMS:
@@ -119,7 +119,7 @@ def test_conflicting_buffers_share_no_byte(buffers):
                     assert not used_bytes(a, places[i]) & used_bytes(b, places[j])
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(problems())
 def test_every_buffer_is_where_the_model_puts_it(buffers):
     for algorithm in ("greedy_by_size", "greedy_by_conflicts", "no_sharing"):

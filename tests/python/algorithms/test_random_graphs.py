@@ -1,4 +1,4 @@
-"""20000 random graphs in size-limited pools: never an overlap, never a misfit that is none."""
+"""Random graphs in size-limited pools: never an overlap, never a misfit that is none."""
 
 import random
 
@@ -10,8 +10,8 @@ from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
 
 pytestmark = pytest.mark.property
 
-GRAPHS = 14000
-SHARES = 10
+GRAPHS = 6000
+SHARES = 5
 
 
 def random_graph(seed):
