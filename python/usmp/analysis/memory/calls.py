@@ -10,6 +10,7 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, Op, PointerType, StringImm
 
 from usmp.tir.global_symbol import global_symbol
+from usmp.tir.identity import identity
 from usmp.tir.math_functions import NUMBERS_OF_MATH_FUNCTIONS
 
 _CALLS_BY_NAME = (
@@ -50,8 +51,9 @@ class CallResolver:
 
     def __init__(self, functions: Mapping[str, tirx.PrimFunc]) -> None:
         self.functions = dict(functions)
-        self._resolved: dict[Call, PrimFuncCall | None] = {}
-        """Calls by a GlobalVar or by name, since each is asked for several times."""
+        self._resolved: dict[int, tuple[Call, PrimFuncCall | None]] = {}
+        """Calls by a GlobalVar or by name, since each is asked for several times; by identity, for
+        to compare expressions makes one."""
         self._by_symbol = {name: name for name in self.functions}
         for name, func in self.functions.items():
             symbol = global_symbol(func)
@@ -68,9 +70,11 @@ class CallResolver:
         """
         if not _may_be_of_prim_func(call):
             return None
-        if call not in self._resolved:
-            self._resolved[call] = self._resolve(call)
-        return self._resolved[call]
+        key = identity(call)
+        if key not in self._resolved:
+            # The call is kept, so that no other one gets its identity.
+            self._resolved[key] = call, self._resolve(call)
+        return self._resolved[key][1]
 
     def _resolve(self, call: Call) -> PrimFuncCall | None:
         if isinstance(call.op, GlobalVar):
@@ -105,7 +109,7 @@ def possible_calls(body: tirx.Stmt) -> list[Call]:
 
 def _may_be_of_prim_func(call: Call) -> bool:
     op = call.op
-    return isinstance(op, GlobalVar) or (isinstance(op, Op) and op.name in _CALLS_BY_NAME)
+    return type(op) is GlobalVar or (type(op) is Op and op.name in _CALLS_BY_NAME)
 
 
 def prim_funcs(mod: IRModule) -> dict[str, tirx.PrimFunc]:

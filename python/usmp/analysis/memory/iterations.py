@@ -17,6 +17,7 @@ from usmp.analysis.memory.index_values import (
     fits,
     known_values,
 )
+from usmp.tir.identity import identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +86,10 @@ def definitions_in(
         The definitions, and where the iterations exist (None stands for everywhere).
     """
     axes = len(loops) + 1
-    values: dict[tirx.Var, Values] = {}
+    values: dict[int, Values] = {}
     definitions = Definitions(axes, values, bound)
     exist: Truth | None = None
-    variables = [loop.variable for loop in loops]
+    variables = [identity(loop.variable) for loop in loops]
     for axis, loop in enumerate(loops):
         if loop.variable is None or loop.first is None or loop.extent is None:
             continue
@@ -98,9 +99,9 @@ def definitions_in(
         shape[axis] = -1
         steps = iterations[axis].reshape(shape) * loop.step
         first = known_values(loop.first, definitions)
-        if first is None or not fits(first, steps) or variables.count(loop.variable) > 1:
+        if first is None or not fits(first, steps) or variables.count(variables[axis]) > 1:
             continue
-        values[loop.variable] = first + steps
+        values[variables[axis]] = first + steps
         if not isinstance(loop.extent, tirx.IntImm):
             extent = known_values(loop.extent, definitions)
             if extent is not None and fits(extent, steps):
