@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import tvm
+import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call
+from tvm.ir import Call, PrimType
 
 from usmp.analysis.memory.addresses import is_constant, is_op
 from usmp.support.found import Found
 from usmp.tir.identity import identity
-from usmp.tir.nodes import nodes_of
+from usmp.tir.walk_expressions import ExprCallbacks, walk_expressions
 
 Values = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
@@ -225,13 +226,22 @@ def variables_of(expr: tirx.Expr, bound: Mapping[tirx.Var, tirx.Expr]) -> set[ti
     if is_constant(expr):
         return set()
     found: set[tirx.Var] = set()
-    pending = nodes_of(expr, tirx.Var)
+    pending: list[tirx.Var] = []
+
+    def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
+        pending.append(var)
+        # Shapes, which are in the types of buffers, may have others.
+        is_number = isinstance(var.ty, PrimType)
+        return tvm_ffi.WalkResult.SKIP if is_number else tvm_ffi.WalkResult.ADVANCE
+
+    callbacks: ExprCallbacks = {tirx.Var: on_variable}
+    walk_expressions([expr], callbacks)
     while pending:
         var = pending.pop()
         if var not in found:
             found.add(var)
             if var in bound:
-                pending += nodes_of(bound[var], tirx.Var)
+                walk_expressions([bound[var]], callbacks)
     return found
 
 

@@ -51,13 +51,27 @@ def trace_loop(
     step = 1 if stmt.step is None else stmt.step
     if not isinstance(step, int | tirx.IntImm) or int(step) < 1:
         return TracedLoop()
-    definitions, _ = definitions_in(around, bound, _all_iterations(around))
-    extent, first = (known_values(expr, definitions) for expr in (stmt.extent, stmt.min))
-    if extent is None or first is None:
+    extent = _greatest(stmt.extent, stmt.min, around, bound)
+    if extent is None:
         return TracedLoop()
-    trips = max(0, -(-int(extent.max(initial=0)) // int(step)))
+    trips = -(-extent // int(step))
     is_ordered = stmt.kind in (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED)
     return TracedLoop(stmt.loop_var, stmt.min, stmt.extent, int(step), trips, is_ordered)
+
+
+def _greatest(
+    extent: tirx.Expr,
+    first: tirx.Expr,
+    around: Sequence[TracedLoop],
+    bound: Mapping[tirx.Var, tirx.Expr],
+) -> int | None:
+    """The greatest extent of a loop; None if that or where it begins is not known."""
+    # Of constants, as mostly, no iterations need to be looked at.
+    is_constant = isinstance(extent, tirx.IntImm) and isinstance(first, tirx.IntImm)
+    loops = () if is_constant else around
+    definitions, _ = definitions_in(loops, bound, _all_iterations(loops))
+    extents, begins = (known_values(expr, definitions) for expr in (extent, first))
+    return None if extents is None or begins is None else int(extents.max(initial=0))
 
 
 def _all_iterations(loops: Sequence[TracedLoop]) -> dict[int, Values]:

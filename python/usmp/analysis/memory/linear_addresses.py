@@ -116,6 +116,7 @@ class LoopNest:
         )
         self._variables: dict[int, Sum | None] = {}
         self._definitions: dict[frozenset[int], Definitions] = {}
+        self._truths: dict[tuple[int, bool], tuple[tirx.Expr, Truth | None]] = {}
         self._holds: dict[tuple[tuple[int, bool], ...], _Where] = {}
         self._sums: dict[int, tuple[Sequence[Term], Sum | None]] = {}
 
@@ -270,13 +271,24 @@ class LoopNest:
         return self._holds[key]
 
     def _find_where(self, conditions: Sequence[Condition], axes: frozenset[int]) -> _Where:
-        definitions = self._defined(axes)
+        if prod(self._trips(axis) for axis in axes) > MOST_VALUES:
+            raise NotLinear
         happens: Truth | None = None
         for condition, truth in conditions:
-            may_hold = may_be(condition, truth, definitions)
-            if may_hold is not None:
-                happens = both(happens, without_lanes(may_hold))
+            happens = both(happens, self._may_hold(condition, truth))
         return _Where.of(conditions, axes, happens)
+
+    def _may_hold(self, condition: tirx.Expr, truth: bool) -> Truth | None:
+        """Where a condition may hold in any lane; None stands for everywhere."""
+        key = identity(condition), truth
+        if key in self._truths:
+            return self._truths[key][1]
+        may_hold = may_be(condition, truth, self._defined(self._axes_of([condition])))
+        found = None if may_hold is None else without_lanes(may_hold)
+        if found is None or found.size <= _MOST_KEPT:
+            # The condition is kept, so that no other one gets its identity.
+            self._truths[key] = condition, found
+        return found
 
     def _axes_of(self, exprs: Iterable[tirx.Expr]) -> frozenset[int]:
         """The loops on which expressions depend."""
