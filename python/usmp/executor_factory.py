@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from tvm.ir import IRModule
 
+from usmp.analysis.memory.facts import shared_facts
 from usmp.boards.board import Board
 from usmp.boards.project import project_files
 from usmp.codegen.build_systems.build_system_files import build_system_files
@@ -147,8 +148,12 @@ class AOTExecutorFactoryModule:
 
     def files(self) -> dict[str, bytes]:
         """The files of the archive: path -> content."""
-        object_file = self._llvm.code if self._llvm is not None else None
-        files = archive_files(self.ir_mod, self.interface, self.header, self.sources, object_file)
+        # All texts are made from the same facts.
+        with shared_facts():
+            object_file = self._llvm.code if self._llvm is not None else None
+            files = archive_files(
+                self.ir_mod, self.interface, self.header, self.sources, object_file
+            )
         project = project_files(self.interface, self.board) if self.board else {}
         return files | build_system_files(files) | project
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,6 +58,7 @@ def bits_of(dtype: str) -> int:
     return int(dtype.removeprefix("u").removeprefix("int"))
 
 
+@cache
 def type_range(dtype: str) -> Range:
     """The values that an integer type has."""
     if dtype == "bool":

@@ -56,7 +56,7 @@ def find_ranges(body: tirx.Stmt, constants: dict[Var, Range]) -> IntegerRanges:
     for _ in range(2):
         for buffer, local in walk.local.items():
             values = None if buffer in escaped else _values(buffer, local, ranges)
-            if values is not None:
+            if values is not None and values != ranges.buffers.get(buffer):
                 ranges.buffers[buffer] = values
                 ranges.forget()
     return ranges

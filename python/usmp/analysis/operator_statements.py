@@ -26,7 +26,8 @@ def operator_statements(main: tirx.PrimFunc, calls: CallResolver) -> dict[int, l
     """
     found = {}
     for index, statement in enumerate(tirx.stmt_list(main.body)):
-        called = [c for c in possible_calls(statement) if calls.resolve(c) is not None]
+        possible = possible_calls(statement)
+        called = [p.call for p in possible if calls.resolve_possible(p) is not None]
         if called:
             found[index] = called
     return found

@@ -16,6 +16,7 @@ from tvm.ir import TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.index_values import Definitions, known_values
+from usmp.tir.identity import identity
 
 Elements = npt.NDArray[Any]
 
@@ -73,7 +74,7 @@ def _element(func: tirx.PrimFunc) -> tuple[tirx.BufferStore, Definitions] | None
         extents.append(int(extent))
     # The last axis is that of lanes, of which there is one.
     grid = np.ogrid[tuple(slice(extent) for extent in (*extents, 1))]
-    values = {loop.loop_var: axis for loop, axis in zip(loops, grid, strict=False)}
+    values = {identity(loop.loop_var): axis for loop, axis in zip(loops, grid, strict=False)}
     return stmt, Definitions(len(loops) + 1, values, bound)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, TensorLoad
+from tvm.ir import Call, StringImm, TensorLoad
 
 ExprCallbacks: TypeAlias = Mapping[type, Callable[[Any], tvm_ffi.WalkResult | None]]
 """By type of a node, what to call with it; not of arithmetic, which `walk_expressions` takes
@@ -18,6 +18,7 @@ _OPERANDS: dict[type, tuple[str, ...]] = {
         (
             *(tirx.Add, tirx.Sub, tirx.Mul, tirx.Div, tirx.Mod, tirx.FloorDiv, tirx.FloorMod),
             *(tirx.Min, tirx.Max, tirx.And, tirx.Or),
+            *(tirx.LShift, tirx.RShift, tirx.BitwiseAnd, tirx.BitwiseOr, tirx.BitwiseXor),
             *(tirx.EQ, tirx.NE, tirx.LT, tirx.LE, tirx.GT, tirx.GE),
         ),
         ("b", "a"),
@@ -26,6 +27,7 @@ _OPERANDS: dict[type, tuple[str, ...]] = {
     tirx.Cast: ("value",),
     tirx.IntImm: (),
     tirx.FloatImm: (),
+    StringImm: (),
 }
 """The parts of arithmetic, the last one first."""
 

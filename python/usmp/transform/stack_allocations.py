@@ -261,7 +261,7 @@ class StackAllocations:
             )
 
     def _failing_calls(self, root: object) -> list[str]:
-        resolved = map(self.facts.calls.resolve, possible_calls(root))
+        resolved = map(self.facts.calls.resolve_possible, possible_calls(root))
         return [c.callee for c in resolved if c is not None and c.callee in self.failing]
 
     _STATEMENTS: ClassVar[dict[type, Callable[[StackAllocations, tirx.Stmt], list[tirx.Stmt]]]] = {

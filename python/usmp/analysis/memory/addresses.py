@@ -100,9 +100,12 @@ def _returns_a_number(call: Call) -> bool:
 
 def is_constant(expr: tirx.Expr) -> bool:
     """A literal, which mentions no memory."""
-    return isinstance(expr, tirx.IntImm | tirx.FloatImm)
+    return type(expr) in (tirx.IntImm, tirx.FloatImm)
 
 
 def is_op(expr: tirx.Expr | None, name: str) -> bool:
     """Whether `expr` applies the operator `name`."""
-    return isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name == name
+    if expr is None or type(expr) is not Call:
+        return False
+    op = expr.op
+    return type(op) is Op and bool(op.name == name)

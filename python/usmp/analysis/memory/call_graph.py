@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from tvm import tirx
-from tvm.ir import Call
 
-from usmp.analysis.memory.calls import CallResolver, PrimFuncCall, possible_calls
+from usmp.analysis.memory.calls import (
+    CallResolver,
+    PossibleCall,
+    PrimFuncCall,
+    possible_calls,
+)
 
 
 class CallGraph:
@@ -25,7 +29,7 @@ class CallGraph:
     def __init__(
         self,
         functions: Mapping[str, tirx.PrimFunc],
-        calls_in: Callable[[tirx.Stmt], Sequence[Call]] = possible_calls,
+        calls_in: Callable[[tirx.Stmt], Sequence[PossibleCall]] = possible_calls,
     ) -> None:
         self.calls = CallResolver(functions)
         self.functions = self.calls.functions
@@ -36,7 +40,7 @@ class CallGraph:
         """What each of the `possible_calls` in `name` calls."""
         if name not in self._resolved:
             calls = self._calls_in(self.functions[name].body)
-            self._resolved[name] = [self.calls.resolve(call) for call in calls]
+            self._resolved[name] = [self.calls.resolve_possible(call) for call in calls]
         return self._resolved[name]
 
     def callees(self, name: str) -> list[str]:

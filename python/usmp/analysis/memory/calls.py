@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, Op, PointerType, StringImm
 
 from usmp.tir.global_symbol import global_symbol
+from usmp.tir.identity import identity
 from usmp.tir.math_functions import NUMBERS_OF_MATH_FUNCTIONS
 
 _CALLS_BY_NAME = (
@@ -50,8 +52,9 @@ class CallResolver:
 
     def __init__(self, functions: Mapping[str, tirx.PrimFunc]) -> None:
         self.functions = dict(functions)
-        self._resolved: dict[Call, PrimFuncCall | None] = {}
-        """Calls by a GlobalVar or by name, since each is asked for several times."""
+        self._resolved: dict[int, tuple[Call, PrimFuncCall | None]] = {}
+        """Calls by a GlobalVar or by name, since each is asked for several times; by identity, for
+        to compare expressions makes one."""
         self._by_symbol = {name: name for name in self.functions}
         for name, func in self.functions.items():
             symbol = global_symbol(func)
@@ -68,44 +71,70 @@ class CallResolver:
         """
         if not _may_be_of_prim_func(call):
             return None
-        if call not in self._resolved:
-            self._resolved[call] = self._resolve(call)
-        return self._resolved[call]
+        key = identity(call)
+        if key not in self._resolved:
+            # The call is kept, so that no other one gets its identity.
+            self._resolved[key] = call, self._resolve(call)
+        return self._resolved[key][1]
 
     def _resolve(self, call: Call) -> PrimFuncCall | None:
+        called = _name_of_called(call)
+        if called is None or called not in self._by_symbol:
+            return None
         if isinstance(call.op, GlobalVar):
-            name = str(call.op.name_hint)
-            if name in self.functions:
-                return PrimFuncCall(name, tuple(call.args[:]), first_argument=0)
-        else:
-            symbol = call.args[0] if call.args else None
-            if isinstance(symbol, StringImm) and symbol.value in self._by_symbol:
-                name, arguments = self._by_symbol[symbol.value], call.args[1:]
-                is_of_c = _is_mathematical(symbol.value, arguments)
-                if not is_of_c and _takes(self.functions[name], arguments):
-                    return PrimFuncCall(name, tuple(arguments), first_argument=1)
-        return None
+            known = called in self.functions
+            return PrimFuncCall(called, tuple(call.args[:]), first_argument=0) if known else None
+        name, arguments = self._by_symbol[called], call.args[1:]
+        if _is_mathematical(called, arguments) or not _takes(self.functions[name], arguments):
+            return None
+        return PrimFuncCall(name, tuple(arguments), first_argument=1)
+
+    def resolve_possible(self, possible: PossibleCall) -> PrimFuncCall | None:
+        """As `resolve`; most calls are of functions by whose name the module has no PrimFunc."""
+        return self.resolve(possible.call) if possible.name in self._by_symbol else None
 
     def passed(self, call: PrimFuncCall) -> list[tirx.Expr]:
         """The arguments for the parameters of the called PrimFunc, without a resource handle."""
         return list(call.arguments[: len(self.functions[call.callee].params)])
 
 
-def possible_calls(body: tirx.Stmt) -> list[Call]:
+class PossibleCall(NamedTuple):
+    """A call that may be one of a PrimFunc.
+
+    Parameters
+    ----------
+    call
+        the call.
+    name
+        of what it calls: that of a GlobalVar, or the one that C code knows; None if it has none.
+    """
+
+    call: Call
+    name: str | None
+
+
+def possible_calls(body: tirx.Stmt) -> list[PossibleCall]:
     """The calls of a body that may be calls of PrimFuncs, in whatever module it is."""
-    found: list[Call] = []
+    found: list[PossibleCall] = []
 
     def on_call(call: Call) -> None:
         if _may_be_of_prim_func(call):
-            found.append(call)
+            found.append(PossibleCall(call, _name_of_called(call)))
 
     tvm_ffi.structural_walk(body, (Call, on_call), order="pre")
     return found
 
 
+def _name_of_called(call: Call) -> str | None:
+    if isinstance(call.op, GlobalVar):
+        return str(call.op.name_hint)
+    symbol = call.args[0] if call.args else None
+    return str(symbol.value) if isinstance(symbol, StringImm) else None
+
+
 def _may_be_of_prim_func(call: Call) -> bool:
     op = call.op
-    return isinstance(op, GlobalVar) or (isinstance(op, Op) and op.name in _CALLS_BY_NAME)
+    return type(op) is GlobalVar or (type(op) is Op and op.name in _CALLS_BY_NAME)
 
 
 def prim_funcs(mod: IRModule) -> dict[str, tirx.PrimFunc]:

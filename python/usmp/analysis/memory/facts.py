@@ -17,10 +17,10 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from tvm import tirx
-from tvm.ir import Call, IRModule, PointerType
+from tvm.ir import IRModule, PointerType
 
 from usmp.analysis.memory.call_graph import CallGraph
-from usmp.analysis.memory.calls import CallResolver, possible_calls, prim_funcs
+from usmp.analysis.memory.calls import CallResolver, PossibleCall, possible_calls, prim_funcs
 from usmp.analysis.memory.function_liveness import FunctionLiveness
 from usmp.analysis.memory.kept_bytes import KeptBytes
 from usmp.analysis.memory.liveness import walk_liveness
@@ -208,10 +208,10 @@ class FactStore:
 
     def __init__(self) -> None:
         self._facts: dict[object, FunctionFacts] = {}
-        self._calls: dict[tirx.Stmt, list[Call]] = {}
+        self._calls: dict[tirx.Stmt, list[PossibleCall]] = {}
         self._accessed = KeptBytes()
 
-    def possible_calls(self, body: tirx.Stmt) -> Sequence[Call]:
+    def possible_calls(self, body: tirx.Stmt) -> Sequence[PossibleCall]:
         """As the function of this name."""
         if body not in self._calls:
             self._calls[body] = possible_calls(body)

@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import tvm
+import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call
+from tvm.ir import Call, PrimType
 
 from usmp.analysis.memory.addresses import is_constant, is_op
 from usmp.support.found import Found
-from usmp.tir.nodes import nodes_of
+from usmp.tir.identity import identity
+from usmp.tir.walk_expressions import ExprCallbacks, walk_expressions
 
 Values = npt.NDArray[np.int64]
 Truth = npt.NDArray[np.bool_]
@@ -48,10 +50,11 @@ class Bindings(dict[tirx.Var, tirx.Expr]):
 
     def variables_of(self, expr: tirx.Expr) -> frozenset[tirx.Var]:
         """As `variables_of`; found once for each expression, after all variables are bound."""
-        if id(expr) not in self._found:
+        key = identity(expr)
+        if key not in self._found:
             # The expression is kept, so that no other one gets its identity.
-            self._found[id(expr)] = expr, frozenset(variables_of(expr, self))
-        return self._found[id(expr)][1]
+            self._found[key] = expr, frozenset(variables_of(expr, self))
+        return self._found[key][1]
 
 
 @dataclass(frozen=True)
@@ -62,24 +65,28 @@ class Definitions:
     ----------
     axes
         number of axes of all arrays.
-    values
-        loop variables, in the iterations that are looked at.
+    loops
+        by identity of the variables of loops, their values in the iterations that are looked at.
     bound
         variables of `Bind` and `Let`, with the expressions that they are bound to.
     """
 
     axes: int
-    values: Mapping[tirx.Var, Values]
+    loops: Mapping[int, Values]
     bound: Mapping[tirx.Var, tirx.Expr]
-    _known: dict[tirx.Var, Values | None] = field(default_factory=dict)
+    _known: dict[int, Values | None] = field(default_factory=dict)
 
     def of(self, var: tirx.Var) -> Values:
         """The values of a variable; `NotKnown` if the TIR does not show them."""
-        if var in self.values:
-            return self.values[var]
-        if var not in self._known:
-            self._known[var] = known_values(self.bound[var], self) if var in self.bound else None
-        values = self._known[var]
+        key = identity(var)
+        if key in self.loops:
+            return self.loops[key]
+        if key not in self._known:
+            bound = self.bound.get(var)
+            if bound is None:
+                raise NotKnown
+            self._known[key] = known_values(bound, self)
+        values = self._known[key]
         if values is None:
             raise NotKnown
         return values
@@ -219,13 +226,22 @@ def variables_of(expr: tirx.Expr, bound: Mapping[tirx.Var, tirx.Expr]) -> set[ti
     if is_constant(expr):
         return set()
     found: set[tirx.Var] = set()
-    pending = nodes_of(expr, tirx.Var)
+    pending: list[tirx.Var] = []
+
+    def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
+        pending.append(var)
+        # Shapes, which are in the types of buffers, may have others.
+        is_number = isinstance(var.ty, PrimType)
+        return tvm_ffi.WalkResult.SKIP if is_number else tvm_ffi.WalkResult.ADVANCE
+
+    callbacks: ExprCallbacks = {tirx.Var: on_variable}
+    walk_expressions([expr], callbacks)
     while pending:
         var = pending.pop()
         if var not in found:
             found.add(var)
             if var in bound:
-                pending += nodes_of(bound[var], tirx.Var)
+                walk_expressions([bound[var]], callbacks)
     return found
 
 
@@ -239,13 +255,12 @@ def _values(expr: tirx.Expr, definitions: Definitions) -> Values:
 def _wrapped(values: Values, expr: tirx.Expr) -> Values:
     """What a variable of the expression's type holds. Casts wrap; wide signed integers must not
     overflow, and of narrow ones C calculates in int, so that no sum wraps there."""
+    # Any integer type holds a small number; only casts make other values of integers.
+    if values.size == 1 and 0 <= values.item() < 128 and type(expr) is not tirx.Cast:
+        return values
     name = element_type(str(expr.ty.dtype))
     if name == "int32":
-        if values.size == 1:
-            fits_int32 = -(2**31) <= values.item() < 2**31
-        else:
-            fits_int32 = not values.size or (values.min() >= -(2**31) and values.max() < 2**31)
-        if not fits_int32:
+        if values.size and not (values.min() >= -(2**31) and values.max() < 2**31):
             raise NotKnown
         return values
     if name in ("int64", "bool") or not values.size:
@@ -281,7 +296,7 @@ def _variable(expr: tirx.Var, definitions: Definitions) -> Values:
 
 def _let(expr: tirx.Let, definitions: Definitions) -> Values:
     bound = {**definitions.bound, expr.var: expr.value}
-    return _values(expr.body, Definitions(definitions.axes, definitions.values, bound))
+    return _values(expr.body, Definitions(definitions.axes, definitions.loops, bound))
 
 
 def _cast(expr: tirx.Cast, definitions: Definitions) -> Values:

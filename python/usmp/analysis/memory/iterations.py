@@ -17,6 +17,7 @@ from usmp.analysis.memory.index_values import (
     fits,
     known_values,
 )
+from usmp.tir.identity import identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +51,27 @@ def trace_loop(
     step = 1 if stmt.step is None else stmt.step
     if not isinstance(step, int | tirx.IntImm) or int(step) < 1:
         return TracedLoop()
-    definitions, _ = definitions_in(around, bound, _all_iterations(around))
-    extent, first = (known_values(expr, definitions) for expr in (stmt.extent, stmt.min))
-    if extent is None or first is None:
+    extent = _greatest(stmt.extent, stmt.min, around, bound)
+    if extent is None:
         return TracedLoop()
-    trips = max(0, -(-int(extent.max(initial=0)) // int(step)))
+    trips = -(-extent // int(step))
     is_ordered = stmt.kind in (tirx.ForKind.SERIAL, tirx.ForKind.UNROLLED)
     return TracedLoop(stmt.loop_var, stmt.min, stmt.extent, int(step), trips, is_ordered)
+
+
+def _greatest(
+    extent: tirx.Expr,
+    first: tirx.Expr,
+    around: Sequence[TracedLoop],
+    bound: Mapping[tirx.Var, tirx.Expr],
+) -> int | None:
+    """The greatest extent of a loop; None if that or where it begins is not known."""
+    # Of constants, as mostly, no iterations need to be looked at.
+    is_constant = isinstance(extent, tirx.IntImm) and isinstance(first, tirx.IntImm)
+    loops = () if is_constant else around
+    definitions, _ = definitions_in(loops, bound, _all_iterations(loops))
+    extents, begins = (known_values(expr, definitions) for expr in (extent, first))
+    return None if extents is None or begins is None else int(extents.max(initial=0))
 
 
 def _all_iterations(loops: Sequence[TracedLoop]) -> dict[int, Values]:
@@ -85,10 +100,10 @@ def definitions_in(
         The definitions, and where the iterations exist (None stands for everywhere).
     """
     axes = len(loops) + 1
-    values: dict[tirx.Var, Values] = {}
+    values: dict[int, Values] = {}
     definitions = Definitions(axes, values, bound)
     exist: Truth | None = None
-    variables = [loop.variable for loop in loops]
+    variables = [identity(loop.variable) for loop in loops]
     for axis, loop in enumerate(loops):
         if loop.variable is None or loop.first is None or loop.extent is None:
             continue
@@ -98,9 +113,9 @@ def definitions_in(
         shape[axis] = -1
         steps = iterations[axis].reshape(shape) * loop.step
         first = known_values(loop.first, definitions)
-        if first is None or not fits(first, steps) or variables.count(loop.variable) > 1:
+        if first is None or not fits(first, steps) or variables.count(variables[axis]) > 1:
             continue
-        values[loop.variable] = first + steps
+        values[variables[axis]] = first + steps
         if not isinstance(loop.extent, tirx.IntImm):
             extent = known_values(loop.extent, definitions)
             if extent is not None and fits(extent, steps):

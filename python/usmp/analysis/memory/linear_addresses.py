@@ -9,7 +9,7 @@ once for all accesses in the same loops.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -37,6 +37,7 @@ from usmp.analysis.memory.linear_sums import (
 )
 from usmp.analysis.memory.memories import Term
 from usmp.analysis.memory.traced_access import Condition
+from usmp.tir.identity import identity
 
 _MOST_KEPT = 1 << 12
 """Values of one expression that are kept."""
@@ -85,6 +86,13 @@ class _Where:
         is_product = np.array_equal(together, happens)
         return cls(conditions, axes, happens, by_axis if is_product else None)
 
+    def inside(self, more: int) -> _Where:
+        """The same inside of so many more loops, on which it does not depend."""
+        if self.happens is None:
+            return self
+        *shape, lanes = self.happens.shape
+        return replace(self, happens=self.happens.reshape([*shape, *[1] * more, lanes]))
+
 
 class LoopNest:
     """Expressions in the same loops, all of which have constant bounds.
@@ -97,16 +105,18 @@ class LoopNest:
         variables of `Bind` and `Let`, with what they are bound to.
     """
 
-    def __init__(self, loops: Sequence[TracedLoop], bound: Bindings) -> None:
+    def __init__(self, loops: tuple[TracedLoop, ...], bound: Bindings) -> None:
         self.loops = loops
         self.bound = bound
-        variables = [loop.variable for loop in loops]
-        self.axes = {v: a for a, v in enumerate(variables) if v is not None}
-        self.is_regular = len(self.axes) == len([v for v in variables if v is not None]) and all(
-            loop.variable is None or _is_regular(loop) for loop in loops
+        named = [(axis, loop) for axis, loop in enumerate(loops) if loop.variable is not None]
+        self.axes = {identity(loop.variable): axis for axis, loop in named}
+        """By identity of the variable of a loop."""
+        self.is_regular = len(self.axes) == len(named) and all(
+            _is_regular(loop) for _, loop in named
         )
-        self._variables: dict[tirx.Var, Sum | None] = {}
+        self._variables: dict[int, Sum | None] = {}
         self._definitions: dict[frozenset[int], Definitions] = {}
+        self._truths: dict[tuple[int, bool], tuple[tirx.Expr, Truth | None]] = {}
         self._holds: dict[tuple[tuple[int, bool], ...], _Where] = {}
         self._sums: dict[int, tuple[Sequence[Term], Sum | None]] = {}
 
@@ -248,21 +258,41 @@ class LoopNest:
         key = tuple((id(condition), truth) for condition, truth in conditions)
         if key not in self._holds:
             axes = self._axes_of(condition for condition, _ in conditions)
-            definitions = self._defined(axes)
-            happens: Truth | None = None
-            for condition, truth in conditions:
-                may_hold = may_be(condition, truth, definitions)
-                if may_hold is not None:
-                    happens = both(happens, without_lanes(may_hold))
-            found = _Where.of(conditions, axes, happens)
-            if happens is not None and happens.size > _MOST_KEPT:
+            depth = max(axes, default=-1) + 1
+            if depth < len(self.loops):
+                # Of nests with the same outer loops.
+                outer = LoopNest.of(self.loops[:depth], self.bound)
+                found = outer._where(conditions).inside(len(self.loops) - depth)
+            else:
+                found = self._find_where(conditions, axes)
+            if found.happens is not None and found.happens.size > _MOST_KEPT:
                 return found
             self._holds[key] = found
         return self._holds[key]
 
+    def _find_where(self, conditions: Sequence[Condition], axes: frozenset[int]) -> _Where:
+        if prod(self._trips(axis) for axis in axes) > MOST_VALUES:
+            raise NotLinear
+        happens: Truth | None = None
+        for condition, truth in conditions:
+            happens = both(happens, self._may_hold(condition, truth))
+        return _Where.of(conditions, axes, happens)
+
+    def _may_hold(self, condition: tirx.Expr, truth: bool) -> Truth | None:
+        """Where a condition may hold in any lane; None stands for everywhere."""
+        key = identity(condition), truth
+        if key in self._truths:
+            return self._truths[key][1]
+        may_hold = may_be(condition, truth, self._defined(self._axes_of([condition])))
+        found = None if may_hold is None else without_lanes(may_hold)
+        if found is None or found.size <= _MOST_KEPT:
+            # The condition is kept, so that no other one gets its identity.
+            self._truths[key] = condition, found
+        return found
+
     def _axes_of(self, exprs: Iterable[tirx.Expr]) -> frozenset[int]:
         """The loops on which expressions depend."""
-        variables = frozenset[tirx.Var]().union(*map(self.bound.variables_of, exprs))
+        variables = (identity(v) for expr in exprs for v in self.bound.variables_of(expr))
         return frozenset(self.axes[var] for var in variables if var in self.axes)
 
     def _defined(self, axes: frozenset[int]) -> Definitions:
@@ -318,25 +348,26 @@ class LoopNest:
         return self._part(expr)
 
     def _variable(self, var: tirx.Var) -> Sum:
-        if var not in self._variables:
+        key = identity(var)
+        if key not in self._variables:
+            if key not in self.axes and var not in self.bound:
+                raise NotLinear
             # What is not linear is not asked for again.
-            self._variables[var] = None
-            self._variables[var] = self._bound_to(var)
-        found = self._variables[var]
+            self._variables[key] = None
+            of_loop = key in self.axes
+            value = self._iterations(self.axes[key]) if of_loop else self._sum(self.bound[var])
+            self._variables[key] = held_sum(value, var)
+        found = self._variables[key]
         if found is None:
             raise NotLinear
         return found
 
-    def _bound_to(self, var: tirx.Var) -> Sum:
-        axis = self.axes.get(var)
-        if axis is not None:
-            loop = self.loops[axis]
-            assert isinstance(loop.first, tirx.IntImm)
-            first, last = int(loop.first), loop.step * (self._trips(axis) - 1)
-            return held_sum(Sum(first, {axis: loop.step}, {}, first, first + last), var)
-        if var not in self.bound:
-            raise NotLinear
-        return held_sum(self._sum(self.bound[var]), var)
+    def _iterations(self, axis: int) -> Sum:
+        """What the variable of a loop stands for."""
+        loop = self.loops[axis]
+        assert isinstance(loop.first, tirx.IntImm)
+        first, last = int(loop.first), loop.step * (self._trips(axis) - 1)
+        return Sum(first, {axis: loop.step}, {}, first, first + last)
 
     def _ramp(self, expr: tirx.Ramp) -> Sum:
         base, stride, lanes = self._sum(expr.base), self._sum(expr.stride), expr.lanes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tvm import tirx
 
@@ -32,8 +33,7 @@ class Part:
     axes: frozenset[int]
 
 
-@dataclass(frozen=True)
-class Sum:
+class Sum(NamedTuple):
     """A constant, and multiples of iterations of loops and of other parts.
 
     Parameters

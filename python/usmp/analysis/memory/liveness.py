@@ -12,7 +12,6 @@ RFC 0009, "Step 2"; the wrong-code cases of the original implementation are in t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import tvm_ffi
@@ -174,8 +173,10 @@ class _Walk(StatementWalk):
 
     def _store(self, stmt: tirx.BufferStore) -> None:
         self._escape(stmt.value)
-        self._move(stmt.buffer, Access.WRITE, stmt.value.ty)
-        self.use(stmt.value, *stmt.indices, written=stmt.buffer)
+        buffer = self.points.known(stmt.buffer)
+        if buffer is not None:
+            self._move(buffer, Access.WRITE, stmt.value.ty)
+        self.use(stmt.value, *stmt.indices, written=buffer)
 
     def _evaluate(self, stmt: tirx.Evaluate) -> None:
         self.use(stmt.value)
@@ -243,7 +244,7 @@ class _Walk(StatementWalk):
         then the buffer `written` is stored to."""
         calls: list[PrimFuncCall] = []
         mentioned: dict[Memory, Access] = {}
-        loads: Counter[tirx.Var] = Counter()
+        loads: dict[tirx.Var, int] = {}
         addressed: list[TensorLoad] = []
 
         def mention(var: tirx.Var, access: Access) -> None:
@@ -290,14 +291,21 @@ class _Walk(StatementWalk):
             return tvm_ffi.WalkResult.ADVANCE
 
         def on_load(load: TensorLoad) -> None:
-            loads[load.source] += 1
-            if not addressed or not addressed.pop().same_as(load):
-                self._move(load.source, Access.READ, load.ty)
+            is_passed = bool(addressed) and addressed.pop().same_as(load)
+            source = self.points.known(load.source)
+            if source is not None:
+                loads[source] = loads.get(source, 0) + 1
+                if not is_passed:
+                    self._move(source, Access.READ, load.ty)
 
-        def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
+        def on_variable(mentioned_var: tirx.Var) -> tvm_ffi.WalkResult:
+            var = self.points.known(mentioned_var)
+            if var is None:
+                return tvm_ffi.WalkResult.SKIP
             # The walk comes to the source of each load once; any other mention is the pointer.
-            is_load = loads[var] > 0
-            loads[var] -= is_load
+            is_load = loads.get(var, 0) > 0
+            if is_load:
+                loads[var] -= 1
             mention(var, Access.READ if is_load else Access.UNKNOWN)
             if not is_load:
                 self._move(var, Access.UNKNOWN)
@@ -324,10 +332,15 @@ class _Walk(StatementWalk):
 
     def _move(self, var: tirx.Var, access: Access, value: PrimType | None = None) -> None:
         """Count a load or store of a `value`; without one, of the whole memory."""
-        sizes = (item_bytes(str(var.dtype)), item_bytes(str(value.dtype))) if value else (1, 0)
-        for memory in self.points.memories_behind.get(var, ()):
-            movements = self.memories[memory].use.movements
-            movements[Movement(self.name, access, *sizes)] += self.times
+        memories = self.points.memories_behind.get(var, ())
+        if not memories:
+            return
+        sizes = (1, 0)
+        if value is not None:
+            sizes = self.points.element_bytes(var), item_bytes(str(value.dtype))
+        movement = Movement(self.name, access, *sizes)
+        for memory in memories:
+            self.memories[memory].use.movements[movement] += self.times
 
     def _touch_all(self, accesses: dict[Memory, Access]) -> None:
         for memory, access in accesses.items():

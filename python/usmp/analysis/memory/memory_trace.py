@@ -13,7 +13,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op, PointerType, TensorLoad
 
-from usmp.analysis.memory.access import Access, declared_access, item_bytes
+from usmp.analysis.memory.access import Access, declared_access
 from usmp.analysis.memory.addresses import address_of, is_constant, is_op
 from usmp.analysis.memory.calls import CallResolver, PrimFuncCall
 from usmp.analysis.memory.effects import (
@@ -234,10 +234,11 @@ class _Walk(StatementWalk):
         conditions: tuple[Condition, ...],
         is_write: bool,
     ) -> None:
-        size = item_bytes(str(buffer.dtype))
-        if buffer in self.registers:
+        known = self.points.known(buffer)
+        if known is None or known in self.registers:
             return
-        for address in self.points.element(buffer, [*indices]):
+        size = self.points.element_bytes(known)
+        for address in self.points.element(known, [*indices]):
             self._note(TracedAccess(statement, address, 0, size, is_write, conditions))
 
     def _anywhere(self, statement: TracedStatement, var: tirx.Var, access: Access) -> None:

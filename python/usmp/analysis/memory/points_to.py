@@ -8,7 +8,7 @@ the text points wherever one of its declarations says; TIR in SSA form has none 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
@@ -16,10 +16,13 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import PointerType, TensorLoad
 
+from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.addresses import address_of, is_constant, is_op
-from usmp.analysis.memory.element_terms import element_terms
+from usmp.analysis.memory.element_layout import element_layout
 from usmp.analysis.memory.memories import Address, Memory
+from usmp.support.found import Found
 from usmp.tir.dynamic_allocator import is_allocation
+from usmp.tir.identity import identity
 from usmp.tir.nodes import nodes_of
 
 
@@ -45,6 +48,7 @@ class PointsTo:
     addresses: Mapping[tirx.Var, tuple[Address, ...]]
     sources: Mapping[tirx.Var, tuple[tirx.Var, ...]]
     layouts: Mapping[tirx.Var, tuple[Memory, ...]]
+    _found: Found = field(default_factory=Found)
 
     def of(self, var: tirx.Var) -> tuple[Memory, ...]:
         """The memories that a variable may point into."""
@@ -54,6 +58,18 @@ class PointsTo:
     def memories_behind(self) -> Mapping[tirx.Var, tuple[Memory, ...]]:
         """`of`, for all variables that point to memory."""
         return {var: self.of(var) for var in self.addresses}
+
+    @cached_property
+    def _variables(self) -> dict[int, tirx.Var]:
+        return {identity(var): var for var in self.addresses}
+
+    def known(self, var: tirx.Var) -> tirx.Var | None:
+        """The object that stands for a variable here; None if it points to nothing.
+
+        TVM gives a new object of Python whenever a variable is asked for. All of them are found
+        as keys, but to compare two of them takes longer than all else.
+        """
+        return self._variables.get(identity(var))
 
     def behind_all(self, variables: Iterable[tirx.Var]) -> Iterable[Memory]:
         """The memories that any of some variables may point into, each once."""
@@ -86,8 +102,15 @@ class PointsTo:
     def element(self, buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Address, ...]:
         """The addresses that an element of a buffer may have."""
         addresses = self.addresses.get(buffer, ())
-        terms = element_terms(buffer, indices) if addresses else ()
+        if not addresses:
+            return ()
+        layout = self._found.once(("layout", buffer), lambda: element_layout(buffer))
+        terms = None if layout is None else layout.terms(indices)
         return tuple(address.plus(terms) for address in addresses)
+
+    def element_bytes(self, buffer: tirx.Var) -> int:
+        """Bytes of an element of a buffer."""
+        return self._found.once(("bytes", buffer), lambda: item_bytes(str(buffer.dtype)))
 
 
 def points_to(func: tirx.PrimFunc) -> PointsTo:

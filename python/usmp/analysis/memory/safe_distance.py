@@ -363,8 +363,8 @@ def _in_order(
     )
     if prod(shape) > most:
         return None
-    reached = np.maximum.accumulate(np.broadcast_to(ends, shape).ravel())
-    begins = np.broadcast_to(firsts, shape).ravel()
+    reached = np.maximum.accumulate(_flat(ends, shape))
+    begins = _flat(firsts, shape)
     if not before:
         reached, begins = reached[:-1], begins[1:]
     if not reached.size:
@@ -372,3 +372,9 @@ def _in_order(
     where = int((reached - begins).argmax())
     end, first = int(reached[where]), int(begins[where])
     return Compared(_limited(end - first), end, first)
+
+
+def _flat(values: Values, shape: tuple[int, ...]) -> Values:
+    """In the order of the iterations."""
+    whole = values if values.shape == shape else np.broadcast_to(values, shape)
+    return whole.ravel()

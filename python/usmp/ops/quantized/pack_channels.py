@@ -201,6 +201,8 @@ def _shorten(factors: _Factors, mantissa_bits: int) -> np.ndarray | None:
     nearest = (factors.multiplier + (1 << (dropped - 1))) >> dropped
     found = np.where(factors.constant, 0, -1)
     for offset in _NEARBY:
+        if (found >= 0).all():
+            break
         candidate = np.clip(nearest + offset, one, 2 * one - 1)
         factor, shift = (candidate << dropped)[:, None], factors.shift[:, None]
         at = rescaled_twice(thresholds, factor, shift) >= levels

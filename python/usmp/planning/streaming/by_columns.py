@@ -8,7 +8,7 @@ way as rows are.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -259,7 +259,7 @@ def _way(
             most = sizes[tensor] if by_rows is None else by_rows.size_bytes
             choices[tensor] = _rings(of_tensor, operators, columns, width, most)
     timings = [
-        replace(timing, columns=column)
+        timing._replace(columns=column)
         for timing, column in zip(rows.timings, columns, strict=True)
     ]
     parts = {edge.tensor: operators[edge.maker].count for edge in edges}
@@ -335,7 +335,7 @@ def _columns(
         starts = [
             _earliest(operators, columns, column, edge) for edge in edges if edge.reader == index
         ]
-        columns.append(replace(column, start=max([0, *starts])))
+        columns.append(column._replace(start=max([0, *starts])))
     return columns
 
 

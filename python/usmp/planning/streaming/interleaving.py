@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -113,8 +114,7 @@ def slope(first: Values, made: int) -> Fraction:
     return Fraction(made, steps)
 
 
-@dataclass(frozen=True)
-class Columns:
+class Columns(NamedTuple):
     """When an operator makes the parts of a run, such as the pixels of a row.
 
     A tick of a segment that runs by columns has ticks of its own, one after the other.
@@ -142,8 +142,7 @@ class Columns:
         return self.start + self.period * (-(-self.parts // self.number) - 1) + 1
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(NamedTuple):
     """When an operator makes its steps.
 
     Parameters

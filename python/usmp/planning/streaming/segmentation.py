@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from sys import float_info
 from typing import TypeAlias
@@ -84,7 +85,7 @@ def segmentations(main: StreamedMain) -> Segmentations:
         chosen = _choice(of, share, price)
         if chosen is not None and all(chosen.segments != other.segments for other in found):
             found.append(chosen)
-    bound = _least(costs.count, costs.live)
+    bound = costs.least(costs.live)
     return Segmentations(
         found,
         _fewest(by_rows) or _fewest(costs),
@@ -100,7 +101,7 @@ def _choice(costs: _Costs, share: float, price: Callable[[int, int], float]) -> 
     share
         of what these take: operators that take more are what segments are for.
     """
-    best = _least(costs.count, costs.of)
+    best = costs.least(costs.of)
     if best == inf:
         # Something that is given or taken by rows would be there as a whole.
         return None
@@ -114,7 +115,7 @@ def _choice(costs: _Costs, share: float, price: Callable[[int, int], float]) -> 
 def _fewest(costs: _Costs) -> list[Segmentation]:
     """The segments that have to be, for tensors that are given or taken by rows."""
     needed = [index for index in range(costs.count) if costs.of(index, index + 1) == inf]
-    if not needed or _least(costs.count, costs.of) == inf:
+    if not needed or costs.least(costs.of) == inf:
         return []
     chosen = _cheapest(costs, float_info.max, needed, costs.streamed)
     return [_segmentation(costs, chosen)]
@@ -151,6 +152,24 @@ class _Costs:
     def live(self, start: int, stop: int) -> float:
         """What no plan is below."""
         return min((t.live_bytes for t, _ in self._taken(start, stop)), default=inf)
+
+    def least(self, cost: Callable[[int, int], float]) -> float:
+        """The least that the dearest of some segments costs, by one of the two costs above."""
+        return _least(self.count, cost, self._has_time_for_all)
+
+    @cached_property
+    def _has_time_for_all(self) -> bool:
+        """Whether all segments could be looked at, so that it does not matter which ones come
+        first."""
+        work = 0
+        for stop in range(1, self.count + 1):
+            of_segment = self._work[stop - 1]
+            for start in range(stop - 2, self.main.apart[stop - 1] - 1, -1):
+                of_segment += self._work[start]
+                work += 2 * of_segment
+                if work > _MOST_WORK or stop - start > _MOST_OPERATORS:
+                    return False
+        return True
 
     def best(self, start: int, stop: int) -> Segment:
         """The way that takes the fewest bytes; by rows if columns save nothing."""
@@ -202,12 +221,12 @@ class _Costs:
         return self.of(start, stop) ** 4 + (stop - start)
 
 
-def _least(count: int, cost: Callable[[int, int], float]) -> float:
+def _least(count: int, cost: Callable[[int, int], float], has_time_for_all: bool = False) -> float:
     """The least that the dearest of some segments costs.
 
     Segments only lower it that have an operator that costs more by itself, so that those of others
-    are not looked at; short ones first, of all operators that cost too much, as long as there may
-    be time for all.
+    are not looked at; if there may not be time for all, short ones first, of all operators that
+    cost too much.
     """
     alone = [cost(index, index + 1) for index in range(count)]
     least = max(alone, default=0.0)
@@ -215,10 +234,11 @@ def _least(count: int, cost: Callable[[int, int], float]) -> float:
         while True:
             before = least
             dear = [index for index in range(count) if alone[index] >= least]
-            for length in range(2, longest + 1):
-                for start in range(count - length + 1):
-                    if _has_any(dear, start, start + length):
-                        cost(start, start + length)
+            if not has_time_for_all:
+                for length in range(2, longest + 1):
+                    for start in range(count - length + 1):
+                        if _has_any(dear, start, start + length):
+                            cost(start, start + length)
             least = _least_with(count, cost, dear, longest)
             if least == before:
                 break

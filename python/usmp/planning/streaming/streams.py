@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -14,7 +14,7 @@ from usmp.objects.attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.objects.streamed_io import streams_io
 from usmp.planning.options import PlanningOptions
-from usmp.planning.session import PlanningSession, planning_session
+from usmp.planning.session import Peaks, PlanningSession, planning_session
 from usmp.planning.streaming.io_by_rows import refuse_rows
 from usmp.planning.streaming.segmentation import Interval, Segmentation, segmentations
 from usmp.planning.streaming.streamed_function import streamed_function
@@ -163,20 +163,44 @@ def best_streamed(
     if not found.modules:
         return None
     unstreamed = session.peaks(mod, options)
-    taken, least = mod, unstreamed
-    if streams_io(mod[MAIN_FUNCTION_NAME]):
-        # As they are, tensors that are given or taken by rows would be there as a whole.
-        least = None
-    for candidate in found.modules:
-        if least is not None and len(least) == 1 and candidate.live_bytes >= sum(least):
+    # As they are, tensors that are given or taken by rows would be there as a whole.
+    known = None if streams_io(mod[MAIN_FUNCTION_NAME]) else unstreamed
+    index = _best(
+        [candidate.live_bytes for candidate in found.modules],
+        known,
+        lambda index, limit: session.peaks(found.modules[index].mod, options, limit),
+    )
+    if index is None and known is not None:
+        return BestStreamed(mod, unstreamed, found.bound_bytes)
+    # If none fits: what lacks for the one that takes the least is what users have to know.
+    return BestStreamed(found.modules[index or 0].mod, unstreamed, found.bound_bytes)
+
+
+def _best(
+    live_bytes: Sequence[int],
+    known: Peaks | None,
+    peaks: Callable[[int, Peaks | None], Peaks | None],
+) -> int | None:
+    """The index of the first candidate with the smallest plan; None if none is below `known`.
+
+    They are planned in the order of their bounds, for a good plan spares most of the others.
+
+    Parameters
+    ----------
+    live_bytes
+        by candidate, what no plan of it is below.
+    peaks
+        of the plan of a candidate; None if there is none, or none within the limit.
+    """
+    best = None if known is None else (known, -1)
+    for index in sorted(range(len(live_bytes)), key=live_bytes.__getitem__):
+        limit = None if best is None else best[0]
+        if best is not None and len(best[0]) == 1 and ((live_bytes[index],), index) > best:
             continue
-        peaks = session.peaks(candidate.mod, options, least)
-        if peaks is not None and (least is None or peaks < least):
-            taken, least = candidate.mod, peaks
-    if least is None:
-        # None fits: what lacks for the one that takes the least is what users have to know.
-        taken = found.modules[0].mod
-    return BestStreamed(taken, unstreamed, found.bound_bytes)
+        found = peaks(index, limit)
+        if found is not None and (best is None or (found, index) < best):
+            best = found, index
+    return None if best is None or best[1] < 0 else best[1]
 
 
 def with_all_segments(

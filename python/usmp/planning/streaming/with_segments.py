@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
-from usmp.analysis.memory.calls import CallResolver, possible_calls, prim_funcs
+from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.main_statements import DECLARATIONS
 from usmp.analysis.memory.memories import Memory
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
@@ -75,7 +75,5 @@ def _without_unused(mod: IRModule, before: IRModule) -> IRModule:
 
 
 def _called(mod: IRModule) -> set[str]:
-    functions = prim_funcs(mod)
-    resolver = CallResolver(functions)
-    calls = (resolver.resolve(c) for f in functions.values() for c in possible_calls(f.body))
-    return {call.callee for call in calls if call is not None}
+    graph = module_facts(mod).graph
+    return {callee for name in graph.functions for callee in graph.callees(name)}

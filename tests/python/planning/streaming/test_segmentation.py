@@ -27,7 +27,9 @@ def test_the_least(seed):
     random, count = Random(seed), 6
     intervals = [(i, j) for i in range(count) for j in range(i + 1, count + 1)]
     costs = {interval: random.randint(1, 12) for interval in intervals}
-    assert _least(count, lambda *interval: costs[interval]) == _least_of_all(count, costs)
+    least = _least_of_all(count, costs)
+    assert _least(count, lambda *interval: costs[interval]) == least
+    assert _least(count, lambda *interval: costs[interval], has_time_for_all=True) == least
 
 
 def test_segments_of_cheap_operators_are_not_looked_at():
@@ -55,6 +57,18 @@ def test_short_segments_are_looked_at_first():
     known: set[tuple[int, int]] = set()
     assert _least(12, cost) == 10
     assert lengths == sorted(lengths)
+
+
+def test_segments_are_only_looked_at_if_they_may_matter_where_there_is_time_for_all():
+    """Behind operators that cost as much as what is known, nothing lowers it."""
+    looked_at = set()
+
+    def cost(start, stop):
+        looked_at.add((start, stop))
+        return 10
+
+    assert _least(12, cost, has_time_for_all=True) == 10
+    assert looked_at == {(index, index + 1) for index in range(12)} | {(0, n) for n in range(2, 13)}
 
 
 def test_long_segments_of_one_operator_leave_time_for_others():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 import tvm
@@ -12,14 +14,35 @@ from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.memories import Term
 
 
-def element_terms(buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Term, ...] | None:
-    """Where an element is in the memory of its buffer; None if that is not known."""
+@dataclass(frozen=True)
+class ElementLayout:
+    """Where elements of a buffer are in its memory.
+
+    Parameters
+    ----------
+    units
+        bytes from one element to the next, by axis.
+    offset
+        of the first element; None for none.
+    """
+
+    units: tuple[int, ...]
+    offset: Term | None
+
+    def terms(self, indices: Sequence[tirx.Expr]) -> tuple[Term, ...] | None:
+        """Where an element is; None if that is not known."""
+        if len(indices) != len(self.units):
+            return None
+        terms = tuple(map(Term, indices, self.units))
+        return terms if self.offset is None else (*terms, self.offset)
+
+
+def element_layout(buffer: tirx.Var) -> ElementLayout | None:
+    """The layout of a buffer; None if it is not known."""
     dtype, extents, steps = str(buffer.dtype), buffer.shape[:], buffer.strides[:]
     size = item_bytes(dtype)
     shape = [int(extent) for extent in extents if isinstance(extent, tirx.IntImm)]
-    if (dtype != "bool" and tvm.DataType(dtype).bits % 8) or (
-        len(shape) < len(extents) or len(shape) != len(indices)
-    ):
+    if (dtype != "bool" and tvm.DataType(dtype).bits % 8) or len(shape) < len(extents):
         return None
     if steps:
         strides = [int(step) for step in steps if isinstance(step, tirx.IntImm)]
@@ -28,8 +51,8 @@ def element_terms(buffer: tirx.Var, indices: list[tirx.Expr]) -> tuple[Term, ...
     offset = buffer.elem_offset
     if len(strides) < len(shape) or (not steps and not _is_row_major(buffer)):
         return None
-    terms = [Term(i, s * size) for i, s in zip(indices, strides, strict=True)]
-    return tuple(terms) if offset is None else (*terms, Term(offset, size))
+    units = tuple(stride * size for stride in strides)
+    return ElementLayout(units, None if offset is None else Term(offset, size))
 
 
 def _is_row_major(buffer: tirx.Var) -> bool:
