@@ -9,7 +9,8 @@ from tvm import tirx
 
 from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.interleaving import Reading
-from usmp.planning.streaming.streamed_main import Segment, StreamedMain
+from usmp.planning.streaming.segment import Segment
+from usmp.planning.streaming.streamed_main import StreamedMain
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 

@@ -11,8 +11,9 @@ from sys import float_info
 from typing import TypeAlias
 
 from usmp.planning.streaming.io_by_rows import keeps_no_whole, uses_by_rows
+from usmp.planning.streaming.segment import Segment
 from usmp.planning.streaming.segment_bytes import Taken, operator_bytes, segment_bytes
-from usmp.planning.streaming.streamed_main import Segment, StreamedMain
+from usmp.planning.streaming.streamed_main import StreamedMain
 
 Interval: TypeAlias = tuple[int, int]
 """The first operator, and the one after the last."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Range, TensorLoad
+from tvm.ir import Range
 from tvm.sym import Analyzer
 
 from usmp.analysis.memory.access import item_bytes
@@ -24,13 +24,10 @@ from usmp.objects.attributes import (
 from usmp.objects.schedule import Schedule, schedule_of
 from usmp.planning.streaming.interleaving import Ring, Timing
 from usmp.planning.streaming.operator_loop import OperatorLoop
-from usmp.planning.streaming.streamed_main import (
-    MainOperator,
-    Segment,
-    interleaving_instructions,
-)
+from usmp.planning.streaming.ring_elements import Elements, Fronts, Kept, NotStreamed
+from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
 from usmp.support.unique_names import UniqueNames
-from usmp.tir.nodes import nodes_of, sequence
+from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _OF_FIRST = ("target", "s_tir")
@@ -61,42 +58,8 @@ def streamed_function(segment: Segment) -> StreamedFunction | None:
     builder = _Builder(segment)
     try:
         return builder.build()
-    except _NotStreamed:
+    except NotStreamed:
         return None
-
-
-class _NotStreamed(Exception):
-    """An operator uses a tensor otherwise than by its elements."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """The buffer in which a tensor of a segment is kept.
-
-    Parameters
-    ----------
-    buffer
-        (elements) of it.
-    ring
-        how, if not all of it is there.
-    maker
-        when the parts are made.
-    made, late
-        in a segment that runs by columns, by tick: the parts that were made in runs before the
-        latest, and by how many columns that run is ahead of the column.
-    """
-
-    buffer: tirx.Var
-    ring: Ring | None = None
-    maker: Timing | None = None
-    made: tirx.Var | None = None
-    late: tirx.Var | None = None
-
-    @property
-    def part(self) -> int:
-        """Elements of a part."""
-        assert self.ring is not None
-        return self.ring.part_bytes // item_bytes(str(self.buffer.dtype))
 
 
 @dataclass
@@ -106,7 +69,7 @@ class _Builder:
     arguments: list[tirx.Expr] = field(default_factory=list)
     names: UniqueNames = field(default_factory=UniqueNames)
     declarations: list[tirx.Stmt] = field(default_factory=list)
-    kept: dict[Memory, _Kept] = field(default_factory=dict)
+    kept: dict[Memory, Kept] = field(default_factory=dict)
     passed: dict[object, tirx.Var] = field(default_factory=dict)
     renamed: dict[tirx.Var, str] = field(default_factory=dict)
     tick: tirx.Var = field(default_factory=lambda: tirx.Var("tick", "int32"))
@@ -141,7 +104,7 @@ class _Builder:
         annotations = dict(self.segment.inside[memory])
         if ring is None:
             self.declarations.append(tirx.AllocBuffer(buffer, annotations))
-            self.kept[memory] = _Kept(buffer)
+            self.kept[memory] = Kept(buffer)
             return
         # Words are moved faster than bytes.
         annotations |= {ALIGNMENT_ATTR: _WORD} if ring.places > ring.moved else {}
@@ -151,7 +114,7 @@ class _Builder:
             tirx.Var(f"{memory.name}_{what}", "int32") if interleaving.columns > 1 else None
             for what in ("made", "late")
         ]
-        self.kept[memory] = _Kept(buffer, ring, maker, *by_column)
+        self.kept[memory] = Kept(buffer, ring, maker, *by_column)
 
     def _runs(self) -> Iterator[tirx.Stmt]:
         """What is known of rings in a tick, before its columns."""
@@ -183,7 +146,7 @@ class _Builder:
             run = tirx.min(run, _int(timing.runs - 1))
         return run
 
-    def _front(self, place: _Kept, made: tirx.Expr | None) -> tirx.Expr:
+    def _front(self, place: Kept, made: tirx.Expr | None) -> tirx.Expr:
         """The first element that a ring has, after what its operator makes now.
 
         Parameters
@@ -199,7 +162,7 @@ class _Builder:
             lacking = tirx.max(lacking, _int(0))
         return self._simplified(_quotient(lacking, ring.moved) * (ring.moved * place.part))
 
-    def _latest_part(self, place: _Kept) -> tirx.Expr:
+    def _latest_part(self, place: Kept) -> tirx.Expr:
         """The part of a ring that is made in this tick or column, or the last one before."""
         timing = place.maker
         assert timing is not None
@@ -241,7 +204,7 @@ class _Builder:
             if place.ring and id(place) not in at_once
         }
         steps = _step_values(loop, timing, run, part)
-        elements = _Elements(loop, places, outside, _Fronts(fronts, at_once, steps))
+        elements = Elements(loop, places, outside, Fronts(fronts, at_once, steps))
         self.declarations += elements.declarations
         conditions = _conditions(
             self.tick, timing.start, timing.end, timing.period, self.segment.interleaving.ticks
@@ -294,131 +257,6 @@ class _Builder:
         return made
 
 
-@dataclass(frozen=True)
-class _Fronts:
-    """The first elements that rings have in a stage, by the identity of a `_Kept`.
-
-    Parameters
-    ----------
-    variables
-        those that are computed.
-    known
-        those that follow from the step, for which indices are simplified.
-    steps
-        what loop variables of the operator are in the stage.
-    """
-
-    variables: Mapping[int, tirx.Var]
-    known: Mapping[int, tirx.Expr]
-    steps: Mapping[tirx.Var, tirx.Expr]
-
-    def moved(self, place: _Kept, index: tirx.Expr) -> tirx.Expr:
-        """An index in a ring."""
-        if id(place) in self.variables:
-            return index - self.variables[id(place)]
-        if id(place) not in self.known:
-            return index
-        at = tvm_ffi.structural_map(index, (tirx.Var, lambda var: self.steps.get(var, var)))
-        return Analyzer().simplify(at - self.known[id(place)])
-
-
-class _Elements:
-    """The statements of an operator, with variables of their own, on what a segment keeps.
-
-    Parameters
-    ----------
-    loop
-        the operator.
-    places
-        by index of a parameter, where that is kept.
-    outside
-        the other parameters, and what takes their places.
-    fronts
-        the first elements that rings have.
-    """
-
-    def __init__(
-        self,
-        loop: OperatorLoop,
-        places: Mapping[int, _Kept],
-        outside: Mapping[tirx.Var, tirx.Var],
-        fronts: _Fronts,
-    ) -> None:
-        renamed: dict[tirx.Var, tirx.Var] = dict(outside)
-        kept: dict[tirx.Var, _Kept] = {}
-        stays = []
-        by_param = {loop.func.params[index]: place for index, place in places.items()}
-        for stmt in loop.declarations:
-            param = stmt.data
-            if param in by_param:
-                if not _is_plain(stmt.buffer, by_param[param]):
-                    raise _NotStreamed
-                kept[stmt.buffer] = by_param[param]
-            else:
-                stays.append(stmt)
-        statements = [*stays, *loop.allocations, *loop.before, loop.loop, *loop.after]
-        for stmt in statements:
-            for var in _defined(stmt):
-                renamed[var] = tirx.Var(var.name, var.ty)
-
-        def own(stmt: tirx.Stmt) -> tirx.Stmt:
-            moved = _on_rings(stmt, kept, fronts)
-            if any(var in by_param or var in kept for var in nodes_of(moved, tirx.Var)):
-                raise _NotStreamed
-            return tvm_ffi.structural_map(moved, (tirx.Var, lambda var: renamed.get(var, var)))
-
-        # Views of allocations are among the others.
-        self.declarations = [own(stmt) for stmt in (*loop.allocations, *stays)]
-        self.before = [own(stmt) for stmt in loop.before]
-        self.loop_var = renamed[loop.loop.loop_var]
-        self.body = own(loop.loop.body)
-        self.after = [own(stmt) for stmt in loop.after]
-
-
-def _on_rings(stmt: tirx.Stmt, kept: Mapping[tirx.Var, _Kept], fronts: _Fronts) -> tirx.Stmt:
-    """A statement with the elements of tensors where they are kept."""
-
-    def moved(place: _Kept, indices: Sequence[tirx.Expr]) -> list[tirx.Expr]:
-        (index,) = indices
-        return [fronts.moved(place, index)]
-
-    def load(node: TensorLoad) -> TensorLoad:
-        place = kept.get(node.source)
-        if place is None:
-            return node
-        return tirx.BufferLoad(place.buffer, moved(place, node.indices))
-
-    def store(node: tirx.BufferStore) -> tirx.BufferStore:
-        place = kept.get(node.buffer)
-        if place is None:
-            return node
-        return tirx.BufferStore(place.buffer, node.value, moved(place, node.indices))
-
-    return tvm_ffi.structural_map(stmt, [(TensorLoad, load), (tirx.BufferStore, store)])
-
-
-def _is_plain(buffer: tirx.Var, place: _Kept) -> bool:
-    """Whether a view is of all elements of a tensor, one after the other."""
-    offset = buffer.ty.elem_offset
-    is_at_start = offset is None or (isinstance(offset, tirx.IntImm) and int(offset) == 0)
-    has_strides = bool(buffer.ty.strides)
-    is_flat = len(buffer.shape) == 1 and is_at_start and not has_strides
-    return is_flat and buffer.dtype == place.buffer.dtype
-
-
-def _defined(stmt: tirx.Stmt) -> Iterator[tirx.Var]:
-    """The variables that a statement defines."""
-    for kind, name in (
-        (tirx.For, "loop_var"),
-        (tirx.Bind, "var"),
-        (tirx.Let, "var"),
-        (tirx.AllocBuffer, "buffer"),
-        (tirx.DeclBuffer, "buffer"),
-    ):
-        for node in nodes_of(stmt, kind):
-            yield getattr(node, name)
-
-
 def _conditions(tick: tirx.Var, start: int, end: int, period: int, ticks: int) -> list[tirx.Expr]:
     """That an operator runs in a tick of so many."""
     conditions = []
@@ -446,7 +284,7 @@ def _step_values(
 
 
 def _steps(
-    loop: OperatorLoop, timing: Timing, elements: _Elements, run: tirx.Var, part: tirx.Var
+    loop: OperatorLoop, timing: Timing, elements: Elements, run: tirx.Var, part: tirx.Var
 ) -> list[tirx.Stmt]:
     """The steps of a run, or those of a part of it."""
     step, number = elements.loop_var, timing.number
@@ -477,7 +315,7 @@ def _moves(ring: Ring) -> bool:
     return ring.places > ring.moved
 
 
-def _move(place: _Kept, latest: tirx.Expr) -> tirx.Stmt:
+def _move(place: Kept, latest: tirx.Expr) -> tirx.Stmt:
     """Move the parts that are still to be read to the front, if there is no place for the next."""
     ring = place.ring
     assert ring is not None

@@ -14,7 +14,7 @@ from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import ModuleFacts, facts_of_functions, module_facts
-from usmp.analysis.memory.main_statements import MainStatement, main_statements
+from usmp.analysis.memory.main_statements import main_statements
 from usmp.analysis.memory.memories import Memory
 from usmp.objects.attributes import (
     ACCELERATOR_FUNCTION_ATTR,
@@ -33,9 +33,10 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.schedule import row_schedule, schedule_of
 from usmp.planning.streaming.by_columns import ByColumns, by_columns, fewest_bytes
-from usmp.planning.streaming.interleaving import Interleaving, Maker, Reading, interleave, reading
+from usmp.planning.streaming.interleaving import Maker, Reading, interleave, reading
 from usmp.planning.streaming.live_ends import LiveEnds
 from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
+from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
 from usmp.tir.nodes import nodes_of
 
 _NOT_COUNTED = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
@@ -61,79 +62,6 @@ _MOST_PERCENT_OF_ALL = 2
 _MOST_PERCENT_IO = 8
 """The same, where inputs or outputs are given or taken by rows: who asks for that is short of
 memory. So is who permits more multiply-accumulates for strips: what these leave, up to this."""
-
-
-@dataclass(frozen=True, eq=False)
-class MainOperator:
-    """A statement of a main function.
-
-    Parameters
-    ----------
-    statement
-        what it does.
-    func
-        the PrimFunc that it calls, if that is all that it does.
-    loop
-        its PrimFunc as a loop; None if it is none, or does more than read and write what
-        it is called with.
-    memories
-        by index of a parameter, the memory to whose first byte it points.
-    """
-
-    statement: MainStatement
-    func: tirx.PrimFunc | None
-    loop: OperatorLoop | None
-    memories: Mapping[int, Memory]
-
-    def reads(self, memory: Memory) -> bool:
-        """Whether it may read a memory that it is called with."""
-        assert self.loop is not None
-        return any(m.same_as(memory) and i in self.loop.reads for i, m in self.memories.items())
-
-    def written_by(self, memory: Memory) -> int | None:
-        """The parameter by which it writes a memory, if that is one that it does not read."""
-        assert self.loop is not None
-        indices = [i for i, m in self.memories.items() if m.same_as(memory)]
-        is_only = len(indices) == 1 and indices[0] in self.loop.writes
-        return indices[0] if is_only and indices[0] not in self.loop.reads else None
-
-
-@dataclass(frozen=True, eq=False)
-class Segment:
-    """Operators of a main function that follow each other, and how they run interleaved.
-
-    Parameters
-    ----------
-    operators
-        in their order.
-    inside
-        the memories that nothing else uses, with the annotations of their allocations.
-    interleaving
-        of the operators.
-    makers
-        of the memories that one of them writes and others read: its position among them.
-    work
-        about how many instructions the operators take.
-    """
-
-    operators: Sequence[MainOperator]
-    inside: Mapping[Memory, Mapping[str, object]]
-    interleaving: Interleaving
-    makers: Mapping[Memory, int]
-    work: int
-
-
-def interleaving_instructions(segment: Segment) -> int:
-    """About how many instructions it takes to run operators interleaved, beside their own: to move
-    what rings keep, and in each tick of a column to ask what is made and where."""
-    found = segment.interleaving
-    moved = sum(
-        ring.moved_bytes(found.timings[segment.makers[memory]].parts)
-        for memory, ring in found.rings.items()
-    )
-    made = sum(timing.parts for timing in found.timings)
-    ticks = found.ticks * found.columns
-    return moved // 8 + ticks * len(segment.operators) * 6 + made * 20
 
 
 @dataclass(frozen=True, eq=False)

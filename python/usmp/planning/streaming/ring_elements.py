@@ -1,0 +1,175 @@
+"""The statements of an operator on tensors of which rings keep parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import TensorLoad
+from tvm.sym import Analyzer
+
+from usmp.analysis.memory.access import item_bytes
+from usmp.planning.streaming.interleaving import Ring, Timing
+from usmp.planning.streaming.operator_loop import OperatorLoop
+from usmp.tir.nodes import nodes_of
+
+
+class NotStreamed(Exception):
+    """An operator uses a tensor otherwise than by its elements."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The buffer in which a tensor of a segment is kept.
+
+    Parameters
+    ----------
+    buffer
+        (elements) of it.
+    ring
+        how, if not all of it is there.
+    maker
+        when the parts are made.
+    made, late
+        in a segment that runs by columns, by tick: the parts that were made in runs before the
+        latest, and by how many columns that run is ahead of the column.
+    """
+
+    buffer: tirx.Var
+    ring: Ring | None = None
+    maker: Timing | None = None
+    made: tirx.Var | None = None
+    late: tirx.Var | None = None
+
+    @property
+    def part(self) -> int:
+        """Elements of a part."""
+        assert self.ring is not None
+        return self.ring.part_bytes // item_bytes(str(self.buffer.dtype))
+
+
+@dataclass(frozen=True)
+class Fronts:
+    """The first elements that rings have in a stage, by the identity of a `Kept`.
+
+    Parameters
+    ----------
+    variables
+        those that are computed.
+    known
+        those that follow from the step, for which indices are simplified.
+    steps
+        what loop variables of the operator are in the stage.
+    """
+
+    variables: Mapping[int, tirx.Var]
+    known: Mapping[int, tirx.Expr]
+    steps: Mapping[tirx.Var, tirx.Expr]
+
+    def moved(self, place: Kept, index: tirx.Expr) -> tirx.Expr:
+        """An index in a ring."""
+        if id(place) in self.variables:
+            return index - self.variables[id(place)]
+        if id(place) not in self.known:
+            return index
+        at = tvm_ffi.structural_map(index, (tirx.Var, lambda var: self.steps.get(var, var)))
+        return Analyzer().simplify(at - self.known[id(place)])
+
+
+class Elements:
+    """The statements of an operator, with variables of their own, on what a segment keeps.
+
+    Parameters
+    ----------
+    loop
+        the operator.
+    places
+        by index of a parameter, where that is kept.
+    outside
+        the other parameters, and what takes their places.
+    fronts
+        the first elements that rings have.
+    """
+
+    def __init__(
+        self,
+        loop: OperatorLoop,
+        places: Mapping[int, Kept],
+        outside: Mapping[tirx.Var, tirx.Var],
+        fronts: Fronts,
+    ) -> None:
+        renamed: dict[tirx.Var, tirx.Var] = dict(outside)
+        kept: dict[tirx.Var, Kept] = {}
+        stays = []
+        by_param = {loop.func.params[index]: place for index, place in places.items()}
+        for stmt in loop.declarations:
+            param = stmt.data
+            if param in by_param:
+                if not _is_plain(stmt.buffer, by_param[param]):
+                    raise NotStreamed
+                kept[stmt.buffer] = by_param[param]
+            else:
+                stays.append(stmt)
+        statements = [*stays, *loop.allocations, *loop.before, loop.loop, *loop.after]
+        for stmt in statements:
+            for var in _defined(stmt):
+                renamed[var] = tirx.Var(var.name, var.ty)
+
+        def own(stmt: tirx.Stmt) -> tirx.Stmt:
+            moved = _on_rings(stmt, kept, fronts)
+            if any(var in by_param or var in kept for var in nodes_of(moved, tirx.Var)):
+                raise NotStreamed
+            return tvm_ffi.structural_map(moved, (tirx.Var, lambda var: renamed.get(var, var)))
+
+        # Views of allocations are among the others.
+        self.declarations = [own(stmt) for stmt in (*loop.allocations, *stays)]
+        self.before = [own(stmt) for stmt in loop.before]
+        self.loop_var = renamed[loop.loop.loop_var]
+        self.body = own(loop.loop.body)
+        self.after = [own(stmt) for stmt in loop.after]
+
+
+def _on_rings(stmt: tirx.Stmt, kept: Mapping[tirx.Var, Kept], fronts: Fronts) -> tirx.Stmt:
+    """A statement with the elements of tensors where they are kept."""
+
+    def moved(place: Kept, indices: Sequence[tirx.Expr]) -> list[tirx.Expr]:
+        (index,) = indices
+        return [fronts.moved(place, index)]
+
+    def load(node: TensorLoad) -> TensorLoad:
+        place = kept.get(node.source)
+        if place is None:
+            return node
+        return tirx.BufferLoad(place.buffer, moved(place, node.indices))
+
+    def store(node: tirx.BufferStore) -> tirx.BufferStore:
+        place = kept.get(node.buffer)
+        if place is None:
+            return node
+        return tirx.BufferStore(place.buffer, node.value, moved(place, node.indices))
+
+    return tvm_ffi.structural_map(stmt, [(TensorLoad, load), (tirx.BufferStore, store)])
+
+
+def _is_plain(buffer: tirx.Var, place: Kept) -> bool:
+    """Whether a view is of all elements of a tensor, one after the other."""
+    offset = buffer.ty.elem_offset
+    is_at_start = offset is None or (isinstance(offset, tirx.IntImm) and int(offset) == 0)
+    has_strides = bool(buffer.ty.strides)
+    is_flat = len(buffer.shape) == 1 and is_at_start and not has_strides
+    return is_flat and buffer.dtype == place.buffer.dtype
+
+
+def _defined(stmt: tirx.Stmt) -> Iterator[tirx.Var]:
+    """The variables that a statement defines."""
+    for kind, name in (
+        (tirx.For, "loop_var"),
+        (tirx.Bind, "var"),
+        (tirx.Let, "var"),
+        (tirx.AllocBuffer, "buffer"),
+        (tirx.DeclBuffer, "buffer"),
+    ):
+        for node in nodes_of(stmt, kind):
+            yield getattr(node, name)
