@@ -13,9 +13,10 @@ from tvm.ir.transform import PassContext
 import usmp.pipeline
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.passes import ModulePass
+from usmp.planning.streaming.read_main import streamed_main
 from usmp.planning.streaming.segmentation import Interval
 from usmp.planning.streaming.streamed_function import streamed_function
-from usmp.planning.streaming.streamed_main import StreamedMain, streamed_main
+from usmp.planning.streaming.streamed_main import StreamedMain
 from usmp.planning.streaming.streams import with_all_segments
 
 

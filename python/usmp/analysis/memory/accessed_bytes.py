@@ -11,7 +11,6 @@ from usmp.analysis.memory.index_values import (
     MOST_VALUES,
     Bindings,
     Definitions,
-    Monotonicity,
     NotKnown,
     Truth,
     Values,
@@ -19,13 +18,13 @@ from usmp.analysis.memory.index_values import (
     fits,
     known_values,
     may_be,
-    monotonicity_of,
     without_lanes,
 )
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
 from usmp.analysis.memory.linear_addresses import LoopNest
 from usmp.analysis.memory.linear_sums import NotLinear
 from usmp.analysis.memory.memories import Term
+from usmp.analysis.memory.monotonicity import Monotonicity, monotonicity_of
 from usmp.analysis.memory.traced_access import UNBOUNDED, Condition, TracedAccess
 
 

@@ -11,8 +11,8 @@ from tvm.ir import TensorLoad
 from tvm.sym import Analyzer
 
 from usmp.analysis.memory.access import item_bytes
-from usmp.planning.streaming.interleaving import Ring, Timing
 from usmp.planning.streaming.operator_loop import OperatorLoop
+from usmp.planning.streaming.timing import Ring, Timing
 from usmp.tir.nodes import nodes_of
 
 

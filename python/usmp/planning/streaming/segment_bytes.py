@@ -15,10 +15,10 @@ from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.traced_access import UNBOUNDED
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
-from usmp.planning.streaming.by_columns import Parts
-from usmp.planning.streaming.interleaving import Columns
+from usmp.planning.streaming.parts import Parts
 from usmp.planning.streaming.segment import MainOperator, Segment
 from usmp.planning.streaming.streamed_main import StreamedMain
+from usmp.planning.streaming.timing import Columns
 from usmp.tir.nodes import nodes_of
 
 

@@ -22,10 +22,10 @@ from usmp.objects.attributes import (
     SEGMENT_ATTR,
 )
 from usmp.objects.schedule import Schedule, schedule_of
-from usmp.planning.streaming.interleaving import Ring, Timing
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.ring_elements import Elements, Fronts, Kept, NotStreamed
 from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
+from usmp.planning.streaming.timing import Ring, Timing
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin

@@ -16,9 +16,10 @@ from usmp.objects.streamed_io import streams_io
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import Peaks, PlanningSession, planning_session
 from usmp.planning.streaming.io_by_rows import refuse_rows
+from usmp.planning.streaming.read_main import streamed_main
 from usmp.planning.streaming.segmentation import Interval, Segmentation, segmentations
 from usmp.planning.streaming.streamed_function import streamed_function
-from usmp.planning.streaming.streamed_main import StreamedMain, streamed_main
+from usmp.planning.streaming.streamed_main import StreamedMain
 from usmp.planning.streaming.with_segments import with_segments
 
 

@@ -8,9 +8,9 @@ import pytest
 from support.streamed_graphs import main_function, module, operator
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import planning_session
+from usmp.planning.streaming.read_main import streamed_main
 from usmp.planning.streaming.segment_bytes import operator_bytes
 from usmp.planning.streaming.segmentation import segmentations
-from usmp.planning.streaming.streamed_main import streamed_main
 
 BODY = """
 S = T.alloc_buffer((16,), "int8"{scope})

@@ -10,8 +10,8 @@ import pytest
 
 from support.streamed_graphs import main_function, module, operator
 from usmp.planning.streaming import segmentation
+from usmp.planning.streaming.read_main import streamed_main
 from usmp.planning.streaming.segmentation import _least, segmentations
-from usmp.planning.streaming.streamed_main import streamed_main
 
 
 def _least_of_all(count, costs):

@@ -1,0 +1,79 @@
+"""`streamed_main`: what a main function is made of, for operators that may run interleaved."""
+
+from __future__ import annotations
+
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.analysis.memory.calls import prim_funcs
+from usmp.analysis.memory.facts import ModuleFacts, facts_of_functions, module_facts
+from usmp.analysis.memory.main_statements import main_statements
+from usmp.objects.attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    EXTERN_KERNELS_ATTR,
+    LIVE_THROUGHOUT_ATTR,
+    STATE_TENSOR_ATTR,
+)
+from usmp.objects.schedule import row_schedule
+from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
+from usmp.planning.streaming.segment import MainOperator
+from usmp.planning.streaming.streamed_main import StreamedMain
+from usmp.tir.nodes import nodes_of
+
+
+def streamed_main(
+    mod: IRModule,
+    preserve_inputs: bool = False,
+    like: StreamedMain | None = None,
+    more_percent: float = 0.0,
+) -> StreamedMain | None:
+    """The main function of a module; None if it is not known what its statements do.
+
+    Parameters
+    ----------
+    more_percent
+        see `StreamedMain`.
+    like
+        of a module with some of the same PrimFuncs, whose loops are known.
+
+    Raises
+    ------
+    ValueError
+        a PrimFunc that calls itself, or that is not lowered to flat TIR.
+    """
+    facts = module_facts(mod)
+    found = main_statements(facts)
+    if found is None:
+        return None
+    functions = prim_funcs(mod)
+    known = {o.func: o.loop for o in ([] if like is None else like.operators) if o.loop}
+    loops = {
+        name: known.get(functions[name]) or _loop_of(name, functions[name], facts)
+        for name in {statement.callee for statement in found.statements}
+        if name is not None
+    }
+    operators = []
+    for statement in found.statements:
+        name = statement.callee
+        memories = {a.index: a.memory for a in statement.arguments if a.byte_offset == 0}
+        loop = None if name is None or statement.effect else loops[name]
+        func = None if name is None else functions[name]
+        operators.append(MainOperator(statement, func, loop, memories))
+    return StreamedMain(mod, facts, operators, found.memories, preserve_inputs, more_percent)
+
+
+def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop | None:
+    """A PrimFunc as a loop, or what computes the same by rows."""
+    others = (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR)
+    if any(a in (func.attrs or {}) for a in others) or _keeps_memory(func):
+        return None
+    rows = row_schedule(func)
+    own = facts.of(name) if rows is None else facts_of_functions({name: rows}).of(name)
+    return own.once("operator_loop", operator_loop)
+
+
+def _keeps_memory(func: tirx.PrimFunc) -> bool:
+    """Whether it has memory that must be the same whenever it is called."""
+    kept = (STATE_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR)
+    allocations = nodes_of(func.body, tirx.AllocBuffer)
+    return any(name in stmt.annotations for stmt in allocations for name in kept)
