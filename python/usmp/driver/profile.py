@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from usmp.driver.output import check_output, written
+from usmp.driver.output import written
+from usmp.driver.reports import add_report_option, report_files, write_reports
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,29 +34,32 @@ def add_profile_options(parser: Any) -> None:
         metavar="FILE",
         help="write the same to a file, as JSON; with --profile or without",
     )
+    add_report_option(parser, "a report of the memory plan with what each operator takes")
 
 
 def check_profile_options(options: argparse.Namespace, archive: Archive) -> None:
-    """Refuse what could not be done later, before anything is built.
+    """Let the files that are asked for ask for the profile, and refuse early what has none.
 
     Raises
     ------
-    UsageError
-        the file cannot be written.
     NotProfiled
         the model was compiled without `--profile`.
     """
     from usmp.runtime.operator_profile import check_has_hooks
 
-    if options.profile_json is not None:
-        options.profile = True
-        check_output(options.profile_json, options.FILE, "the profile", "the archive")
+    options.profile |= options.profile_json is not None or bool(options.report)
     if options.profile:
         check_has_hooks(archive.module(options.module_name).metadata)
 
 
-def report_profile(profile: Profile, options: argparse.Namespace) -> None:
-    """Print the table, and write the file if one is asked for."""
+def report_profile(
+    profile: Profile, options: argparse.Namespace, metadata: Mapping[str, Any]
+) -> None:
+    """Print the table, and write the files that are asked for; `metadata` is the module's."""
+    if options.report:
+        from usmp.report import with_measured_costs
+
+        write_reports(report_files(options, with_measured_costs(metadata, profile)), is_last=False)
     if options.profile_json is not None:
         text = json.dumps(profile.as_json(), indent=2) + "\n"
         with written(options.profile_json), open(options.profile_json, "w") as file:

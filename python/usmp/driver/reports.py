@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,15 +18,15 @@ _DRAWN = (".html", ".svg", ".png")
 """Endings of what needs the extra `report`."""
 
 
-def add_report_option(group: argparse._ActionsContainer) -> None:
-    """Add `--report`."""
+def add_report_option(group: argparse._ActionsContainer, what: str = "a report") -> None:
+    """Add `--report`; `what` is written for the help."""
     kinds = "; ".join(f"{ending}: {about}" for ending, about in REPORTS.items())
     group.add_argument(
         "--report",
         action="append",
         default=[],
         metavar="PATH",
-        help=f"also write a report, of the kind that the ending says ({kinds}); may be repeated",
+        help=f"also write {what}, of the kind that the ending says ({kinds}); may be repeated",
     )
 
 
@@ -36,12 +36,23 @@ def check_reports(options: argparse.Namespace) -> None:
     Raises
     ------
     UsageError
-        the ending of a file says nothing, a package is missing, or a file cannot be written, is one
-        that is read, or is named twice.
+        as `check_report_paths`; or a file cannot be written, or is one that is read.
     """
-    others = {os.path.realpath(path) for path in _other_outputs(options)}
     for path in options.report:
         check_is_none_of(path, options, "the report")
+    check_report_paths(options.report, [options.output, options.export_state_layout])
+
+
+def check_report_paths(paths: Sequence[str], others: Sequence[str | None]) -> None:
+    """Refuse early what no report can be; `others` are written too, where they are paths.
+
+    Raises
+    ------
+    UsageError
+        the ending of a file says nothing, a package is missing, or a file is named twice.
+    """
+    taken = {os.path.realpath(path) for path in others if path}
+    for path in paths:
         ending = _ending(path)
         if ending in _DRAWN and find_spec("vl_convert") is None:
             raise UsageError(
@@ -49,9 +60,9 @@ def check_reports(options: argparse.Namespace) -> None:
                 f"installed; install it with: {install_command('report')}"
             )
         real = os.path.realpath(path)
-        if real in others:
+        if real in taken:
             raise UsageError(f"{path}: two outputs of this command are this file; name another")
-        others.add(real)
+        taken.add(real)
 
 
 def report_files(
@@ -91,11 +102,6 @@ def write_reports(files: list[tuple[str, bytes]], is_last: bool = True) -> None:
     for path, content in files:
         with written(path, is_last=is_last and path == files[-1][0]):
             write_file(path, content)
-
-
-def _other_outputs(options: argparse.Namespace) -> list[str]:
-    paths = [options.output, options.export_state_layout]
-    return [path for path in paths if path]
 
 
 def _ending(path: str) -> str:

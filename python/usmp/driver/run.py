@@ -16,6 +16,7 @@ from usmp.driver.help import add_command
 from usmp.driver.output import check_output
 from usmp.driver.profile import add_profile_options, check_profile_options, report_profile
 from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.reports import check_report_paths
 from usmp.driver.run_sizes import add_size_option, fill_run, given_sizes
 from usmp.driver.serial_options import add_serial_options, check_serial_options
 from usmp.names import DEFAULT_ARENA_BYTES
@@ -46,6 +47,8 @@ _EXAMPLES = """\
       in the emulator, of what tvmc compile --board mps2-an385 made: instructions, stack, memory
   tvmc run profiled.tar --profile
       time by operator, of what tvmc compile --profile made; with --board instructions
+  tvmc run profiled.tar --report map.html
+      the memory map as a page, with the time of each operator
   tvmc run model.tar --serial /dev/ttyUSB0,115200
       on your device, whose program has what tvmc export-test wrote"""
 
@@ -129,8 +132,14 @@ def run_model(options: argparse.Namespace) -> None:
 
     archive = load_archive(options.FILE)
     inputs, outputs_of = _tensors_of(options, archive)
-    for value in options.outputs:
-        _check_output(options, path_of(value, list(outputs_of)), list(inputs))
+    paths = [path_of(value, list(outputs_of)) for value in options.outputs]
+    for path in paths:
+        _check_output(options, path, "the outputs", list(inputs))
+    if options.profile_json is not None:
+        _check_output(options, options.profile_json, "the profile", list(inputs))
+    for path in options.report:
+        _check_output(options, path, "the report", list(inputs))
+    check_report_paths(options.report, [*paths, options.profile_json])
     files = output_files(options.outputs, outputs_of)
     given = read_inputs(options.inputs, inputs)
     check_profile_options(options, archive)
@@ -144,7 +153,7 @@ def run_model(options: argparse.Namespace) -> None:
     if options.print_time:
         print(f"Run time: {seconds * 1000:.3f} ms")
     if profile is not None:
-        report_profile(profile, options)
+        report_profile(profile, options, archive.module(options.module_name).metadata)
 
 
 def _entry_of(options: argparse.Namespace, archive: Archive) -> str:
@@ -173,15 +182,15 @@ def _tensors_of(options: argparse.Namespace, archive: Archive) -> tuple[Infos, I
     return main["inputs"], main["outputs"]
 
 
-def _check_output(options: argparse.Namespace, path: str, inputs: Sequence[str]) -> None:
-    """Refuse to write an output over what the command reads."""
+def _check_output(options: argparse.Namespace, path: str, what: str, inputs: Sequence[str]) -> None:
+    """Refuse to write `what` over what the command reads."""
     from usmp.driver.tensor_files import path_of
 
-    check_output(path, options.FILE, "the outputs", "the archive")
+    check_output(path, options.FILE, what, "the archive")
     for value in options.inputs:
-        check_output(path, path_of(value, inputs), "the outputs", "the inputs")
+        check_output(path, path_of(value, inputs), what, "the inputs")
     if options.expected is not None:
-        check_output(path, options.expected, "the outputs", "the expected outputs")
+        check_output(path, options.expected, what, "the expected outputs")
 
 
 def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:

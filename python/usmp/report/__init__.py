@@ -1,5 +1,6 @@
 """What people and other programs read of a plan."""
 
+from usmp.report.measured_costs import with_measured_costs
 from usmp.report.memory_html import memory_html
 from usmp.report.memory_maps import (
     ReportExtraMissing,
@@ -29,4 +30,5 @@ __all__ = [
     "print_memory_summary",
     "print_operators",
     "report_bytes",
+    "with_measured_costs",
 ]

@@ -10,6 +10,9 @@ from functools import cached_property
 KINDS = ("input", "output", "intermediate", "scratch", "state", "constant")
 """Of buffers."""
 
+UNITS = ("ns", "instructions", "cycles")
+"""Of what operators were measured to take."""
+
 Range = tuple[int, int]
 """Program positions: the first one, and the one after the last."""
 
@@ -160,6 +163,25 @@ class ModelOperator:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """What an operator was measured to take of a run.
+
+    Parameters
+    ----------
+    cost
+        in the unit; the median of the runs.
+    unit
+        "ns", "instructions" or "cycles".
+    runs
+        how many were measured.
+    """
+
+    cost: float
+    unit: str
+    runs: int
+
+
+@dataclass(frozen=True)
 class Operator:
     """What runs as one: an operator of the model, or several that are fused or interleaved.
 
@@ -188,6 +210,8 @@ class Operator:
         pool -> bytes live while it runs; empty if that is not known.
     read, written
         names of the buffers that it reads, and of those that it writes; empty if that is not known.
+    measured
+        what a run took, if that was measured.
     """
 
     number: int
@@ -202,6 +226,7 @@ class Operator:
     live_bytes: Mapping[str, int]
     read: tuple[str, ...]
     written: tuple[str, ...]
+    measured: Measured | None
 
     @property
     def function_names(self) -> str:

@@ -11,8 +11,10 @@ from typing import Any
 
 from usmp.report.map_data import (
     KINDS,
+    UNITS,
     Buffer,
     Entry,
+    Measured,
     MemoryMap,
     ModelOperator,
     Operator,
@@ -182,7 +184,15 @@ def _operator(place: int, described: Mapping[str, Any], known: Sequence[ModelOpe
         },
         read=_texts(used, "read"),
         written=_texts(used, "written"),
+        measured=_measured(described["measured"]) if "measured" in described else None,
     )
+
+
+def _measured(described: Mapping[str, Any]) -> Measured:
+    cost = described["cost"]
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < 2**63:
+        raise TypeError('"cost" is no number of 0 or more with 63 bits at most')
+    return Measured(cost, _one_of(described, "unit", UNITS), _number(described, "runs"))
 
 
 def _instructions(schedules: Sequence[Mapping[str, Any]], functions: Sequence[str]) -> int | None:

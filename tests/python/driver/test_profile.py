@@ -120,11 +120,16 @@ def test_a_run_on_this_host(tvmc, digits_model):
     assert [row[:6] for row in rows] == [
         "4 fully_connected fully_connected int8[1,64] int8[1,10] 640".split()
     ]
-    written = tvmc("run", "model.tar", "--profile-json", "profile.json", "-q")
+    written = tvmc(
+        "run", "model.tar", "--profile-json", "profile.json", "--report", "map.json", "-q"
+    )
     assert written.stdout.splitlines() == lines[:2]
-    with open("profile.json") as file:
-        profile = json.load(file)
+    with open("profile.json") as file, open("map.json") as map_file:
+        profile, drawn = json.load(file), json.load(map_file)
     assert (profile["unit"], profile["macs"], len(profile["operators"])) == ("ns", 399488, 6)
+    measured = [operator["measured"] for operator in drawn["operators"]]
+    assert [m["cost"] for m in measured] == [o["cost"] for o in profile["operators"]]
+    assert {(m["unit"], m["runs"]) for m in measured} == {("ns", profile["runs"])}
     # An archive with hooks runs as any other.
     assert tvmc("run", "model.tar").stdout.splitlines() == lines[:2]
 
@@ -140,6 +145,15 @@ def test_faults(tvmc, digits_archive, digits_model):
     assert "the profile would overwrite the archive" in outcome.stderr
     outcome = tvmc("run", "model.tar", "--profile-json", "missing/p.json")
     assert (outcome.status, outcome.stdout) == (1, "")
+    for archive, path, fault in (
+        ("model.tar", "model.tar", "the report would overwrite the archive"),
+        ("model.tar", "map.txt", "unknown kind of report"),
+        ("model.tar", "p.json", "two outputs of this command are this file"),
+        (digits_archive, "map.json", "does not say when its operators begin and end"),
+    ):
+        outcome = tvmc("run", archive, "--profile-json", "p.json", "--report", path)
+        assert (outcome.status, outcome.stdout) == (1, "")
+        assert fault in outcome.stderr
 
 
 @pytest.mark.cc

@@ -10,6 +10,7 @@ import sys
 from copy import deepcopy
 from importlib.resources import files
 from itertools import combinations
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import jsonschema
@@ -19,11 +20,19 @@ from rich.console import Console
 
 from support.memory_metadata import synthetic_metadata
 from usmp.names import REPORTS
-from usmp.report import map_document, map_of_metadata, print_memory_map, report_bytes
+from usmp.report import (
+    map_document,
+    map_of_metadata,
+    memory_map,
+    print_memory_map,
+    report_bytes,
+    with_measured_costs,
+)
 from usmp.report.memory_maps import ReportExtraMissing, map_page, map_svg, map_text
 from usmp.report.memory_maps.drawing import live_bytes, overlaps
 from usmp.report.plan_formats import CSV_COLUMNS
 from usmp.report.write_report import WRITERS
+from usmp.runtime.operator_profile import OperatorProfile, Profile
 from usmp.support.distribution import install_command
 
 METADATA = synthetic_metadata(60)
@@ -66,6 +75,27 @@ def test_the_json_has_the_figures_of_the_metadata_and_fits_the_schema():
     assert document["constants_bytes"] == sum(o["weights_bytes"] for o in document["operators"])
 
 
+def test_what_was_measured_is_beside_what_is_known():
+    operators = [OperatorProfile(n, "main", (), (), (), (), None, 10.5 * n) for n in range(20)]
+    profile = Profile("net", "main", "cycles", 3, tuple(operators))
+    metadata = with_measured_costs(METADATA, profile)
+    assert "measured" not in METADATA["operators"][0]
+    document = map_document(map_of_metadata(metadata))
+    jsonschema.validate(document, SCHEMA)
+    found = [operator["measured"] for operator in document["operators"]]
+    assert found[3] == {"cost": 31.5, "unit": "cycles", "runs": 3}
+    assert found[20:] == [None] * 10
+    module = SimpleNamespace(metadata=METADATA)
+    assert '">Clock cycles measured</th>' in memory_map(module, profile)
+    assert "Clock cycles measured" not in memory_map(module)
+    (event,) = (
+        event
+        for event in json.loads(report_bytes(metadata, ".perfetto.json"))["traceEvents"]
+        if event.get("args", {}).get("cycles measured") == 31.5
+    )
+    assert event["cat"] == "operator"
+
+
 def test_metadata_of_earlier_archives_has_no_operators():
     metadata = deepcopy(METADATA)
     del metadata["model_operators"]
@@ -104,6 +134,15 @@ def test_metadata_of_earlier_archives_has_no_operators():
         (lambda m: _main(m).update(workspace_pools={"x": "y"}), '"x" is no number of 0 or more'),
         (lambda m: _main(m).update(entry=7), '"entry" is no text'),
         (lambda m: m.update(operators=3), "'int' object is not iterable"),
+        (
+            lambda m: m["operators"][0].update(measured={"cost": float("nan")}),
+            '"cost" is no number',
+        ),
+        (lambda m: m["operators"][0].update(measured={"cost": -1}), '"cost" is no number of 0'),
+        (
+            lambda m: m["operators"][0].update(measured={"cost": 1, "unit": "s", "runs": 1}),
+            '"unit" is none of ns, instructions, cycles',
+        ),
         (lambda m: m["memory"].update(pools=[]) or m.update(model_name=None), "is no text"),
     ],
 )

@@ -70,10 +70,12 @@ def _program(plan: MemoryMap) -> Iterator[Event]:
 
 def _operator_arguments(plan: MemoryMap, operator: Operator) -> Event:
     known = {"multiply-accumulates": operator.macs, "instructions": operator.instructions}
+    measured = operator.measured
     return {
         "positions": _range(operator.positions),
         **{f"live bytes of {printable(pool)}": size for pool, size in operator.live_bytes.items()},
         **{name: value for name, value in known.items() if value is not None},
+        **({} if measured is None else {f"{measured.unit} measured": measured.cost}),
         "buffers": [printable(name) for name in operator.buffers],
         "model operators": [
             printable(" ".join([name(each.as_named), *each.outputs]))

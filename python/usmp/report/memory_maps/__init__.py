@@ -10,6 +10,7 @@ from typing import Any
 
 from usmp.report.compiled_module import CompiledModule, module_metadata
 from usmp.report.map_data import MemoryMap
+from usmp.report.measured_costs import Measurement, with_measured_costs
 from usmp.report.memory_maps.html_page import map_page
 from usmp.report.memory_maps.json_document import map_document, map_json
 from usmp.report.memory_maps.pictures import map_png, map_svg
@@ -34,13 +35,16 @@ __all__ = [
 ]
 
 
-def memory_map(module: CompiledModule) -> str:
+def memory_map(module: CompiledModule, profile: Measurement | None = None) -> str:
     """The memory map of a compiled model as a page: one HTML file that opens offline.
 
     Parameters
     ----------
     module
         what `usmp.build` returns, or a module of `usmp.load_archive`.
+    profile
+        what its operators were measured to take, which the page then shows: a
+        `usmp.runtime.Profile`.
 
     Returns
     -------
@@ -54,7 +58,10 @@ def memory_map(module: CompiledModule) -> str:
     ValueError
         the metadata of the archive is damaged.
     """
-    return map_page(map_of_metadata(module_metadata(module)))
+    metadata = module_metadata(module)
+    if profile is not None:
+        metadata = with_measured_costs(metadata, profile)
+    return map_page(map_of_metadata(metadata))
 
 
 def html_bytes(metadata: Mapping[str, Any]) -> bytes:

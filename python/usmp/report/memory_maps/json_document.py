@@ -79,6 +79,7 @@ def _operator(operator: Operator) -> dict[str, Any]:
         "instructions": operator.instructions,
         "weights_bytes": operator.weights_bytes,
         "live_bytes": dict(operator.live_bytes),
+        "measured": None if operator.measured is None else vars(operator.measured),
     }
 
 

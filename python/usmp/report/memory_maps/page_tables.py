@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool
+from usmp.report.map_data import Buffer, Measured, MemoryMap, Operator, Pool
 from usmp.report.memory_maps.page_data import model_operator_text
 from usmp.support.plain_text import shown
 
 _SCROLLED_ROWS = 25
 """A longer table gets a height of its own."""
+
+_MEASURED = {
+    "ns": "Time measured (ns)",
+    "instructions": "Instructions measured",
+    "cycles": "Clock cycles measured",
+}
+"""Heading by unit."""
 
 Heading = tuple[str, bool]
 """Words, and whether what stands below is a number."""
@@ -120,6 +127,7 @@ def operators_table(drawn: MemoryMap) -> str:
         return "<p>This archive does not say which operators it runs.</p>"
     pools = [p for p in drawn.pools if not p.is_constant and _is_known_in(p, drawn.operators)]
     has_weights = any(operator.weights_bytes is not None for operator in drawn.operators)
+    units = sorted({o.measured.unit for o in drawn.operators if o.measured is not None})
     headings = [
         ("#", True),
         ("Operator", False),
@@ -127,6 +135,7 @@ def operators_table(drawn: MemoryMap) -> str:
         ("Function", False),
         ("MACs", True),
         ("Instructions (about)", True),
+        *((_MEASURED[unit], True) for unit in units),
         *([("Weights in bytes", True)] if has_weights else []),
         *((f"Live in {shown(pool.name)}", True) for pool in pools),
         *([("In the model", False)] if drawn.model_operators else []),
@@ -140,6 +149,7 @@ def operators_table(drawn: MemoryMap) -> str:
             ", ".join(map(name_html, operator.functions)),
             _or_empty(operator.macs),
             _or_empty(operator.instructions),
+            *(_cost(operator.measured, unit) for unit in units),
             *([_or_empty(operator.weights_bytes)] if has_weights else []),
             *(operator.live_bytes.get(pool.name, 0) for pool in pools),
         ]
@@ -191,6 +201,10 @@ def _table(
         f"<table{given}><caption>{escape(caption)}</caption>\n"
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
+
+
+def _cost(measured: Measured | None, unit: str) -> str:
+    return "" if measured is None or measured.unit != unit else f"{measured.cost:.0f}"
 
 
 def _peak_operator(drawn: MemoryMap, pool: Pool) -> str:

@@ -39,6 +39,7 @@ function operatorFacts(index) {
   if (operator.weights !== null) facts.push(["Weights", `${operator.weights} bytes`]);
   if (operator.macs !== null) facts.push(["MACs", String(operator.macs)]);
   if (operator.instructions !== null) facts.push(["Instructions", `about ${operator.instructions}`]);
+  if (operator.measured !== null) facts.push(["Measured", operator.measured]);
   return facts;
 }
 
