@@ -109,6 +109,7 @@ def test_compile_and_run(folder, capfd):
         "board.tar",
         "profiled.tar",
         "profile.json",
+        "measured.html",
         "mine.tar",
         "both.tar",
         "concurrent.tar",
