@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import usmp
-from support.board_programs import require_board, run_program
+from support.board_programs import require_board, run_program, small_model
 from support.c_program import SANITIZERS
 from support.compilers import require
-from support.relax_models import PARAMS, Attention
 from usmp.boards.board import Board, board_named
 from usmp.boards.emulator import build_project
 from usmp.boards.project import project_files
@@ -181,9 +179,8 @@ def check_on_board(
 def _start_up(board: Board) -> dict[str, bytes]:
     """The files of a project that any program of the board needs: those of any model without what
     measures and reports its runs."""
-    interface = usmp.build(Attention, params=PARAMS, board=board).interface
     unused = ("project/report", "project/measure")
-    found = project_files(interface, board)
+    found = project_files(small_model(board).interface, board)
     return {path: content for path, content in found.items() if not path.startswith(unused)}
 
 
