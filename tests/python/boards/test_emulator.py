@@ -12,7 +12,13 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
-from support.board_programs import build_program, every_board, require_board, run_program
+from support.board_programs import (
+    build_program,
+    every_board,
+    require_board,
+    run_program,
+    small_model,
+)
 from support.micro import Micro
 from usmp.boards.board import Board, board_named
 from usmp.boards.board_run import program_memory
@@ -24,6 +30,8 @@ pytestmark = pytest.mark.board
 
 AN385 = board_named("mps2-an385")
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
+X = {"x": np.zeros((1, 16), np.float32)}
+"""The input of `small_model`, whose output is 256 bytes."""
 
 
 @cache
@@ -38,9 +46,14 @@ def emulated(board, variables=None, factory=None) -> EmulatedModule:
     return EmulatedModule(factory.files(), metadata, board, variables)
 
 
+@cache
+def emulated_digits(board: Board) -> EmulatedModule:
+    return emulated(board)
+
+
 @every_board
 def test_digits(digits_model, board):
-    module, reference = emulated(board), Micro(digits_model)
+    module, reference = emulated_digits(board), Micro(digits_model)
     inputs = [reference.random_inputs(seed) for seed in range(4)]
     first, second = module.run(inputs), module.run(inputs)
     for given, outputs in zip(inputs, first.outputs, strict=True):
@@ -55,7 +68,7 @@ def test_digits(digits_model, board):
 @every_board
 def test_memory_of_digits(board):
     """Weights are in read-only memory only, and all but pools and stack is small."""
-    sections = emulated(board).sections()
+    sections = emulated_digits(board).sections()
     places = {section.name: section.memory for section in sections}
     assert places[".constants_flash"] == "flash"
     assert places[".text"] == board.code_memory
@@ -75,7 +88,8 @@ def test_memory_of_digits(board):
 
 def test_inputs_and_outputs_of_the_program(digits_model):
     """Arrays of its own then take RAM beyond the pools."""
-    with PassContext(config={"tir.usmp.use_workspace_io": False}):
+    config = {"tir.usmp.use_workspace_io": False, "tir.usmp.streaming": False}
+    with PassContext(config=config):
         factory = usmp.build(usmp.import_model(digits_model), board=AN385)
     module = emulated(AN385, factory=factory)
     reference = Micro(digits_model)
@@ -111,7 +125,7 @@ COUNTS = [*range(1, 41), 1000, 1_000_000, 100_000_007]
 def test_instructions_are_counted(tmp_path, board):
     """Two a round, and a few around the loop."""
     require_board(board)
-    project = build_program(board, [digits(board)], LOOPS, tmp_path)
+    project = build_program(board, [small_model(board)], LOOPS, tmp_path)
     printed, _ = run_program(board, project)
     counted = map(int, re.findall(r"^instructions (\d+)$", printed, re.MULTILINE))
     excess = [n - 2 * count for n, count in zip(counted, COUNTS, strict=True)]
@@ -146,8 +160,7 @@ int main(void) { return larger_than_the_stack() - 1; }
 def test_a_stack_that_overflows(tmp_path, board, main):
     """Also where writes out of memory are lost in silence."""
     require_board(board)
-    factory = digits(board)
-    project = build_program(board, [factory], main, tmp_path)
+    project = build_program(board, [small_model(board)], main, tmp_path)
     with pytest.raises(EmulatorError) as error:
         run_program(board, project)
     assert str(error.value) == (
@@ -165,7 +178,7 @@ def test_a_smaller_stack(digits_model):
 
 def test_a_program_that_does_not_end(tmp_path):
     require_board(AN385)
-    factory = digits(AN385)
+    factory = small_model(AN385)
     project = build_program(AN385, [factory], "int main(void) { for (;;) { } }\n", tmp_path)
     with pytest.raises(EmulatorError) as error:
         run_emulator(AN385, project, "model.elf", 0.5)
@@ -192,8 +205,8 @@ def test_code_that_does_not_fit():
 
 def test_a_stack_that_does_not_fit():
     with pytest.raises(BuildError) as error:
-        emulated(AN385, {"STACK_SIZE": str(8 << 20)})
-    assert "sram (4194304 bytes at 0x20000000) overflowed by 4195" in str(error.value)
+        emulated(AN385, {"STACK_SIZE": str(8 << 20)}, small_model(AN385))
+    assert "sram (4194304 bytes at 0x20000000) overflowed by 4194" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -226,20 +239,21 @@ def test_missing_tools_of_the_build(tmp_path, monkeypatch, tools, message):
     ],
 )
 def test_a_missing_emulator(monkeypatch, name, message):
-    module = emulated(board_named(name))
+    board = board_named(name)
+    module = emulated(board, factory=small_model(board))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(EmulatorError) as error:
-        module.run([{"image": np.zeros((1, 8, 8, 1), np.int8)}])
+        module.run([X])
     assert str(error.value) == message
 
 
 WRITES = """#include "semihosting.h"
 int main(void) {
-  const char report[] = "REPORT";
+  static const char report[] = "REPORT", outputs[256];
   const int32_t report_file = semihosting_open("report.txt", SEMIHOSTING_WRITE);
   const int32_t outputs_file = semihosting_open("outputs.bin", SEMIHOSTING_WRITE);
   semihosting_write(report_file, report, sizeof(report) - 1);
-  semihosting_write(outputs_file, "0123456789", SIZE);
+  semihosting_write(outputs_file, outputs, SIZE);
   return 0;
 }
 """
@@ -250,20 +264,20 @@ REPORT = "instructions 1\\nstack_used 1\\nstack_size 1\\n"
     "main",
     [
         "int main(void) { return 0; }\n",
-        WRITES.replace("REPORT", "ready").replace("SIZE", "10"),
-        WRITES.replace("REPORT", "").replace("SIZE", "10"),
+        WRITES.replace("REPORT", "ready").replace("SIZE", "256"),
+        WRITES.replace("REPORT", "").replace("SIZE", "256"),
         WRITES.replace("REPORT", REPORT).replace("SIZE", "0"),
-        WRITES.replace("REPORT", REPORT).replace("SIZE", "9"),
+        WRITES.replace("REPORT", REPORT).replace("SIZE", "255"),
     ],
     ids=["nothing", "no report", "empty report", "no outputs", "short outputs"],
 )
 def test_a_main_of_ones_own_that_does_not_write_what_it_should(main):
     require_board(AN385)
-    factory = digits(AN385)
+    factory = small_model(AN385)
     files = factory.files() | {"project/main.c": main.encode()}
     module = EmulatedModule(files, factory.metadata["modules"]["default"], AN385)
     with pytest.raises(EmulatorError) as error:
-        module.run([{"image": np.zeros((1, 8, 8, 1), np.int8)}])
+        module.run([X])
     assert str(error.value) == (
         "the program ended without a whole outputs.bin and report.txt; a main.c other than that of "
         "tvmc compile has to write them as that does"
@@ -272,14 +286,15 @@ def test_a_main_of_ones_own_that_does_not_write_what_it_should(main):
 
 def test_inputs_that_end_too_early(tmp_path):
     require_board(AN385)
-    main = digits(AN385).files()["project/main.c"].decode()
-    project = build_program(AN385, [digits(AN385)], main, tmp_path)
+    factory = small_model(AN385)
+    main = factory.files()["project/main.c"].decode()
+    project = build_program(AN385, [factory], main, tmp_path)
     with pytest.raises(EmulatorError, match=r"inputs\.bin holds no whole set of inputs$"):
         run_program(AN385, project, bytes(63))
 
 
 def test_wrong_inputs():
-    module = emulated(AN385)
+    module = emulated_digits(AN385)
     with pytest.raises(ValueError) as error:
         module.run([{"image": np.zeros((8, 8), np.int8)}])
     assert str(error.value) == ('input "image" is int8[8, 8]; the model takes int8[1, 8, 8, 1]')

@@ -11,7 +11,13 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
-from support.board_programs import build_program, every_board, require_board, run_program
+from support.board_programs import (
+    build_program,
+    every_board,
+    require_board,
+    run_program,
+    small_model,
+)
 from support.entry_models import entry_model
 from support.micro import Micro
 from usmp.boards.board import board_named
@@ -74,7 +80,7 @@ def test_no_instruction_is_lost(board, tmp_path):
     require_board(board)
     main = LOOP.replace("TIMES_TWO_INSTRUCTIONS", COUNT_DOWN[board.architecture])
     main = main.replace("LONGEST", "100000000u" if board == AN385 else "1000000u")
-    project = build_program(board, [digits_on(board)], main, tmp_path)
+    project = build_program(board, [small_model(board)], main, tmp_path)
     run_program(board, project)
     assert (project / "report.txt").read_text().startswith("least ")
 

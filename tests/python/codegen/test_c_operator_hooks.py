@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 
 import numpy as np
 import pytest
@@ -36,10 +37,12 @@ void tvmgen_default_operator_end(int32_t operator_index) { printf("%d> ", (int)o
 """
 
 
-def profiled(model, *arguments, streaming=True):
-    config = {"tir.usmp.profile": True, "tir.usmp.streaming": streaming}
+@cache
+def profiled(model, *arguments, streaming=True, profile=True):
+    """A file, or the function that makes a model, built once with each choice of arguments."""
+    config = {"tir.usmp.profile": profile, "tir.usmp.streaming": streaming}
     with PassContext(config=config):
-        return usmp.build(model, *arguments)
+        return usmp.build(model() if callable(model) else model, *arguments)
 
 
 def output(factory, main, folder, flags=SANITIZERS):
@@ -52,7 +55,8 @@ def output(factory, main, folder, flags=SANITIZERS):
 def test_hooks_of_the_application_take_the_place_of_weak_ones(tmp_path, target):
     flags = SANITIZERS if target == "c" else ["-O2"]
     factory = profiled(DIGITS, target, streaming=False)
-    plain = output(usmp.build(DIGITS), MAIN.replace("HOOKS", ""), tmp_path / "plain")
+    without = profiled(DIGITS, streaming=False, profile=False)
+    plain = output(without, MAIN.replace("HOOKS", ""), tmp_path / "plain")
     weak = output(factory, MAIN.replace("HOOKS", ""), tmp_path / "weak", flags)
     strong = output(factory, MAIN.replace("HOOKS", HOOKS), tmp_path / "strong", flags)
     assert weak == plain
@@ -63,15 +67,15 @@ def test_a_packed_model_has_hooks_too():
     packed = usmp.Executor("aot", {"interface-api": "packed"})
     factory = profiled(DIGITS, "c", packed, streaming=False)
     image = {"image": np.ones((1, 8, 8, 1), np.int8)}
-    expected = usmp.build(DIGITS).run(image)["probabilities"]
+    without = profiled(DIGITS, streaming=False, profile=False)
+    expected = without.run(image)["probabilities"]
     np.testing.assert_array_equal(factory.run(image)["probabilities"], expected)
     assert factory.source.count("_operator_begin(") == 10
 
 
 @pytest.mark.parametrize("model", [DIGITS, entry_model], ids=["digits", "float"])
 def test_nothing_else_is_added(model):
-    made = model() if callable(model) else model
-    plain, hooked = usmp.build(made), profiled(made)
+    plain, hooked = profiled(model, profile=False), profiled(model)
     definitions = "\n".join(
         f"__attribute__((weak)) void tvmgen_default_operator_{when}(int32_t operator_index) "
         "{ (void)operator_index; }"
@@ -100,7 +104,7 @@ def test_the_header_lists_the_operators():
     assert line in header
     assert "void tvmgen_default_operator_begin(int32_t operator_index);\n" in header
     assert "void tvmgen_default_operator_end(int32_t operator_index);\n" in header
-    assert ' of entry "tell", ' in profiled(entry_model()).header
+    assert ' of entry "tell", ' in profiled(entry_model).header
 
 
 def test_operators_that_run_interleaved_are_one():

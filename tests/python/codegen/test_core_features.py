@@ -5,14 +5,18 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+from tvm.ir.transform import PassContext
 
 import usmp
+from conftest import ROOT
 from support.compilers import require
 
 
-@pytest.fixture
-def source(digits_model):
-    return usmp.build(usmp.import_model(digits_model), "c -mcpu=cortex-m4")
+@pytest.fixture(scope="module")
+def source():
+    """Operators one after the other, which are less code to compile."""
+    with PassContext(config={"tir.usmp.streaming": False}):
+        return usmp.build(ROOT / "examples/digits/digits_int8.tflite", "c -mcpu=cortex-m4")
 
 
 def compiled(factory, folder, compiler, *options):

@@ -40,6 +40,7 @@ PACKED = usmp.Executor("aot", {"interface-api": "packed"})
 
 
 def build(model, sizes=None, executor=None, params=None, **options) -> str:
+    options = {"algorithm": "hill_climb", **options}  # Where buffers lie is not tested here.
     with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
         return usmp.build(
             model, executor=executor, params=params, max_sizes=sizes, module_name="net"

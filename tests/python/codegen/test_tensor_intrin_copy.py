@@ -51,10 +51,10 @@ static void check(void) {
 @pytest.mark.cc
 @pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
 def test_on_host(options, tmp_path):
-    check_on_host("tensor_intrin_copy.c", CHECK, options, tmp_path)
+    check_on_host(["copy"], CHECK, options, tmp_path)
 
 
 @pytest.mark.board
 @every_build
 def test_on_board(board, options, tmp_path):
-    check_on_board("tensor_intrin_copy.c", CHECK, board, options, tmp_path)
+    check_on_board(["copy"], CHECK, board, options, tmp_path)

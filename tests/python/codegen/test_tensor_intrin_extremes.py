@@ -39,10 +39,10 @@ static void check(void) {
 @pytest.mark.cc
 @pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
 def test_on_host(options, tmp_path):
-    check_on_host("tensor_intrin_extremes.c", CHECK, options, tmp_path)
+    check_on_host(["extremes"], CHECK, options, tmp_path)
 
 
 @pytest.mark.board
 @every_build
 def test_on_board(board, options, tmp_path):
-    check_on_board("tensor_intrin_extremes.c", CHECK, board, options, tmp_path)
+    check_on_board(["extremes"], CHECK, board, options, tmp_path)

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from support.mve_convolutions import convolution_check
+from support.mve_convolutions import convolution_checks
 from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
+    MVE_HOST_OPTIONS,
     check_on_board,
     check_on_host,
     every_mve_build,
 )
 
-every_tile = pytest.mark.parametrize(("pixels", "channels"), [(1, 4), (2, 4), (4, 1)])
-
-
-def file_of(pixels, channels):
-    return f"tensor_intrin_mve_conv2d_{pixels}x{channels}.c"
+FILES = ["mve_conv2d_1x4", "mve_conv2d_2x4", "mve_conv2d_4x1"]
 
 
 @pytest.mark.cc
-@every_tile
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, pixels, channels, tmp_path):
-    check_on_host(file_of(pixels, channels), convolution_check(pixels), options, tmp_path)
+@pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
+def test_on_host(options, tmp_path):
+    check_on_host(FILES, convolution_checks(), options, tmp_path)
 
 
 @pytest.mark.board
-@every_tile
 @every_mve_build
-def test_on_board(board, options, pixels, channels, tmp_path):
-    check_on_board(file_of(pixels, channels), convolution_check(pixels), board, options, tmp_path)
+def test_on_board(board, options, tmp_path):
+    check_on_board(FILES, convolution_checks(), board, options, tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
+    MVE_HOST_OPTIONS,
     check_on_board,
     check_on_host,
     every_mve_build,
@@ -81,16 +81,16 @@ static void check(void) {
 }
 """
 
-FILE = "tensor_intrin_mve_conv2d_1x4.c"
+FILES = ["mve_conv2d_1x4"]
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+@pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
 def test_on_host(options, tmp_path):
-    check_on_host(FILE, CHECK, options, tmp_path)
+    check_on_host(FILES, CHECK, options, tmp_path)
 
 
 @pytest.mark.board
 @every_mve_build
 def test_on_board(board, options, tmp_path):
-    check_on_board(FILE, CHECK, board, options, tmp_path)
+    check_on_board(FILES, CHECK, board, options, tmp_path)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
+    MVE_HOST_OPTIONS,
     check_on_board,
     check_on_host,
     every_mve_build,
@@ -151,12 +151,12 @@ static void check(void) {
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
+@pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
 def test_on_host(options, tmp_path):
-    check_on_host("tensor_intrin_mve_elementwise.c", CHECK, options, tmp_path)
+    check_on_host(["mve_elementwise"], CHECK, options, tmp_path)
 
 
 @pytest.mark.board
 @every_mve_build
 def test_on_board(board, options, tmp_path):
-    check_on_board("tensor_intrin_mve_elementwise.c", CHECK, board, options, tmp_path)
+    check_on_board(["mve_elementwise"], CHECK, board, options, tmp_path)

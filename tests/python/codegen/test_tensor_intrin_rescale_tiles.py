@@ -54,10 +54,10 @@ CHECK = "\n".join(
 @pytest.mark.cc
 @pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
 def test_on_host(options, tmp_path):
-    check_on_host("tensor_intrin_rescale_tiles.c", CHECK, options, tmp_path)
+    check_on_host(["rescale_tiles"], CHECK, options, tmp_path)
 
 
 @pytest.mark.board
 @every_build
 def test_on_board(board, options, tmp_path):
-    check_on_board("tensor_intrin_rescale_tiles.c", CHECK, board, options, tmp_path)
+    check_on_board(["rescale_tiles"], CHECK, board, options, tmp_path)

@@ -44,10 +44,10 @@ CHECK = "".join(
 @pytest.mark.cc
 @pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
 def test_on_host(options, tmp_path):
-    check_on_host("tensor_intrin_weights_sum.c", CHECK, options, tmp_path)
+    check_on_host(["weights_sum"], CHECK, options, tmp_path)
 
 
 @pytest.mark.board
 @every_build
 def test_on_board(board, options, tmp_path):
-    check_on_board("tensor_intrin_weights_sum.c", CHECK, board, options, tmp_path)
+    check_on_board(["weights_sum"], CHECK, board, options, tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from tvm import relax, tirx
 from tvm.script import tirx as T
 
-import usmp
+from support.imported_models import imported
 from support.quantized_models import CATALOG
 from usmp.ops.macs import macs_of, macs_of_loops, macs_of_record
 from usmp.ops.quantization import Quantization
@@ -52,14 +52,11 @@ def test_steps_of_an_lstm_take_all_weights():
     assert macs_of_record(op("lstm"), shapes) == 2 * 5 * 4 * (3 * 4 + 3 * 3)
 
 
-def test_records_say_what_the_loops_do(tmp_path):
+def test_records_say_what_the_loops_do():
     """Of each operator of the catalog; all kinds that have products are there."""
-    path = tmp_path / "model.tflite"
     differ, with_products = set(), set()
     for model in CATALOG:
-        path.write_bytes(model.make())
-        mod = usmp.import_model(path)
-        for func in mod.functions.values():
+        for func in imported(model).functions.values():
             record = operator_of(func) if isinstance(func, tirx.PrimFunc) else None
             if record is None:
                 continue

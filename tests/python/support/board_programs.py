@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import usmp
 from support.compilers import require
+from support.relax_models import PARAMS, Attention
 from usmp.boards.board import BOARDS, Board
 from usmp.boards.emulator import build_project, run_emulator
 from usmp.boards.project import project_files
@@ -22,6 +24,12 @@ def require_board(board: Board) -> None:
     """Skip the test, and say why, where a tool for the board is not installed."""
     for program in ("make", board.toolchain.compiler, board.emulator.program):
         require(program)
+
+
+@cache
+def small_model(board: Board) -> usmp.AOTExecutorFactoryModule:
+    """A model for a board of which only the project matters, or that there is one."""
+    return usmp.build(Attention, params=PARAMS, board=board)
 
 
 every_board = pytest.mark.parametrize("board", BOARDS, ids=[board.name for board in BOARDS])

@@ -21,6 +21,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
+from support.imported_models import imported
 from support.litert import Reference
 from support.micro import CannotRunError, Micro
 from support.quantized_models import QuantizedModel
@@ -54,6 +55,8 @@ class Way:
         `tir.usmp.prune_constant_channels`.
     segments
         seed of the choice of operators that run interleaved; None for none.
+    proof
+        whether the planner proves that fewer bytes do not suffice, which takes long.
     """
 
     overlap: bool = True
@@ -65,6 +68,7 @@ class Way:
     workspace_io: bool = True
     prune: bool = True
     segments: int | None = None
+    proof: bool = True
 
     def __str__(self) -> str:
         flags = "sanitizers" if "-g" in self.flags else " ".join(self.flags)
@@ -126,6 +130,7 @@ class Matrix:
                 "tir.usmp.poison_dead_bytes": way.poison,
                 "tir.usmp.optimize": way.optimize,
                 "tir.usmp.prune_constant_channels": way.prune,
+                "tir.usmp.algorithm": "auto" if way.proof else "hill_climb",
             }
             streamed = nullcontext() if way.segments is None else any_segments(way.segments)
             with PassContext(opt_level=3, config=config), streamed:
@@ -179,26 +184,23 @@ def model_of_suite(model: QuantizedModel, count: int) -> tuple[Matrix, bytes]:
     content = model.make()
     tensors, _ = graph_tensors(content)
     runs = [*(random_inputs(tensors, seed) for seed in range(count)), *extreme_inputs(tensors)]
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "model.tflite"
-        path.write_bytes(content)
-        matrix = Matrix(usmp.import_model(path), runs)
+    matrix = Matrix(imported(model), runs)
     oracle = {"micro": Micro, "litert": Reference}[model.oracle](content)
     return matrix, matrix.expected(_results(oracle, runs))
 
 
-def real_model(path: Path, count: int) -> tuple[Matrix, bytes]:
-    """A model file, and what it must compute from random inputs: what the reference does; without
-    overlap, where the reference rounds floats in its own way or lacks an operator."""
+def real_model(path: Path, count: int, plain: Way = DISJOINT) -> tuple[Matrix, bytes]:
+    """A model file, and what it must compute from random inputs: what the reference does; the
+    plain way, where the reference rounds floats in its own way or lacks an operator."""
     matrix = Matrix(usmp.import_model(path), [])
-    factory = matrix.factory(DISJOINT)
+    factory = matrix.factory(plain)
     matrix.runs = random_runs(factory, count)
     if path.suffix == ".tflite" and all(
         str(tensor.info.dtype) != "float32" for tensor in factory.interface.outputs
     ):
         with suppress(CannotRunError):
             return matrix, matrix.expected(_results(Micro(path), matrix.runs))
-    return matrix, matrix.outputs(DISJOINT)
+    return matrix, matrix.outputs(plain)
 
 
 def _results(reference: Micro | Reference, runs: Runs) -> Runs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _CHECK = """
-static int check_conv2d(conv2d* function, int32_t many_rows, int32_t up, int32_t columns) {
+static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t columns) {
   const int32_t pixels = AT_ONCE == 4 ? between(1, 9) : AT_ONCE * between(1, 3);
   const int32_t most = AT_ONCE == 4 ? 7 : 9;
   const int32_t channels = AT_ONCE == 2 ? 4 * between(1, 3) : between(1, most);
@@ -70,13 +70,13 @@ static int check_conv2d(conv2d* function, int32_t many_rows, int32_t up, int32_t
   return wrong;
 }
 
-static void check(void) {
-  static conv2d* const functions[] = {FUNCTIONS};
+static void CHECK(void) {
+  static CONV2D* const functions[] = {FUNCTIONS};
   for (int32_t i = 0; i < 4; ++i) {
     for (int32_t columns = 1; columns <= (AT_ONCE == 4 ? 400 : 240);
          columns += columns < 66 ? 1 : 29) {
       for (int32_t times = 0; times < 4; ++times) {
-        if (check_conv2d(functions[i], i / 2, i % 2, columns)) failure = "conv2d";
+        if (CHECK_ONE(functions[i], i / 2, i % 2, columns)) failure = FAILURE;
       }
     }
   }
@@ -84,19 +84,30 @@ static void check(void) {
 """
 
 
-def convolution_check(pixels: int) -> str:
-    """A function `check` of the functions for 1, 2 or 4 pixels at once."""
+def convolution_checks() -> str:
+    """A function `check` of the functions for 1, 2 and 4 pixels at once."""
+    calls = "".join(f"  check_{pixels}();\n" for pixels in (1, 2, 4))
+    return f"{''.join(map(_check_of, (1, 2, 4)))}\nstatic void check(void) {{\n{calls}}}"
+
+
+def _check_of(pixels: int) -> str:
+    """A function `check_<pixels>` of those for so many pixels."""
     is_pair = pixels == 2
     numbers = ["int32_t"] * 10 + ["int8_t*"] * is_pair
     types = ", ".join(["const int8_t*", "const int8_t*", "const int32_t*", "int8_t*", *numbers])
     # One function for four pixels stands for all four.
     suffixes = [""] * 4 if pixels == 4 else ["", "_up", "_rows", "_rows_up"]
     name = f"tvmgen_mve_conv2d_{pixels}x{1 if pixels == 4 else 4}"
-    macros = f"""
-#define AT_ONCE {pixels}
-#define TOGETHER {1 if pixels == 4 else 4}
-#define COPY {", copies ? y : 0" if is_pair else ""}
-#define FUNCTIONS {", ".join(name + suffix for suffix in suffixes)}
-typedef void conv2d({types});
-"""
-    return macros + _CHECK
+    macros = {
+        "AT_ONCE": pixels,
+        "TOGETHER": 1 if pixels == 4 else 4,
+        "COPY": ", copies ? y : 0" if is_pair else "",
+        "FUNCTIONS": ", ".join(name + suffix for suffix in suffixes),
+        "CONV2D": f"conv2d_{pixels}",
+        "CHECK_ONE": f"check_one_of_{pixels}",
+        "CHECK": f"check_{pixels}",
+        "FAILURE": f'"conv2d of {pixels}"',
+    }
+    defined = "".join(f"#define {macro} {value}\n" for macro, value in macros.items())
+    undefined = "".join(f"#undef {macro}\n" for macro in macros)
+    return f"{defined}typedef void CONV2D({types});{_CHECK}{undefined}"

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-import usmp
-from support.board_programs import require_board, run_program
+from support.board_programs import require_board, run_program, small_model
 from support.c_program import SANITIZERS
 from support.compilers import require
-from support.relax_models import PARAMS, Attention
-from usmp.boards.board import BOARDS, Board
+from usmp.boards.board import Board, board_named
 from usmp.boards.emulator import build_project
 from usmp.boards.project import project_files
+from usmp.codegen.c_files import text_of
 from usmp.runtime.write_files import write_files
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused-function"]
@@ -33,25 +32,48 @@ HOST_OPTIONS = {
 }
 """Without __SSE2__, the bodies are those for compilers that have no vectors."""
 
-BOARD_OPTIONS = ("-O2", "-O2 -DTVMGEN_PORTABLE", "-O0", "-Os", "-Og", "-O3 -fno-omit-frame-pointer")
+MVE_HOST_OPTIONS = {
+    name: options
+    for name, options in HOST_OPTIONS.items()
+    if name.endswith("-native") or name in ("gcc-sanitizers", "clang-sanitizers")
+}
+"""Of functions with bodies for MVE only, which are the same C for all hosts."""
+
+_OPTIMIZED = ("-O2", "-Os", "-Og", "-O3 -fno-omit-frame-pointer")
+_PORTABLE = ("-O2 -DTVMGEN_PORTABLE", "-O0")
+"""By these, all cores compile the same C."""
 
 
-def _builds(*thorough: str) -> pytest.MarkDecorator:
-    """All options on boards that have all bodies but the portable ones; the first on others."""
+def _builds(boards: Mapping[str, Sequence[str]]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         ("board", "options"),
         [
-            pytest.param(board, options, id=f"{board.name}{options.replace(' ', '')}")
-            for board in BOARDS
-            for options in (BOARD_OPTIONS if board.name in thorough else BOARD_OPTIONS[:1])
+            pytest.param(board_named(name), options, id=f"{name}{options.replace(' ', '')}")
+            for name, all_options in boards.items()
+            for options in all_options
         ],
     )
 
 
-every_build = _builds("mps2-an386", "mps3-an547")
-"""Of functions with bodies for the DSP extension, some also for MVE."""
+# Cortex-M7 and Cortex-M33 compile the C that Cortex-M4 does.
+every_build = _builds(
+    {
+        "mps2-an385": _OPTIMIZED[:1],
+        "mps2-an386": (*_OPTIMIZED, *_PORTABLE),
+        "mps3-an547": _OPTIMIZED,
+        "riscv32-virt": _OPTIMIZED[:1],
+    }
+)
+"""Of functions with bodies for the DSP extension, some also for MVE: all options on boards that
+have all bodies, the first on others."""
 
-every_mve_build = _builds("mps3-an547")
+every_mve_build = _builds(
+    {
+        "mps2-an386": _OPTIMIZED[:1],
+        "mps3-an547": (*_OPTIMIZED, *_PORTABLE),
+        "riscv32-virt": _OPTIMIZED[:1],
+    }
+)
 """Of functions with bodies for MVE only."""
 
 _COMMON = """
@@ -118,28 +140,35 @@ int main(void) {
 """
 
 
-def check_on_host(file: str, check: str, options: Sequence[str], directory: Path) -> None:
-    """Run a function `check`, which sets `failure` to a text if an intrinsic of that file computes
-    anything else than a plain loop.
+def check_on_host(
+    names: Sequence[str], check: str, options: Sequence[str], directory: Path
+) -> None:
+    """Run a function `check`, which sets `failure` to a text if an intrinsic computes anything else
+    than a plain loop.
 
     Parameters
     ----------
+    names
+        of the files of the intrinsics, without `tensor_intrin_` and their ending; they include the
+        same files.
     options
         compiler and options.
     """
     require(options[0])
-    (directory / "program.c").write_text(_program(file, check, _HOST))
+    (directory / "program.c").write_text(_program(names, check, _HOST))
     command = [*options, "-std=c99", *STRICT, "-o", "program", "program.c"]
     subprocess.run(command, cwd=directory, check=True)
     done = subprocess.run(["./program"], cwd=directory, capture_output=True, text=True, check=False)
     assert (done.stdout + done.stderr, done.returncode) == ("all agree\n", 0)
 
 
-def check_on_board(file: str, check: str, board: Board, options: str, directory: Path) -> None:
+def check_on_board(
+    names: Sequence[str], check: str, board: Board, options: str, directory: Path
+) -> None:
     """The same on a board, by options of its compiler."""
     require_board(board)
-    main = {"project/main.c": _program(file, check, _BOARD).encode()}
-    write_files(project_files(_interface(board), board) | main, directory)
+    main = {"project/main.c": _program(names, check, _BOARD).encode()}
+    write_files(_start_up(board) | main, directory)
     project = directory / "project"
     build_project(project, board, {"OPTIMIZATION": " ".join([options, *STRICT])})
     printed, _ = run_program(board, project)
@@ -147,11 +176,15 @@ def check_on_board(file: str, check: str, board: Board, options: str, directory:
 
 
 @cache
-def _interface(board: Board):
-    """Of any model: a project is made for one."""
-    return usmp.build(Attention, params=PARAMS, board=board).interface
+def _start_up(board: Board) -> dict[str, bytes]:
+    """The files of a project that any program of the board needs: those of any model without what
+    measures and reports its runs."""
+    unused = ("project/report", "project/measure")
+    found = project_files(small_model(board).interface, board)
+    return {path: content for path, content in found.items() if not path.startswith(unused)}
 
 
-def _program(file: str, check: str, platform: str) -> str:
-    path = files("usmp.codegen").joinpath("files", file)
-    return "\n".join([f'#include "{path}"', platform, _COMMON, check, _MAIN])
+def _program(names: Sequence[str], check: str, platform: str) -> str:
+    first, *others = [f"tensor_intrin_{name}.c" for name in names]
+    include = f'#include "{files("usmp.codegen").joinpath("files", first)}"'
+    return "\n".join([include, *map(text_of, others), platform, _COMMON, check, _MAIN])

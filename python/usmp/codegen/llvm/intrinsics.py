@@ -60,6 +60,14 @@ class Bindings:
         self.statements.append(tirx.Bind(variable, value))
         return variable
 
+    def store(self, name: str, value: Expr) -> Expr:
+        """The same by way of memory, which LLVM does without again: TVM simplifies expressions
+        with the values of variables in their place, which takes seconds where many steps are one
+        after the other."""
+        buffer = tirx.decl_buffer((1,), str(value.ty.dtype), name)
+        self.statements += [tirx.AllocBuffer(buffer), tirx.BufferStore(buffer, value, [0])]
+        return self.let(f"stored_{name}", buffer[0])
+
 
 def intrinsic_function(name: str) -> tirx.PrimFunc:
     """One of `LLVM_INTRINSICS`: its arguments, then a pointer to the result; returns 0."""
@@ -163,10 +171,10 @@ def _divide(b: Bindings, dividend: Expr, divisor: Expr, multiplier: Expr, shift:
     y = b.let("y", Select(divisor < 0, -divisor, Select(divisor > 0, divisor, _int32(1))))
     zeros = b.let("zeros", _leading_zeros(b, y))
     fraction = _as("uint32", y) << _as("uint32", zeros) & _uint32(0x7FFFFFFF)
-    inverse = b.let("inverse", _one_over_one_plus(b, b.let("fraction", _as("int32", fraction))))
+    inverse = b.store("inverse", _one_over_one_plus(b, b.store("fraction", _as("int32", fraction))))
     magnitude = Select(x < 0, tirx.bitwise_xor(x, _int32(-1)), x)
     headroom = b.let("headroom", _leading_zeros(b, magnitude) - 1)
-    quotient = b.let("quotient", _multiply(b, x, inverse, headroom))
+    quotient = b.store("quotient", _multiply(b, x, inverse, headroom))
     total = b.let("total", shift - (31 - zeros) - headroom)
     # A shift that is too far is computed with one that is not, and thrown away.
     possible = b.let("possible", tirx.Max(total, _int32(-31)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -28,20 +30,25 @@ def assert_equals_real(code: str, x: Spec, y: Spec, function) -> None:
     assert np.abs(ours - np.clip(real, limits.min, limits.max)).max() < 0.501
 
 
-def assert_equals_micro(code: str, x: Spec, y: Spec, table: Options | None = None) -> None:
-    content = one_operator(code, [x], [y], table)
-    values = INT8 if x.dtype == "int8" else INT16
-    inputs = {"t0": values.reshape(x.shape)}
-    ours = usmp.build(import_tflite(content)).run(inputs)
-    np.testing.assert_array_equal(ours["t1"], Micro(content).run(inputs)["t1"])
+def assert_equals_micro(
+    code: str, cases: Sequence[tuple[Spec, Spec]], table: Options | None = None
+) -> None:
+    """Models of one operator, each with its input and output, are entries of one program."""
+    contents = {f"m{i}": one_operator(code, [x], [y], table) for i, (x, y) in enumerate(cases)}
+    module = usmp.build({name: import_tflite(model) for name, model in contents.items()}).load()
+    for (name, content), (x, _) in zip(contents.items(), cases, strict=True):
+        values = INT8 if x.dtype == "int8" else INT16
+        inputs = {"t0": values.reshape(x.shape)}
+        ours = module.run(inputs, name)
+        np.testing.assert_array_equal(ours["t1"], Micro(content).run(inputs)["t1"])
 
 
 @pytest.mark.models
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize(("code", "output"), [("LOGISTIC", LOGISTIC), ("TANH", TANH)])
 def test_sigmoids_of_int8(code, output, scale):
-    for zero_point in ZERO_POINTS:
-        assert_equals_micro(code, Spec((256,), scale, zero_point), Spec((256,), *output))
+    y = Spec((256,), *output)
+    assert_equals_micro(code, [(Spec((256,), scale, zero), y) for zero in ZERO_POINTS])
 
 
 @pytest.mark.cc
@@ -58,16 +65,17 @@ def test_sigmoids_with_another_output(dtype):
 @pytest.mark.parametrize("code", ["LOGISTIC", "TANH"])
 def test_sigmoids_of_int16(code, scale):
     y = Spec((2**16,), 1 / 32768, 0, "int16")
-    assert_equals_micro(code, Spec((2**16,), scale, 0, "int16"), y)
+    assert_equals_micro(code, [(Spec((2**16,), scale, 0, "int16"), y)])
 
 
 @pytest.mark.models
 @pytest.mark.parametrize("scale", [0.004, 0.0173, 0.05, 0.31])
 @pytest.mark.parametrize("code", ["ELU", "HARD_SWISH"])
 def test_curves_of_int8(code, scale):
-    for zero_point in ZERO_POINTS:
-        y = Spec((256,), scale * 0.9, -zero_point // 2)
-        assert_equals_micro(code, Spec((256,), scale, zero_point), y)
+    cases = [
+        (Spec((256,), scale, zero), Spec((256,), scale * 0.9, -zero // 2)) for zero in ZERO_POINTS
+    ]
+    assert_equals_micro(code, cases)
 
 
 @pytest.mark.models
@@ -75,16 +83,17 @@ def test_curves_of_int8(code, scale):
 @pytest.mark.parametrize("ratio", [0.003, 0.9, 40])
 def test_lines_of_int8(alpha, ratio):
     table = options("LeakyReluOptions", alpha=alpha)
-    for zero_point in ZERO_POINTS:
-        y = Spec((256,), 0.05 * ratio, -zero_point // 2)
-        assert_equals_micro("LEAKY_RELU", Spec((256,), 0.05, zero_point), y, table)
+    cases = [
+        (Spec((256,), 0.05, zero), Spec((256,), 0.05 * ratio, -zero // 2)) for zero in ZERO_POINTS
+    ]
+    assert_equals_micro("LEAKY_RELU", cases, table)
 
 
 @pytest.mark.models
 @pytest.mark.parametrize("scale", [0.004, 0.05, 0.7])
 def test_inverse_square_roots(scale):
     y = Spec((256,), 0.02, -100)
-    assert_equals_micro("RSQRT", Spec((256,), scale, -128), y)
+    assert_equals_micro("RSQRT", [(Spec((256,), scale, -128), y)])
 
 
 @pytest.mark.models
@@ -96,4 +105,4 @@ def test_inverse_square_roots(scale):
 def test_lines_of_int16(code, table, before, after):
     """So many values tell a ratio in single precision from one in double precision."""
     x, y = Spec((2**16,), before, 0, "int16"), Spec((2**16,), after, 0, "int16")
-    assert_equals_micro(code, x, y, table)
+    assert_equals_micro(code, [(x, y)], table)

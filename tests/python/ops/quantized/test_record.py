@@ -12,6 +12,7 @@ from tvm import relax, tirx
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.imported_models import imported
 from support.quantized_models import CATALOG
 from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
 from usmp.ops import quantized
@@ -29,21 +30,15 @@ NOT_IN_THE_CATALOG = {"running", "table", "update_slice"}
 """Kinds that only other formats have, or of numbers that are not quantized."""
 
 
-def imported(make, tmp_path):
-    path = tmp_path / "model.tflite"
-    path.write_bytes(make())
-    return usmp.import_model(path)
-
-
 def prim_funcs(mod):
     return {v.name_hint: f for v, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
 
 
-def test_each_operator_of_the_catalog_has_a_record_that_survives_json(tmp_path):
+def test_each_operator_of_the_catalog_has_a_record_that_survives_json():
     """Each kind is there, and none that is not listed."""
     found, without = set(), set()
     for model in CATALOG:
-        for name, func in prim_funcs(imported(model.make, tmp_path)).items():
+        for name, func in prim_funcs(imported(model)).items():
             record = operator_of(func)
             if record is None:
                 without.add(name)
