@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -19,6 +17,7 @@ from support.dynamic_programs import Net, built
 from support.entry_models import entry_model
 from support.library_files import library_files
 from support.planner_views import WithScratch, plan, with_io
+from support.python_here import run_python
 from support.state_models import streaming_model
 from support.symbolic_models import build_symbolic
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
@@ -163,12 +162,8 @@ def test_every_key_is_explained(digits_model):
 def test_the_examples_run(tmp_path):
     """One after the other, as a reader types them."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    script = tmp_path / "example.py"
-    script.write_text("".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)))
-    done = subprocess.run(
-        [sys.executable, script], cwd=tmp_path, check=True, capture_output=True, text=True
-    )
-    lines = done.stdout.splitlines()
+    text = "".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+    lines = run_python(text, tmp_path).splitlines()
     assert lines[0] == "left image [1, 8, 8, 1] int8 0.003921568859368563 -128"
     assert lines[1].startswith("left probabilities [1, 10] int8 0.00390625 -128")
     assert "right global_workspace 928 bytes, aligned to 16" in lines
