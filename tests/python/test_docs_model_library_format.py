@@ -18,11 +18,13 @@ from support.entry_models import entry_model
 from support.library_files import library_files
 from support.planner_views import WithScratch, plan, with_io
 from support.python_here import run_python
+from support.small_digits import small_digits
 from support.state_models import streaming_model
 from support.symbolic_models import build_symbolic
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.metadata import metadata
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects.attributes import (
     FLOAT_OPERATORS_ATTR,
     IMAGE_LAYOUT_ATTR,
@@ -113,14 +115,15 @@ def written(digits_model) -> Iterator[dict]:
         yield usmp.build(digits).metadata
     with PassContext(config={"tir.usmp.profile": True, "tir.usmp.code": "small"}):
         yield usmp.build(digits).metadata
-    yield usmp.build(digits, compare_workspace_io=True).metadata
+    small = import_tflite(small_digits())
+    yield usmp.build(small, compare_workspace_io=True).metadata
     with PassContext(config={"tir.usmp.stream_inputs": "image"}):
         yield usmp.build(digits).metadata
     with PassContext(config={"tir.usmp.stream_inputs": "image:hop=2", "tir.usmp.code": "fast"}):
         yield usmp.build(digits).metadata
-    yield usmp.build(digits, board="mps2-an385").metadata
+    yield usmp.build(small, board="mps2-an385").metadata
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
-    yield usmp.build(digits, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
+    yield usmp.build(small, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
     yield usmp.build(streaming_model()).metadata
     yield build_symbolic().metadata
     with registered(CONV2D):
