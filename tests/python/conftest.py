@@ -35,6 +35,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Files that are named run as a whole, not only what runs by default.
         config.option.markexpr = ""
     unit_guard.refuse_files(SHARED)
+    # Or each process that a test starts compiles all modules of the checkout anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_unconfigure() -> None:

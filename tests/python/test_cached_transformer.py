@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tvm_ffi
 from tvm import tirx
+from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 import usmp
@@ -35,6 +36,8 @@ CACHE_BYTES = len(CACHES) * ELEMENTS * 4
 METHODS = {"prefill": TOKENS, "decode": 1}
 IN_TURN = {"tir.usmp.streaming": False}
 """Operators one after the other, which takes less time to plan."""
+AT_ONCE = {**IN_TURN, "tir.usmp.algorithm": "hill_climb"}
+"""Nor is it proved that no plan takes less."""
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +47,23 @@ def files() -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def factory(files) -> usmp.AOTExecutorFactoryModule:
-    return usmp.build(import_pytorch_methods(files))
+def both(files) -> IRModule:
+    return import_pytorch_methods(files)
 
 
 @pytest.fixture(scope="module")
-def alone(files) -> dict[str, usmp.AOTExecutorFactoryModule]:
-    return {name: usmp.build(import_pytorch(content)) for name, content in files.items()}
+def each(files) -> dict[str, IRModule]:
+    return {name: import_pytorch(content) for name, content in files.items()}
+
+
+@pytest.fixture(scope="module")
+def factory(both) -> usmp.AOTExecutorFactoryModule:
+    return usmp.build(both)
+
+
+@pytest.fixture(scope="module")
+def alone(each) -> dict[str, usmp.AOTExecutorFactoryModule]:
+    return {name: usmp.build(mod) for name, mod in each.items()}
 
 
 def workspace(factory: usmp.AOTExecutorFactoryModule) -> dict:
@@ -92,9 +105,9 @@ def test_all_steps_with_dead_memory_overwritten(factory):
     check(poisoned(factory).load())
 
 
-def test_inputs_and_outputs_in_the_workspace(files):
-    with PassContext(config={"tir.usmp.use_workspace_io": True, **IN_TURN}):
-        check(usmp.build(import_pytorch_methods(files)).load())
+def test_inputs_and_outputs_in_the_workspace(both):
+    with PassContext(config={"tir.usmp.use_workspace_io": True, **AT_ONCE}):
+        check(usmp.build(both).load())
 
 
 def test_only_decode(factory):
@@ -140,14 +153,14 @@ def test_nothing_else_is_as_large_as_the_cache(factory):
     assert sorted(ours) == sorted(CACHES * len(METHODS))
 
 
-def test_the_peak_is_that_of_the_larger_entry(files):
+def test_the_peak_is_that_of_the_larger_entry(each, both):
     peaks = {}
     with PassContext(config=IN_TURN):
-        for name, content in files.items():
-            pool = workspace(usmp.build(import_pytorch(content)))
+        for name, mod in each.items():
+            pool = workspace(usmp.build(mod))
             assert pool["optimal"], name
             peaks[name] = pool["peak_bytes"]
-        pool = workspace(usmp.build(import_pytorch_methods(files)))
+        pool = workspace(usmp.build(both))
     assert pool["optimal"]
     assert peaks == {"prefill": 19680, "decode": 16768}
     assert pool["peak_bytes"] == max(peaks.values()) < CACHE_BYTES + 4096
@@ -163,12 +176,12 @@ def test_the_peak_with_operators_interleaved_is_that_of_the_larger_entry(alone, 
         assert workspace(built)["lower_bound_bytes"] == 19168
 
 
-def test_entries_that_change_one_cache_cannot_run_at_once(files):
+def test_entries_that_change_one_cache_cannot_run_at_once(both):
     with (
-        PassContext(config=IN_TURN),
+        PassContext(config=AT_ONCE),
         pytest.raises(ValueError, match="may run at once, but both use the state"),
     ):
-        usmp.build(import_pytorch_methods(files), concurrent=[("prefill", "decode")])
+        usmp.build(both, concurrent=[("prefill", "decode")])
 
 
 def test_weights_are_stored_once(alone, factory):
@@ -190,10 +203,10 @@ def test_no_input_leads_out_of_memory(alone, tmp_path):
     assert np.isfinite(logits).all()
 
 
-def test_the_cache_in_a_pool_of_its_own_that_an_update_keeps(files):
+def test_the_cache_in_a_pool_of_its_own_that_an_update_keeps(files, both):
     """The entries in another order have another plan, but the same cache."""
-    with PassContext(config=IN_TURN):
-        first = usmp.build(import_pytorch_methods(files), state_memory_pool="psram")
+    with PassContext(config=AT_ONCE):
+        first = usmp.build(both, state_memory_pool="psram")
     layout = first.state_layout
     assert sorted(str(state.name) for state in layout.states) == CACHES
     assert all(
@@ -203,7 +216,7 @@ def test_the_cache_in_a_pool_of_its_own_that_an_update_keeps(files):
     assert sizes["psram"] == CACHE_BYTES
     assert sizes.keys() == {"psram", "global_workspace"}
     later = import_pytorch_methods({name: files[name] for name in reversed(files)})
-    with PassContext(config=IN_TURN):
+    with PassContext(config=AT_ONCE):
         second = usmp.build(later, state_memory_pool="psram", state_layout=layout)
     assert second.state_layout == layout
     assert second.interface.external_pools[0].size_bytes == CACHE_BYTES

@@ -1,12 +1,11 @@
 """What the pages in docs/ show works as it stands there."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 
 from conftest import ROOT
+from support.python_here import run_python
 from usmp import algorithms, analysis, names, transform
 from usmp.objects import attributes
 
@@ -18,10 +17,8 @@ PAGE = (ROOT / "docs/hand-written-tir.md").read_text()
 def test_the_examples_of_hand_written_tir(tmp_path):
     """As a file: TVMScript reads the source of what it parses."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    script = tmp_path / "example.py"
-    script.write_text("\nprint('next')\n".join(blocks))
-    done = subprocess.run([sys.executable, script], check=True, capture_output=True, text=True)
-    planned, product, dynamic, distance, progress = done.stdout.split("next\n")
+    printed = run_python("\nprint('next')\n".join(blocks), tmp_path)
+    planned, product, dynamic, distance, progress = printed.split("next\n")
     places = dict(line.split(" ", 1) for line in planned.splitlines()[-2:])
     assert places == {"a": "dtcm 0", "scratch": "sram 0"}
     assert product == "first 64\n"

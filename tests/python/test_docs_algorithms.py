@@ -17,6 +17,7 @@ import tvm
 import usmp
 from conftest import ROOT
 from support.placement_graphs import graph
+from support.python_here import registering, run_python, run_tvmc
 from usmp.algorithms import get_custom_algorithm
 from usmp.analysis import check_plan, pool_usage
 from usmp.objects import BufferInfo
@@ -31,24 +32,20 @@ COMMANDS = re.findall(r"^    (\S.*)", TEXT.replace("\\\n", " "), re.MULTILINE)
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, digits_model):
-    """A folder with the model and `mine.py`, in which this environment's programs come first."""
+    """A folder with the model and `mine.py`."""
     (tmp_path / "model.tflite").symlink_to(digits_model)
     (tmp_path / "mine.py").write_text(BLOCKS["mine"])
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    monkeypatch.setenv("PATH", path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def test_in_python_by_tvmc_and_in_a_program(folder):
-    by_tvmc, _ = COMMANDS
-    done = subprocess.run(by_tvmc, shell=True, check=True, capture_output=True, text=True)
-    assert done.stdout.startswith("Memory of default (mine)")
-    (folder / "use.py").write_text(BLOCKS["use"])
-    done = subprocess.run(
-        [sys.executable, "use.py"], check=True, capture_output=True, text=True, cwd=folder
-    )
-    assert "global_workspace 928 False" in done.stdout.splitlines()
+    by_tvmc = shlex.split(COMMANDS[0])
+    assert by_tvmc[0] == "tvmc"
+    with registering():
+        assert run_tvmc(*by_tvmc[1:]).startswith("Memory of default (mine)")
+    printed = run_python(BLOCKS["use"], folder)
+    assert "global_workspace 928 False" in printed.splitlines()
 
 
 def test_the_attributes_of_a_buffer_exist():
@@ -59,16 +56,20 @@ def test_the_attributes_of_a_buffer_exist():
         assert hasattr(BufferInfo, name)
 
 
-@pytest.fixture
-def compiled(folder):
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
     """The library of the page, built by its command and loaded."""
     if shutil.which("c++") is None:
         pytest.skip("no C++ compiler; install g++")
+    folder = tmp_path_factory.mktemp("cpp")
     (folder / "mine.cc").write_text(BLOCKS["cpp"])
     _, build = COMMANDS
     assert shlex.split(build)[0] == "c++"
-    subprocess.run(f"{build} -Wall -Wextra -Werror", shell=True, check=True)
-    ctypes.CDLL("./mine.so")
+    # The include folders are those that this environment's `python` prints.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    command, environment = f"{build} -Wall -Wextra -Werror", {**os.environ, "PATH": path}
+    subprocess.run(command, shell=True, check=True, cwd=folder, env=environment)
+    ctypes.CDLL(str(folder / "mine.so"))
 
 
 def test_in_cpp(compiled):

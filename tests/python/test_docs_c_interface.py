@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import tarfile
 from functools import cache
 from itertools import pairwise
@@ -16,7 +15,9 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support.attention import attention
+from support.c_program import SANITIZERS
 from support.dynamic_programs import Net, built
+from support.python_here import run_python
 
 pytestmark = pytest.mark.cc
 
@@ -59,13 +60,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run_python(text, folder):
-    (folder / "example.py").write_text(text)
-    command = [sys.executable, "example.py"]
-    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout
-
-
 def test_the_page_has_all_its_programs():
     assert [language for language, _ in blocks()] == ["python", "c"] * 6 + ["python"]
 
@@ -78,7 +72,7 @@ def test_programs(folder, archive, index):
         tar.extractall(folder, filter="data")
     (folder / "main.c").write_text(sections()[index][1])
     source = "codegen/host/src/digits_lib0.c"
-    command = ["gcc", *STRICT, "-O1", "-fsanitize=address,undefined", "-Icodegen/host/include"]
+    command = ["gcc", *STRICT, *SANITIZERS, "-Icodegen/host/include"]
     subprocess.run([*command, "main.c", source, "-lm", "-o", "main"], cwd=folder, check=True)
     test = np.load(ROOT / "examples/digits/test_images.npz")
     for image, label in zip(test["images"][:5], test["labels"], strict=False):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -19,11 +17,14 @@ from support.dynamic_programs import Net, built
 from support.entry_models import entry_model
 from support.library_files import library_files
 from support.planner_views import WithScratch, plan, with_io
+from support.python_here import run_python
+from support.small_digits import small_digits
 from support.state_models import streaming_model
 from support.symbolic_models import build_symbolic
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.metadata import metadata
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects.attributes import (
     FLOAT_OPERATORS_ATTR,
     IMAGE_LAYOUT_ATTR,
@@ -114,14 +115,15 @@ def written(digits_model) -> Iterator[dict]:
         yield usmp.build(digits).metadata
     with PassContext(config={"tir.usmp.profile": True, "tir.usmp.code": "small"}):
         yield usmp.build(digits).metadata
-    yield usmp.build(digits, compare_workspace_io=True).metadata
+    small = import_tflite(small_digits())
+    yield usmp.build(small, compare_workspace_io=True).metadata
     with PassContext(config={"tir.usmp.stream_inputs": "image"}):
         yield usmp.build(digits).metadata
     with PassContext(config={"tir.usmp.stream_inputs": "image:hop=2", "tir.usmp.code": "fast"}):
         yield usmp.build(digits).metadata
-    yield usmp.build(digits, board="mps2-an385").metadata
+    yield usmp.build(small, board="mps2-an385").metadata
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
-    yield usmp.build(digits, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
+    yield usmp.build(small, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
     yield usmp.build(streaming_model()).metadata
     yield build_symbolic().metadata
     with registered(CONV2D):
@@ -163,12 +165,8 @@ def test_every_key_is_explained(digits_model):
 def test_the_examples_run(tmp_path):
     """One after the other, as a reader types them."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    script = tmp_path / "example.py"
-    script.write_text("".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)))
-    done = subprocess.run(
-        [sys.executable, script], cwd=tmp_path, check=True, capture_output=True, text=True
-    )
-    lines = done.stdout.splitlines()
+    text = "".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+    lines = run_python(text, tmp_path).splitlines()
     assert lines[0] == "left image [1, 8, 8, 1] int8 0.003921568859368563 -128"
     assert lines[1].startswith("left probabilities [1, 10] int8 0.00390625 -128")
     assert "right global_workspace 928 bytes, aligned to 16" in lines

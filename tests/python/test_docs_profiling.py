@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 
 import pytest
 from tvm.ir.transform import PassContext
@@ -13,6 +12,7 @@ import usmp
 from conftest import ROOT
 from support.board_programs import require_board
 from support.compilers import require
+from support.python_here import run_python
 from usmp.boards.board import board_named
 from usmp.driver.tvmc import main
 
@@ -45,28 +45,25 @@ def test_commands(tmp_path, monkeypatch, digits_model, capfd):
 @pytest.mark.cc
 def test_the_python_runs(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    done = subprocess.run(
-        [sys.executable, "-c", block("python")],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    lines = done.stdout.splitlines()
+    lines = run_python(block("python"), tmp_path).splitlines()
     assert len(lines) == 6
     assert lines[2].startswith("('conv2d3_to_max_pool',) ('conv2d 3x3', 'max_pool 2x2 s2') 294912 ")
     assert lines[2].endswith(" ns")
 
 
+@pytest.fixture(scope="module")
+def profiled() -> usmp.AOTExecutorFactoryModule:
+    with PassContext(config={"tir.usmp.profile": True}):
+        return usmp.build(ROOT / "examples/digits/digits_int8.tflite")
+
+
 @pytest.mark.board
 @pytest.mark.parametrize("core", CORES)
-def test_the_hooks_compile(tmp_path, digits_model, core):
+def test_the_hooks_compile(tmp_path, profiled, core):
     compiler = "arm-none-eabi-gcc"
     require(compiler)
-    with PassContext(config={"tir.usmp.profile": True}):
-        factory = usmp.build(digits_model)
-    (tmp_path / "tvmgen_default.h").write_text(factory.header)
-    (tmp_path / "model.c").write_text(factory.source)
+    (tmp_path / "tvmgen_default.h").write_text(profiled.header)
+    (tmp_path / "model.c").write_text(profiled.source)
     (tmp_path / "hooks.c").write_text(block("c"))
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-mthumb"]
     command = [compiler, f"-mcpu={core}", *strict, "-r", "-nostdlib", "hooks.c", "model.c"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from conftest import ROOT
 from support.c_program import SANITIZERS
 from support.compilers import require
+from support.python_here import run_python
 from support.quantized_models.variables import VECTOR, delay
 from usmp.driver.tvmc import main
 from usmp.objects import StateLayout
@@ -65,13 +65,11 @@ def test_the_python(folder):
     """On two models that are alike."""
     (program,) = blocks("python")
     (folder / "models.py").write_text(
-        f"import sys\nsys.path.insert(0, {str(ROOT / 'tests/python')!r})\n"
         "from pathlib import Path\nimport usmp\n"
         "from support.state_models import streaming_model\n"
         "mod, newer_mod = streaming_model(), streaming_model()\n"
     )
-    text = f"from models import *\n{program}"
-    subprocess.run([sys.executable, "-c", text], check=True, cwd=folder)
+    run_python(f"from models import *\n{program}", folder)
 
 
 MAIN_C = """

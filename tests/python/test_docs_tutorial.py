@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from conftest import ROOT
 from support.board_programs import require_board
 from support.c_program import build_program
 from support.example_programs import link_checkout, write_demo_inputs
+from support.python_here import run_script, run_tvmc
 from usmp.boards.board import board_named
 
 PAGE = (ROOT / "docs/tutorial.md").read_text()
@@ -45,11 +45,10 @@ def checkout(tmp_path, monkeypatch, digits_model):
 
 
 @pytest.mark.cc
-def test_the_demo_table_is_what_the_demo_prints():
-    done = subprocess.run(
-        [sys.executable, "examples/digits/demo.py"], cwd=ROOT, capture_output=True, check=True
-    )
-    printed = [" ".join(line.split()) for line in done.stdout.decode().splitlines()]
+def test_the_demo_table_is_what_the_demo_prints(capfd):
+    run_script(ROOT / "examples/digits/demo.py", folder=ROOT)
+    # The table is from `tvmc`, a process of its own.
+    printed = [" ".join(line.split()) for line in capfd.readouterr().out.splitlines()]
     shown = section(1).split("    pool  ")[1].split("\n\n")[0]
     lines = [" ".join(line.split()) for line in f"pool {shown}".splitlines()]
     assert len(lines) == 6
@@ -61,7 +60,7 @@ def test_compile_and_run(checkout, digits_images):
     images, labels = digits_images
     write_demo_inputs(images[:1])
     for command in commands_of(2):
-        subprocess.run(command, check=True)
+        run_tvmc(*command[1:])
     with np.load("out.npz") as outputs:
         assert outputs["probabilities"].argmax() == labels[0]
     files = usmp.load_archive("digits.tar").files
@@ -75,8 +74,8 @@ def test_compile_and_run(checkout, digits_images):
 def test_plans_to_look_at_and_to_compare_with(checkout):
     peaks = []
     for command in commands_of(3):
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        peaks += re.findall(r"^ *global_workspace +workspace +(\d+)", done.stdout, re.MULTILINE)
+        shown = run_tvmc(*command[1:])
+        peaks += re.findall(r"^ *global_workspace +workspace +(\d+)", shown, re.MULTILINE)
     assert peaks == ["928", "1152", "1248", "1024"]
     assert Path("plan.csv").read_text().startswith("pool,")
 
@@ -86,7 +85,7 @@ def test_the_firmware_is_that_of_the_readme(checkout):
     """Which is run there."""
     (snippet,) = re.findall(r"```c\n(.*?)```", section(4), re.DOTALL)
     assert f"```c\n{snippet}```" in README
-    subprocess.run(commands_of(2)[0], check=True)
+    run_tvmc(*commands_of(2)[0][1:])
     scales = (
         "#include <stdio.h>\nint main(void) { return classify() || printf("
         '"%g %d", TVMGEN_DEFAULT_PROBABILITIES_SCALE, TVMGEN_DEFAULT_PROBABILITIES_ZERO_POINT)'
@@ -100,7 +99,7 @@ def test_the_firmware_is_that_of_the_readme(checkout):
 @pytest.mark.cc
 def test_the_command_with_pools(checkout):
     (command,) = commands_of(5)
-    subprocess.run(command, check=True)
+    run_tvmc(*command[1:])
     pools = usmp.load_archive("module.tar").module().pools
     assert [(pool.name, pool.is_internal) for pool in pools] == [
         ("dtcm", False),
@@ -123,17 +122,17 @@ def test_the_error_is_what_a_small_pool_gives(digits_model):
 def test_the_commands_for_a_board(checkout):
     require_board(board_named("mps3-an547"))
     for command in commands_of(6):
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert "The outputs equal those of this host." in done.stdout
+        shown = run_tvmc(*command[1:])
+    assert "The outputs equal those of this host." in shown
 
 
 @pytest.mark.cc
-def test_the_first_pass_is_the_example():
+def test_the_first_pass_is_the_example(tmp_path):
     (code,) = re.findall(r"```python\n(.*?)```", section(7), re.DOTALL)
     docstring, _, example = FIRST_PASS.read_text().removeprefix('"""').partition('"""\n\n')
     assert "python examples/01_first_pass.py" in docstring
     assert code == example
-    done = subprocess.run([sys.executable, FIRST_PASS], check=True, capture_output=True, text=True)
+    printed = run_script(FIRST_PASS, folder=tmp_path)
     shown = [line.split() for line in re.findall(r"^    (\w+ +sram.*)", section(7), re.MULTILINE)]
     assert len(shown) == 3
-    assert [line.split() for line in done.stdout.splitlines()[-3:]] == shown
+    assert [line.split() for line in printed.splitlines()[-3:]] == shown

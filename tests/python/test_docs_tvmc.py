@@ -8,14 +8,13 @@ import re
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-import tvm_ffi
 
 from conftest import ROOT
+from support.python_here import registering, run_python
+from support.small_digits import small_digits
 from usmp.driver import tvmc
 from usmp.driver.status import FAILED, NOT_WITHIN
 from usmp.driver.tvmc import main
@@ -58,19 +57,18 @@ def command_lines(title: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, digits_model):
+def folder(tmp_path, monkeypatch):
     """A folder with what the commands of the page read."""
     monkeypatch.chdir(tmp_path)
     for name in ("model.tflite", "other.tflite"):
-        (tmp_path / name).symlink_to(digits_model)
+        (tmp_path / name).write_bytes(small_digits())
     image = np.zeros((1, 8, 8, 1), np.int8)
     np.savez("in.npz", image=image)
     np.save("image.npy", image)
     image.tofile("image.bin")
     (tmp_path / "mine.py").write_text(_MINE)
-    yield tmp_path
-    if tvm_ffi.get_global_func(ALGORITHM, allow_missing=True):
-        tvm_ffi.remove_global_func(ALGORITHM)
+    with registering():
+        yield tmp_path
 
 
 def test_cores():
@@ -206,11 +204,9 @@ def test_exit_statuses():
 @pytest.mark.cc
 def test_python(folder):
     (code,) = re.findall(r"```python\n(.*?)```", section("Python"), re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=folder
-    )
-    assert "def main(image" in done.stdout
-    assert "Output Names:\n ['probabilities']" in done.stdout
+    printed = run_python(code, folder)
+    assert "def main(image" in printed
+    assert "Output Names:\n ['probabilities']" in printed
     assert (folder / "model.tar").exists()
 
 

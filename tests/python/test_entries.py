@@ -10,6 +10,7 @@ from tvm.script import relax as R
 
 import usmp
 from conftest import ROOT
+from support import public_models
 from usmp import StateInfo
 from usmp.relax.entries import split_entries
 
@@ -75,7 +76,8 @@ def test_models_in_one_archive_take_what_the_largest_takes(shared_model, streami
     """With operators interleaved the search ends before it is proved that no plan takes less."""
     config = {"tir.usmp.streaming": streaming}
     paths = [shared_model(name) for name in MLPERF]
-    alone = {path.stem: build(path, config) for path in paths}
+    changed = {} if streaming else {"streaming": False}
+    alone = {p.stem: public_models.build(p, use_workspace_io=True, **changed) for p in paths}
     together = build(paths, config)
     sizes = {pool.kind: pool.size_bytes for pool in together.interface.pools}
     each = [{p.kind: p.size_bytes for p in factory.interface.pools} for factory in alone.values()]

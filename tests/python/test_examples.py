@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import io
 import re
-import subprocess
-import sys
 
 import pytest
 
 from conftest import ROOT
 from support.board_programs import require_board
+from support.python_here import run_script
 from usmp.boards.board import board_named
 
 EXAMPLES = ROOT / "examples"
@@ -19,12 +20,12 @@ NUMBERED = sorted(path for path in EXAMPLES.iterdir() if path.name[:2].isdigit()
 
 def printed(script: str, folder) -> list[str]:
     """The lines that an example prints; it leaves no file where it runs."""
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / script], cwd=folder, check=True, capture_output=True, text=True
-    )
-    assert done.stderr == ""
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        lines = run_script(EXAMPLES / script, folder=folder).splitlines()
+    assert errors.getvalue() == ""
     assert list(folder.iterdir()) == []
-    return done.stdout.splitlines()
+    return lines
 
 
 def words(lines: list[str]) -> list[list[str]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tvm.ir.transform import PassContext
 
-import usmp
+from support.public_models import build
 
 PEAKS = {
     "mlperf_ad01_int8": (768, 768, 768),
@@ -27,13 +26,11 @@ NOT_PROVED = {"mlperf_kws_int8", "mlperf_resnet8_int8", "mlperf_resnet8_float"}
 
 @pytest.mark.parametrize("name", PEAKS)
 def test_peak(shared_model, name):
-    mod = usmp.import_model(shared_model(name))
+    path = shared_model(name)
     ways = ({}, {"streaming": False}, {"streaming": False, "overlap": False})
     for options, expected in zip(ways, PEAKS[name], strict=True):
-        options = {"use_workspace_io": True, **options}
-        config = {f"tir.usmp.{option}": value for option, value in options.items()}
-        with PassContext(config=config):
-            memory = usmp.build(mod).metadata["modules"]["default"]["memory"]
+        factory = build(path, use_workspace_io=True, **options)
+        memory = factory.metadata["modules"]["default"]["memory"]
         (pool,) = [pool for pool in memory["pools"] if pool["kind"] == "workspace"]
         is_proved = "streaming" in options or name not in NOT_PROVED
         assert (pool["peak_bytes"], pool["optimal"]) == (expected, is_proved)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tflite
-from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.litert import Reference
 from support.micro import Micro
 from support.poison import poisoned
+from support.public_models import build
 
 RUNS = 16
 TFLITE_MICRO_HEADS = {
@@ -29,13 +28,6 @@ TFLITE_MICRO_HEADS = {
 FLOAT_INPUT = ["mcunet_vww_int8"]
 STATEFUL = ["mww_okay_nabu_v2_int8", "tflm_mnist_lstm_int8"]
 MODELS = [*TFLITE_MICRO_HEADS, "tflm_hello_world_int8", *FLOAT_INPUT, *STATEFUL]
-
-
-@cache
-def build(path: Path, **config: object) -> usmp.AOTExecutorFactoryModule:
-    options = {f"tir.usmp.{name}": value for name, value in config.items()}
-    with PassContext(opt_level=3, config=options):
-        return usmp.build(usmp.import_model(path))
 
 
 def pools_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, dict]:

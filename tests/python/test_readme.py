@@ -14,6 +14,7 @@ from conftest import ROOT
 from support.board_programs import require_board
 from support.c_program import build_program
 from support.example_programs import link_checkout, write_demo_inputs
+from support.python_here import run_tvmc
 from usmp.boards.board import board_named
 
 README = (ROOT / "README.md").read_text()
@@ -49,8 +50,8 @@ def test_the_commands(checkout, digits_images):
     images, labels = digits_images
     write_demo_inputs(images[:1])
     compile_command, run_command = commands_of("Compile a model")
-    subprocess.run(compile_command, check=True)
-    subprocess.run(run_command, check=True)
+    run_tvmc(*compile_command[1:])
+    run_tvmc(*run_command[1:])
     with np.load("out.npz") as outputs:
         assert outputs["probabilities"].argmax() == labels[0]
 
@@ -73,7 +74,7 @@ int main(void) {
 def test_the_firmware_of_the_commands(checkout, digits_images):
     images, labels = digits_images
     (snippet,) = re.findall(r"```c\n(.*?)```", README, re.DOTALL)
-    subprocess.run(commands_of("Compile a model")[0], check=True)
+    run_tvmc(*commands_of("Compile a model")[0][1:])
     program = build_program(usmp.load_archive("digits.tar").files, snippet + MAIN, checkout, [])
     for image, label in zip(images[:3], labels[:3], strict=True):
         done = subprocess.run([program], input=image.tobytes(), capture_output=True, check=True)
@@ -85,8 +86,8 @@ def test_the_commands_for_a_board(checkout, digits_model):
     (checkout / "model.tflite").symlink_to(digits_model)
     require_board(board_named("mps3-an547"))
     for command in commands_of("Run it on a board"):
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert "The outputs equal those of this host." in done.stdout
+        shown = run_tvmc(*command[1:])
+    assert "The outputs equal those of this host." in shown
 
 
 def row_of(model: str, section: str) -> list[str]:

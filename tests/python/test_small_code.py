@@ -9,6 +9,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
+from support import public_models
 from support.board_programs import require_board
 from support.c_program import SANITIZERS, run_as_program
 from support.compilers import require
@@ -33,11 +34,9 @@ MERGED = {
 """For a Cortex-M4: functions that are shared, and by how many."""
 
 
-def build(model, code, target="c", **options):
+def build(path, code, target="c"):
     """With operators one after the other: what runs interleaved has code of its own."""
-    config = {"tir.usmp.code": code, "tir.usmp.streaming": False, **options}
-    with PassContext(config=config):
-        return usmp.build(model, target)
+    return public_models.build(path, target, code=code, streaming=False)
 
 
 def module_of(factory):
@@ -46,15 +45,16 @@ def module_of(factory):
 
 @pytest.mark.parametrize("name", MERGED)
 def test_all_but_the_code_stays_as_it_is(shared_model, name):
-    model = usmp.import_model(shared_model(name))
-    small, fast = (build(model, code, "c -mcpu=cortex-m4") for code in ("small", "fast"))
+    path, target = shared_model(name), "c -mcpu=cortex-m4"
+    small, fast = (build(path, code, target) for code in ("small", "fast"))
     said = module_of(small)
     merged = said.pop("merged_functions")
     assert {shared: len(functions) for shared, functions in merged.items()} == MERGED[name]
     assert said == module_of(fast)
     assert small.header == fast.header
     if name == "mlperf_ad01_int8":
-        assert build(model, "small", "c -mcpu=cortex-m4").source == small.source
+        again = public_models.build.__wrapped__(path, target, code="small", streaming=False)
+        assert again.source == small.source
     for shared, functions in merged.items():
         assert f"/* {', '.join(functions)} */\nstatic TVMGEN_NOINLINE void" in small.source
         for function in functions:
@@ -66,27 +66,23 @@ def test_all_but_the_code_stays_as_it_is(shared_model, name):
 
 
 def test_by_default_what_rarely_runs_is_merged(shared_model):
-    model = usmp.import_model(shared_model("mlperf_vww_96_int8"))
-    target = "c -mcpu=cortex-m4"
-    fast, balanced = build(model, "fast", target), build(model, "balanced", target)
+    path, target = shared_model("mlperf_vww_96_int8"), "c -mcpu=cortex-m4"
+    fast, balanced = build(path, "fast", target), build(path, "balanced", target)
     said = module_of(balanced)
     assert said.pop("merged_functions") == {
         "conv2d9_shared": ["conv2d9", "conv2d10", "conv2d11"],
         "depthwise_conv2d8_shared": [f"depthwise_conv2d{n}" for n in (8, 9, 10, 12)],
     }
     assert said == module_of(fast)
-    with PassContext(config={"tir.usmp.streaming": False}):
-        assert usmp.build(model, target).source == balanced.source
+    assert public_models.build(path, target, streaming=False).source == balanced.source
     assert "TVMGEN_SMALL\n" not in balanced.source
 
 
 @pytest.mark.parametrize("name", ["mlperf_ad01_int8", "mlperf_kws_int8"])
 def test_by_default_code_stays_fast_where_little_is_saved(shared_model, name):
-    model = usmp.import_model(shared_model(name))
-    target = "c -mcpu=cortex-m4"
-    with PassContext(config={"tir.usmp.streaming": False}):
-        by_default = usmp.build(model, target)
-    assert by_default.source == build(model, "fast", target).source
+    path, target = shared_model(name), "c -mcpu=cortex-m4"
+    by_default = public_models.build(path, target, streaming=False)
+    assert by_default.source == build(path, "fast", target).source
 
 
 @pytest.mark.models
@@ -101,8 +97,8 @@ def test_by_default_code_stays_fast_where_little_is_saved(shared_model, name):
 )
 def test_results_are_those_of_fast_code(shared_model, name, target, tmp_path):
     require("gcc")
-    model = usmp.import_model(shared_model(name))
-    fast, small = build(model, "fast"), build(model, "small", target)
+    path = shared_model(name)
+    fast, small = build(path, "fast"), build(path, "small", target)
     bytes_in = sum(int(t.info.size_bytes) for t in fast.interface.inputs)
     data = np.random.default_rng(0).integers(0, 256, 2 * bytes_in, np.uint8).tobytes()
     flags = ["-Wno-cpp", *SANITIZERS] if target != "llvm" else ["-O1"]
@@ -114,7 +110,11 @@ def test_results_are_those_of_fast_code(shared_model, name, target, tmp_path):
 
 
 def test_entries_share_functions_too():
-    fast, small = (build(entry_model(), code) for code in ("fast", "small"))
+    built = []
+    for code in ("fast", "small"):
+        with PassContext(config={"tir.usmp.code": code, "tir.usmp.streaming": False}):
+            built.append(usmp.build(entry_model()))
+    fast, small = built
     said = module_of(small)
     said.pop("merged_functions")
     assert said == module_of(fast)

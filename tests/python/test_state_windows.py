@@ -9,6 +9,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
+from support import public_models
 from support.c_program import SANITIZERS, run_as_program
 from support.micro import Micro
 from support.poison import poisoned
@@ -72,7 +73,7 @@ def test_other_algorithms(algorithm, overlap):
 
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
 def test_a_streaming_model_takes_little_more_than_its_state(shared_model, io):
-    factory = build(usmp.import_model(shared_model(STREAMING)), use_workspace_io=io)
+    factory = public_models.build(shared_model(STREAMING), use_workspace_io=io)
     memory = factory.metadata["modules"]["default"]["memory"]["ram"]
     assert memory["state_size_bytes"] == 3473
     assert memory["workspace_size_bytes"] == 3873
@@ -82,7 +83,7 @@ def test_a_streaming_model_takes_little_more_than_its_state(shared_model, io):
 def test_a_streaming_model_for_200_steps(shared_model, io):
     """As TFLite Micro; also when all that is dead is overwritten after each call."""
     path = shared_model(STREAMING)
-    factory = build(usmp.import_model(path), use_workspace_io=io)
+    factory = public_models.build(path, use_workspace_io=io)
     reference = Micro(path)
     modules = [factory.load(), poisoned(factory).load()]
     for step in range(200):
@@ -95,7 +96,7 @@ def test_a_streaming_model_for_200_steps(shared_model, io):
 
 def test_a_streaming_model_under_sanitizers(shared_model, tmp_path):
     path = shared_model(STREAMING)
-    factory = build(usmp.import_model(path), use_workspace_io=True)
+    factory = public_models.build(path, use_workspace_io=True)
     reference = Micro(path)
     runs = [reference.random_inputs(step) for step in range(50)]
     expected = b"".join(value.tobytes() for i in runs for value in reference.run(i).values())

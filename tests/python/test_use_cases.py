@@ -6,11 +6,11 @@ pools are inside the emitted C.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
 import subprocess
-import sys
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ import pytest
 import usmp
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
+from support.python_here import run_tvmc
 from usmp.codegen.names import sanitise
 
 U1 = "tvmc compile my_model.tflite --executor=aot --output-format=mlf --target=c"
@@ -90,13 +91,12 @@ def compiled(tmp_path_factory):
         assert words[:2] == ["tvmc", "compile"]
         folder = tmp_path_factory.mktemp("tvmc")
         (folder / words[2]).symlink_to(path)
-        command = [sys.executable, "-m", "usmp", *words[1:], "--module-name", name, "-o", "m.tar"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-        assert done.stderr == ""
+        with contextlib.chdir(folder):
+            printed = run_tvmc(*words[1:], "--module-name", name, "-o", "m.tar")
         with tarfile.open(folder / "m.tar") as archive:
             members = [member for member in archive if member.isfile()]
             files = {m.name.removeprefix("./"): archive.extractfile(m).read() for m in members}
-        return Model(name, files, " ".join(done.stdout.split()))
+        return Model(name, files, " ".join(printed.split()))
 
     return run
 

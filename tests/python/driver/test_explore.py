@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from support.interrupted_commands import TVMC, ended_by
+from support.small_digits import small_digits
 from usmp.driver.tvmc import main
 
 pytestmark = pytest.mark.process
 
-DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite"
-POOL = "--usmp-workspace-pools=sram --usmp-workspace-pool-sram=size=500"
+POOL = "--usmp-workspace-pools=sram --usmp-workspace-pool-sram=size=5"
 OPTIONS = (
     *("--vary", "workspace-io=0,1"),
     *("--config", "any=--target-c-mcpu=cortex-m4", "--config", f"small={POOL}"),
@@ -28,7 +28,7 @@ OPTIONS = (
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("model") / "digits.tflite"
-    path.write_bytes(DIGITS.read_bytes())
+    path.write_bytes(small_digits())
     return path
 
 
@@ -51,16 +51,16 @@ def test_results(sweep):
     assert [row["number"] for row in rows] == list(range(1, 5))
     ram = [(row["name"], row["outcome"], row["ram_bytes"]) for row in rows]
     assert ram == [
-        ("any", "built", 1002),
-        ("any", "built", 928),
+        ("any", "built", 84),
+        ("any", "built", 74),
         *[("small", "does not fit", None)] * 2,
     ]
     # In the application's memory: a digit of 64 bytes, ten probabilities.
     assert [row["io_bytes"] for row in rows[:2]] == [74, 0]
-    assert {row["constant_bytes"] for row in rows[:2]} == {27112}
+    assert {row["constant_bytes"] for row in rows[:2]} == {1276}
     # In tests/python/exploration/test_code_size.py, what the code takes.
-    assert rows[0]["instructions"] == rows[1]["instructions"] > rows[0]["macs"] == 399488
-    assert all('pool "sram": size_hint_bytes=500' in row["reason"] for row in rows[2:])
+    assert rows[0]["instructions"] == rows[1]["instructions"] > rows[0]["macs"] == 640
+    assert all('pool "sram": size_hint_bytes=5' in row["reason"] for row in rows[2:])
 
 
 def test_commands_build_what_is_said(sweep, tvmc):
@@ -68,7 +68,7 @@ def test_commands_build_what_is_said(sweep, tvmc):
     program, command, *arguments = shlex.split(row["command"])
     assert (program, command) == ("tvmc", "compile")
     plan = json.loads(tvmc("plan", *arguments, "--format=json").stdout)
-    assert plan["ram"]["size_bytes"] == row["ram_bytes"] == 928
+    assert plan["ram"]["size_bytes"] == row["ram_bytes"] == 74
 
 
 def test_interrupted_and_continued(kept, digits, tmp_path):
@@ -144,14 +144,14 @@ def test_plot(done):
 def test_limits(kept, digits, tvmc):
     copy = Path("copy.json")
     copy.write_bytes(kept.read_bytes())
-    tvmc("explore", digits, *OPTIONS, "-q", "-o", copy, "--max-ram=1000", "--max-flash=1M")
+    tvmc("explore", digits, *OPTIONS, "-q", "-o", copy, "--max-ram=80", "--max-flash=1M")
     rows = json.loads(copy.read_text())["configurations"]
     assert [row["status"] for row in rows[:2]] == ["over a limit", "best"]
 
 
 def test_file_of_another_model(kept, small_model, refused):
     assert refused("explore", small_model, *OPTIONS, "-o", kept).startswith(
-        f"{kept} is of other files: digits.tflite (bcb0a54c), not small.tflite ("
+        f"{kept} is of other files: digits.tflite (e851a7fa), not small.tflite ("
     )
 
 

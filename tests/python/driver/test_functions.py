@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from tvm import relax
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.small_digits import small_digits
 from support.tflite_builder import write_model
 from support.tflite_signatures import summing
 from usmp.driver import tvmc
@@ -22,8 +22,10 @@ from usmp.runtime import load_archive
 
 
 @pytest.fixture(scope="module")
-def model() -> tvmc.TVMCModel:
-    return tvmc.load(Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite")
+def model(tmp_path_factory) -> tvmc.TVMCModel:
+    path = tmp_path_factory.mktemp("model") / "digits_int8.tflite"
+    path.write_bytes(small_digits())
+    return tvmc.load(path)
 
 
 def algorithm_of(package: tvmc.TVMCPackage) -> str:
@@ -31,8 +33,9 @@ def algorithm_of(package: tvmc.TVMCPackage) -> str:
 
 
 @pytest.mark.cc
-def test_the_way_of_the_guide(model, digits_images, tmp_path):
+def test_the_way_of_the_guide(digits_model, digits_images, tmp_path):
     images, labels = digits_images
+    model = tvmc.load(digits_model)
     package = tvmc.compile(model, target="c", package_path=tmp_path / "model.tar")
     assert package.package_path == str(tmp_path / "model.tar")
     result = tvmc.run(
@@ -109,9 +112,9 @@ def test_saved_model_compiles_to_the_same(model, tmp_path):
 
 
 @pytest.mark.cc
-def test_several_models(model, digits_model, tmp_path):
+def test_several_models(model, tmp_path):
     other = tmp_path / "2nd-model.tflite"
-    other.write_bytes(digits_model.read_bytes())
+    other.write_bytes(small_digits())
     listed = tvmc.compile([model, tvmc.load(other), tvmc.TVMCModel(model.mod)])
     assert list(listed.archive.module().entries) == ["digits_int8", "model_2nd_model", "model2"]
     named = tvmc.compile({"a": model, "b": model}, concurrent=[("a", "b")])

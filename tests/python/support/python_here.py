@@ -1,0 +1,70 @@
+"""Programs and commands, run in this process: one that starts anew loads TVM and PyTorch."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import runpy
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import tvm_ffi
+from tvm.relax.backend import _ffi_api
+from tvm.relax.backend.pattern_registry import get_patterns_with_prefix
+
+from usmp.driver import tvmc
+
+
+@contextlib.contextmanager
+def registering() -> Iterator[None]:
+    """Take from TVM's registries the algorithms and patterns that are added meanwhile."""
+    algorithms, patterns = _algorithms(), _patterns()
+    try:
+        yield
+    finally:
+        for name in _algorithms() - algorithms:
+            tvm_ffi.remove_global_func(name)
+        _ffi_api.RemovePatterns(sorted(_patterns() - patterns))
+
+
+def _algorithms() -> set[str]:
+    names = tvm_ffi.registry.list_global_func_names()
+    return {name for name in names if name.startswith("tir.usmp.algo.")}
+
+
+def _patterns() -> set[str]:
+    return {str(pattern.name) for pattern in get_patterns_with_prefix("")}
+
+
+def run_script(script: Path, *, folder: Path) -> str:
+    """What `python script` prints in `folder`; what it imports beside itself is forgotten."""
+    before, printed = set(sys.modules), io.StringIO()
+    with (
+        registering(),
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(printed),
+        mock.patch.object(sys, "path", [str(script.parent), *sys.path]),
+    ):
+        runpy.run_path(str(script), run_name="__main__")
+    for name in set(sys.modules) - before:
+        if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == script.parent:
+            del sys.modules[name]
+    return printed.getvalue()
+
+
+def run_python(text: str, folder: Path) -> str:
+    """What a program prints in `folder`, as a file: TVMScript reads the source of classes."""
+    script = folder / "example.py"
+    script.write_text(text)
+    return run_script(script, folder=folder)
+
+
+def run_tvmc(*arguments: object) -> str:
+    """What a command of `tvmc` prints, which must succeed without a note."""
+    printed, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+        status = tvmc.main([str(argument) for argument in arguments])
+    assert (status, errors.getvalue()) == (0, ""), arguments
+    return printed.getvalue()
