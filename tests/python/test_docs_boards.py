@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import shlex
 import shutil
@@ -16,7 +15,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support.board_programs import require_board, run_program
-from support.python_here import run_python, run_tvmc
+from support.python_here import run_python, run_tvmc, working_in
 from support.quantized_models.variables import VECTOR, delay
 from usmp.boards.board import BOARDS, board_named
 from usmp.boards.board_run import program_memory
@@ -83,7 +82,7 @@ def carry_out(text: str, folder: Path) -> int:
     done = 0
     for command in commands(text):
         if command[0] == "tvmc":
-            with contextlib.chdir(folder):
+            with working_in(folder):
                 run_tvmc(*command[1:])
         elif command[0] != "apt-get":
             subprocess.run(command, cwd=folder, check=True, capture_output=True)

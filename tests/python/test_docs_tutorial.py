@@ -46,9 +46,10 @@ def checkout(tmp_path, monkeypatch, digits_model):
 
 @pytest.mark.cc
 def test_the_demo_table_is_what_the_demo_prints(capfd):
-    run_script(ROOT / "examples/digits/demo.py", folder=ROOT)
+    text = run_script(ROOT / "examples/digits/demo.py", folder=ROOT)
     # The table is from `tvmc`, a process of its own.
-    printed = [" ".join(line.split()) for line in capfd.readouterr().out.splitlines()]
+    text += capfd.readouterr().out
+    printed = [" ".join(line.split()) for line in text.splitlines()]
     shown = section(1).split("    pool  ")[1].split("\n\n")[0]
     lines = [" ".join(line.split()) for line in f"pool {shown}".splitlines()]
     assert len(lines) == 6

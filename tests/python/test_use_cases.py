@@ -6,7 +6,6 @@ pools are inside the emitted C.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import shlex
@@ -23,7 +22,7 @@ import pytest
 import usmp
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
-from support.python_here import run_tvmc
+from support.python_here import run_tvmc, working_in
 from usmp.codegen.names import sanitise
 
 U1 = "tvmc compile my_model.tflite --executor=aot --output-format=mlf --target=c"
@@ -91,7 +90,7 @@ def compiled(tmp_path_factory):
         assert words[:2] == ["tvmc", "compile"]
         folder = tmp_path_factory.mktemp("tvmc")
         (folder / words[2]).symlink_to(path)
-        with contextlib.chdir(folder):
+        with working_in(folder):
             printed = run_tvmc(*words[1:], "--module-name", name, "-o", "m.tar")
         with tarfile.open(folder / "m.tar") as archive:
             members = [member for member in archive if member.isfile()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import runpy
 import sys
 from collections.abc import Iterator
@@ -38,12 +39,23 @@ def _patterns() -> set[str]:
     return {str(pattern.name) for pattern in get_patterns_with_prefix("")}
 
 
+@contextlib.contextmanager
+def working_in(folder: Path) -> Iterator[None]:
+    """As `contextlib.chdir`, which Python 3.10 lacks."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
 def run_script(script: Path, *, folder: Path) -> str:
     """What `python script` prints in `folder`; what it imports beside itself is forgotten."""
     before, printed = set(sys.modules), io.StringIO()
     with (
         registering(),
-        contextlib.chdir(folder),
+        working_in(folder),
         contextlib.redirect_stdout(printed),
         mock.patch.object(sys, "path", [str(script.parent), *sys.path]),
     ):
