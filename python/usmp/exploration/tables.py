@@ -17,8 +17,10 @@ from usmp.report.text_tables import (
     markdown_text,
     print_table,
     print_text,
+    text_width,
 )
 from usmp.support.plain_text import printable, shown
+from usmp.support.wrapped_text import cell_width
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -134,18 +136,18 @@ def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
     for row in rows:
         if _is_best(row):
             command = f"{row.number}: {row.configuration.command}"
-            for line in shell_lines(command, console.width):
+            for line in shell_lines(command, text_width(console)):
                 # As it is, however narrow the terminal is: it is there to be copied.
                 console.print(Text(printable(line)), soft_wrap=True)
 
 
 def shell_lines(command: str, width: int) -> list[str]:
-    """A command in lines for a shell, of `width` characters at most if its words are not longer."""
+    """A command in lines for a shell, of `width` cells at most if its words are not longer."""
     first, *others = _SHELL_WORD.findall(command)
     lines = [first]
     for word in others:
         # Behind each line but the last there is a backslash.
-        if len(lines[-1]) + len(word) + len("  \\") > width:
+        if cell_width(lines[-1]) + cell_width(word) + len("  \\") > width:
             lines.append(_INDENT + word)
         else:
             lines[-1] += f" {word}"
@@ -240,8 +242,8 @@ def _instruction_note(rows: Sequence[Row]) -> str:
         return "Instructions are not known for this target."
     parts = ", ".join(f"{estimated} of {operators}" for estimated, operators in known)
     return (
-        "Instructions are an estimate by the costs of the core, of the operators whose are known "
-        f"({parts})."
+        "Instructions are an estimate by the costs of the core, of those operators of which they "
+        f"are known ({parts})."
     )
 
 

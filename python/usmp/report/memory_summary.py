@@ -12,6 +12,7 @@ from usmp.report.code_summary import code_sentence
 from usmp.report.counts import shortened
 from usmp.report.dynamic_summary import dynamic_sentences
 from usmp.report.layout_summary import layout_sentence
+from usmp.report.plan_formats import has_several_entries
 from usmp.report.schedule_summary import schedule_sentence
 from usmp.report.sizes_summary import has_fixed_offsets, sizes_sentence
 from usmp.report.streaming_summary import rows_sentence, streaming_sentence, windows_sentence
@@ -173,9 +174,8 @@ def _operator_at_peak(metadata: Mapping[str, Any], pool: Mapping[str, Any]) -> s
     if place is None or not table:
         return ""
     operator = metadata["operators"][place]
-    several = len(metadata["memory"]["functions"]["main"]) > 1
     made_from = [table[index] for index in operator["model_operators"]]
-    return titles(made_from, operator["entry"] if several else "")
+    return titles(made_from, operator["entry"] if has_several_entries(metadata) else "")
 
 
 def _live_at_peak(pool: Mapping[str, Any]) -> TextTable:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 
-from usmp.report.plan_formats import name_cell
+from usmp.report.plan_formats import has_several_entries, name_cell
 from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.model_operators import name, names, shape_words
 from usmp.support.plain_text import shown
+from usmp.support.wrapped_text import TIE
 
 SCHEMA, SCHEMA_VERSION = "usmp.operators", 1
 
@@ -45,25 +47,29 @@ def print_operators(metadata: Mapping[str, Any], console: Console | None = None)
 
     It names the operators of the model file that the statement was made from, or what it computes
     where that is not known; a star marks the peak of a workspace pool.
+
+    Raises
+    ------
+    ValueError
+        the metadata has no operators.
     """
     console = console or Console(highlight=False)
     peaks = {pool.get("peak_operator") for pool in metadata["memory"]["pools"]}
     print_table(_table(metadata, peaks), console)
     if peaks - {None}:
         print_text(
-            "* the peak of a pool. Weights and live bytes are bytes, these before outputs lie over "
-            "inputs that die.",
+            "* the peak of a pool. Weights and live bytes are bytes. Live bytes are sums of sizes: "
+            "less memory is needed where outputs lie over inputs that die.",
             console,
         )
-    several = len({operator["entry"] for operator in metadata["operators"]}) > 1
-    for sentence in _not_computed(metadata, several):
+    for sentence in _not_computed(metadata):
         print_text(sentence, console)
 
 
-def _not_computed(metadata: Mapping[str, Any], several: bool) -> list[str]:
+def _not_computed(metadata: Mapping[str, Any]) -> list[str]:
     """Which operators of the model file no statement is for, entry by entry: those that were
     computed at compile time, or stand for nothing."""
-    table = metadata.get("model_operators", [])
+    table, several = metadata.get("model_operators", []), has_several_entries(metadata)
     runs = {n for operator in metadata["operators"] for n in operator.get("model_operators", ())}
     left: dict[str, list[Mapping[str, Any]]] = {}
     for place, operator in enumerate(table):
@@ -76,8 +82,8 @@ def _not_computed(metadata: Mapping[str, Any], several: bool) -> list[str]:
 
 
 def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTable:
-    operators = metadata["operators"]
-    entry = ["entry"] if len({operator["entry"] for operator in operators}) > 1 else []
+    operators = _operators(metadata)
+    entry = ["entry"] if has_several_entries(metadata) else []
     totals = [
         str(sum(operator.get(key) or 0 for operator in operators))
         for key in ("macs", "weights_size_bytes")
@@ -90,7 +96,7 @@ def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTa
             [
                 str(index),
                 *(operator[key] for key in entry),
-                "\n".join(map(shown, _made_from(metadata, operator))),
+                "\n".join(map(_tied, _made_from(metadata, operator))),
                 ", ".join(shape_words(tensor["shape"]) for tensor in operator["outputs"]),
                 _number(operator.get("macs")),
                 _number(operator.get("weights_size_bytes")),
@@ -109,23 +115,49 @@ def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTa
     )
 
 
+def _operators(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if "operators" not in metadata:
+        raise ValueError(
+            f"{shown(metadata['model_name'])}: the plan does not say which operators it is about; "
+            "plan or compile the model file again"
+        )
+    return list(metadata["operators"])
+
+
+def _tied(text: str) -> str:
+    """The text, in which no line ends between an index and its operator."""
+    return re.sub(r"(?:^|(?<=[,;] ))(\d+) ", rf"\1{TIE}", shown(text))
+
+
 def operators_json(metadata: Mapping[str, Any]) -> str:
-    """The operators that run, and those of the model file, as in metadata.json."""
+    """The operators that run, and those of the model file, as in metadata.json.
+
+    Raises
+    ------
+    ValueError
+        the metadata has no operators.
+    """
     document = {
         "schema": SCHEMA,
         "version": SCHEMA_VERSION,
         "model_operators": metadata.get("model_operators", []),
-        "operators": metadata["operators"],
+        "operators": _operators(metadata),
     }
     return json.dumps(document, indent=2) + "\n"
 
 
 def operators_csv(metadata: Mapping[str, Any]) -> str:
-    """A header, and a row for each statement that runs operators."""
+    """A header, and a row for each statement that runs operators.
+
+    Raises
+    ------
+    ValueError
+        the metadata has no operators.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    for index, operator in enumerate(metadata["operators"]):
+    for index, operator in enumerate(_operators(metadata)):
         writer.writerow(_row(metadata, index, operator))
     return text.getvalue()
 

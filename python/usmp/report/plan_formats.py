@@ -66,7 +66,7 @@ def plan_csv(metadata: Mapping[str, Any]) -> str:
 def _users(metadata: Mapping[str, Any], what: str) -> dict[str, list[str]]:
     """Buffer -> the operators of the model that read or write it."""
     table = metadata.get("model_operators", [])
-    several = len(metadata["memory"]["functions"]["main"]) > 1
+    several = has_several_entries(metadata)
     users: dict[str, dict[str, None]] = {}
     for operator in metadata.get("operators", []):
         where = f" in {shown(operator['entry'])}" if several else ""
@@ -74,6 +74,12 @@ def _users(metadata: Mapping[str, Any], what: str) -> dict[str, list[str]]:
         for buffer in operator.get("buffers", {}).get(what, []):
             users.setdefault(buffer, {}).update(dict.fromkeys(names))
     return {buffer: list(names) for buffer, names in users.items()}
+
+
+def has_several_entries(metadata: Mapping[str, Any]) -> bool:
+    """Whether an application calls more than one function of a module, so that what belongs to one
+    has to say so."""
+    return len(metadata["memory"]["functions"]["main"]) > 1
 
 
 def entries_of(buffer: Mapping[str, Any], mains: Sequence[Mapping[str, Any]]) -> list[str]:

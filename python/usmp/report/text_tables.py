@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -120,14 +121,21 @@ def is_whole(table: TextTable, console: Console) -> bool:
 
 def print_text(text: str, console: Console, style: str = "") -> None:
     """Print text, in lines as wide as the terminal at most, in which no word is broken."""
-    lines = "\n".join(wrapped(text, console.width))
+    lines = "\n".join(wrapped(text, text_width(console)))
     console.print(Text(lines, style=style), soft_wrap=True)
+
+
+def text_width(console: Console) -> int:
+    """The cells of a line of text. What is no terminal, and has no given width, such as that of
+    COLUMNS, has any: a sentence or a command is a line there, for `grep`."""
+    is_known = console.is_terminal or console._width is not None
+    return console.width if is_known else sys.maxsize
 
 
 def print_list(lines: Sequence[str], console: Console) -> None:
     """Print lines with a dash before each."""
     for line in lines:
-        first, *others = wrapped(line, console.width - 2)
+        first, *others = wrapped(line, text_width(console) - 2)
         text = "\n".join([f"- {first}", *(f"  {other}" for other in others)])
         console.print(Text(text), soft_wrap=True)
 

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 ELISION = "…"
 """In the place of the middle of a name that is too long."""
 
+TIE = "\u00a0"
+"""A space at which no line ends."""
+
 _PARTS = re.compile(r"(?<=[_/.,:;=+|\\-])(?=\w)|(?<=[a-z])(?=[A-Z])")
 """Where a name may go on in the next line: behind what joins its parts, and at "aB"."""
 
@@ -17,13 +20,16 @@ def wrapped(text: str, width: int) -> list[str]:
 
     Lines end at spaces. A name that is wider than a line goes on in the next behind what joins its
     parts, such as "_" or "/", and a part that is wider than a line anywhere: nothing is left out.
+    Words with `TIE` between them stay together, and have a space there.
 
     Parameters
     ----------
     width
-        at least 1.
+        one cell if it is less; a character that is wider has a line of its own.
     """
-    return [line for paragraph in text.split("\n") for line in _lines(paragraph, width)]
+    width = max(width, 1)
+    lines = (line for paragraph in text.split("\n") for line in _lines(paragraph, width))
+    return [line.replace(TIE, " ") for line in lines]
 
 
 def cell_width(text: str) -> int:
@@ -37,12 +43,12 @@ def cell_width(text: str) -> int:
 
 def widest_word(text: str) -> int:
     """The cells of the widest word: what it takes to break no name."""
-    return max(map(cell_width, text.split()), default=0)
+    return max(map(cell_width, text.split(" ")), default=0)
 
 
 def widest_part(text: str) -> int:
     """The cells of the widest part of a name: what it takes to leave nothing out."""
-    return max((cell_width(part) for word in text.split() for part in parts(word)), default=0)
+    return max((cell_width(part) for word in text.split(" ") for part in parts(word)), default=0)
 
 
 def parts(word: str) -> list[str]:
@@ -52,19 +58,34 @@ def parts(word: str) -> list[str]:
 
 def elided(text: str, width: int) -> str:
     """The text, or its beginning and its end with `ELISION` between them, if it is wider than
-    `width` cells."""
+    `width` cells, of which there is one at least."""
     if cell_width(text) <= width:
         return text
-    kept = max(width - cell_width(ELISION), 0)
+    kept = max(width, 1) - cell_width(ELISION)
     end = kept // 2
     return _start(text, kept - end) + ELISION + _start(text[::-1], end)[::-1]
 
 
 def _start(text: str, width: int) -> str:
     """As many characters of the beginning as there are cells for."""
-    while cell_width(text[:width]) > width:
-        text = text[: min(len(text), width) - 1]
-    return text[:width]
+    taken = 0
+    for count, character in enumerate(text):
+        taken += cell_width(character)
+        if taken > width:
+            return text[:count]
+    return text
+
+
+def _pieces(text: str, width: int) -> Iterator[str]:
+    """The text in lines that are full, and the rest; there is a character in each."""
+    start = taken = 0
+    for place, character in enumerate(text):
+        cells = cell_width(character)
+        if taken + cells > width and place > start:
+            yield text[start:place]
+            start, taken = place, 0
+        taken += cells
+    yield text[start:]
 
 
 def _lines(paragraph: str, width: int) -> Iterator[str]:
@@ -73,7 +94,7 @@ def _lines(paragraph: str, width: int) -> Iterator[str]:
         return
     line = paragraph[: len(paragraph) - len(paragraph.lstrip(" "))]
     is_empty = True
-    for word in paragraph.split():
+    for word in filter(None, paragraph.split(" ")):
         gap = "" if is_empty else " "
         if not is_empty and cell_width(line + gap + word) > width:
             yield line
@@ -84,9 +105,8 @@ def _lines(paragraph: str, width: int) -> Iterator[str]:
                 line = gap = ""
             line += gap + part
             gap = ""
-            while cell_width(line) > width:
-                start = _start(line, width) or line[0]
-                yield start
-                line = line[len(start) :]
+            if cell_width(line) > width:
+                *full, line = _pieces(line, width)
+                yield from full
         is_empty = False
     yield line

@@ -97,3 +97,27 @@ def test_code_is_measured(printed, digits_archive, digits_without_overlap):
 @pytest.mark.board
 def test_all_boards(printed, digits_archive):
     check(printed, "check", digits_archive, "--boards", "all", widths=(60,))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 5])
+def test_terminals_of_hardly_any_width(printed, digits_archive, columns):
+    for command in OF_AN_ARCHIVE.values():
+        assert printed(columns, *command, digits_archive)
+    assert printed(columns, "list")
+
+
+def test_a_sentence_is_a_line_of_what_is_no_terminal(monkeypatch, capsys, digits_archive, tmp_path):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    path = tmp_path / f"{'long_' * 30}name.tar"
+    path.write_bytes(digits_archive.read_bytes())
+    assert main(["info", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].startswith(f"{path}: ")
+    assert main(["plan", "--operators", str(path)]) == 0
+    assert "where outputs lie over inputs that die." in capsys.readouterr().out
+
+
+def test_an_index_stays_with_its_operator(printed, digits_archive):
+    for columns in (50, 60, 80):
+        lines = printed(columns, "plan", "--operators", digits_archive)
+        assert not [line for line in lines if re.search(r"[a-z_,] \d+$|^\s+\d+\s*$", line)]
+        assert "\u00a0" not in "\n".join(lines)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 
+import pytest
 from rich.console import Console
 
-from usmp.report import operators_csv, print_operators
+from usmp.report import operators_csv, operators_json, print_operators
 from usmp.support.model_operators import names, titles
 
 TENSOR = {"dtype": "int8", "shape": [1, 25, 5, 64]}
@@ -35,13 +36,19 @@ def model_operator(index: int, type: str, read: list[str], gives: str) -> dict:
     return {"entry": "main", "index": index, "type": type, "inputs": read, "outputs": outputs}
 
 
+def memory(*entries: str, **pool: object) -> dict:
+    mains = [{"entry": entry} for entry in entries]
+    return {"functions": {"main": mains}, "pools": [{"name": "sram", **pool}]}
+
+
 METADATA = {
+    "model_name": "net",
     "model_operators": [
         model_operator(0, "=CONV\x1b[2J", ["x"], "inside"),
         model_operator(1, "ADD", ["inside", "x"], "y"),
     ],
     "operators": [operator("main", [0, 1], 40), operator("main", [], 3)],
-    "memory": {"pools": [{"name": "sram", "kind": "workspace", "peak_operator": 0}]},
+    "memory": memory("main", kind="workspace", peak_operator=0),
 }
 
 
@@ -63,15 +70,27 @@ def test_table():
 
 def test_table_of_an_archive_of_before():
     earlier = {key: METADATA["operators"][0][key] for key in ("entry", "steps", "outputs")}
-    lines = table({"operators": [earlier], "memory": {"pools": [{"name": "sram"}]}})
+    lines = table({"operators": [earlier], "memory": memory("main")})
     assert "0 conv2d 25x5x64 ?" in lines
     assert not any("peak" in line for line in lines)
 
 
+@pytest.mark.parametrize("show", [print_operators, operators_csv, operators_json])
+def test_an_archive_without_operators_is_refused_in_a_sentence(show):
+    with pytest.raises(ValueError, match="net: the plan does not say which operators it is about"):
+        show({"model_name": "net", "memory": memory("main")})
+
+
 def test_table_of_several_entries():
     two = [operator("encode", [0], 2), operator("[b]step", [1], 3)]
-    lines = table({**METADATA, "operators": two})
+    both = memory("encode", "[b]step")
+    lines = table({**METADATA, "operators": two, "memory": both})
     assert "1 [b]step 1 ADD 25x5x64 7 5 4" in lines
+    # One of them may compute nothing at run time; its name may do harm.
+    left = {**model_operator(5, "[b]MUL:smile:", ["x"], "z"), "entry": "[b]step"}
+    module = {**METADATA, "operators": two[:1], "memory": both}
+    lines = table({**module, "model_operators": [METADATA["model_operators"][0], left]})
+    assert lines[-1] == "Not computed at run time in entry [b]step: 5 [b]MUL:smile:."
 
 
 def test_csv():

@@ -74,9 +74,9 @@ def _operator_arguments(plan: MemoryMap, operator: Operator) -> Event:
     return {
         "positions": _range(operator.positions),
         **{f"live bytes of {printable(pool)}": size for pool, size in operator.live_bytes.items()},
-        **{name: value for name, value in known.items() if value is not None},
+        **{what: value for what, value in known.items() if value is not None},
         **({} if measured is None else {f"{measured.unit} measured": measured.cost}),
-        "buffers": [printable(name) for name in operator.buffers],
+        "buffers": [printable(buffer) for buffer in operator.buffers],
         "model operators": [
             printable(" ".join([name(each.as_named), *each.outputs]))
             for each in plan.origin(operator)

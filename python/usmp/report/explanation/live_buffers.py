@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from usmp.report.explanation.operators import joined, operator_at, operator_label, users
+from usmp.report.plan_formats import has_several_entries
 from usmp.support.plain_text import shown
 
 Span: TypeAlias = tuple[int, int]
@@ -35,8 +36,7 @@ def operator_at_peak(module: Mapping[str, Any], pool: Mapping[str, Any]) -> int 
     """The statement at the peak of a pool, by position; None if it is not known."""
     found = operator_at(module, peak_spans(pool))
     # Where entries run at once, it is no time of one of them.
-    several = len(module["memory"]["functions"]["main"]) > 1
-    if found is None and not several and pool.get("peak_operator") is not None:
+    if found is None and not has_several_entries(module) and pool.get("peak_operator") is not None:
         return int(pool["peak_operator"])
     return found
 

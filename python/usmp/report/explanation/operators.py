@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from usmp.report.plan_formats import has_several_entries
 from usmp.support.model_operators import titles
 from usmp.support.plain_text import shown
 
@@ -28,8 +29,7 @@ def operator_label(module: Mapping[str, Any], position: int) -> str:
     operator = module["operators"][position]
     table = module.get("model_operators", [])
     of_model = [table[n] for n in operator.get("model_operators", []) if 0 <= n < len(table)]
-    several = len(module["memory"]["functions"]["main"]) > 1
-    entry = shown(operator["entry"], _LONGEST) if several else ""
+    entry = shown(operator["entry"], _LONGEST) if has_several_entries(module) else ""
     if of_model:
         return titles(of_model, entry)
     names = [shown(step["kind"], _LONGEST) for step in operator.get("steps", [])]
