@@ -176,13 +176,9 @@ def compiled_code(
 
 def _with_float_abi(flags: Sequence[str], objects: Sequence[bytes]) -> list[str]:
     """The flags, with which C can be linked with these: LLVM's default is no FPU's registers."""
-    if not objects or any(map(_is_hard_float, objects)):
+    if not objects or any(map(has_float_registers, objects)):
         return list(flags)
     return ["-mfloat-abi=softfp" if flag == "-mfloat-abi=hard" else flag for flag in flags]
-
-
-def _is_hard_float(content: bytes) -> bool:
-    return machine_of(content) is not None and has_float_registers(content)
 
 
 def _llvm(metadata: Mapping[str, Any]) -> str:

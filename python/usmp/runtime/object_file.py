@@ -25,16 +25,22 @@ def machine_of(content: bytes) -> str | None:
 
 
 def has_float_registers(content: bytes) -> bool:
-    """Whether functions of an ELF file for Arm take floats in registers of the FPU."""
-    # AAELF32, build attributes: Tag_ABI_VFP_args is 1 for the variant with these registers.
-    return any(
-        (attribute.tag, attribute.value) == ("TAG_ABI_VFP_ARGS", 1)
-        for section in ELFFile(BytesIO(content)).iter_sections()
-        if isinstance(section, ARMAttributesSection)
-        for vendor in section.iter_subsections()
-        for part in vendor.iter_subsubsections()
-        for attribute in part.iter_attributes()
-    )
+    """Whether functions of an ELF file for Arm take floats in registers of the FPU, as the Arm ABI
+    has it (Tag_ABI_VFP_args in "Addenda to, and Errata in, the ABI for the Arm Architecture").
+
+    Any other file, and a damaged one, says nothing of that: False.
+    """
+    try:
+        return any(
+            (attribute.tag, attribute.value) == ("TAG_ABI_VFP_ARGS", 1)
+            for section in ELFFile(BytesIO(content)).iter_sections()
+            if isinstance(section, ARMAttributesSection)
+            for vendor in section.iter_subsections()
+            for part in vendor.iter_subsubsections()
+            for attribute in part.iter_attributes()
+        )
+    except (ELFError, UnicodeDecodeError):
+        return False
 
 
 @cache

@@ -13,6 +13,7 @@ from usmp.boards.core_compilers import core_compiler, module_compiler
 from usmp.runtime import BuildError, load_archive
 from usmp.runtime.code_size import CrossCompiler, compiled_code
 from usmp.runtime.host import HostModule
+from usmp.runtime.object_file import has_float_registers
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +145,17 @@ def test_no_error_names_a_temporary_file(llvm_archive):
     with pytest.raises(BuildError, match=r"VFP register arguments") as error:
         compiled(llvm_archive, core_compiler("cortex-m0"))
     assert "the C does not" in str(error.value)
+
+
+@pytest.mark.cc
+def test_a_damaged_object_file(llvm_archive):
+    files = llvm_archive.code()
+    (name,) = (name for name in files if name.endswith(".o"))
+    metadata = llvm_archive.module().metadata
+    content = files[name]
+    assert has_float_registers(content)
+    # Cut before the attributes, and before the header of the file ends.
+    for length in (len(content) - 1000, 20):
+        assert not has_float_registers(content[:length])
+    with pytest.raises(BuildError, match="wrote no ELF file"):
+        compiled_code({**files, name: content[:-1000]}, metadata)
