@@ -130,7 +130,10 @@ class Builds:
             self._stage(f"compiling for {place.core or module.name}")
             try:
                 files = archive.code(module.name)
-                self._compiled[key] = compiled_code(files, module.metadata, cross)
+                code = compiled_code(files, module.metadata, cross)
+                # What was made for another machine says nothing of this one.
+                why = code.not_linked
+                self._compiled[key] = code if why is None else f"Code not counted: {shown(why)}."
             except BuildError as error:
                 self._compiled[key] = f"Code not counted: {shown(error, 300)}."
         return self._compiled[key]

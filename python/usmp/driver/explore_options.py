@@ -10,7 +10,7 @@ import argparse
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -127,7 +127,11 @@ def configurations(options: argparse.Namespace) -> list[Configuration]:
             arguments = tuple(build_arguments(parse_build([*base, *each.flags, *varied])))
             command = shlex.join(["tvmc", "compile", *options.FILE, *arguments])
             named = tuple((dimension.name, value) for dimension, value in chosen)
-            found.setdefault(arguments, Configuration(each.name, named, arguments, command))
+            configuration = Configuration(each.name, named, arguments, command)
+            first = found.setdefault(arguments, configuration)
+            if configuration.label not in (first.label, *first.duplicates):
+                labels = (*first.duplicates, configuration.label)
+                found[arguments] = replace(first, duplicates=labels)
     return list(found.values())
 
 

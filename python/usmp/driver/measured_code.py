@@ -30,4 +30,5 @@ def module_code(archive: Archive, name: str) -> Code | str:
         code = compiled_code(archive.code(name), metadata, module_compiler(metadata))
     except BuildError as error:
         return shown(error, 300)
-    return Code(code.compiler, code.size_bytes, dict(code.functions))
+    estimate = "" if code.not_linked is None else " (not linked, an estimate)"
+    return Code(f"{code.compiler}{estimate}", code.size_bytes, dict(code.functions))

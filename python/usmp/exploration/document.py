@@ -51,6 +51,7 @@ def _row(row: Row) -> dict[str, Any]:
         "number": row.number,
         "name": configuration.name,
         "options": dict(configuration.options),
+        "duplicates": list(configuration.duplicates),
         "arguments": list(configuration.arguments),
         "command": configuration.command,
         "status": row.status,

@@ -11,20 +11,24 @@ from typing import Any
 
 from usmp.boards.core_compilers import module_compiler
 from usmp.executor_factory import AOTExecutorFactoryModule
-from usmp.exploration.result import BUILT, COMPILED, ESTIMATED, UNKNOWN, Result
+from usmp.exploration.result import BUILT, COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN, Result
 from usmp.runtime import BuildError
-from usmp.runtime.code_size import OPTIMIZATION, compiled_code
+from usmp.runtime.code_size import OPTIMIZATION, CompiledCode, compiled_code
 from usmp.runtime.programs import run_program
+from usmp.support.plain_text import shown
 
-_known: dict[str, int | None] = {}
-"""Bytes by what was compiled, and with what: configurations often differ in what C does not see."""
+_known: dict[str, CompiledCode | str] = {}
+"""Code, or why it is not known, by what was compiled, and with what: configurations often differ in
+what C does not see."""
+
+_LONGEST_REASON = 300
 
 
 def measure(factory: AOTExecutorFactoryModule) -> Result:
     """What a model takes: RAM and flash, and about how many instructions a run takes."""
     metadata = factory.metadata["modules"][factory.module_name]
     memory, operators = metadata["memory"], metadata["operators"]
-    code_bytes, code, compiler = _code(factory.files(), metadata)
+    code_bytes, code, compiler, code_reason = _code(factory.files(), metadata)
     known = [count for count in map(_instructions, operators) if count is not None]
     macs = [operator.get("macs") for operator in operators]
     return Result(
@@ -38,6 +42,7 @@ def measure(factory: AOTExecutorFactoryModule) -> Result:
         code_bytes=code_bytes,
         code=code,
         compiler=compiler,
+        code_reason=code_reason,
         instructions=sum(known) if known else None,
         operators=len(operators),
         estimated_operators=len(known),
@@ -59,31 +64,33 @@ def _instructions(operator: Mapping[str, Any]) -> int | None:
 
 def _code(
     files: Mapping[str, bytes], metadata: Mapping[str, Any]
-) -> tuple[int | None, str, str | None]:
-    """Bytes of code; one of `CODE_KINDS`; what they are from.
+) -> tuple[int | None, str, str | None, str | None]:
+    """Bytes of code; one of `CODE_KINDS`; what they are from; why they are not those of the whole.
 
     For a core, or a board, there must be its compiler; portable C is for any, and the compiler of
     this host gives an estimate.
     """
     cross = module_compiler(metadata)
-    of_llvm = any(name.endswith(".o") for name in files)
     host = os.environ.get("CC", "").split() or ["cc"]
     program = host[0] if cross is None else cross.program
     version = _version(program)
-    if version is None:
-        return None, UNKNOWN, None
     own = sorted((name, text) for name, text in files.items() if name.startswith("codegen/"))
-    digest = hashlib.sha256(repr((own, cross or host, version)).encode()).hexdigest()
+    made = (own, metadata.get("target"), cross or host, version)
+    digest = hashlib.sha256(repr(made).encode()).hexdigest()
     if digest not in _known:
         try:
-            _known[digest] = compiled_code(files, metadata, cross).size_bytes
-        except BuildError:
-            _known[digest] = None
-    size = _known[digest]
-    if size is None:
-        return None, UNKNOWN, None
-    kind = ESTIMATED if cross is None and not of_llvm else COMPILED
-    return size, kind, "LLVM" if of_llvm else f"{version}, {OPTIMIZATION}"
+            _known[digest] = compiled_code(files, metadata, cross)
+        except BuildError as error:
+            _known[digest] = shown(error, _LONGEST_REASON)
+    code = _known[digest]
+    if isinstance(code, str):
+        return None, UNKNOWN, None, code
+    if code.not_linked is not None:
+        return code.size_bytes, NOT_LINKED, code.compiler, shown(code.not_linked, _LONGEST_REASON)
+    if code.is_of_llvm:
+        return code.size_bytes, COMPILED, code.compiler, None
+    kind = ESTIMATED if cross is None else COMPILED
+    return code.size_bytes, kind, f"{version or program}, {OPTIMIZATION}", None
 
 
 @cache

@@ -12,10 +12,11 @@ OUTCOMES = (BUILT, DOES_NOT_FIT, REFUSED, FAILED)
 """Values of `Result.outcome`: of what is not built, `reason` says why. A failure is not the
 fault of the configuration: usmp or the process that built it failed."""
 
-COMPILED, ESTIMATED, UNKNOWN = "compiled", "estimated", "unknown"
+COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN = "compiled", "estimated", "not linked", "unknown"
 
-CODE_KINDS = (COMPILED, ESTIMATED, UNKNOWN)
-"""Values of `Result.code`: by a compiler for the target, by the one of a host, or not at all."""
+CODE_KINDS = (COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN)
+"""Values of `Result.code`: by a compiler for the target, by the one of a host, the operators alone
+by one for the target, or not at all."""
 
 COSTS = ("ram_bytes", "flash_bytes", "instructions")
 """The figures of a result that are compared; less is better."""
@@ -42,6 +43,8 @@ class Result:
         one of `CODE_KINDS`.
     compiler
         what the bytes of the code are from.
+    code_reason
+        why the code is `NOT_LINKED` or `UNKNOWN`, one line.
     instructions
         about how many instructions a run takes by the costs of the core, of the operators for
         which these are known; None if for none.
@@ -64,6 +67,7 @@ class Result:
     code_bytes: int | None = None
     code: str = UNKNOWN
     compiler: str | None = None
+    code_reason: str | None = None
     instructions: int | None = None
     operators: int | None = None
     estimated_operators: int | None = None
@@ -119,7 +123,7 @@ class Result:
         return result
 
 
-_TEXTS = ("reason", "compiler", "algorithm")
+_TEXTS = ("reason", "compiler", "code_reason", "algorithm")
 _KINDS: dict[str, type] = {
     field.name: str if field.name in _TEXTS else bool if field.name == "is_optimal" else int
     for field in fields(Result)

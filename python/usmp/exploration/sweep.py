@@ -24,12 +24,15 @@ class Configuration:
         all arguments of `tvmc compile` but the files; two configurations differ in these.
     command
         what builds the same, as a line for a shell.
+    duplicates
+        labels of further combinations that have the same arguments; it stands for them.
     """
 
     name: str | None
     options: tuple[tuple[str, str], ...]
     arguments: tuple[str, ...]
     command: str
+    duplicates: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

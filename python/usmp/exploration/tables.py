@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from usmp.exploration.pareto import compared_costs
-from usmp.exploration.result import BUILT, ESTIMATED, UNKNOWN
+from usmp.exploration.result import BUILT, ESTIMATED, NOT_LINKED, UNKNOWN
 from usmp.exploration.sweep import Row, Sweep, best_first, option_names
 from usmp.report.text_tables import (
     TextTable,
@@ -36,6 +36,7 @@ FIGURES = (
     "code_bytes",
     "code",
     "compiler",
+    "code_reason",
     "operators",
     "estimated_operators",
     "macs",
@@ -201,6 +202,7 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
         return []
     costs = compared_costs([row.result for row in rows])
     return [
+        *_duplicate_notes(rows),
         *_code_notes(rows),
         "RAM is workspace pools, and inputs and outputs outside of them, without the stack.",
         _instruction_note(rows),
@@ -209,17 +211,31 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def _duplicate_notes(rows: Sequence[Row]) -> list[str]:
+    """Which combinations of options another one stands for."""
+    return [
+        f"{row.number} ({shown(row.configuration.label)}) is also "
+        f"{shown(', '.join(row.configuration.duplicates), _LONGEST_REASON)}: the options are the "
+        "same."
+        for row in sorted(rows, key=lambda row: row.number)
+        if row.configuration.duplicates
+    ]
+
+
 def _code_notes(rows: Sequence[Row]) -> list[str]:
     """How the bytes of code are known, in the order in which that occurs."""
-    compilers: dict[tuple[str, str | None], list[int]] = {}
+    compilers: dict[tuple[str, str | None, str | None], list[int]] = {}
     for row in sorted(rows, key=lambda row: row.number):
         if row.result.outcome == BUILT:
-            kind = (row.result.code, row.result.compiler)
+            kind = (row.result.code, row.result.compiler, row.result.code_reason)
             compilers.setdefault(kind, []).append(row.number)
     sentences = []
-    for (code, compiler), numbers in compilers.items():
+    for (code, compiler, reason), numbers in compilers.items():
         if code == UNKNOWN:
-            text = "Flash is constants alone, for no C compiler was there that fits"
+            text = f"Flash is constants alone, for {shown(reason or 'the code is not known')}"
+        elif code == NOT_LINKED:
+            text = f"Flash is constants and the code of operators ({shown(compiler)}), an estimate "
+            text += f"without what is linked with them: {shown(reason)}"
         elif code == ESTIMATED:
             text = f"Flash is constants and code as of this kind of host ({shown(compiler)}), an "
             text += "estimate: name a core, as --target-c-mcpu=cortex-m4, or a --board"
@@ -267,7 +283,9 @@ def _best(row: Row) -> str:
 
 def _figures(row: Row) -> list[str]:
     result = row.result
-    flash = "~" if result.code == ESTIMATED else ">=" if result.code == UNKNOWN else ""
+    flash = (
+        "~" if result.code in (ESTIMATED, NOT_LINKED) else ">=" if result.code == UNKNOWN else ""
+    )
     instructions = "-" if result.instructions is None else f"{result.instructions}"
     return [f"{result.ram_bytes}", f"{flash}{result.flash_bytes}", instructions]
 

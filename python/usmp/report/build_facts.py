@@ -40,7 +40,8 @@ class Code:
     size_bytes
         code, and constants outside of pools.
     functions
-        bytes of each function of an operator, with the functions that are part of it.
+        bytes of each function of an operator, with the functions that are part of it; those that
+        were inlined are missing.
     """
 
     compiler: str
@@ -140,8 +141,8 @@ def _operator(operator: Mapping[str, Any], code: Code | None) -> Item:
         values["instructions"] = sum(instructions)
     if "weights_size_bytes" in operator:
         values["constants_size_bytes"] = operator["weights_size_bytes"]
-    if code is not None:
-        values["code_size_bytes"] = sum(code.functions.get(f, 0) for f in operator["functions"])
+    if code is not None and all(name in code.functions for name in operator["functions"]):
+        values["code_size_bytes"] = sum(code.functions[name] for name in operator["functions"])
     return Item(_operator_key(operator), values)
 
 

@@ -120,11 +120,11 @@ def _pools(items: Sequence[ItemDiff]) -> TextTable:
 def _entries(items: Sequence[ItemDiff]) -> TextTable:
     keys = ("workspace_size_bytes", "io_size_bytes", "state_size_bytes")
     rows = [
-        [item.key[0], *(_arrow(item.values.get(key, Change(None, None))) for key in keys)]
+        [item.key[0], item.status, *(_arrow(item.values.get(k, Change(None, None))) for k in keys)]
         for item in items
     ]
-    headings = ("entry", "workspace", "inputs and outputs", "state")
-    return TextTable("Entries", headings, rows, numbers=frozenset({1, 2, 3}))
+    headings = ("entry", "what", "workspace", "inputs and outputs", "state")
+    return TextTable("Entries", headings, rows, numbers=frozenset({2, 3, 4}))
 
 
 def _shown_buffers(diff: ModuleDiff) -> list[ItemDiff]:

@@ -62,6 +62,20 @@ def test_code_that_is_not_counted_is_said(tvmc, archive, without_compilers):
     assert "27112+ of 64K" in outcome.stdout
 
 
+@pytest.mark.board
+def test_code_of_llvm_for_another_machine_is_not_counted(tvmc, tmp_path):
+    require("arm-none-eabi-gcc")
+    path = tmp_path / "aarch64.tar"
+    factory = usmp.build(usmp.import_model(DIGITS), "llvm -mtriple=aarch64-linux-gnu")
+    factory.export_model_library_format(path)
+    limits, status = checked(tvmc, path, "--max-flash=64K")
+    assert (status, limits["limits"]["flash"]["all_counted"]) == (0, False)
+    assert (
+        "Code not counted: the archive has machine code for 64-bit AArch64, and arm-none-eabi-gcc "
+        "links that for 32-bit ARM."
+    ) in limits["limits"]["notes"]
+
+
 def test_how_inputs_in_the_workspace_would_help(tvmc, archive, without_compilers):
     targets, _ = checked(tvmc, archive, "--max-ram=1000", "--board-memory=tiny:ram=900,flash=1M")
     advice = {name: target["notes"][0] for name, target in targets.items()}

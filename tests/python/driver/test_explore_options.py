@@ -97,6 +97,16 @@ def test_sets_are_combined_with_what_is_varied():
     )
 
 
+def test_sets_that_are_the_same_are_built_once():
+    same = [f"--config={name}=--workspace-io" for name in ("one", "two", "three")]
+    first, other = configurations(parsed(*same, "--config=none="))
+    assert (first.label, first.duplicates) == ("one", ("two", "three"))
+    assert (other.label, other.duplicates) == ("none", ())
+    # A value that is named twice is no other combination.
+    (only,) = configurations(parsed("--vary=streaming=0,0"))
+    assert only.duplicates == ()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

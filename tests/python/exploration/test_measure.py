@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
 import pytest
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
 
 import usmp
 from conftest import ROOT
@@ -10,7 +14,7 @@ from support.compilers import require
 from usmp.boards.core_compilers import module_compiler
 from usmp.exploration import measure as module
 from usmp.exploration.measure import measure
-from usmp.exploration.result import COMPILED, ESTIMATED, UNKNOWN
+from usmp.exploration.result import COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN
 from usmp.runtime import load_archive
 from usmp.runtime.code_size import compiled_code
 
@@ -63,10 +67,13 @@ def test_of_a_host(digits, tmp_path, monkeypatch):
     assert (kind, compiler.split()[0]) == (ESTIMATED, "cc")
     assert size == size_of_archive(factory, tmp_path / "model.tar")
     assert 5000 < size < 100_000
-    monkeypatch.setenv("CC", "no-such-compiler")
-    assert code_of(factory) == (None, UNKNOWN, None)
-    monkeypatch.setenv("CC", "false")
-    assert code_of(factory) == (None, UNKNOWN, None)
+    for program, reason in (
+        ("no-such-compiler", "no-such-compiler is not installed"),
+        ("false", "false reports an error: no message"),
+    ):
+        monkeypatch.setenv("CC", program)
+        assert code_of(factory) == (None, UNKNOWN, None)
+        assert measure(factory).code_reason == reason
 
 
 @pytest.mark.cc
@@ -85,10 +92,50 @@ def test_what_is_compiled_is_compiled_once(digits, monkeypatch):
 
 
 @pytest.mark.board
-def test_of_llvm(digits, tmp_path):
+@pytest.mark.parametrize(
+    "options",
+    ["-mtriple=thumbv7m-none-eabi -mcpu=cortex-m3", "-mtriple=thumbv7em-none-eabi -mcpu=cortex-m4"],
+    ids=["cortex-m3", "cortex-m4"],
+)
+def test_of_llvm(digits, tmp_path, options):
     require("arm-none-eabi-gcc")
-    factory = usmp.build(digits, "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3")
+    factory = usmp.build(digits, f"llvm {options}")
     size, kind, compiler = code_of(factory)
-    assert (kind, compiler) == (COMPILED, "LLVM")
+    assert (kind, compiler) == (COMPILED, f"LLVM {options}")
     assert size == size_of_archive(factory, tmp_path / "model.tar")
-    assert 5000 < size < 100_000
+    # What it is linked with is small.
+    assert 0 < size - sections(factory) < 2000
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize(
+    ("options", "machine"),
+    [("-mtriple=aarch64-linux-gnu", "64-bit AArch64"), ("-mtriple=riscv32", "32-bit RISC-V")],
+)
+def test_of_llvm_for_another_machine(digits, options, machine):
+    require("cc")
+    factory = usmp.build(digits, f"llvm {options}")
+    assert code_of(factory) == (sections(factory), NOT_LINKED, f"LLVM {options}")
+    reason = measure(factory).code_reason
+    assert reason.startswith(f"the archive has machine code for {machine}, and cc links that for ")
+
+
+def test_of_llvm_without_a_compiler(digits, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    factory = usmp.build(digits, "llvm")
+    size, kind, compiler = code_of(factory)
+    assert (size, kind) == (sections(factory), NOT_LINKED)
+    assert compiler.startswith("LLVM -mtriple=")
+    assert measure(factory).code_reason == "no-such-compiler is not installed"
+
+
+def sections(factory):
+    """The bytes that the object file has for flash."""
+    (content,) = (content for name, content in factory.files().items() if name.endswith(".o"))
+    return sum(
+        section["sh_size"]
+        for section in ELFFile(BytesIO(content)).iter_sections()
+        if section["sh_flags"] & SH_FLAGS.SHF_ALLOC
+        and section["sh_type"] != "SHT_NOBITS"
+        and section.name != ".eh_frame"
+    )

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import shlex
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from support.sweeps import built, sweep
 from usmp.exploration.document import document
-from usmp.exploration.result import ESTIMATED, REFUSED, UNKNOWN, Result
+from usmp.exploration.result import ESTIMATED, NOT_LINKED, REFUSED, UNKNOWN, Result
 from usmp.exploration.sweep import Configuration, InputFile, Sweep
 from usmp.exploration.tables import print_sweep, sweep_csv, sweep_markdown
 from usmp.report.text_tables import markdown_text
@@ -118,16 +119,31 @@ def test_how_flash_is_known_is_said():
     results = [
         built(1, 9, code_bytes=20),
         built(2, 9, code_bytes=10, code=ESTIMATED, compiler="cc 2"),
-        built(3, 9, code_bytes=None, code=UNKNOWN, compiler=None),
+        built(3, 9, code_bytes=None, code=UNKNOWN, compiler=None, code_reason="cc is gone"),
+        built(4, 9, code_bytes=11, code=NOT_LINKED, compiler="LLVM", code_reason="ld is gone"),
     ]
-    shown = "\n".join(table(sweep(*results)))
-    assert [word in shown for word in ("  29  ", " ~19  ", " >=9  ")] == [True] * 3
+    shown = "\n".join(table(sweep(*results), 200))
+    assert [word in shown for word in ("  29  ", " ~19  ", " >=9  ", " ~20  ")] == [True] * 4
     for sentence in (
         "Flash is constants and code (gcc 1) (1).",
         "Flash is constants and code as of this kind of host (cc 2), an estimate: name a core,",
-        "Flash is constants alone, for no C compiler was there that fits (3).",
+        "Flash is constants alone, for cc is gone (3).",
+        "Flash is constants and the code of operators (LLVM), an estimate without what is linked "
+        "with them: ld is gone (4).",
     ):
         assert sentence in shown
+
+
+def test_options_that_are_the_same_are_said():
+    given = sweep(built(1, 1), built(2, 2))
+    first, second = given.configurations
+    given.configurations = [replace(first, name="one", duplicates=("two", "three")), second]
+    note = "1 (one optimize=0) is also two, three: the options are the same."
+    assert note in table(given)
+    assert [row["duplicates"] for row in document(given)["configurations"]] == [
+        ["two", "three"],
+        [],
+    ]
 
 
 def test_nothing_is_built():

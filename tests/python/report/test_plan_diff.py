@@ -144,6 +144,18 @@ def test_entries_are_compared_if_there_are_several():
     ]
 
 
+def test_what_became_of_an_entry_is_shown():
+    text = io.StringIO()
+    diff = diff_builds(facts(entries=["a", "b"]), facts(entries=["a", "c"]))
+    print_diff(diff, Console(file=text))
+    rows = [line.split()[:2] for line in text.getvalue().splitlines()]
+    assert [row for row in rows if row[:1] in (["entry"], ["b"], ["c"])] == [
+        ["entry", "what"],
+        ["c", "appeared"],
+        ["b", "vanished"],
+    ]
+
+
 def test_flash_is_that_of_constants_unless_both_have_code():
     constants = pool(name="flash", kind="constant", peak=1000)
     code = Code("gcc -O2", 300, {"conv": 200})
@@ -172,6 +184,13 @@ def test_code_of_an_operator_is_that_of_its_functions():
     diff = diff_builds(old, new)
     assert diff.operators[0].changed == {"code_size_bytes": Change(200, 100)}
     assert diff.notes == ["The code of both was compiled differently: gcc -O2, and gcc -Os."]
+
+
+def test_code_of_inlined_functions_is_not_zero():
+    old = facts(operators=[operator("conv")], code=Code("gcc -O2", 300, {"conv": 200}))
+    new = facts(operators=[operator("conv", macs=11)], code=Code("LLVM", 200, {}))
+    assert set(diff_builds(old, new).operators[0].changed) == {"macs"}
+    assert diff_builds(old, facts(operators=[operator("conv")], code=new.code)).operators == []
 
 
 def test_growth():

@@ -13,6 +13,7 @@ from usmp.boards.core_compilers import core_compiler, module_compiler
 from usmp.runtime import BuildError, load_archive
 from usmp.runtime.code_size import CrossCompiler, compiled_code
 from usmp.runtime.host import HostModule
+from usmp.runtime.object_file import has_float_registers
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +117,45 @@ def test_a_compiler_that_writes_something_else(archive, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", str(script))
     with pytest.raises(BuildError, match="wrote no ELF file"):
         compiled(archive)
+
+
+@pytest.fixture(scope="module")
+def llvm_archive(tmp_path_factory):
+    path = tmp_path_factory.mktemp("code") / "llvm.tar"
+    model = usmp.import_model(ROOT / "examples/digits/digits_int8.tflite")
+    target = "llvm -mtriple=thumbv7em-none-eabi -mcpu=cortex-m4 -mfloat-abi=hard"
+    usmp.build(model, target).export_model_library_format(path)
+    return load_archive(path)
+
+
+@pytest.mark.board
+def test_objects_with_floats_in_registers_are_linked(llvm_archive):
+    require("arm-none-eabi-gcc")
+    code = compiled(llvm_archive, core_compiler("cortex-m4"))
+    target = "-mtriple=thumbv7em-none-eabi -mcpu=cortex-m4 -mfloat-abi=hard"
+    assert (code.compiler, code.not_linked) == (f"LLVM {target}", None)
+    # All is in one function.
+    assert code.functions == {}
+    assert code.stack_size_bytes is None
+
+
+@pytest.mark.board
+def test_no_error_names_a_temporary_file(llvm_archive):
+    require("arm-none-eabi-gcc")
+    with pytest.raises(BuildError, match=r"VFP register arguments") as error:
+        compiled(llvm_archive, core_compiler("cortex-m0"))
+    assert "the C does not" in str(error.value)
+
+
+@pytest.mark.cc
+def test_a_damaged_object_file(llvm_archive):
+    files = llvm_archive.code()
+    (name,) = (name for name in files if name.endswith(".o"))
+    metadata = llvm_archive.module().metadata
+    content = files[name]
+    assert has_float_registers(content)
+    # Cut before the attributes, and before the header of the file ends.
+    for length in (len(content) - 1000, 20):
+        assert not has_float_registers(content[:length])
+    with pytest.raises(BuildError, match="wrote no ELF file"):
+        compiled_code({**files, name: content[:-1000]}, metadata)
