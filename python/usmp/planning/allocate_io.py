@@ -91,6 +91,7 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
         sequence([*allocations, *tirx.stmt_list(body)]),
         main.ret_type,
         main.attrs,
+        main.span,
     )
     return func.with_attrs(
         {

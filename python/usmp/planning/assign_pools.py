@@ -164,7 +164,7 @@ class _Assignment:
             return tirx.AllocBuffer(stmt.buffer, annotations, stmt.span)
 
         body = tvm_ffi.structural_map(func.body, (tirx.AllocBuffer, annotate_allocation))
-        return func if body.same_as(func.body) else func.with_body(body)
+        return func if body.same_as(func.body) else func.with_body(body, func.span)
 
     def _candidates(self, stmt: tirx.AllocBuffer, name: str) -> list[PoolInfo]:
         target = self.targets[name]

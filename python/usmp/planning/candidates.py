@@ -95,7 +95,8 @@ def with_order(main: tirx.PrimFunc, order: Sequence[int]) -> tirx.PrimFunc:
     parts = tirx.stmt_list(main.body)
     declarations = [stmt for stmt in parts if isinstance(stmt, DECLARATIONS)]
     statements = [stmt for stmt in parts if not isinstance(stmt, DECLARATIONS)]
-    return main.with_body(sequence([*declarations, *(statements[index] for index in order)]))
+    body = sequence([*declarations, *(statements[index] for index in order)])
+    return main.with_body(body, main.span)
 
 
 @dataclass(frozen=True)

@@ -281,7 +281,8 @@ class _MainRewriter:
         )
         params = [self.handles.get(param, param) for param in self.main.params]
         whole = sequence([*self.allocations, *tirx.stmt_list(moved)])
-        return tirx.PrimFunc(params, whole, self.main.ret_type, self.main.attrs)
+        main = self.main
+        return tirx.PrimFunc(params, whole, main.ret_type, main.attrs, main.span)
 
 
 def _tensor_at(main: tirx.PrimFunc, param: tirx.Var, tensor: _Tensor) -> tirx.Var:

@@ -12,6 +12,7 @@ from support.planner_views import bound, workspace
 from usmp.analysis import pool_usage
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.planning import plan as planning
+from usmp.planning import session as session_module
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession, planning_session
 from usmp.transform import AssignPoolInfo, OrderOperators, UnifiedStaticMemoryPlanner
@@ -176,3 +177,17 @@ def test_instruments_see_each_pass_once(digits_model):
         "LowerDynamicAllocations",
         "MergeSimilarFunctions",
     ]
+
+
+def test_a_plan_that_was_compared_is_not_made_again(digits_model, monkeypatch):
+    """Of operators one after the other, and interleaved; the main function, which has the operators
+    of the file, is the same for both and for the planner."""
+    planned = []
+
+    def counted(*arguments):
+        planned.append(arguments)
+        return planning.make_plan(*arguments)
+
+    monkeypatch.setattr(session_module, "make_plan", counted)
+    usmp.build(usmp.import_model(digits_model), "c")
+    assert len(planned) == 2

@@ -46,9 +46,8 @@ def with_segments(
     func = mod[MAIN_FUNCTION_NAME]
     declarations = list(_declarations(func, gone))
     changed = IRModule(functions, attrs=mod.attrs)
-    return _without_unused(
-        with_main(changed, func.with_body(sequence([*declarations, *statements]))), mod
-    )
+    main = func.with_body(sequence([*declarations, *statements]), func.span)
+    return _without_unused(with_main(changed, main), mod)
 
 
 def _is_call(stmt: tirx.Stmt) -> bool:
