@@ -251,8 +251,8 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
     UnsupportedModelError
         that is not possible; the message names the operator.
     """
-    own, appended = operator.described_in_full(context.graph).as_span(), context.builder.operators
-    context.builder.span = span = context.folded.span(operator, own)
+    span, appended = operator.described_in_full(context.graph).as_span(), context.builder.operators
+    context.builder.begin_operator(span, lambda: context.folded.take(operator.inputs))
     try:
         tensors = [*operator.inputs, *operator.outputs]
         for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
@@ -270,6 +270,7 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
             imported.convert(operator)
         if context.builder.operators == appended:
             context.folded.add(operator, span, context.values)
+            context.builder.count()
     except UnsupportedModelError as error:
         if operator.described in str(error):
             raise

@@ -19,9 +19,14 @@ from support.tflite_signatures import (
     read,
     summing,
 )
+from usmp.frontend.tflite import folded as folded_operators
 from usmp.frontend.tflite.importer import import_tflite
+from usmp.relax import limits
+from usmp.relax.limits import Limits
 from usmp.report import print_operators
 from usmp.support.model_operators import names
+from usmp.tir.model_operator import operators_in
+from usmp.tir.spans import joined_or
 
 QUANTIZATION = per_tensor(0.05, 5)
 LINE = "Not computed at run time"
@@ -160,6 +165,56 @@ def test_archives_of_before_have_no_line():
         del operator["model_operators"]
     del module["model_operators"]
     assert shown(module) == []
+
+
+def chain(folded: int, readers: int = 1) -> bytes:
+    """RESHAPEs to the same shape, one of the other; the last is read by several operators."""
+    graph = Graph()
+    x = graph.input((1, 4), "float32")
+    shape = graph.constant(np.array([1, 4], np.int32))
+    for _ in range(folded):
+        same = graph.tensor((1, 4), "float32")
+        graph.operator("RESHAPE", [x, shape], [same])
+        x = same
+    for _ in range(readers):
+        y = graph.tensor((1, 4), "float32")
+        graph.operator("LOGISTIC", [x], [y])
+        graph.output(y)
+    return write_model(graph)
+
+
+def test_each_of_a_chain_joins_one_operator_and_the_last_all_that_read_it():
+    (block,) = import_tflite(chain(50, readers=3))["main"].body.blocks
+    spans = [getattr(binding.value, "span", None) for binding in block.bindings]
+    indices = [[o.index for o in operators_in(span)] for span in spans if span is not None]
+    assert indices == [[*range(51)], [49, 51], [49, 52]]
+
+
+def test_spans_are_joined_as_often_as_there_are_operators(monkeypatch):
+    """Not as often as there are pairs of them."""
+    joined = []
+
+    def counting(span, *others):
+        joined.append(1 + len(others))
+        return joined_or(span, *others)
+
+    monkeypatch.setattr(limits, "joined_or", counting)
+    monkeypatch.setattr(folded_operators, "joined_or", counting)
+    import_tflite(chain(200, readers=100))
+    # Those that run, with all of the chain, and again the last of it for each other reader.
+    assert sum(joined) == 100 + 200 + 99
+
+
+def test_operators_that_nothing_is_appended_for_count_too():
+    content = chain(50)
+    import_tflite(content, Limits(operators=51))
+    message = "up to here the model has 51 operators; there may be 50, which --max-operators"
+    with pytest.raises(usmp.UnsupportedModelError, match=message):
+        import_tflite(content, Limits(operators=50))
+    with pytest.raises(
+        usmp.UnsupportedModelError, match="up to here the model has 50 operators; there may be 49"
+    ):
+        import_tflite(content, Limits(operators=49))
 
 
 @pytest.mark.models
