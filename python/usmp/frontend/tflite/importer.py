@@ -132,12 +132,15 @@ def _add_function(
                 _convert(context, imported, operator)
             context.folded.end(outputs, context.values)
             results = [context.value(tensor) for tensor in outputs]
+            set_by = {v.kept: span for v, span in context.kept.set_by[signature.graph].items()}
             states = []
             for state in context.states.values():
                 is_changed = not state.after.same_as(state.before)
                 place = len(results) if is_changed else _UNCHANGED
                 initial = tvm.runtime.tensor(state.kept.initial)
-                states.append(StateInfo(state.kept.name, place, initial))
+                states.append(
+                    StateInfo(state.kept.name, place, initial, set_by=set_by.get(state.kept))
+                )
                 results += [state.after] if is_changed else []
             if not results:
                 raise UnsupportedModelError("it has no outputs and changes no variables")
