@@ -41,4 +41,6 @@ class StateInfo(tvm_ffi.Object):
     output: int
     initial_value: tvm.runtime.Tensor
     alignment: int = 0
-    set_by: tvm.ir.Span | tvm.ir.SequentialSpan | None = field(default=None, structural_eq="ignore")
+    set_by: tvm.ir.Span | tvm.ir.SequentialSpan | None = field(
+        default=None, structural_eq="ignore", repr=False
+    )
