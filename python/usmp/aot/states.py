@@ -58,7 +58,7 @@ def set_once(
             sources = [constant(state, tvm.runtime.tensor(row))]
         else:
             operator, sources = calls.copy_function(buffer), [constant(state, state.initial_value)]
-        setting.append(call_statement(operator, [*sources, buffer]))
+        setting.append(call_statement(operator, [*sources, buffer], span=state.set_by))
     if not setting:
         return []
     is_set = flag()

@@ -12,7 +12,12 @@ from tvm.ir import Call, IRModule, PointerType
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.operator_statements import operator_statements
 from usmp.objects import ConstantPoolInfo
-from usmp.objects.attributes import OPERATOR_SHAPES_ATTR, POOL_ARGS_ATTR, SEGMENT_ATTR
+from usmp.objects.attributes import (
+    OPERATOR_SHAPES_ATTR,
+    POOL_ARGS_ATTR,
+    SEGMENT_ATTR,
+    SHARED_FUNCTION_ATTR,
+)
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.schedule import Schedule, schedule_of
 from usmp.objects.size_expression import shape_at, size_expression, sizes_in
@@ -105,7 +110,7 @@ def operator_calls(mod: IRModule) -> list[OperatorCall]:
     """
     facts = module_facts(mod)
     return [
-        _operator_call(facts.of(entry_function_name(entry)), entry, calls)
+        _operator_call(mod, facts.of(entry_function_name(entry)), entry, calls)
         for entry in entries_of(mod)
         for calls in operator_statements(
             mod[entry_function_name(entry)], facts.of(entry_function_name(entry)).calls
@@ -119,7 +124,9 @@ def model_operators(mod: IRModule) -> dict[str, tuple[ModelOperator, ...]]:
     return {e: operators_in(mod[entry_function_name(e)].span) for e in entries_of(mod)}
 
 
-def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> OperatorCall:
+def _operator_call(
+    mod: IRModule, main: FunctionFacts, entry: str, calls: list[Call]
+) -> OperatorCall:
     origins = operators_in(joined_span(call.span for call in calls))
     found = OperatorCall(entry, [], [], [], [], model_operators=origins)
     constant = _constant_pools(main.func)
@@ -134,7 +141,7 @@ def _operator_call(main: FunctionFacts, entry: str, calls: list[Call]) -> Operat
         found.schedules.extend([] if schedule is None else [schedule])
         segment = (callee.func.attrs or {}).get(SEGMENT_ATTR)
         found.segments.extend([] if segment is None else [_plain(segment)])
-        shapes = _shapes(callee.func, largest)
+        shapes = _shapes(mod, callee.func, largest)
         arguments = zip(callee.func.params, main.calls.passed(called), strict=False)
         for index, (param, argument) in enumerate(arguments):
             memories = {a.memory for a in main.points_to.addresses_of(argument)}
@@ -169,7 +176,9 @@ def _constant_pools(main: tirx.PrimFunc) -> set[tirx.Var]:
     }
 
 
-def _shapes(func: tirx.PrimFunc, largest: Mapping[str, int]) -> dict[tirx.Var, tuple[int, ...]]:
+def _shapes(
+    mod: IRModule, func: tirx.PrimFunc, largest: Mapping[str, int]
+) -> dict[tirx.Var, tuple[int, ...]]:
     """The shapes of the tensors that a PrimFunc takes, as they were before they became flat.
 
     Parameters
@@ -181,6 +190,14 @@ def _shapes(func: tirx.PrimFunc, largest: Mapping[str, int]) -> dict[tirx.Var, t
     """
     pointers = {p.name: p for p in func.params if isinstance(p.ty, PointerType)}
     described = (func.attrs or {}).get(OPERATOR_SHAPES_ATTR)
+    name = (func.attrs or {}).get(SHARED_FUNCTION_ATTR)
+    if described is None and name is not None:
+        # What it declares is in the function that it shares, which takes integers behind pointers.
+        shared, (call,) = mod[str(name)], nodes_of(func.body, Call)
+        passed = dict(zip(shared.params, call.args, strict=True))
+        integers = {v.name: int(a) for v, a in passed.items() if isinstance(a, tirx.IntImm)}
+        found = _shapes(mod, shared, {**largest, **integers})
+        return {passed[param]: shape for param, shape in found.items()}
     if described is None:
         shapes = {
             declared.data: declared.buffer.shape

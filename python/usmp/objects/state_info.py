@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tvm
 import tvm_ffi
-from tvm_ffi.dataclasses import py_class
+from tvm_ffi.dataclasses import field, py_class
 
 STATES_FLAG_NAME = "states_are_set"
 """The state that marks a first run: memory is zero at first, so this is 0 until the states have
@@ -32,9 +32,15 @@ class StateInfo(tvm_ffi.Object):
     alignment
         bytes of which its address must be a multiple, a power of two; 0 if any will do
         that suits the executor.
+    set_by
+        the span of the operators of the model file that give it the initial value; None if none do.
+        It is no part of what the state is.
     """
 
     name: str
     output: int
     initial_value: tvm.runtime.Tensor
     alignment: int = 0
+    set_by: tvm.ir.Span | tvm.ir.SequentialSpan | None = field(
+        default=None, structural_eq="ignore", repr=False
+    )

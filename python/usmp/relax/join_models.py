@@ -129,7 +129,7 @@ def _with_own_parameters(func: relax.Function, model: str) -> relax.Function:
     params = [renamed.get(param, param) for param in func.params]
     body = tvm_ffi.structural_map(func.body, (relax.Var, lambda var: renamed.get(var, var)))
     own = [
-        StateInfo(f"{model}.{s.name}", s.output, s.initial_value, s.alignment)
+        StateInfo(f"{model}.{s.name}", s.output, s.initial_value, s.alignment, s.set_by)
         for s in states.values()
     ]
     changed = relax.Function(params, body, func.ret_ty, func.is_pure, func.attrs, func.span)

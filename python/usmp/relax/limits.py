@@ -5,7 +5,7 @@ All that reads models asks here. Sizes are Python integers, which do not overflo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -19,7 +19,7 @@ from usmp.relax.symbolic_sizes import LargestSizes
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
-from usmp.tir.spans import AnySpan, with_span
+from usmp.tir.spans import AnySpan, joined_or, with_span
 
 MODEL_BYTES = 256 << 20
 OPERATORS = 10_000
@@ -108,7 +108,29 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         self.limits = limits
         self.span: AnySpan | None = None
         self.operators = 0
+        self._take_folded: Callable[[], Iterable[AnySpan]] | None = None
         self._last: Any = None
+
+    def begin_operator(self, span: AnySpan, take_folded: Callable[[], Iterable[AnySpan]]) -> None:
+        """Append for this operator of the model file from now on.
+
+        Parameters
+        ----------
+        take_folded
+            gives what joins its span; it is asked when a call is appended, and only once.
+        """
+        self.span, self._take_folded = span, take_folded
+
+    def count(self) -> None:
+        """Count an operator.
+
+        Raises
+        ------
+        LimitError
+            there are more than a model may have.
+        """
+        self.operators += 1
+        self.limits.check_operators("up to here the model has", self.operators)
 
     def emit(self, expr: Any, *arguments: Any, **options: Any) -> Any:
         """Append an operator.
@@ -120,7 +142,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         """
         self._count(expr)
         if self.span is not None:
-            expr = self._with_spans(expr, self.span, {})
+            expr = self._with_spans(expr, {})
         return self._checked(super().emit(expr, *arguments, **options))
 
     def normalize(self, expr: Any) -> Any:
@@ -133,13 +155,11 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
         """
         self._count(expr)
         if self.span is not None:
-            expr = self._with_spans(expr, self.span, {})
+            expr = self._with_spans(expr, {})
         return self._checked(super().normalize(expr))
 
-    def _with_spans(
-        self, expr: Any, span: AnySpan, made: dict[Any, Any], is_read: bool = False
-    ) -> Any:
-        """An expression whose calls without a span have this one.
+    def _with_spans(self, expr: Any, made: dict[Any, Any], is_read: bool = False) -> Any:
+        """An expression whose calls without a span have that of the operator.
 
         Where TVM binds what a call reads, the call loses its span. So what it reads, or what is
         read of a tuple (`is_read`), is bound here; `made` is what was bound.
@@ -148,18 +168,19 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
             return made[expr]
         marked = expr
         if isinstance(expr, Call) and expr.span is None:
-            arguments = [self._with_spans(a, span, made, is_read=True) for a in expr.args]
+            arguments = [self._with_spans(a, made, is_read=True) for a in expr.args]
+            span = self._joined_span()
             marked = Call(expr.op, arguments, expr.attrs, expr.ty_args, span, expr.ty)
             marked = super().normalize(marked)
             if isinstance(marked, Call) and marked.span is None:
                 marked = with_span(marked, span)
             marked = super().emit(marked) if is_read else marked
         elif isinstance(expr, relax.TupleGetItem):
-            whole = self._with_spans(expr.tuple_value, span, made, is_read=True)
+            whole = self._with_spans(expr.tuple_value, made, is_read=True)
             if not whole.same_as(expr.tuple_value):
                 marked = relax.TupleGetItem(whole, expr.index)
         elif isinstance(expr, relax.Tuple):
-            fields = [self._with_spans(field, span, made, is_read=True) for field in expr.fields]
+            fields = [self._with_spans(field, made, is_read=True) for field in expr.fields]
             if any(not a.same_as(b) for a, b in zip(fields, expr.fields, strict=True)):
                 marked = relax.Tuple(fields)
         made[expr] = marked
@@ -168,8 +189,14 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
     def _count(self, expr: Any) -> None:
         """What was just normalized is no other operator when it is normalized again, or emitted."""
         if isinstance(expr, Call) and not expr.same_as(self._last):
-            self.operators += 1
-            self.limits.check_operators("up to here the model has", self.operators)
+            self.count()
+
+    def _joined_span(self) -> AnySpan:
+        """The span of the operator, with what was folded into it."""
+        assert self.span is not None
+        if self._take_folded is not None:
+            self.span, self._take_folded = joined_or(self.span, *self._take_folded()), None
+        return self.span
 
     def _checked(self, expr: Any) -> Any:
         self._last = expr

@@ -170,6 +170,7 @@ def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
             s.output if s.output < 0 else s.output - sum(0 <= d < s.output for d in dropped),
             s.initial_value,
             s.alignment,
+            s.set_by,
         )
         for s in states_of(main)
         if str(s.name) not in values
@@ -211,6 +212,7 @@ def _without_results(main: relax.Function, dropped: set[int]) -> relax.Function:
 
 
 def _in_full(state: StateInfo, ty: relax.TensorType) -> StateInfo:
+    """The state for entries that only set it: operators of another entry are none of theirs."""
     value = tvm.runtime.tensor(initial_array(state, ty))
     return StateInfo(state.name, -1, value, state.alignment)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
@@ -12,6 +13,7 @@ from support.entry_models import entry_model
 from support.planner_views import plan
 from support.state_models import streaming_model
 from usmp.codegen.operator_calls import OperatorTensor, operator_calls
+from usmp.objects.attributes import SHARED_FUNCTION_ATTR
 from usmp.ops.operator_steps import OperatorStep
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
@@ -97,6 +99,16 @@ def test_hand_written_operators_are_described_by_their_loops():
     six = OperatorTensor("int32", (6,))
     assert (call.functions, call.macs) == (["dot"], 6)
     assert (call.inputs, call.outputs) == ([six, six], [OperatorTensor("int32", (1,))])
+
+
+@pytest.mark.models
+def test_copies_of_several_sizes_in_one_function_have_their_shapes(shared_model):
+    with PassContext(config={"tir.usmp.code": "small"}):
+        module = usmp.build(shared_model("mww_okay_nabu_v2_int8")).ir_mod
+    copies = [c for c in operator_calls(module) if c.functions[0].startswith("usmp_copy_")]
+    assert all(SHARED_FUNCTION_ATTR in module[call.functions[0]].attrs for call in copies)
+    sizes = [80, 128, 32, 128, 640, 896, 1408, 320]
+    assert [(c.inputs, c.outputs) for c in copies] == [([int8(n)], [int8(n)]) for n in sizes]
 
 
 def test_json_leaves_out_what_is_not_known():

@@ -1,6 +1,8 @@
 """Operators that nothing is appended for, as a RESHAPE to the same shape or a READ_VARIABLE.
 
-Their spans join those of the operators that read what they give, or that write what they take.
+Their spans join those of the operators that read what they give, or that write what they take. An
+operator that gives a tensor joins all that read this tensor; one further back joins only the first
+that anything is appended for, or a chain of them would be written out for each of its readers.
 """
 
 from __future__ import annotations
@@ -19,51 +21,81 @@ Values = Mapping[int, relax.Expr]
 """What each tensor of a graph is, by its index."""
 
 
+@dataclass(eq=False)
+class FoldedOperator:
+    """One that nothing was appended for.
+
+    Parameters
+    ----------
+    behind
+        those that write what it reads, until they join an operator.
+    """
+
+    span: AnySpan
+    behind: list[FoldedOperator]
+
+
 @dataclass
 class FoldedOperators:
     """Those of one function.
 
     Parameters
     ----------
-    read
-        what belongs to the readers of a tensor, by its index.
-    written
-        what belongs to the call that a variable is bound to.
+    writers
+        those that give tensors, by the index of the tensor.
+    joining
+        what joins the call that a variable is bound to.
     """
 
-    read: dict[int, AnySpan] = field(default_factory=dict)
-    written: dict[Var, list[AnySpan]] = field(default_factory=dict)
+    writers: dict[int, FoldedOperator] = field(default_factory=dict)
+    joining: dict[Var, list[AnySpan]] = field(default_factory=dict)
 
-    def span(self, operator: TfliteOperator, own: AnySpan) -> AnySpan:
-        """The span of what is appended for an operator, with those of what it reads."""
-        indices = [tensor.index for tensor in operator.inputs if tensor is not None]
-        return joined_or(own, *(self.read[i] for i in indices if i in self.read))
+    def take(self, tensors: Iterable[TfliteTensor | None]) -> list[AnySpan]:
+        """The spans of those that give these tensors, and of those behind them that have not joined
+        an operator yet: they are taken to join one."""
+        pending, spans = self._writers(tensors), list[AnySpan]()
+        while pending:
+            operator = pending.pop()
+            spans.append(operator.span)
+            pending += operator.behind
+            operator.behind = []
+        return spans
 
     def add(self, operator: TfliteOperator, span: AnySpan, values: Values) -> None:
-        """Note that nothing was appended for an operator, of which `span` is what `span` gave.
+        """Note that nothing was appended for an operator, which has this span.
 
         A handle of a variable stands for no value, and is part of nothing that runs.
         """
+        if not operator.outputs:
+            self._join([t for t in operator.inputs if t is not None], [span], values)
+            return
+        folded = FoldedOperator(span, self._writers(operator.inputs))
         for tensor in operator.outputs:
             if tensor.table.Type() != tflite.TensorType.RESOURCE:
-                self.read[tensor.index] = span
-        if not operator.outputs:
-            self._give([t for t in operator.inputs if t is not None], span, values)
+                self.writers[tensor.index] = folded
 
     def end(self, outputs: Iterable[TfliteTensor], values: Values) -> None:
-        """Let what is left before the outputs belong to what writes these."""
+        """Let what is left before the outputs join what writes these."""
         for tensor in outputs:
-            if tensor.index in self.read:
-                self._give([tensor], self.read[tensor.index], values)
+            if tensor.index in self.writers:
+                self._join([tensor], [], values)
 
-    def _give(self, tensors: Iterable[TfliteTensor], span: AnySpan, values: Values) -> None:
+    def _writers(self, tensors: Iterable[TfliteTensor | None]) -> list[FoldedOperator]:
+        indices = [tensor.index for tensor in tensors if tensor is not None]
+        return [self.writers[index] for index in indices if index in self.writers]
+
+    def _join(self, tensors: Iterable[TfliteTensor], spans: list[AnySpan], values: Values) -> None:
+        """Let these spans, and what is left before the tensors, join what writes these.
+
+        Nothing writes parameters and constants: what is left before them waits for a reader.
+        """
         for tensor in tensors:
             value = values.get(tensor.index)
-            if isinstance(value, Var):
-                self.written.setdefault(value, []).append(span)
+            if isinstance(value, relax.DataflowVar):
+                self.joining.setdefault(value, []).extend([*spans, *self.take([tensor])])
 
     def give_back(self, function: relax.Function) -> relax.Function:
         """The function; calls that write what these operators take have their spans too."""
         bound = bound_spans(function)
-        spans = {v: joined_or(bound[v], *own) for v, own in self.written.items() if v in bound}
+        spans = {v: joined_or(bound[v], *own) for v, own in self.joining.items() if v in bound}
         return function_with_spans(function, spans) if spans else function

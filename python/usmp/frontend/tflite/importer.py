@@ -132,12 +132,15 @@ def _add_function(
                 _convert(context, imported, operator)
             context.folded.end(outputs, context.values)
             results = [context.value(tensor) for tensor in outputs]
+            set_by = {v.kept: span for v, span in context.kept.set_by[signature.graph].items()}
             states = []
             for state in context.states.values():
                 is_changed = not state.after.same_as(state.before)
                 place = len(results) if is_changed else _UNCHANGED
                 initial = tvm.runtime.tensor(state.kept.initial)
-                states.append(StateInfo(state.kept.name, place, initial))
+                states.append(
+                    StateInfo(state.kept.name, place, initial, set_by=set_by.get(state.kept))
+                )
                 results += [state.after] if is_changed else []
             if not results:
                 raise UnsupportedModelError("it has no outputs and changes no variables")
@@ -251,8 +254,8 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
     UnsupportedModelError
         that is not possible; the message names the operator.
     """
-    own, appended = operator.described_in_full(context.graph).as_span(), context.builder.operators
-    context.builder.span = span = context.folded.span(operator, own)
+    span, appended = operator.described_in_full(context.graph).as_span(), context.builder.operators
+    context.builder.begin_operator(span, lambda: context.folded.take(operator.inputs))
     try:
         tensors = [*operator.inputs, *operator.outputs]
         for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
@@ -270,6 +273,7 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
             imported.convert(operator)
         if context.builder.operators == appended:
             context.folded.add(operator, span, context.values)
+            context.builder.count()
     except UnsupportedModelError as error:
         if operator.described in str(error):
             raise

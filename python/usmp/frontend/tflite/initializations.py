@@ -9,8 +9,9 @@ import numpy as np
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.read import called_once
 from usmp.frontend.tflite.signatures import Signature
-from usmp.frontend.tflite.states import KeptTensors, Variable, variable_of
+from usmp.frontend.tflite.states import Assignment, KeptTensors, Variable, variable_of
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.spans import joined_or
 
 Operators = Mapping[int, Sequence[TfliteOperator]]
 """The operators of subgraphs, by their numbers."""
@@ -57,10 +58,11 @@ def enter_variables(
         for number, call in calls.items():
             if number not in kept.initializations:
                 kept.initializations[number] = _assigned(
-                    signature, call, operators[number], handles[number]
+                    signature, call, operators, handles[number]
                 )
-        values = _initial_values(kept, operators[signature.graph], handles[signature.graph])
-        for variable, value in values.items():
+        assigned = _initial_values(kept, signature.graph, operators, handles[signature.graph])
+        kept.set_by[signature.graph] = {v: each.span for v, each in assigned.items()}
+        for variable, value in ((v, each.value) for v, each in assigned.items()):
             if variable.initial is None:
                 variable.initial = value
             elif not _are_equal(variable.initial, value):
@@ -73,19 +75,25 @@ def enter_variables(
 
 
 def _initial_values(
-    kept: KeptTensors, operators: Sequence[TfliteOperator], handles: Mapping[int, Variable]
-) -> dict[Variable, np.ndarray]:
-    """What each variable is in the first run where it is first used."""
-    values: dict[Variable, np.ndarray] = {}
+    kept: KeptTensors, graph: int, operators: Operators, handles: Mapping[int, Variable]
+) -> dict[Variable, Assignment]:
+    """What each variable is in the first run where it is first used, with the spans of CALL_ONCE
+    and of what it runs."""
+    values: dict[Variable, Assignment] = {}
     used: set[Variable] = set()
     ran: set[int] = set()
-    for operator in operators:
+    for operator in operators[graph]:
         if operator.name in ("READ_VARIABLE", "ASSIGN_VARIABLE"):
             used.add(variable_of(operator, handles))
         elif operator.name == "CALL_ONCE" and (number := called_once(operator.table)) not in ran:
             ran.add(number)
             assigned = kept.initializations[number]
-            values |= {v: value for v, value in assigned.items() if v not in used}
+            call = operator.described_in_full(graph).as_span()
+            values |= {
+                v: Assignment(each.value, joined_or(call, each.span))
+                for v, each in assigned.items()
+                if v not in used
+            }
             for variable in used & assigned.keys():
                 variable.changes = True
     return values
@@ -94,11 +102,11 @@ def _initial_values(
 def _assigned(
     signature: Signature,
     call: TfliteOperator,
-    assignments: Sequence[TfliteOperator],
+    operators: Operators,
     handles: Mapping[int, Variable],
-) -> dict[Variable, np.ndarray]:
-    values = {}
-    for assignment in assignments:
+) -> dict[Variable, Assignment]:
+    values, number = {}, called_once(call.table)
+    for assignment in operators[number]:
         if assignment.name == "VAR_HANDLE":
             continue
         if assignment.name != "ASSIGN_VARIABLE":
@@ -106,7 +114,8 @@ def _assigned(
                 f"{signature.prefix}{call.described}: its graph has {assignment.described}; "
                 "supported: VAR_HANDLE, ASSIGN_VARIABLE"
             )
-        values[variable_of(assignment, handles)] = assignment.constant(1)
+        span = assignment.described_in_full(number).as_span()
+        values[variable_of(assignment, handles)] = Assignment(assignment.constant(1), span)
     return values
 
 

@@ -11,6 +11,7 @@ import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.model import TfliteOperator
+from usmp.tir.spans import AnySpan
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,14 @@ class Variable:
     kept: KeptTensor | None = None
 
 
+@dataclass(frozen=True)
+class Assignment:
+    """What an operator assigns to a variable before the first run, and the span of the operator."""
+
+    value: np.ndarray
+    span: AnySpan
+
+
 @dataclass
 class KeptTensors:
     """What the functions of a model keep between runs.
@@ -80,7 +89,9 @@ class KeptTensors:
     variables
         the resource variables, which all functions share, by shared name and container.
     initializations
-        what a subgraph that CALL_ONCE runs gives to variables, by its number.
+        what a subgraph that CALL_ONCE runs assigns to variables, by its number.
+    set_by
+        the span of what gives variables their initial values in a subgraph, by its number.
     of_graphs
         variable tensors, by the number of their subgraph and their index in it.
     """
@@ -88,7 +99,8 @@ class KeptTensors:
     functions: int = 1
     taken: set[str] = field(default_factory=set)
     variables: dict[str, dict[str, Variable]] = field(default_factory=dict)
-    initializations: dict[int, dict[Variable, np.ndarray]] = field(default_factory=dict)
+    initializations: dict[int, dict[Variable, Assignment]] = field(default_factory=dict)
+    set_by: dict[int, dict[Variable, AnySpan]] = field(default_factory=dict)
     of_graphs: dict[tuple[int, int], KeptTensor] = field(default_factory=dict)
 
     def add(self, name: str, initial: np.ndarray) -> KeptTensor:

@@ -14,6 +14,7 @@ from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.read import called_once
 from usmp.frontend.tflite.states import KeptTensor, Variable, variable_of
 from usmp.ops.emit import constant
+from usmp.tir.model_operator import joined_span
 
 
 @converts("VAR_HANDLE", moves=True)
@@ -51,7 +52,10 @@ def convert_call_once(context: Context, operator: TfliteOperator) -> None:
     flag = context.state(context.kept.add(f"call_once_{number}", np.zeros((), np.uint8)))
     is_first = context.builder.emit(relax.op.equal(flag.before, constant(np.array(0, np.uint8))))
     flag.after = constant(np.array(1, np.uint8))
-    for variable, value in late.items():
+    context.builder.span = joined_span(
+        [context.builder.span, *(each.span for each in late.values())]
+    )
+    for variable, value in ((v, each.value) for v, each in late.items()):
         assert variable.kept is not None
         _check_type(operator, variable, variable.kept, operator.name, value.shape, str(value.dtype))
         state = context.state(variable.kept)
