@@ -38,6 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # Or each process that a test starts compiles all modules of the checkout anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+    # Python's module for reading lines, which pytest loads, tells workers that there is a terminal of
+    # 80 columns; a shell tells no process.
+    for size in ("COLUMNS", "LINES"):
+        os.environ.pop(size, None)
+
 
 def pytest_unconfigure() -> None:
     unit_guard.remove_scripts()
