@@ -37,9 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
     unit_guard.refuse_files(SHARED)
     # Or each process that a test starts compiles all modules of the checkout anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-    # Python's module for reading lines, which pytest loads, tells workers that there is a terminal of
-    # 80 columns; a shell tells no process.
+    # The module `readline`, which pytest loads, tells workers of a terminal of 80 columns, which a
+    # shell does not.
     for size in ("COLUMNS", "LINES"):
         os.environ.pop(size, None)
 
