@@ -36,30 +36,30 @@ def model_file(tmp_path):
 
 
 INTERLEAVED = [
-    "These 1152 bytes fit in 928, since they overlap: an operator writes its output",
+    "These 1152 bytes fit in 928, since they overlap: an operator writes its output "
     "where it has read its input for the last time.",
-    "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least",
+    "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least "
     "1152 bytes in this order of operators.",
-    "Run interleaved: conv2d to conv2d1 (2 operators, by columns), depthwise_conv2d",
-    "to fused_conv2d2_add (2 operators, by columns), conv2d3 to max_pool (2",
-    "operators, by columns); 2560 bytes of tensors between them are 720 bytes of",
-    "rings; workspace 1248 -> 928 bytes, and no choice of operators takes less than",
+    "Run interleaved: conv2d to conv2d1 (2 operators, by columns), depthwise_conv2d "
+    "to fused_conv2d2_add (2 operators, by columns), conv2d3 to max_pool (2 "
+    "operators, by columns); 2560 bytes of tensors between them are 720 bytes of "
+    "rings; workspace 1248 -> 928 bytes, and no choice of operators takes less than "
     "640 (tir.usmp.streaming=0 runs one after the other).",
     "RAM 1002 bytes = workspace 928 + inputs and outputs 74, without the stack.",
-    "Inputs and outputs are provided by the application; --workspace-io",
+    "Inputs and outputs are provided by the application; --workspace-io "
     "(tir.usmp.use_workspace_io=1) plans them too: RAM 928 bytes.",
 ]
 ONE_AFTER_THE_OTHER = [
-    "These 1536 bytes fit in 1248, since they overlap: an operator writes its output",
+    "These 1536 bytes fit in 1248, since they overlap: an operator writes its output "
     "where it has read its input for the last time.",
-    "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least",
+    "Without overlap (tir.usmp.overlap=0) the buffers of the pool would need at least "
     "1536 bytes in this order of operators.",
-    "Tiles of operators, by tir.usmp.optimize=ram: 2 pixels x 2 channels (3), 1 pixel",
-    "x 4 channels (1), 1 pixel x 6 channels (1), 4 channels (1), 6 channels (1);",
-    "balanced or speed would take 1280 bytes of workspace (+2.6 %) and about 1 %",
+    "Tiles of operators, by tir.usmp.optimize=ram: 2 pixels x 2 channels (3), 1 pixel "
+    "x 4 channels (1), 1 pixel x 6 channels (1), 4 channels (1), 6 channels (1); "
+    "balanced or speed would take 1280 bytes of workspace (+2.6 %) and about 1 % "
     "fewer instructions in them.",
     "RAM 1322 bytes = workspace 1248 + inputs and outputs 74, without the stack.",
-    "Inputs and outputs are provided by the application; --workspace-io",
+    "Inputs and outputs are provided by the application; --workspace-io "
     "(tir.usmp.use_workspace_io=1) plans them too: RAM 1248 bytes.",
 ]
 

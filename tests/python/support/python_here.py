@@ -16,18 +16,22 @@ from tvm.relax.backend import _ffi_api
 from tvm.relax.backend.pattern_registry import get_patterns_with_prefix
 
 from usmp.driver import tvmc
+from usmp.relax.accelerators import kernels
 
 
 @contextlib.contextmanager
 def registering() -> Iterator[None]:
-    """Take from TVM's registries the algorithms and patterns that are added meanwhile."""
-    algorithms, patterns = _algorithms(), _patterns()
+    """Take from the registries the algorithms, the patterns and what is stated of patterns that are
+    added meanwhile."""
+    algorithms, patterns, stated = _algorithms(), _patterns(), dict(kernels._STATED)
     try:
         yield
     finally:
         for name in _algorithms() - algorithms:
             tvm_ffi.remove_global_func(name)
         _ffi_api.RemovePatterns(sorted(_patterns() - patterns))
+        kernels._STATED.clear()
+        kernels._STATED.update(stated)
 
 
 def _algorithms() -> set[str]:
