@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
+import os
 import signal
 import sys
+import threading
 
 from usmp.support.termination import end, end_by_signals, ignore_signals
 
@@ -15,17 +18,36 @@ cycles: at the usual 700, a tenth of the time goes there."""
 
 def main() -> int:
     """Run the command line; signals end it with one line from the first moment to the last."""
+    if sys.stdout is None:
+        # It was closed when the process began; no file that is opened may get its number.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        os.dup2(sys.stdout.fileno(), 1)
     end_by_signals("tvmc")
     gc.set_threshold(_OBJECTS)
     # Later than the handler: it takes most of the start.
     from usmp.driver import tvmc
 
     try:
-        return tvmc.main()
+        status = tvmc.main()
     except KeyboardInterrupt:
         end(signal.SIGINT)
     finally:
         ignore_signals()
+    if threading.active_count() == 1:
+        _end_at_once(status)
+    return status
+
+
+def _end_at_once(status: int) -> None:
+    """End the process as Python does, but that the system takes its memory back: to free all
+    objects of a model one after the other takes a tenth of the time of `tvmc plan`."""
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return  # It is closed or full: Python says so.
+    os._exit(status)
 
 
 if __name__ == "__main__":

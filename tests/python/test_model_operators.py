@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import onnx
 import pytest
@@ -13,7 +14,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
-from usmp.report import print_memory_summary
+from usmp.report import print_memory_summary, print_operators
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
@@ -171,6 +172,56 @@ def test_what_nothing_runs_for_is_with_what_reads_or_writes_it(tmp_path):
     names = [operator["name"] for operator in module["model_operators"]]
     assert names == ["split", "join", "sigmoid", "last", "back"]
     assert {i for o in module["operators"] for i in o["model_operators"]} == set(range(5))
+
+
+def not_computed(module: dict) -> list[str]:
+    """What the table of operators says below it."""
+    text = io.StringIO()
+    print_operators(module, Console(file=text, width=1000))
+    found = [line.split(": ") for line in text.getvalue().splitlines() if ": " in line]
+    return [words for title, words in found if title == "Not computed at run time"]
+
+
+def test_nodes_of_onnx_files_that_are_known_at_compile_time(tmp_path):
+    """A constant computes nothing, and is no operator."""
+    image, result = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 4]) for name in ("x", "y")
+    )
+    nodes = [
+        helper.make_node("Constant", [], ["two"], value_float=2.0),
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("ConstantOfShape", ["shape"], ["zeros"]),
+        helper.make_node("Exp", ["zeros"], ["ones"]),
+        helper.make_node("Add", ["two", "ones"], ["threes"]),
+        helper.make_node("Dropout", ["x"], ["same"]),
+        helper.make_node("Mul", ["same", "threes"], ["y"]),
+    ]
+    graph = helper.make_graph(nodes, "net", [image], [result])
+    path = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    module = usmp.build(path).metadata["modules"]["default"]
+    listed = [operator["index"] for operator in module["model_operators"]]
+    assert listed == [1, 2, 3, 4, 5, 6]
+    assert [[listed[n] for n in o["model_operators"]] for o in module["operators"]] == [[3, 4, 6]]
+    assert not_computed(module) == ["1 Shape, 2 ConstantOfShape, 5 Dropout."]
+
+
+def test_nodes_of_pytorch_programs_that_are_known_at_compile_time():
+    from support.pytorch_models import exported, torch
+    from usmp.frontend.pytorch.importer import import_pytorch
+
+    class Scaled(torch.nn.Module):
+        def forward(self, x):
+            a, b = torch.split(x, 2, dim=1)
+            scale = torch.arange(2, dtype=torch.float32) * 2
+            return torch.relu(a * scale) + b.detach()
+
+    model = import_pytorch(exported(Scaled(), torch.zeros(3, 4)))
+    module = usmp.build(model).metadata["modules"]["default"]
+    types = [operator["type"].split(".")[1] for operator in module["model_operators"]]
+    assert types == ["split_with_sizes", "arange", "mul", "mul", "relu", "alias", "add"]
+    (words,) = not_computed(module)
+    assert re.findall(r"aten\.(\w+)", words) == ["arange", "mul", "alias"]
 
 
 def test_a_type_that_ends_a_comment_stays_in_it(tmp_path):

@@ -226,10 +226,26 @@ assert before == after
     subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_closed_stderr(tmp_path):
+def test_what_an_extension_registers_for_the_end_of_the_process(tmp_path, small_model):
+    """It runs once, and what it writes is there."""
+    script = tmp_path / "end.py"
+    script.write_text("import atexit\natexit.register(print, 'the end')\n")
+    command = [TVMC, "plan", small_model, "--format", "csv", f"--extension={script}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "the end"
+    assert done.stdout.count("the end") == 1
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_closed_stdout_or_stderr(tmp_path, closed):
     """No file that the command opens gets its number."""
-    buffers = tmp_path / "buffers.csv"
+    buffers, output = tmp_path / "buffers.csv", tmp_path / "plan.csv"
     buffers.write_text("id,lower,upper,size\na,0,1,4\n")
-    command = f"exec {TVMC} plan --buffers {buffers} --format csv 2>&-"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "id,lower,upper,size,offset\na,0,1,4,0\n")
+    command = f"{TVMC} plan --buffers {buffers} --format csv"
+    for line in (f"{command} -o {output} {closed}>&-", f"exec {command} {closed}>&-"):
+        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    planned = "id,lower,upper,size,offset\na,0,1,4,0\n"
+    assert output.read_text() == planned
+    assert done.stdout == ("" if closed == "1" else planned)

@@ -35,6 +35,7 @@ from usmp.relax.static_shapes import flatten_types, has_static_shape
 from usmp.relax.symbolic_sizes import bounded_analyzer, with_bounds
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
+from usmp.tir.spans import with_function_span
 
 
 def import_onnx(
@@ -89,6 +90,7 @@ def import_onnx(
     main = with_bounds(mod["main"], sizes)
     _check_outputs_have_elements(main, model.graph)
     names = [output.name for output in model.graph.output]
+    main = with_function_span(main, nodes.joined_span(importer.types.of))
     mod.update_func(mod.get_global_var("main"), main.with_attr(OUTPUT_NAMES_ATTR, names))
     return mod
 

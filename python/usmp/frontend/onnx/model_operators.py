@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import onnx
 from tvm.ir import Span
 
-from usmp.tir.model_operator import model_operator
+from usmp.tir.model_operator import joined_span, model_operator
+from usmp.tir.spans import AnySpan
 
 TypeOf = Callable[[str], tuple[str, Sequence[int | str]]]
 
@@ -24,10 +25,10 @@ class ModelNodes:
 
     def __init__(self, graph: onnx.GraphProto) -> None:
         self._constants = {tensor.name for tensor in graph.initializer}
+        self._nodes: dict[int, onnx.NodeProto] = {}
+        """Those that compute something."""
         self._by_output: dict[str, tuple[int, onnx.NodeProto]] = {}
         for index, node in enumerate(graph.node):
-            if node.op_type == "Constant":
-                self._constants.update(node.output)
             copy = onnx.NodeProto(
                 name=node.name,
                 op_type=node.op_type,
@@ -36,6 +37,10 @@ class ModelNodes:
                 output=node.output,
             )
             self._by_output.update((output, (index, copy)) for output in node.output if output)
+            if node.op_type == "Constant":
+                self._constants.update(node.output)
+            else:
+                self._nodes[index] = copy
 
     def span(self, outputs: Sequence[str], type_of: TypeOf) -> Span | None:
         """The span of the node with one of these outputs; None if the file has none.
@@ -46,9 +51,19 @@ class ModelNodes:
             element type and extents of a tensor.
         """
         found = next((self._by_output[name] for name in outputs if name in self._by_output), None)
-        if found is None:
-            return None
-        index, node = found
+        return None if found is None else self._span(*found, type_of)
+
+    def joined_span(self, type_of: TypeOf) -> AnySpan | None:
+        """The span of all nodes that compute something.
+
+        Parameters
+        ----------
+        type_of
+            see `span`.
+        """
+        return joined_span(self._span(index, node, type_of) for index, node in self._nodes.items())
+
+    def _span(self, index: int, node: onnx.NodeProto, type_of: TypeOf) -> Span:
         domain = "" if node.domain in ("", "ai.onnx") else f"{node.domain}."
         return model_operator(
             index,

@@ -29,6 +29,7 @@ from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
 from usmp.relax.symbolic_sizes import with_bounds
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
+from usmp.tir.spans import with_function_span
 
 
 def import_pytorch(
@@ -125,12 +126,13 @@ def _imported(programs: Mapping[str, Program], limits: Limits, asked: AskedSizes
     names = state_names(exported.values(), changed)
     builder = _Builder(limits, list(programs))
     constants = {}
-    sizes = {}
+    sizes, spans = {}, {}
     for method, program in programs.items():
         with _errors_of(method, len(programs) > 1):
             sizes[method] = program_sizes(program.exported, asked)
             translator = Translator(builder, program.exported, kept[method], names, sizes[method])
             constants[method] = _translated(translator, method)
+            spans[method] = translator.span
     mod = builder.get()
     if changed:
         # What shows a state in another order, where that is read in its place.
@@ -144,7 +146,7 @@ def _imported(programs: Mapping[str, Program], limits: Limits, asked: AskedSizes
         if not kept[method]:
             del attributes[STATES_ATTR]
         variable = mod.get_global_var(method)
-        function = mod[method].with_attrs(attributes)
+        function = with_function_span(mod[method], spans[method]).with_attrs(attributes)
         mod.update_func(variable, with_bounds(function, sizes[method].bounded))
     return mod
 

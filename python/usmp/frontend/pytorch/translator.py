@@ -11,7 +11,7 @@ import torch
 import tvm
 from torch.export.graph_signature import InputKind, OutputKind
 from tvm import relax
-from tvm.ir import Call, Expr, GenericConst
+from tvm.ir import Call, Expr, GenericConst, Span
 from tvm.relax.frontend.torch import exported_program_translator
 
 from usmp.frontend.pytorch.converters import (
@@ -35,6 +35,8 @@ from usmp.ops.overwrite import filled
 from usmp.relax.limits import LimitedBuilder
 from usmp.relax.symbolic_sizes import bounded_analyzer, shown_shape
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.model_operator import joined_span
+from usmp.tir.spans import AnySpan
 
 
 class Translator(exported_program_translator.ExportedProgramImporter):  # type: ignore[misc]
@@ -84,6 +86,12 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         self._tensors = {n: v for n, (s, v) in held.items() if s.kind != InputKind.PARAMETER}
         self._values: dict[Any, Any] = {}
         self._nested = nested_writes(program.graph.nodes) if kept else {}
+        self._spans: list[Span] = []
+
+    @property
+    def span(self) -> AnySpan | None:
+        """Of all operators of the program, once its function is appended."""
+        return joined_span(self._spans)
 
     def append_function(self, name: str) -> dict[relax.Var, tvm.runtime.Tensor]:
         """Append the function, whose parameters are the inputs, the kept tensors and then all else
@@ -177,7 +185,10 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
                 if self.node.name in self._tensors:
                     self._values[self.node] = self._tensors[self.node.name]
             elif self.node.op == "call_function":
-                self.block_builder.span = node_span(index, self.node, self._held)
+                span = node_span(index, self.node, self._held)
+                if self.node.target is not operator.getitem:
+                    self._spans.append(span)
+                self.block_builder.span = span
                 self._convert(self.node)
                 self.block_builder.span = None
             elif self.node.op == "output":
