@@ -34,6 +34,7 @@ from usmp.objects.attributes import (
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
+    RAM_WITH_WORKSPACE_IO_ATTR,
     STATE_LAYOUT_ATTR,
     STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
@@ -43,7 +44,13 @@ from usmp.objects.executor import check_workspace_io, executor_of
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
-from usmp.pipeline import interface_passes, lower_entries, lowering_passes, planning_passes
+from usmp.pipeline import (
+    interface_passes,
+    lower_entries,
+    lowering_passes,
+    main_passes,
+    planning_passes,
+)
 from usmp.planning.options import (
     OF_PLANNING,
     OPTION_NAMES,
@@ -59,7 +66,9 @@ from usmp.relax.join_models import join_models
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
 from usmp.relax.transform.qdq import is_quantized
+from usmp.support.meanwhile import Meanwhile
 from usmp.support.tvm_errors import lowering, report_faults
+from usmp.transform import CompareWorkspaceIO
 
 _MEMORIES = (WORKSPACE_MEMORY_POOLS_ATTR, EXECUTOR_ATTR)
 """Attributes that say where buffers go."""
@@ -229,15 +238,26 @@ def build(
             how = repr(targets), module_name, io_type
             mod = _lowered(session, mod, context, passes, how)
         with _planning(options):
-            plan = planning_passes(
-                targets.cpu,
-                board,
-                compare_workspace_io,
-                several_entries,
-                symbol_prefix(module_name),
-            )
-            mod = _applied(plan, mod)
+            mod = _applied(main_passes(targets.cpu, several_entries), mod)
+            passes = planning_passes(board, several_entries, symbol_prefix(module_name))
+            mod = (_compared if compare_workspace_io else _applied)(passes, mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
+
+
+def _compared(passes: list[Pass], mod: IRModule) -> IRModule:
+    """The module after these passes, with what its RAM would be otherwise; see
+    `CompareWorkspaceIO`."""
+
+    def compare() -> int | None:
+        ram_bytes = _applied([CompareWorkspaceIO()], mod).attrs.get(RAM_WITH_WORKSPACE_IO_ATTR)
+        return None if ram_bytes is None else int(ram_bytes)
+
+    with Meanwhile(compare) as comparison:
+        planned = _applied(passes, mod)
+        ram_bytes = comparison.result()
+    if ram_bytes is None:
+        return planned
+    return planned.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, ram_bytes)
 
 
 def _applied(passes: list[Pass], mod: IRModule) -> IRModule:

@@ -112,13 +112,9 @@ def get_pipeline(
         [
             *interface_passes(io_type),
             *lowering(targets, module_name),
-            *planning_passes(
-                targets.cpu,
-                board,
-                compare_workspace_io,
-                several_entries,
-                symbol_prefix(module_name),
-            ),
+            *main_passes(targets.cpu, several_entries),
+            *([CompareWorkspaceIO()] if compare_workspace_io else []),
+            *planning_passes(board, several_entries, symbol_prefix(module_name)),
         ],
         name="usmp.Pipeline",
     )
@@ -237,23 +233,23 @@ def _target_passes(target: Target) -> list[Pass]:
     ]
 
 
+def main_passes(target: Target, several_entries: bool = False) -> list[Pass]:
+    """From there to `__tvm_main__` in TIR; it plans its candidates: which tensors are views of
+    others."""
+    return [] if several_entries else [LowerMain(target)]
+
+
 def planning_passes(
-    target: Target,
     board: Board | None,
-    compare_workspace_io: bool,
     several_entries: bool = False,
     prefix: str = "tvmgen_default",
 ) -> list[Pass]:
-    """From there to planned TIR: lower `main`, order its calls, choose tiles, plan the memory.
+    """From there to planned TIR: order the calls of `main`, choose tiles, plan the memory.
 
     `prefix` is that of the C symbols.
     """
     code = planning_options().code
     return [
-        # Here because it plans its candidates: which tensors are views of others.
-        *([] if several_entries else [LowerMain(target)]),
-        # Only for the report.
-        *([CompareWorkspaceIO()] if compare_workspace_io else []),
         # Few bytes are to be live at once.
         *([] if several_entries else [OrderOperators()]),
         # Beside the operators that read and write them, wherever these are now.

@@ -64,6 +64,17 @@ def end_by_signals(name: str) -> None:
         signal.signal(number, _handle)
 
 
+def is_own_process() -> bool:
+    """Whether the process is one of the command line, not that of a program which calls it."""
+    return bool(_State.name)
+
+
+def use_default_signals() -> None:
+    """Let signals end a copy of the process without a word, and without undoing anything."""
+    for number in _State.installed:
+        signal.signal(number, signal.SIG_DFL)
+
+
 def end(number: int) -> NoReturn:
     """End the process as the signal does."""
     ignore_signals()

@@ -1,0 +1,123 @@
+"""What a second process computes while this one goes on, where that is safe and of use."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from usmp.support.termination import (
+    is_own_process,
+    postponed_signals,
+    undo_at_signal,
+    use_default_signals,
+)
+
+_LEAST_PATIENCE = 10.0
+"""Seconds that the result is waited for at least."""
+
+_Result = TypeVar("_Result")
+
+
+class Meanwhile(Generic[_Result]):
+    """A context in which something is computed beside what else is done there.
+
+    A copy of this process computes it: one on Linux, with a second CPU, and only in a process of
+    `tvmc`, in which no thread of another library holds a lock. It only spares time: everywhere else
+    this process computes it when the context begins, and where the copy fails, or takes far longer
+    than all else in the context, when the result is asked for.
+
+    Parameters
+    ----------
+    compute
+        what is to be computed, without printing or writing files; the result is pickled.
+    """
+
+    def __init__(self, compute: Callable[[], _Result]) -> None:
+        self._compute = compute
+        self._copy: _Copy | None = None
+
+    def __enter__(self) -> Meanwhile[_Result]:
+        if _may_copy():
+            self._copy = _Copy(self._compute)
+        else:
+            self._computed = self._compute()
+        return self
+
+    def result(self) -> _Result:
+        """What is computed, as soon as it is there.
+
+        Raises
+        ------
+        Exception
+            what computing it raises.
+        """
+        if self._copy is None:
+            return self._computed
+        try:
+            found: _Result = self._copy.result()
+        except EOFError:
+            return self._compute()
+        return found
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._copy is not None:
+            self._copy.end()
+
+
+class _Copy:
+    """A copy of this process, which computes something."""
+
+    def __init__(self, compute: Callable[[], object]) -> None:
+        self._begin = time.monotonic()
+        context = get_context("fork")
+        self._receiver, sender = context.Pipe(duplex=False)
+        self._process = context.Process(target=_send, args=(compute, sender))
+        with postponed_signals():
+            self._process.start()
+            self._forget = undo_at_signal(self._process.kill)
+        sender.close()
+
+    def result(self) -> Any:
+        """What it has computed.
+
+        Raises
+        ------
+        EOFError
+            it has failed, or is too late.
+        """
+        patience = max(_LEAST_PATIENCE, 4 * (time.monotonic() - self._begin))
+        if not self._receiver.poll(patience):
+            raise EOFError
+        return self._receiver.recv()
+
+    def end(self) -> None:
+        """End it, if it still runs."""
+        self._process.kill()
+        self._process.join()
+        self._forget()
+        self._receiver.close()
+
+
+def _may_copy() -> bool:
+    return sys.platform == "linux" and is_own_process() and len(os.sched_getaffinity(0)) > 1
+
+
+def _send(compute: Callable[[], object], sender: Connection) -> None:
+    """Compute it in the copy, and end there: nothing that this process would do at its end."""
+    try:
+        use_default_signals()
+        sender.send(compute())
+    finally:
+        # Python would print an exception. The process that waits meets it itself.
+        os._exit(0)

@@ -1,0 +1,161 @@
+"""What a copy of the process computes: where there is one, and what becomes of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from usmp.support import meanwhile, termination
+from usmp.support.meanwhile import Meanwhile
+
+linux = pytest.mark.skipif(
+    sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2,
+    reason="processes are copied on Linux, and with two CPUs",
+)
+
+
+@pytest.fixture
+def own_process(monkeypatch):
+    """As in `tvmc`, but that signals stay as they are."""
+    monkeypatch.setattr(termination._State, "name", "tvmc")
+
+
+def test_in_a_program_that_calls_us_it_is_computed_first():
+    order = []
+    with Meanwhile(lambda: order.append("compute") or os.getpid()) as computed:
+        order.append("else")
+    assert (order, computed.result()) == (["compute", "else"], os.getpid())
+
+
+@linux
+def test_a_copy_computes_it(own_process):
+    with Meanwhile(lambda: (os.getpid(), os.getppid())) as computed:
+        process, parent = computed.result()
+    assert process != parent == os.getpid()
+    assert not exists(process)
+
+
+@linux
+def test_one_cpu_is_not_shared(own_process, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
+    with Meanwhile(os.getpid) as computed:
+        assert computed.result() == os.getpid()
+
+
+@linux
+@pytest.mark.parametrize("how", ["raises", "ends", "result"])
+def test_what_a_copy_fails_at_is_computed_here(own_process, capfd, how):
+    """What cannot be pickled, for one."""
+    here = os.getpid()
+
+    def compute() -> object:
+        if how == "result":
+            return lambda: here
+        if os.getpid() != here:
+            if how == "raises":
+                raise ValueError("only there")
+            os._exit(3)
+        return here
+
+    with Meanwhile(compute) as computed:
+        found = computed.result()
+    assert (found() if how == "result" else found) == here
+    assert capfd.readouterr() == ("", "")
+
+
+def test_errors_are_those_of_the_process_itself(own_process):
+    def compute() -> None:
+        raise ValueError("everywhere")
+
+    with pytest.raises(ValueError, match="everywhere"), Meanwhile(compute) as computed:
+        computed.result()
+
+
+@linux
+def test_a_copy_that_hangs_is_not_waited_for(own_process, monkeypatch, tmp_path):
+    monkeypatch.setattr(meanwhile, "_LEAST_PATIENCE", 0.2)
+    here, note = os.getpid(), tmp_path / "process"
+
+    def compute() -> int:
+        if os.getpid() != here:
+            note.write_text(str(os.getpid()))
+            time.sleep(1000)
+        return here
+
+    with Meanwhile(compute) as computed:
+        assert computed.result() == here
+    assert not exists(int(note.read_text()))
+
+
+@linux
+def test_an_error_beside_it_ends_the_copy(own_process, tmp_path):
+    note = tmp_path / "process"
+
+    def compute() -> None:
+        note.write_text(str(os.getpid()))
+        time.sleep(1000)
+
+    def fail() -> None:
+        while not note.exists() or not note.read_text():
+            time.sleep(0.01)
+        raise ValueError("beside it")
+
+    with pytest.raises(ValueError, match="beside it"), Meanwhile(compute):
+        fail()
+    assert not exists(int(note.read_text()))
+
+
+INTERRUPTED = """
+import os, signal, time
+from pathlib import Path
+from usmp.support.meanwhile import Meanwhile
+from usmp.support.termination import end_by_signals
+
+def compute():
+    Path("process").write_text(str(os.getpid()))
+    time.sleep(1000)
+
+end_by_signals("tvmc")
+with Meanwhile(compute):
+    while not Path("process").exists() or not Path("process").read_text():
+        time.sleep(0.01)
+    os.killpg(0, signal.{name})
+    time.sleep(1000)
+"""
+
+
+@linux
+@pytest.mark.parametrize(
+    ("name", "status", "words"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")]
+)
+def test_a_signal_ends_both_with_one_line(tmp_path, name, status, words):
+    """One to the group of processes, as a terminal sends it."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(name=name)],
+        cwd=tmp_path,
+        start_new_session=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", f"tvmc: {words}\n")
+    assert not exists(int((tmp_path / "process").read_text()))
+
+
+def exists(process: int) -> bool:
+    """Whether a process runs; one that has been ended may take a moment."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return False
+        if state in "XZ":
+            return False
+        time.sleep(0.01)
+    return True
