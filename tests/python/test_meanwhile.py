@@ -48,6 +48,16 @@ def test_one_cpu_is_not_shared(own_process, monkeypatch):
 
 
 @linux
+def test_a_system_that_has_no_process_left(own_process, monkeypatch):
+    def fork() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", fork)
+    with Meanwhile(os.getpid) as computed:
+        assert computed.result() == os.getpid()
+
+
+@linux
 @pytest.mark.parametrize("how", ["raises", "ends", "result"])
 def test_what_a_copy_fails_at_is_computed_here(own_process, capfd, how):
     """What cannot be pickled, for one."""

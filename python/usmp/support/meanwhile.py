@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from types import TracebackType
@@ -44,8 +45,10 @@ class Meanwhile(Generic[_Result]):
 
     def __enter__(self) -> Meanwhile[_Result]:
         if _may_copy():
-            self._copy = _Copy(self._compute)
-        else:
+            # Without it, if the system has no memory or no process left.
+            with suppress(OSError):
+                self._copy = _Copy(self._compute)
+        if self._copy is None:
             self._computed = self._compute()
         return self
 
