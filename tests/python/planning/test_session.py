@@ -168,6 +168,7 @@ def test_instruments_see_each_pass_once(digits_model):
         "CheckAccelerators",
         "build",
         "LowerMain",
+        "build",
         "OrderOperators",
         "StreamOperators",
         "ChooseSchedules",
