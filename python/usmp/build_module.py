@@ -60,6 +60,7 @@ from usmp.planning.options import (
 from usmp.planning.session import PlanningSession, planning_session
 from usmp.planning.state_pool import choose_state_pool
 from usmp.planning.stream_inputs import OPTION as STREAM_INPUTS
+from usmp.planning.workspace_io import is_comparable
 from usmp.relax.bind_params import bind_params
 from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
@@ -240,7 +241,8 @@ def build(
         with _planning(options):
             mod = _applied(main_passes(targets.cpu, several_entries), mod)
             passes = planning_passes(board, several_entries, symbol_prefix(module_name))
-            mod = (_compared if compare_workspace_io else _applied)(passes, mod)
+            compares = compare_workspace_io and is_comparable(mod, planning_options())
+            mod = (_compared if compares else _applied)(passes, mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
 
 

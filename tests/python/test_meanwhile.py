@@ -87,19 +87,28 @@ def test_errors_are_those_of_the_process_itself(own_process):
 
 
 @linux
-def test_a_copy_that_hangs_is_not_waited_for(own_process, monkeypatch, tmp_path):
+def test_a_copy_that_hangs_is_not_waited_for(own_process, monkeypatch):
     monkeypatch.setattr(meanwhile, "_LEAST_PATIENCE", 0.2)
-    here, note = os.getpid(), tmp_path / "process"
+    here = os.getpid()
 
     def compute() -> int:
         if os.getpid() != here:
-            note.write_text(str(os.getpid()))
             time.sleep(1000)
         return here
 
     with Meanwhile(compute) as computed:
+        assert computed._copy is not None
+        process = computed._copy._process.pid
         assert computed.result() == here
-    assert not exists(int(note.read_text()))
+    assert not exists(process)
+
+
+@linux
+def test_workers_start_no_more_processes(own_process, monkeypatch):
+    """A sweep has as many of them as there are to be."""
+    monkeypatch.setattr(meanwhile, "parent_process", lambda: "a process of multiprocessing")
+    with Meanwhile(os.getpid) as computed:
+        assert computed.result() == os.getpid()
 
 
 @linux

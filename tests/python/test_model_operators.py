@@ -206,6 +206,61 @@ def test_nodes_of_onnx_files_that_are_known_at_compile_time(tmp_path):
     assert not_computed(module) == ["1 Shape, 2 ConstantOfShape, 5 Dropout."]
 
 
+def test_types_of_nodes_that_are_known_at_compile_time(tmp_path):
+    values = {"x": [2, 4], "y": [2, 4], "c": [2], "m": [], "dead": [2, 4]}
+    infos = {n: helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in values.items()}
+    shape = helper.make_tensor_value_info("s", TensorProto.INT64, [2])
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Cast", ["s"], ["c"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMax", ["c"], ["m"], keepdims=0),
+        helper.make_node("Tanh", ["x"], ["dead"]),
+        helper.make_node("Mul", ["x", "m"], ["y"]),
+    ]
+    known = [shape, infos["c"], infos["m"], infos["dead"]]
+    graph = helper.make_graph(nodes, "net", [infos["x"]], [infos["y"]], value_info=known)
+    path = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    module = usmp.build(path).metadata["modules"]["default"]
+    assert [o for each in module["model_operators"] for o in each["outputs"]] == [
+        {"name": "s", "dtype": "int64", "shape": [2]},
+        {"name": "c", "dtype": "float32", "shape": [2]},
+        {"name": "m", "dtype": "float32", "shape": []},
+        {"name": "dead", "dtype": "float32", "shape": [2, 4]},
+        {"name": "y", "dtype": "float32", "shape": [2, 4]},
+    ]
+    assert not_computed(module) == ["0 Shape to 3 Tanh."]
+
+
+def test_a_copy_of_an_input_is_what_its_node_computes(tmp_path):
+    x, y, z = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xyz")
+    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Identity", ["x"], ["z"])]
+    graph = helper.make_graph(nodes, "net", [x], [y, z])
+    path = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    module = usmp.build(path).metadata["modules"]["default"]
+    assert [o["model_operators"] for o in module["operators"]] == [[0], [1]]
+    assert not_computed(module) == []
+
+
+def test_many_that_nothing_runs_for_are_counted(tmp_path):
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy")
+    nodes = []
+    for index in range(7):
+        given, taken = "x" if not index else f"t{index}", "y" if index == 6 else f"t{index + 1}"
+        nodes += [
+            helper.make_node("Shape", ["x"], [f"s{index}"]),
+            helper.make_node("ConstantOfShape", [f"s{index}"], [f"z{index}"]),
+            helper.make_node("Sub", [given, f"z{index}"], [taken]),
+        ]
+    graph = helper.make_graph(nodes, "net", [x], [y])
+    path = tmp_path / "net.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    module = usmp.build(path).metadata["modules"]["default"]
+    (words,) = not_computed(module)
+    assert words == "14 operators, Shape (7), ConstantOfShape (7); --format json lists them."
+
+
 def test_nodes_of_pytorch_programs_that_are_known_at_compile_time():
     from support.pytorch_models import exported, torch
     from usmp.frontend.pytorch.importer import import_pytorch

@@ -44,7 +44,7 @@ from usmp.support.unique_names import UniqueNames
 from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.size_expressions import Extent
-from usmp.tir.spans import Absorbed, with_span
+from usmp.tir.spans import Absorbed, AnySpan, with_span
 
 
 @dataclass
@@ -282,6 +282,7 @@ class MainBuilder:
         results: list[tirx.Buffer],
         outputs: list[tuple[TensorInfo, tvm.ir.Type]],
         new_values: dict[tirx.Buffer, tirx.Buffer],
+        spans: Sequence[AnySpan | None],
     ) -> tirx.PrimFunc:
         """Let the results be written where they belong, and close the function.
 
@@ -294,23 +295,26 @@ class MainBuilder:
             what the caller gets, and the tensors as which it does, with their types.
         new_values
             each state's buffer with the one that holds its value after the run.
+        spans
+            by result, of the operator of the model file that gives it, if that is known.
         """
         produced = self.own()
         setting = self.set_states()
         moved = write_state_in_place(self.calls, new_values, results, produced)
         for buffer in moved:
             del self.allocations[buffer]
-        copied: list[tuple[tirx.Buffer, tirx.Buffer]] = []
-        for result, (info, ty) in zip(results, outputs, strict=True):
+        copied: list[tuple[tirx.Buffer, tirx.Buffer, AnySpan | None]] = []
+        for result, (info, ty), span in zip(results, outputs, spans, strict=True):
             output = self.parameter(info, ty)
             if result in produced and result not in moved:
                 self.calls.rename(result, output)
                 moved[result] = output
                 del self.allocations[result]
             else:
-                copied.append((moved.get(result, result), output))
-        for result, output in copied:
-            self.calls.copy(result, output)
+                span = self.calls.spans_of_views.get(result, span)
+                copied.append((moved.get(result, result), output, span))
+        for result, output, span in copied:
+            self.calls.copy(result, output, span=span)
         now_in = {state: moved.get(value, value) for state, value in new_values.items()}
         copy_to_states(self.calls, now_in, self.allocate_like)
         set_at_first = [b for b, state in self.states.items() if not starts_as_zeros(state)]

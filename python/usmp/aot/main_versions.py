@@ -38,6 +38,7 @@ from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.support.unique_names import UniqueNames, names_apart
+from usmp.tir.model_operator import operators_in
 from usmp.tir.nodes import nodes_of
 from usmp.tir.spans import with_function_span
 
@@ -96,6 +97,9 @@ class MainVersions:
             tensor_info(name, types[index], self._sizes)
             for name, index in zip(names_apart(names), returned, strict=True)
         ]
+        # A copy of what another output is, or an input, is all that such an operator computes.
+        writers = {t.name: o for o in operators_in(main.span) for t in o.outputs}
+        self._spans = [writers[name].as_span() if name in writers else None for name in names]
         self._mod = mod
         self._builder = builder
         self._inputs = inputs
@@ -113,7 +117,7 @@ class MainVersions:
         returned = [*self._results, *self._new_values.values()]
         copies = builder.elide_copies(returned, self._extended, wanted)
         outputs = list(zip(self._outputs, self._types, strict=True))
-        func = builder.finish(self._results, outputs, self._new_values).with_attrs(
+        func = builder.finish(self._results, outputs, self._new_values, self._spans).with_attrs(
             {INPUT_TENSORS_ATTR: self._inputs, OUTPUT_TENSORS_ATTR: self._outputs}
         )
         if self._sizes:

@@ -165,12 +165,14 @@ def _needs_no_torch(options: argparse.Namespace) -> bool:
     )
 
 
-def build_model(options: argparse.Namespace, stage: Stage) -> Any:
+def build_model(
+    options: argparse.Namespace, stage: Stage, *, compare_workspace_io: bool = True
+) -> Any:
     """Import and build the models as the options say: an `AOTExecutorFactoryModule`."""
     with build_arguments(options, stage) as (models, arguments):
         import usmp
 
-        return usmp.build(models, compare_workspace_io=True, **arguments)
+        return usmp.build(models, compare_workspace_io=compare_workspace_io, **arguments)
 
 
 @contextmanager

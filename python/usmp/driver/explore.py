@@ -21,6 +21,7 @@ from usmp.driver.model_files import check_is_none_of, check_model_files, model_f
 from usmp.driver.output import check_output, written
 from usmp.driver.progress import Stage, add_quiet_option, stages
 from usmp.driver.summary import summary_text
+from usmp.support.usable_cpus import usable_cpus
 
 if TYPE_CHECKING:
     from usmp.exploration.processes import IsInterrupted
@@ -221,7 +222,7 @@ def _results(
     shared = shared_data(usmp.__version__, models, contents[: len(models)], layout, is_sent)
     if is_sent:
         return on_cluster(options.scheduler, evaluate, shared, tasks, is_interrupted)
-    return in_processes(evaluate, shared, tasks, options.jobs or _cpus(), is_interrupted)
+    return in_processes(evaluate, shared, tasks, options.jobs or usable_cpus(), is_interrupted)
 
 
 def _show_progress(stage: Stage, sweep: Sweep) -> None:
@@ -279,13 +280,6 @@ def _show(sweep: Sweep, shown_as: str) -> None:
 
 def _ending(path: str) -> str:
     return Path(path).suffix.lower()
-
-
-def _cpus() -> int:
-    """Those that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _jobs(text: str) -> int:

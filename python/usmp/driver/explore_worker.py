@@ -75,7 +75,7 @@ def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str
         options.output = None
         with _files(shared, options) as renamed:
             try:
-                factory = build_model(options, silent)
+                factory = build_model(options, silent, compare_workspace_io=False)
                 from usmp.exploration.measure import measure
 
                 return measure(factory).as_json()

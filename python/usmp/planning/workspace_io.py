@@ -7,6 +7,7 @@ from dataclasses import replace
 from tvm.ir import IRModule
 
 from usmp.names import PREFERENCE
+from usmp.objects.executor import executor_of
 from usmp.planning.candidates import in_orders
 from usmp.planning.options import PlanningOptions
 from usmp.planning.schedules import scheduled
@@ -14,23 +15,31 @@ from usmp.planning.session import PlanningSession
 from usmp.planning.streaming.streams import best_streamed
 
 
+def is_comparable(mod: IRModule, options: PlanningOptions) -> bool:
+    """Whether to ask what `mod` would take: not if its inputs and outputs are in the workspace
+    anyway, cannot be there (the packed interface), or some have no place at all (`StreamIO`); nor
+    with an algorithm of the user's, or pools that are chosen by what accesses cost, whose plans
+    take longer to make.
+    """
+    is_elsewhere = not (options.use_workspace_io or options.streams_io)
+    is_quick = options.custom_algorithm is None and options.placement == PREFERENCE
+    return is_elsewhere and is_quick and not executor_of(mod).is_packed
+
+
 def ram_with_workspace_io(
     session: PlanningSession, mod: IRModule, options: PlanningOptions
 ) -> int | None:
     """Bytes of all workspace pools, were inputs and outputs of `mod` planned too.
 
-    None if the planner refuses them there or no plan fits the pools; and with an algorithm of the
-    user's, or pools that are chosen by what accesses cost, whose plans take longer to make.
+    None if the planner refuses them there, or no plan fits the pools.
 
     Parameters
     ----------
     mod
-        lowered, with its pools.
+        lowered, with its pools; `is_comparable`.
     options
         how it is planned otherwise; without its time budget.
     """
-    if options.custom_algorithm is not None or options.placement != PREFERENCE:
-        return None
     options = replace(options, use_workspace_io=True)
     try:
         modules = in_orders(session, mod, options).modules

@@ -13,11 +13,14 @@ from rich.console import Console
 
 from usmp.report.plan_formats import has_several_entries, name_cell
 from usmp.report.text_tables import TextTable, print_table, print_text
-from usmp.support.model_operators import name, names, shape_words
+from usmp.support.model_operators import name, names, shape_words, type_counts
 from usmp.support.plain_text import shown
 from usmp.support.wrapped_text import TIE
 
 SCHEMA, SCHEMA_VERSION = "usmp.operators", 1
+
+_MOST_NAMED = 12
+"""Operators that a sentence names one by one."""
 
 CSV_COLUMNS = (
     "operator",
@@ -76,9 +79,16 @@ def _not_computed(metadata: Mapping[str, Any]) -> list[str]:
         if place not in runs:
             left.setdefault(operator["entry"], []).append(operator)
     return [
-        f"Not computed at run time{f' in entry {shown(entry)}' if several else ''}: {names(own)}."
+        f"Not computed at run time{f' in entry {shown(entry)}' if several else ''}: {_listed(own)}."
         for entry, own in left.items()
     ]
+
+
+def _listed(operators: Sequence[Mapping[str, Any]]) -> str:
+    """Their names; of many, how many there are of each type."""
+    if len(operators) <= _MOST_NAMED:
+        return names(operators)
+    return f"{len(operators)} operators, {type_counts(operators)}; --format json lists them"
 
 
 def _table(metadata: Mapping[str, Any], peaks: Collection[int | None]) -> TextTable:

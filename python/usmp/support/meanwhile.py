@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -18,6 +18,7 @@ from usmp.support.termination import (
     undo_at_signal,
     use_default_signals,
 )
+from usmp.support.usable_cpus import usable_cpus
 
 _LEAST_PATIENCE = 10.0
 """Seconds that the result is waited for at least."""
@@ -30,8 +31,8 @@ class Meanwhile(Generic[_Result]):
 
     A copy of this process computes it: one on Linux, with a second CPU, and only in a process of
     `tvmc`, in which no thread of another library holds a lock. It only spares time: everywhere else
-    this process computes it when the context begins, and where the copy fails, or takes far longer
-    than all else in the context, when the result is asked for.
+    this process computes it when the context begins, and where the copy fails, or takes twice as
+    long as all else in the context (and longer than some seconds), when the result is asked for.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ class _Copy:
         EOFError
             it has failed, or is too late.
         """
-        patience = max(_LEAST_PATIENCE, 4 * (time.monotonic() - self._begin))
+        patience = max(_LEAST_PATIENCE, time.monotonic() - self._begin)
         if not self._receiver.poll(patience):
             raise EOFError
         return self._receiver.recv()
@@ -113,7 +114,9 @@ class _Copy:
 
 
 def _may_copy() -> bool:
-    return sys.platform == "linux" and is_own_process() and len(os.sched_getaffinity(0)) > 1
+    # A worker is one of as many processes as there are to be.
+    is_free = is_own_process() and parent_process() is None
+    return sys.platform == "linux" and is_free and usable_cpus() > 1
 
 
 def _send(compute: Callable[[], object], sender: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -47,6 +48,12 @@ def names(operators: Sequence[Mapping[str, Any]]) -> str:
 def name(operator: Mapping[str, Any]) -> str:
     """One of them: "3 CONV_2D", or "3 CONV_2D of subgraph 2"."""
     return names([operator])
+
+
+def type_counts(operators: Sequence[Mapping[str, Any]]) -> str:
+    """How many there are of each type, of the most frequent first: "Shape (16), Dropout (1)"."""
+    counts = Counter(str(operator["type"]) for operator in operators).most_common()
+    return ", ".join(f"{shown(kind, _LONGEST)} ({count})" for kind, count in counts)
 
 
 def _of_subgraph(graph: int) -> str:

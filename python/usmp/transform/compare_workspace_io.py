@@ -7,11 +7,10 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.objects.attributes import RAM_WITH_WORKSPACE_IO_ATTR
-from usmp.objects.executor import executor_of
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
-from usmp.planning.workspace_io import ram_with_workspace_io
+from usmp.planning.workspace_io import is_comparable, ram_with_workspace_io
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.CompareWorkspaceIO")
@@ -19,9 +18,8 @@ class CompareWorkspaceIO(ModulePass):
     """Plan with inputs and outputs in the workspace, only to say how many bytes that would take.
 
     They become the attribute `ram_with_workspace_io` of the module, which reports read. The module
-    stays without it if inputs and outputs are there anyway, cannot be there (the packed
-    interface), if some have no place at all (`StreamIO`), or if no such plan is known (see
-    `usmp.planning.workspace_io`).
+    stays without it where that is not asked (`usmp.planning.workspace_io.is_comparable`), and where
+    there is no such plan.
 
     Reads from the PassContext what `PlanningOptions` says.
 
@@ -34,7 +32,7 @@ class CompareWorkspaceIO(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Add the attribute."""
         options = planning_options(context.config)
-        if options.use_workspace_io or options.streams_io or executor_of(mod).is_packed:
+        if not is_comparable(mod, options):
             return mod
         with planning_session() as session:
             ram_bytes = ram_with_workspace_io(session, mod, options)

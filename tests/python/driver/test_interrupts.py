@@ -237,6 +237,12 @@ def test_what_an_extension_registers_for_the_end_of_the_process(tmp_path, small_
     assert done.stdout.count("the end") == 1
 
 
+def test_a_profiler_sees_the_end():
+    profiled = [sys.executable, "-m", "cProfile", "-m", "usmp", "list", "targets"]
+    done = subprocess.run(profiled, capture_output=True, text=True, check=True)
+    assert "function calls" in done.stdout
+
+
 @pytest.mark.parametrize("closed", ["1", "2"])
 def test_closed_stdout_or_stderr(tmp_path, closed):
     """No file that the command opens gets its number."""

@@ -13,28 +13,30 @@ from usmp.frontend.onnx.known_shapes import known_shapes
 from usmp.frontend.onnx.node import NotSupported
 from usmp.relax.static_shapes import has_static_shape
 
+UNKNOWN = "unknown"
+"""The element type of a tensor whose type is not known."""
+
 
 class TensorTypes:
-    """The types and shapes of the tensors of a graph that something reads, as far as they are
-    known."""
+    """The types and shapes of the tensors of a graph, as far as they are known."""
 
     def __init__(self, graph: onnx.GraphProto) -> None:
-        read = {name for node in graph.node for name in node.input}
-        read |= {output.name for output in graph.output}
+        self._read = {name for node in graph.node for name in node.input}
+        self._read |= {output.name for output in graph.output}
         values = (*graph.input, *graph.output, *graph.value_info)
-        self._shapes = {n: shape for n, shape in known_shapes(graph).items() if n in read}
+        self._shapes = known_shapes(graph)
         self._dtypes = {
             value.name: str(helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
             for value in values
-            if value.name in read and value.type.tensor_type.elem_type
+            if value.type.tensor_type.elem_type
         }
 
     def of(self, name: str) -> tuple[str, list[int | str]]:
-        """Element type and extents of a tensor; "unknown" and none, if they are not known."""
-        return self._dtypes.get(name, "unknown"), list(self._shapes.get(name, ()))
+        """Element type and extents of a tensor; `UNKNOWN` and none, if they are not known."""
+        return self._dtypes.get(name, UNKNOWN), list(self._shapes.get(name, ()))
 
     def check(self, names: Sequence[str], ty: Type) -> None:
-        """Check that the outputs of a node have the types that they should.
+        """Check that the outputs of a node that something reads have the types that they should.
 
         Raises
         ------
@@ -45,7 +47,8 @@ class TensorTypes:
         if 1 < len(types) < len(names) or (not isinstance(ty, TupleType) and len(names) > 1):
             raise NotSupported(f'its output "{names[len(types)]}"; only {names[0]} is imported')
         for name, imported in zip(names, types, strict=False):
-            if not isinstance(imported, relax.TensorType) or not has_static_shape(imported):
+            is_tensor = isinstance(imported, relax.TensorType) and has_static_shape(imported)
+            if not is_tensor or name not in self._read:
                 continue
             shape, dtype = [int(extent) for extent in imported.shape], str(imported.dtype)
             wanted, expected = self._shapes.get(name, shape), self._dtypes.get(name, dtype)

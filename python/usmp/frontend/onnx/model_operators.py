@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import onnx
 from tvm.ir import Span
 
+from usmp.frontend.onnx.imported_types import UNKNOWN, TensorTypes
 from usmp.tir.model_operator import joined_span, model_operator
 from usmp.tir.spans import AnySpan
 
@@ -24,6 +25,7 @@ class ModelNodes:
     """
 
     def __init__(self, graph: onnx.GraphProto) -> None:
+        self._types = TensorTypes(graph)
         self._constants = {tensor.name for tensor in graph.initializer}
         self._nodes: dict[int, onnx.NodeProto] = {}
         """Those that compute something."""
@@ -48,7 +50,7 @@ class ModelNodes:
         Parameters
         ----------
         type_of
-            element type and extents of a tensor.
+            element type and extents of a tensor, where more is known of them than the file says.
         """
         found = next((self._by_output[name] for name in outputs if name in self._by_output), None)
         return None if found is None else self._span(*found, type_of)
@@ -64,11 +66,15 @@ class ModelNodes:
         return joined_span(self._span(index, node, type_of) for index, node in self._nodes.items())
 
     def _span(self, index: int, node: onnx.NodeProto, type_of: TypeOf) -> Span:
+        def known(name: str) -> tuple[str, Sequence[int | str]]:
+            found = type_of(name)
+            return self._types.of(name) if found[0] == UNKNOWN else found
+
         domain = "" if node.domain in ("", "ai.onnx") else f"{node.domain}."
         return model_operator(
             index,
             f"{domain}{node.op_type}",
             [name for name in node.input if name and name not in self._constants],
-            [(name, *type_of(name)) for name in node.output if name],
+            [(name, *known(name)) for name in node.output if name],
             node.name,
         ).as_span()
