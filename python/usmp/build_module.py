@@ -241,14 +241,17 @@ def build(
         with _planning(options):
             mod = _applied(main_passes(targets.cpu, several_entries), mod)
             passes = planning_passes(board, several_entries, symbol_prefix(module_name))
-            compares = compare_workspace_io and is_comparable(mod, planning_options())
-            mod = (_compared if compares else _applied)(passes, mod)
+            mod = (_compared if compare_workspace_io else _applied)(passes, mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
 
 
 def _compared(passes: list[Pass], mod: IRModule) -> IRModule:
     """The module after these passes, with what its RAM would be otherwise; see
     `CompareWorkspaceIO`."""
+
+    if not is_comparable(mod, planning_options()):
+        # The pass does nothing; no other process is needed for it.
+        return _applied([CompareWorkspaceIO(), *passes], mod)
 
     def compare() -> int | None:
         ram_bytes = _applied([CompareWorkspaceIO()], mod).attrs.get(RAM_WITH_WORKSPACE_IO_ATTR)
