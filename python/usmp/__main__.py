@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import signal
 import sys
-import threading
 
 from usmp.support.termination import end, end_by_signals, ignore_signals
 
@@ -19,10 +17,10 @@ cycles: at the usual 700, a tenth of the time goes there."""
 def main() -> int:
     """Run the command line; signals end it with one line from the first moment to the last."""
     if sys.stdout is None:
-        # It was closed when the process began; no file that is opened may get its number.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        os.dup2(sys.stdout.fileno(), 1)
-        os.set_inheritable(1, True)
+        # Earlier than the handler, which would take the number of stdout for its own stderr.
+        from usmp.support.closed_streams import lead_nowhere_if_closed
+
+        lead_nowhere_if_closed("stdout")
     end_by_signals("tvmc")
     gc.set_threshold(_OBJECTS)
     # Later than the handler: it takes most of the start.
@@ -41,12 +39,17 @@ def run() -> int:
     memory back: to free all objects of a model one after the other takes a tenth of the time of
     `tvmc plan`. Returns where that is left to Python, for other threads or a profiler."""
     status = main()
+    # Later than the handler, too.
+    import threading
+
     if threading.active_count() == 1 and not (sys.gettrace() or sys.getprofile()):
         _end(status)
     return status
 
 
 def _end(status: int) -> None:
+    import atexit
+
     atexit._run_exitfuncs()
     try:
         sys.stdout.flush()

@@ -67,7 +67,7 @@ from usmp.relax.join_models import join_models
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
 from usmp.relax.transform.qdq import is_quantized
-from usmp.support.meanwhile import Meanwhile
+from usmp.support.meanwhile import meanwhile
 from usmp.support.tvm_errors import lowering, report_faults
 from usmp.transform import CompareWorkspaceIO
 
@@ -248,7 +248,6 @@ def build(
 def _compared(passes: list[Pass], mod: IRModule) -> IRModule:
     """The module after these passes, with what its RAM would be otherwise; see
     `CompareWorkspaceIO`."""
-
     if not is_comparable(mod, planning_options()):
         # The pass does nothing; no other process is needed for it.
         return _applied([CompareWorkspaceIO(), *passes], mod)
@@ -257,12 +256,10 @@ def _compared(passes: list[Pass], mod: IRModule) -> IRModule:
         ram_bytes = _applied([CompareWorkspaceIO()], mod).attrs.get(RAM_WITH_WORKSPACE_IO_ATTR)
         return None if ram_bytes is None else int(ram_bytes)
 
-    with Meanwhile(compare) as comparison:
+    with meanwhile(compare) as compared:
         planned = _applied(passes, mod)
-        ram_bytes = comparison.result()
-    if ram_bytes is None:
-        return planned
-    return planned.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, ram_bytes)
+        found = compared()
+    return planned if found is None else planned.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, found)
 
 
 def _applied(passes: list[Pass], mod: IRModule) -> IRModule:

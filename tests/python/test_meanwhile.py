@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 import time
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
 
-from usmp.support import meanwhile, termination
-from usmp.support.meanwhile import Meanwhile
+from usmp.support import termination
+from usmp.support.meanwhile import meanwhile
 
 linux = pytest.mark.skipif(
     sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2,
@@ -27,15 +28,15 @@ def own_process(monkeypatch):
 
 def test_in_a_program_that_calls_us_it_is_computed_first():
     order = []
-    with Meanwhile(lambda: order.append("compute") or os.getpid()) as computed:
+    with meanwhile(lambda: order.append("compute") or os.getpid()) as computed:
         order.append("else")
-    assert (order, computed.result()) == (["compute", "else"], os.getpid())
+    assert (order, computed()) == (["compute", "else"], os.getpid())
 
 
 @linux
 def test_a_copy_computes_it(own_process):
-    with Meanwhile(lambda: (os.getpid(), os.getppid())) as computed:
-        process, parent = computed.result()
+    with meanwhile(lambda: (os.getpid(), os.getppid())) as computed:
+        process, parent = computed()
     assert process != parent == os.getpid()
     assert not exists(process)
 
@@ -43,8 +44,8 @@ def test_a_copy_computes_it(own_process):
 @linux
 def test_one_cpu_is_not_shared(own_process, monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0})
-    with Meanwhile(os.getpid) as computed:
-        assert computed.result() == os.getpid()
+    with meanwhile(os.getpid) as computed:
+        assert computed() == os.getpid()
 
 
 @linux
@@ -53,8 +54,8 @@ def test_a_system_that_has_no_process_left(own_process, monkeypatch):
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(os, "fork", fork)
-    with Meanwhile(os.getpid) as computed:
-        assert computed.result() == os.getpid()
+    with meanwhile(os.getpid) as computed:
+        assert computed() == os.getpid()
 
 
 @linux
@@ -72,8 +73,8 @@ def test_what_a_copy_fails_at_is_computed_here(own_process, capfd, how):
             os._exit(3)
         return here
 
-    with Meanwhile(compute) as computed:
-        found = computed.result()
+    with meanwhile(compute) as computed:
+        found = computed()
     assert (found() if how == "result" else found) == here
     assert capfd.readouterr() == ("", "")
 
@@ -82,13 +83,13 @@ def test_errors_are_those_of_the_process_itself(own_process):
     def compute() -> None:
         raise ValueError("everywhere")
 
-    with pytest.raises(ValueError, match="everywhere"), Meanwhile(compute) as computed:
-        computed.result()
+    with pytest.raises(ValueError, match="everywhere"), meanwhile(compute) as computed:
+        computed()
 
 
 @linux
 def test_a_copy_that_hangs_is_not_waited_for(own_process, monkeypatch):
-    monkeypatch.setattr(meanwhile, "_LEAST_PATIENCE", 0.2)
+    monkeypatch.setattr("usmp.support.meanwhile._LEAST_PATIENCE", 0.2)
     here = os.getpid()
 
     def compute() -> int:
@@ -96,19 +97,22 @@ def test_a_copy_that_hangs_is_not_waited_for(own_process, monkeypatch):
             time.sleep(1000)
         return here
 
-    with Meanwhile(compute) as computed:
-        assert computed._copy is not None
-        process = computed._copy._process.pid
-        assert computed.result() == here
+    others = set(active_children())
+    with meanwhile(compute) as computed:
+        (process,) = (copy.pid for copy in set(active_children()) - others)
+        assert process is not None
+        assert computed() == here
     assert not exists(process)
 
 
 @linux
 def test_workers_start_no_more_processes(own_process, monkeypatch):
     """A sweep has as many of them as there are to be."""
-    monkeypatch.setattr(meanwhile, "parent_process", lambda: "a process of multiprocessing")
-    with Meanwhile(os.getpid) as computed:
-        assert computed.result() == os.getpid()
+    monkeypatch.setattr(
+        "usmp.support.meanwhile.parent_process", lambda: "a process of multiprocessing"
+    )
+    with meanwhile(os.getpid) as computed:
+        assert computed() == os.getpid()
 
 
 @linux
@@ -124,7 +128,7 @@ def test_an_error_beside_it_ends_the_copy(own_process, tmp_path):
             time.sleep(0.01)
         raise ValueError("beside it")
 
-    with pytest.raises(ValueError, match="beside it"), Meanwhile(compute):
+    with pytest.raises(ValueError, match="beside it"), meanwhile(compute):
         fail()
     assert not exists(int(note.read_text()))
 
@@ -132,7 +136,7 @@ def test_an_error_beside_it_ends_the_copy(own_process, tmp_path):
 INTERRUPTED = """
 import os, signal, time
 from pathlib import Path
-from usmp.support.meanwhile import Meanwhile
+from usmp.support.meanwhile import meanwhile
 from usmp.support.termination import end_by_signals
 
 def compute():
@@ -140,7 +144,7 @@ def compute():
     time.sleep(1000)
 
 end_by_signals("tvmc")
-with Meanwhile(compute):
+with meanwhile(compute):
     while not Path("process").exists() or not Path("process").read_text():
         time.sleep(0.01)
     os.killpg(0, signal.{name})

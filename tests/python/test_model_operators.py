@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 
 import onnx
 import pytest
@@ -57,6 +58,12 @@ def test_operators_of_tflite_files(options, made_from):
     table, found = operators_of(DIGITS, **options)
     assert table == TFLITE
     assert found == made_from
+
+
+def built(path: Path, graph: onnx.GraphProto, opset: int = 17) -> dict:
+    """The metadata of a module that is built from a file with this graph."""
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]), path)
+    return usmp.build(path).metadata["modules"]["default"]
 
 
 def float_graph() -> onnx.ModelProto:
@@ -166,9 +173,7 @@ def test_what_nothing_runs_for_is_with_what_reads_or_writes_it(tmp_path):
         for name, extents in (("shape", [2, 4]), ("back", [4, 2]))
     ]
     graph = helper.make_graph(nodes, "net", [image], [result], shapes)
-    path = tmp_path / "net.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), path)
-    module = usmp.build(path).metadata["modules"]["default"]
+    module = built(tmp_path / "net.onnx", graph, opset=18)
     names = [operator["name"] for operator in module["model_operators"]]
     assert names == ["split", "join", "sigmoid", "last", "back"]
     assert {i for o in module["operators"] for i in o["model_operators"]} == set(range(5))
@@ -197,9 +202,7 @@ def test_nodes_of_onnx_files_that_are_known_at_compile_time(tmp_path):
         helper.make_node("Mul", ["same", "threes"], ["y"]),
     ]
     graph = helper.make_graph(nodes, "net", [image], [result])
-    path = tmp_path / "net.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
-    module = usmp.build(path).metadata["modules"]["default"]
+    module = built(tmp_path / "net.onnx", graph)
     listed = [operator["index"] for operator in module["model_operators"]]
     assert listed == [1, 2, 3, 4, 5, 6]
     assert [[listed[n] for n in o["model_operators"]] for o in module["operators"]] == [[3, 4, 6]]
@@ -219,9 +222,7 @@ def test_types_of_nodes_that_are_known_at_compile_time(tmp_path):
     ]
     known = [shape, infos["c"], infos["m"], infos["dead"]]
     graph = helper.make_graph(nodes, "net", [infos["x"]], [infos["y"]], value_info=known)
-    path = tmp_path / "net.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
-    module = usmp.build(path).metadata["modules"]["default"]
+    module = built(tmp_path / "net.onnx", graph)
     assert [o for each in module["model_operators"] for o in each["outputs"]] == [
         {"name": "s", "dtype": "int64", "shape": [2]},
         {"name": "c", "dtype": "float32", "shape": [2]},
@@ -236,9 +237,7 @@ def test_a_copy_of_an_input_is_what_its_node_computes(tmp_path):
     x, y, z = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xyz")
     nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Identity", ["x"], ["z"])]
     graph = helper.make_graph(nodes, "net", [x], [y, z])
-    path = tmp_path / "net.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
-    module = usmp.build(path).metadata["modules"]["default"]
+    module = built(tmp_path / "net.onnx", graph)
     assert [o["model_operators"] for o in module["operators"]] == [[0], [1]]
     assert not_computed(module) == []
 
@@ -254,9 +253,7 @@ def test_many_that_nothing_runs_for_are_counted(tmp_path):
             helper.make_node("Sub", [given, f"z{index}"], [taken]),
         ]
     graph = helper.make_graph(nodes, "net", [x], [y])
-    path = tmp_path / "net.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
-    module = usmp.build(path).metadata["modules"]["default"]
+    module = built(tmp_path / "net.onnx", graph)
     (words,) = not_computed(module)
     assert words == "14 operators, Shape (7), ConstantOfShape (7); --format json lists them."
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from usmp.support.closed_streams import lead_nowhere_if_closed
+
 _KEEP_LOG = "TVM_LOG_DEBUG"
 
 
@@ -22,10 +24,7 @@ def silenced_native_log() -> Iterator[TextIO]:
         yield sys.stderr
         return
     number = 2
-    if sys.stderr is None:
-        # It was closed when the process began; no file that is opened may get its number.
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-        os.dup2(sys.stderr.fileno(), number)
+    lead_nowhere_if_closed("stderr")
     sys.stderr.flush()
     saved = os.dup(number)
     nowhere = os.open(os.devnull, os.O_WRONLY)

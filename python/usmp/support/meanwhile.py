@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
-from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from usmp.support.termination import (
     is_own_process,
@@ -26,8 +26,9 @@ _LEAST_PATIENCE = 10.0
 _Result = TypeVar("_Result")
 
 
-class Meanwhile(Generic[_Result]):
-    """A context in which something is computed beside what else is done there.
+@contextmanager
+def meanwhile(compute: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
+    """Yield what returns what `compute` does, which is computed beside all else in the context.
 
     A copy of this process computes it: one on Linux, with a second CPU, and only in a process of
     `tvmc`, in which no thread of another library holds a lock. It only spares time: everywhere else
@@ -38,45 +39,33 @@ class Meanwhile(Generic[_Result]):
     ----------
     compute
         what is to be computed, without printing or writing files; the result is pickled.
+
+    Raises
+    ------
+    Exception
+        what `compute` raises, at the beginning or from what is yielded.
     """
+    copy = None
+    if _may_copy():
+        # Without it, if the system has no memory or no process left.
+        with suppress(OSError):
+            copy = _Copy(compute)
+    if copy is None:
+        computed = compute()
+        yield lambda: computed
+        return
+    try:
+        yield partial(_result, copy, compute)
+    finally:
+        copy.end()
 
-    def __init__(self, compute: Callable[[], _Result]) -> None:
-        self._compute = compute
-        self._copy: _Copy | None = None
 
-    def __enter__(self) -> Meanwhile[_Result]:
-        if _may_copy():
-            # Without it, if the system has no memory or no process left.
-            with suppress(OSError):
-                self._copy = _Copy(self._compute)
-        if self._copy is None:
-            self._computed = self._compute()
-        return self
-
-    def result(self) -> _Result:
-        """What is computed, as soon as it is there.
-
-        Raises
-        ------
-        Exception
-            what computing it raises.
-        """
-        if self._copy is None:
-            return self._computed
-        try:
-            found: _Result = self._copy.result()
-        except EOFError:
-            return self._compute()
-        return found
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._copy is not None:
-            self._copy.end()
+def _result(copy: _Copy, compute: Callable[[], _Result]) -> _Result:
+    try:
+        found: _Result = copy.result()
+    except EOFError:
+        return compute()
+    return found
 
 
 class _Copy:

@@ -27,10 +27,10 @@ class ModelNodes:
     def __init__(self, graph: onnx.GraphProto) -> None:
         self._types = TensorTypes(graph)
         self._constants = {tensor.name for tensor in graph.initializer}
-        self._nodes: dict[int, onnx.NodeProto] = {}
-        """Those that compute something."""
         self._by_output: dict[str, tuple[int, onnx.NodeProto]] = {}
         for index, node in enumerate(graph.node):
+            if node.op_type == "Constant":
+                self._constants.update(node.output)
             copy = onnx.NodeProto(
                 name=node.name,
                 op_type=node.op_type,
@@ -39,10 +39,6 @@ class ModelNodes:
                 output=node.output,
             )
             self._by_output.update((output, (index, copy)) for output in node.output if output)
-            if node.op_type == "Constant":
-                self._constants.update(node.output)
-            else:
-                self._nodes[index] = copy
 
     def span(self, outputs: Sequence[str], type_of: TypeOf) -> Span | None:
         """The span of the node with one of these outputs; None if the file has none.
@@ -63,7 +59,12 @@ class ModelNodes:
         type_of
             see `span`.
         """
-        return joined_span(self._span(index, node, type_of) for index, node in self._nodes.items())
+        nodes = dict(self._by_output.values())
+        return joined_span(
+            self._span(index, node, type_of)
+            for index, node in nodes.items()
+            if node.op_type != "Constant"
+        )
 
     def _span(self, index: int, node: onnx.NodeProto, type_of: TypeOf) -> Span:
         def known(name: str) -> tuple[str, Sequence[int | str]]:
