@@ -20,6 +20,7 @@ loads TVM.
 
 from usmp_solver.buffers import Buffer, Pool
 from usmp_solver.check import check_columns
+from usmp_solver.colocation import Colocation, colocate
 from usmp_solver.csv_reader import CsvProblem, parse_csv, read_csv
 from usmp_solver.csv_writer import write_csv
 from usmp_solver.does_not_fit import DoesNotFit, EnoughBytes, RefusingPool, Unplaced
@@ -34,6 +35,7 @@ __all__ = [
     "ALGORITHMS",
     "SEARCHES",
     "Buffer",
+    "Colocation",
     "CsvProblem",
     "DoesNotFit",
     "EnoughBytes",
@@ -45,6 +47,7 @@ __all__ = [
     "Status",
     "Unplaced",
     "check_columns",
+    "colocate",
     "explain",
     "get_include",
     "live_at_peak",
