@@ -21,11 +21,13 @@ loads TVM.
 from usmp_solver.buffers import Buffer, Pool
 from usmp_solver.check import check_columns
 from usmp_solver.colocation import Colocation, colocate
-from usmp_solver.csv_reader import CsvProblem, parse_csv, read_csv
+from usmp_solver.csv_problem import CsvProblem
+from usmp_solver.csv_reader import parse_csv, read_csv
 from usmp_solver.csv_writer import write_csv
 from usmp_solver.does_not_fit import DoesNotFit, EnoughBytes, RefusingPool, Unplaced
 from usmp_solver.explanation import explain
 from usmp_solver.include import get_include
+from usmp_solver.omnimalloc import parse_omnimalloc, read_omnimalloc
 from usmp_solver.peak import live_at_peak
 from usmp_solver.problem import Problem
 from usmp_solver.solution import Solution, Status
@@ -53,7 +55,9 @@ __all__ = [
     "live_at_peak",
     "lower_bound",
     "parse_csv",
+    "parse_omnimalloc",
     "read_csv",
+    "read_omnimalloc",
     "solve",
     "write_csv",
 ]

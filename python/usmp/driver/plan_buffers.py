@@ -20,7 +20,7 @@ from usmp.driver.without_torch import without_torch
 from usmp.support.durations import parse_duration
 
 if TYPE_CHECKING:
-    from usmp_solver.csv_reader import CsvProblem
+    from usmp_solver.csv_problem import CsvProblem
     from usmp_solver.solution import Solution
     from usmp_solver.solver import Progress
 
