@@ -10,10 +10,11 @@ import numpy as np
 from usmp_solver.columns import Column
 from usmp_solver.csv_problem import CsvProblem
 from usmp_solver.problem import Problem
+from usmp_solver.pytorch import PytorchProblem
 from usmp_solver.solution import Solution
 
 
-def write_csv(given: CsvProblem | Problem, solution: Solution) -> str:
+def write_csv(given: CsvProblem | PytorchProblem | Problem, solution: Solution) -> str:
     """The input with the column `offset`, and `pool` where there is more than one to choose from.
 
     Read again, the file is the same problem with every buffer pinned to its offset.
@@ -21,19 +22,19 @@ def write_csv(given: CsvProblem | Problem, solution: Solution) -> str:
     Parameters
     ----------
     given
-        a file that was read, which keeps its columns; or a problem that comes from no file.
+        a CSV that was read, which keeps its columns; a recording of PyTorch; or any other problem.
     solution
         its plan.
 
     Raises
     ------
     ValueError
-        The problem comes from no file and has conflicts or overlaps beyond live ranges, or a buffer
+        The problem comes from no CSV and has conflicts or overlaps beyond live ranges, or a buffer
         that is never live: there are no columns for these.
     """
-    if isinstance(given, Problem):
-        return _csv_of_problem(given, solution)
-    return given.preamble + _csv_of_file(given, solution)
+    if isinstance(given, CsvProblem):
+        return given.preamble + _csv_of_file(given, solution)
+    return _csv_of_problem(given if isinstance(given, Problem) else given.problem, solution)
 
 
 def _csv_of_file(table: CsvProblem, solution: Solution) -> str:
