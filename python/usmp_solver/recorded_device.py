@@ -30,3 +30,10 @@ class RecordedDevice:
     lifetimes: tuple[Lifetime, ...]
     live_bytes: int
     reserved_bytes: int | None
+
+    def summary(self) -> str:
+        """A line about it."""
+        text = f"{self.name}, as recorded: at most {self.live_bytes} bytes were live"
+        if self.reserved_bytes is not None:
+            text += f", and {self.reserved_bytes} reserved"
+        return text
