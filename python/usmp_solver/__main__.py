@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         file = f"{error.filename}: " if error.filename else ""
         parser.error(f"{file}{error.strerror or error}")
-    except ValueError as error:
+    except (ValueError, ImportError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
         print(f"{parser.prog}: interrupted", file=sys.stderr)
