@@ -9,7 +9,9 @@ and says whether the peak is proved to be the lowest possible::
     solution = solve(Problem.from_buffers([a, b, c]))
     assert solution.peak == 96 and solution.is_optimal
 
-`Problem` is columns of numbers, for millions of buffers; `read_csv` reads the format of MiniMalloc.
+`Problem` is columns of numbers, for millions of buffers. `read_buffers` reads files: `read_csv`
+those of MiniMalloc, `read_omnimalloc` those of OmniMalloc, `read_pytorch` memory that PyTorch
+recorded; `write_csv` writes plans. `colocate` is for buffers that lie inside of others.
 `check_columns` judges a plan with other code than that which made it, and `explain` says what would
 have to change where nothing fits. `get_include` has the headers of the same solver in C++; the
 README in `src/usmp_solver` says what stands where in its sources.
@@ -19,14 +21,20 @@ loads TVM.
 """
 
 from usmp_solver.buffers import Buffer, Pool
+from usmp_solver.buffers_file import parse_buffers, read_buffers
 from usmp_solver.check import check_columns
-from usmp_solver.csv_reader import CsvProblem, parse_csv, read_csv
+from usmp_solver.colocation import Colocation, colocate
+from usmp_solver.csv_problem import CsvProblem
+from usmp_solver.csv_reader import parse_csv, read_csv
 from usmp_solver.csv_writer import write_csv
 from usmp_solver.does_not_fit import DoesNotFit, EnoughBytes, RefusingPool, Unplaced
 from usmp_solver.explanation import explain
 from usmp_solver.include import get_include
+from usmp_solver.omnimalloc import parse_omnimalloc, read_omnimalloc
 from usmp_solver.peak import live_at_peak
 from usmp_solver.problem import Problem
+from usmp_solver.pytorch import PytorchProblem, parse_pytorch, read_pytorch
+from usmp_solver.recorded_device import RecordedDevice
 from usmp_solver.solution import Solution, Status
 from usmp_solver.solver import ALGORITHMS, SEARCHES, Progress, lower_bound, solve
 
@@ -34,23 +42,33 @@ __all__ = [
     "ALGORITHMS",
     "SEARCHES",
     "Buffer",
+    "Colocation",
     "CsvProblem",
     "DoesNotFit",
     "EnoughBytes",
     "Pool",
     "Problem",
     "Progress",
+    "PytorchProblem",
+    "RecordedDevice",
     "RefusingPool",
     "Solution",
     "Status",
     "Unplaced",
     "check_columns",
+    "colocate",
     "explain",
     "get_include",
     "live_at_peak",
     "lower_bound",
+    "parse_buffers",
     "parse_csv",
+    "parse_omnimalloc",
+    "parse_pytorch",
+    "read_buffers",
     "read_csv",
+    "read_omnimalloc",
+    "read_pytorch",
     "solve",
     "write_csv",
 ]

@@ -10,12 +10,40 @@ import csv
 import io
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
 from usmp_solver.columns import Column
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Which columns a file may have.
+
+    Parameters
+    ----------
+    names
+        of columns, and what they mean.
+    required
+        meanings that must be there.
+    numbers
+        meanings of which every cell is a number, and what an empty cell means; None if a cell may
+        not be empty.
+    texts
+        meanings of which every cell is text.
+    """
+
+    names: Mapping[str, str]
+    required: tuple[str, ...]
+    numbers: Mapping[str, int | None]
+    texts: tuple[str, ...]
+
+
+NO_OFFSET = -(1 << 63)
+"""What an empty cell of an offset means; no number in a file is as low."""
 
 _NAMES = {
     "id": "id",
@@ -35,14 +63,14 @@ _NAMES = {
 }
 """Names of columns, and what they mean; the synonyms are MiniMalloc's."""
 
-REQUIRED = ("id", "lower", "upper", "size")
-NO_OFFSET = -(1 << 63)
-"""What an empty cell of an offset means; no number in a file is as low."""
+MINIMALLOC = Dialect(
+    names=_NAMES,
+    required=("id", "lower", "upper", "size"),
+    numbers={"lower": None, "upper": None, "size": None, "alignment": 1, "offset": NO_OFFSET},
+    texts=("id", "gaps", "pool"),
+)
+"""The columns of MiniMalloc, and `pool`."""
 
-_NUMBERS = {"lower": None, "upper": None, "size": None, "alignment": 1, "offset": NO_OFFSET}
-"""Columns of numbers, and what an empty cell means."""
-
-_TEXTS = ("id", "gaps", "pool")
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 """What else people write between columns."""
 
@@ -92,7 +120,7 @@ class Cells:
         return "end" in (name.strip().lower() for name in self.header)
 
 
-def read_cells(file: str, data: bytes) -> Cells:
+def read_cells(file: str, data: bytes, dialect: Dialect = MINIMALLOC) -> Cells:
     """Read the file.
 
     Raises
@@ -107,46 +135,43 @@ def read_cells(file: str, data: bytes) -> Cells:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise CsvError(file, line, None, "this is no UTF-8 text; is the file a CSV?") from None
-    return _read_plain(file, text) or _read_rows(file, text)
+    return _read_plain(file, text, dialect) or _read_rows(file, text, dialect)
 
 
-def _meanings(file: str, line: int, header: list[str]) -> list[str]:
+def _meanings(file: str, line: int, header: list[str], dialect: Dialect) -> list[str]:
     meanings = []
     for name in header:
-        meaning = _NAMES.get(name.strip().lower())
+        meaning = dialect.names.get(name.strip().lower())
         if meaning is None:
             separator = next((each for each in ";\t|" if each in name), None)
             if len(header) == 1 and separator is not None:
                 words = f"columns are separated by commas, not by {_SEPARATORS[separator]}"
             else:
                 words = (
-                    f'the column "{name.strip()}" is unknown; known: {", ".join(_NAMES)}; the '
-                    "first line must name the columns"
+                    f'the column "{name.strip()}" is unknown; known: {", ".join(dialect.names)}; '
+                    "the first line must name the columns"
                 )
             raise CsvError(file, line, None, words)
         if meaning in meanings:
             raise CsvError(file, line, None, f'two columns say "{meaning}"; leave one of them out')
         meanings.append(meaning)
-    for name in REQUIRED:
+    for name in dialect.required:
         if name not in meanings:
-            raise CsvError(
-                file,
-                line,
-                None,
-                f'the column "{name}" is missing; these must be there: {", ".join(REQUIRED)}',
-            )
+            known = ", ".join(dialect.required)
+            words = f'the column "{name}" is missing; these must be there: {known}'
+            raise CsvError(file, line, None, words)
     return meanings
 
 
-def _read_plain(file: str, text: str) -> Cells | None:
+def _read_plain(file: str, text: str, dialect: Dialect) -> Cells | None:
     """The cells of a plain file; None if it is none, or if something is wrong in it."""
     text = text.replace("\r\n", "\n")
     first, _, rest = text.partition("\n")
     if '"' in text or "\r" in text or not first.strip():
         return None
     header = first.split(",")
-    meanings = _meanings(file, 1, header)
-    types = [(meaning, np.int64 if meaning in _NUMBERS else object) for meaning in meanings]
+    meanings = _meanings(file, 1, header, dialect)
+    types = [(meaning, np.int64 if meaning in dialect.numbers else object) for meaning in meanings]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # Such as that of numbers that are not whole.
@@ -155,14 +180,16 @@ def _read_plain(file: str, text: str) -> Cells | None:
         return None
     if len(rows) != rest.count("\n") + (not rest.endswith("\n")):
         return None  # There are empty lines.
-    numbers = {name: rows[name].copy() for name in _NUMBERS if name in meanings}
+    numbers = {name: rows[name].copy() for name in dialect.numbers if name in meanings}
     if any((values == NO_OFFSET).any() for values in numbers.values()):
         return None
-    texts = {name: [*map(str.strip, rows[name].tolist())] for name in _TEXTS if name in meanings}
+    texts = {
+        name: [*map(str.strip, rows[name].tolist())] for name in dialect.texts if name in meanings
+    }
     return Cells(header, meanings, np.arange(len(rows)) + 2, numbers, texts, is_plain=True)
 
 
-def _read_rows(file: str, text: str) -> Cells:
+def _read_rows(file: str, text: str, dialect: Dialect) -> Cells:
     """The cells of any file."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
@@ -175,7 +202,7 @@ def _read_rows(file: str, text: str) -> Cells:
             if not any(cell.strip() for cell in row):
                 pass  # An empty line.
             elif not header:
-                header, meanings = row, _meanings(file, line, row)
+                header, meanings = row, _meanings(file, line, row, dialect)
             else:
                 _check_length(file, line, header, row)
                 lines.append(line)
@@ -185,24 +212,23 @@ def _read_rows(file: str, text: str) -> Cells:
         words = f"the line cannot be read ({error}); is there a quote that nothing closes?"
         raise CsvError(file, line, None, words) from None
     if not header:
-        raise CsvError(
-            file, None, None, f"the file is empty; its first line must be {','.join(REQUIRED)}"
-        )
+        words = f"the file is empty; its first line must be {','.join(dialect.required)}"
+        raise CsvError(file, None, None, words)
     if not rows:
         raise CsvError(file, None, None, "there is no buffer below the first line")
     columns = dict(zip(meanings, map(list, zip(*rows, strict=True)), strict=True))
     numbers = {
         name: np.array(
             [
-                _number(file, line, buffer, name, cell)
+                _number(file, line, buffer, name, cell, dialect.numbers[name])
                 for line, buffer, cell in zip(lines, columns["id"], columns[name], strict=True)
             ],
             np.int64,
         )
-        for name in _NUMBERS
+        for name in dialect.numbers
         if name in columns
     }
-    texts = {name: columns[name] for name in _TEXTS if name in columns}
+    texts = {name: columns[name] for name in dialect.texts if name in columns}
     return Cells(header, meanings, np.array(lines, np.int64), numbers, texts)
 
 
@@ -217,8 +243,9 @@ def _check_length(file: str, line: int, header: list[str], row: list[str]) -> No
         )
 
 
-def _number(file: str, line: int, buffer: str, column: str, cell: str) -> int:
-    empty = _NUMBERS[column]
+def _number(
+    file: str, line: int, buffer: str, column: str, cell: str, empty: int | None = None
+) -> int:
     if not cell and empty is not None:
         return empty
 

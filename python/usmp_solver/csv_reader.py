@@ -7,44 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from usmp_solver.buffers import DEFAULT_POOL, Pool, preferred_first
-from usmp_solver.check import find_fault
 from usmp_solver.columns import Column, column, first_of
-from usmp_solver.csv_cells import NO_OFFSET, Cells, CsvError, read_cells
+from usmp_solver.csv_cells import Cells, CsvError, read_cells
 from usmp_solver.csv_gaps import Lifespan, live_ranges
-from usmp_solver.problem import Problem
+from usmp_solver.csv_problem import CsvProblem, Times, check, check_ids, csv_problem
 
 _INT64_MAX = (1 << 63) - 1
-_SEPARATOR = "|"
-
-
-@dataclass(frozen=True)
-class CsvProblem:
-    """A problem, and the file that it comes from.
-
-    Parameters
-    ----------
-    file
-        its name in messages.
-    data
-        its content.
-    cells
-        what is in it.
-    problem
-        what it means.
-    """
-
-    file: str
-    data: bytes
-    cells: Cells
-    problem: Problem
 
 
 def read_csv(
@@ -89,55 +61,10 @@ def parse_csv(
         and buffer.
     """
     cells = read_cells(file, data)
-    ids, size = cells.texts["id"], cells.numbers["size"]
-    _check_ids(file, cells)
+    check_ids(file, cells)
     lower, upper = cells.numbers["lower"], _upper(file, cells)
-    _check(file, cells, lower >= upper, "it lives from {} to {}, which is no time", lower, upper)
-    _check(file, cells, size < 0, "its size, {}, is negative", size)
-    count = len(ids)
-    alignment = cells.numbers.get("alignment", np.ones(count, np.int64))
-    _check(file, cells, alignment < 1, "its alignment is {}, but must be 1 or more", alignment)
-    offset = _offsets(file, cells, alignment)
-    live_first, starts, stops = _live(file, cells, lower, upper)
-    pools, candidate_first, candidates = _pools(file, cells, capacity)
-    problem = Problem(
-        names=ids,
-        pools=pools,
-        sizes=size,
-        alignments=alignment,
-        fixed_offsets=offset,
-        live_first=live_first,
-        live_starts=starts,
-        live_stops=stops,
-        candidate_first=candidate_first,
-        candidates=candidates,
-    )
-    table = CsvProblem(file, data, cells, problem)
-    _check_capacity(table)
-    _check_pins(table)
-    return table
-
-
-def _check(file: str, cells: Cells, wrong: NDArray[np.bool_], words: str, *numbers: Column) -> None:
-    """Refuse the first buffer that is wrong."""
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        text = words.format(*(int(values[row]) for values in numbers))
-        raise CsvError(file, int(cells.lines[row]), cells.texts["id"][row], text)
-
-
-def _check_ids(file: str, cells: Cells) -> None:
-    ids = cells.texts["id"]
-    if len(set(ids)) == len(ids) and "" not in ids:
-        return
-    first: dict[str, int] = {}
-    for line, name in zip(cells.lines.tolist(), ids, strict=True):
-        if not name:
-            raise CsvError(file, line, None, "the buffer has no id")
-        if first.setdefault(name, line) != line:
-            raise CsvError(
-                file, line, name, f"line {first[name]} has the same id; give each its own"
-            )
+    check(file, cells, lower >= upper, "it lives from {} to {}, which is no time", lower, upper)
+    return csv_problem(file, data, cells, _times(file, cells, lower, upper), capacity)
 
 
 def _upper(file: str, cells: Cells) -> Column:
@@ -145,40 +72,14 @@ def _upper(file: str, cells: Cells) -> Column:
     upper = cells.numbers["upper"]
     if not cells.end_is_inclusive:
         return upper
-    _check(file, cells, upper == _INT64_MAX, "its end, {}, is too large", upper)
+    check(file, cells, upper == _INT64_MAX, "its end, {}, is too large", upper)
     return upper + 1
 
 
-def _offsets(file: str, cells: Cells, alignment: Column) -> Column:
-    """Where buffers are pinned; -1 where they are not."""
-    if "offset" not in cells.numbers:
-        return np.full(len(alignment), -1, np.int64)
-    offset, size = cells.numbers["offset"], cells.numbers["size"]
-    is_pinned = offset != NO_OFFSET
-    _check(
-        file,
-        cells,
-        is_pinned & (offset < 0),
-        "it is pinned to the offset {}; leave the cell empty if any offset will do",
-        offset,
-    )
-    _check(
-        file,
-        cells,
-        is_pinned & (offset % alignment != 0),
-        "it is pinned to the offset {}, which is no multiple of its alignment, {}",
-        offset,
-        alignment,
-    )
-    too_high = is_pinned & (np.maximum(size, 0) > _INT64_MAX - np.maximum(offset, 0))
-    _check(file, cells, too_high, "pinned to the offset {}, it ends beyond 64 bits", offset)
-    return np.where(is_pinned, offset, -1)
-
-
-def _live(file: str, cells: Cells, lower: Column, upper: Column) -> tuple[Column, Column, Column]:
+def _times(file: str, cells: Cells, lower: Column, upper: Column) -> Times:
     gaps = cells.texts.get("gaps", [])
     if not any(gaps):
-        return np.arange(len(lower) + 1, dtype=np.int64), lower, upper
+        return Times(np.arange(len(lower) + 1), lower, upper, column(), column())
     ranges = []
     numbers = (lower.tolist(), upper.tolist(), cells.numbers["size"].tolist())
     for row, life in enumerate(map(Lifespan, *numbers)):
@@ -188,126 +89,10 @@ def _live(file: str, cells: Cells, lower: Column, upper: Column) -> tuple[Column
             raise CsvError(
                 file, int(cells.lines[row]), cells.texts["id"][row], str(error)
             ) from None
-    return (
+    return Times(
         first_of(ranges),
         column([start for each in ranges for start, _ in each]),
         column([stop for each in ranges for _, stop in each]),
-    )
-
-
-def _pools(
-    file: str, cells: Cells, capacity: int | Mapping[str, int] | None
-) -> tuple[tuple[Pool, ...], Column, Column]:
-    """The pools, and candidates of the buffers as a problem has them."""
-    texts = cells.texts.get("pool", [])
-    named = {text: _names(text) for text in dict.fromkeys(texts)}
-    for text, of_text in named.items():
-        if "" in of_text:
-            row = texts.index(text)
-            words = f'pool is "{text}"; write the pools that may hold it as sram{_SEPARATOR}flash'
-            raise CsvError(file, int(cells.lines[row]), cells.texts["id"][row], words)
-    in_file = preferred_first(named.values())
-    limits = _limits(file, in_file, capacity)
-    may_be_anywhere = not texts or "" in named
-    has_all_limits = limits.keys() >= set(in_file)
-    for name in limits:
-        if name not in in_file and not may_be_anywhere and not has_all_limits:
-            raise ValueError(
-                f'{file}: no buffer may be in the pool "{name}" that a capacity is given for; '
-                f"pools of the file: {', '.join(in_file)}"
-            )
-    names = list(dict.fromkeys([*limits, *in_file])) or [DEFAULT_POOL.name]
-    pools = tuple(Pool(name, limits.get(name)) for name in names)
-    everywhere = list(range(len(names)))
-    of_texts = {
-        text: [names.index(name) for name in of_text] or everywhere
-        for text, of_text in named.items()
-    }
-    if may_be_anywhere and len(of_texts) <= 1:
-        count = len(cells.lines)
-        first = np.arange(count + 1, dtype=np.int64) * len(names)
-        return pools, first, np.tile(np.array(everywhere, np.int64), count)
-    lists = [of_texts[text] for text in texts]
-    return pools, first_of(lists), column(list(chain.from_iterable(lists)))
-
-
-def _names(text: str) -> list[str]:
-    """The pools that a cell names; none if it is empty."""
-    return list(dict.fromkeys(map(str.strip, text.split(_SEPARATOR)))) if text else []
-
-
-def _limits(
-    file: str, in_file: list[str], capacity: int | Mapping[str, int] | None
-) -> dict[str, int]:
-    if isinstance(capacity, Mapping):
-        return dict(capacity)
-    if capacity is None:
-        return {}
-    if len(in_file) > 1:
-        raise ValueError(
-            f"{file}: the capacity {capacity} names no pool, and the file has several; give each "
-            f"its own, as {in_file[0]}=64K (pools: {', '.join(in_file)})"
-        )
-    return {(in_file or [DEFAULT_POOL.name])[0]: capacity}
-
-
-def _check_capacity(table: CsvProblem) -> None:
-    """Refuse a buffer that no pool can hold, whatever else there is."""
-    problem = table.problem
-    limits = np.array(
-        [_INT64_MAX if pool.limit is None else pool.limit for pool in problem.pools], np.int64
-    )
-    largest = np.maximum.reduceat(limits[problem.candidates], problem.candidate_first[:-1])
-    end = problem.sizes + np.maximum(problem.fixed_offsets, 0)
-    wrong = end > largest
-    if not wrong.any():
-        return
-    row = int(np.argmax(np.where(wrong, end, -1)))
-    pin = int(problem.fixed_offsets[row])
-    where = "" if pin < 0 else f", pinned to the offset {pin},"
-    raise CsvError(
-        table.file,
-        int(table.cells.lines[row]),
-        problem.names[row],
-        f"its {problem.sizes[row]} bytes{where} do not fit into a capacity of {largest[row]}; "
-        f"a capacity of at least {end[row]} is needed for this buffer alone",
-    )
-
-
-def _check_pins(table: CsvProblem) -> None:
-    """Refuse two buffers that are pinned to bytes that they may not share."""
-    problem = table.problem
-    candidates = np.diff(problem.candidate_first)
-    pinned = np.flatnonzero((problem.fixed_offsets >= 0) & (candidates == 1))
-    if len(pinned) < 2:
-        return
-    ranges = np.diff(problem.live_first)
-    of_pinned = np.repeat(np.isin(np.arange(len(problem)), pinned), ranges)
-    pools = problem.candidates[problem.candidate_first[pinned]]
-    only = Problem(
-        names=[""] * len(pinned),
-        pools=problem.pools,
-        sizes=problem.sizes[pinned],
-        fixed_offsets=problem.fixed_offsets[pinned],
-        candidate_first=np.arange(len(pinned) + 1),
-        candidates=pools,
-        live_first=np.concatenate([[0], np.cumsum(ranges[pinned])]),
-        live_starts=problem.live_starts[of_pinned],
-        live_stops=problem.live_stops[of_pinned],
-    )
-    fault = find_fault(only, only.fixed_offsets, pools)
-    if fault is None:
-        return
-    first, second = sorted(int(pinned[buffer]) for buffer in (fault.first, fault.second))
-    bytes_of = [
-        f"bytes {problem.fixed_offsets[b]} to {problem.fixed_offsets[b] + problem.sizes[b]}"
-        for b in (first, second)
-    ]
-    raise CsvError(
-        table.file,
-        int(table.cells.lines[second]),
-        problem.names[second],
-        f'it is pinned to {bytes_of[1]}, and buffer "{problem.names[first]}" of line '
-        f"{table.cells.lines[first]} to {bytes_of[0]}, but both are live at one time; change or "
-        "empty one of the offsets",
+        column(),
+        column(),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from usmp_solver.columns import Column
+
+_DISTRIBUTIONS = ("tvm-usmp", "tvm-usmp-solver")
 
 
 @cache
@@ -30,8 +33,31 @@ def tensors(columns: Mapping[str, Column]) -> dict[str, Any]:
     return {name: from_dlpack(np.ascontiguousarray(values)) for name, values in columns.items()}
 
 
+def check_distributions() -> None:
+    """Refuse files of two versions, one written over the other.
+
+    Raises
+    ------
+    ImportError
+        Both distributions that have this package in them are installed, and differ.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in _DISTRIBUTIONS:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    if len(set(found.values())) > 1:
+        both = " and ".join(f"{name} {number}" for name, number in found.items())
+        raise ImportError(
+            f"{both} are installed, and each has its own usmp_solver; uninstall both, and then "
+            f"install one: pip uninstall {' '.join(found)}"
+        )
+
+
 @cache
 def _load() -> Any:
+    check_distributions()
     from tvm_ffi import register_error
     from tvm_ffi.libinfo import load_lib_module
 

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ROOT
 from usmp.driver.tvmc import main
-from usmp_solver.csv_cells import _NAMES
+from usmp_solver.csv_cells import MINIMALLOC
 
 pytestmark = pytest.mark.cc
 
@@ -30,9 +30,9 @@ def test_commands(tmp_path, monkeypatch, capfd):
 
 def test_columns():
     rows = re.findall(r"^\| (`\w+` \|.*)\|$", PAGE, re.MULTILINE)
-    assert [row.split("`")[1] for row in rows] == list(dict.fromkeys(_NAMES.values()))
+    assert [row.split("`")[1] for row in rows] == list(dict.fromkeys(MINIMALLOC.names.values()))
     named = set(re.findall(r"`(\w+)`", "\n".join(rows)))
-    assert set(_NAMES) <= named
+    assert set(MINIMALLOC.names) <= named
 
 
 def test_python(capsys):

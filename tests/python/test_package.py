@@ -52,6 +52,18 @@ def test_solver_loads_no_tvm():
     assert done(f"import sys; from usmp_solver import solve; {loaded}") == "set()\n"
 
 
+def test_solver_under_the_name_of_the_package_loads_no_tvm():
+    program = (
+        "import sys, usmp.solver, usmp_solver as s\n"
+        "assert usmp.solver.__all__ == s.__all__\n"
+        "assert all(getattr(usmp.solver, name) is getattr(s, name) for name in s.__all__)\n"
+        "from usmp.solver import Buffer, Problem, solve\n"
+        "print(solve(Problem.from_buffers([Buffer('a', 4, [(0, 1)])])).peak)\n"
+        "print('tvm' in sys.modules)\n"
+    )
+    assert done(program) == "4\nFalse\n"
+
+
 def test_package_is_there_where_tvm_is_not():
     assert done("import sys; sys.modules['tvm'] = None; import usmp; print(usmp.__name__)")
 

@@ -109,6 +109,35 @@ def sdist(dist) -> Path:
 
 
 @pytest.fixture(scope="module")
+def solver_wheel(dist) -> Path:
+    """The wheel of the solver alone, from the build folder of the other, once for all workers."""
+    folder = dist / "solver"
+    folder.mkdir(exist_ok=True)
+    with (dist / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not list(folder.glob("*.whl")):
+            run(*BUILD_WHEEL, "--wheel-dir", folder, ROOT / "packaging/solver", cwd=folder)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def solver_environment(solver_wheel, tmp_path_factory) -> Path:
+    """A virtual environment with the wheel of the solver, NumPy and tvm-ffi, and nothing else."""
+    folder = tmp_path_factory.mktemp("solver_environment") / "venv"
+    run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=ROOT)
+    install = ["install", "--quiet", "--no-index", "--no-deps", solver_wheel]
+    run(*PIP, "--python", folder / "bin/python", *install, cwd=ROOT)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    for name in ("apache-tvm-ffi", "numpy", "typing-extensions"):
+        for file in distribution(name).files or ():
+            top = Path(file).parts[0]
+            if top != ".." and not (packages / top).exists():
+                (packages / top).symlink_to(Path(sysconfig.get_path("purelib")) / top)
+    return folder
+
+
+@pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory) -> Path:
     """A virtual environment with the wheel, and with the dependencies that are installed here."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
@@ -136,7 +165,8 @@ def test_the_wheel_fits_every_python_of_this_platform(wheel):
 def test_the_source_archive_has_what_the_build_needs(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert tracked("python", "src", "setup.py", "pyproject.toml", "CMakeLists.txt") <= names
+    needed = ("python", "src", "packaging", "setup.py", "pyproject.toml", "CMakeLists.txt")
+    assert tracked(*needed) <= names
     assert not [name for name in names if name.endswith((".so", ".a", ".pyc"))]
 
 
@@ -159,6 +189,41 @@ def test_the_installed_wheel_compiles_and_runs_a_model(environment, digits_model
     assert all(Path(file).is_relative_to(environment) for file in files)
     (tmp_path / "program.py").write_text(USER_PROGRAM)
     assert run(environment / "bin/python", "program.py", cwd=tmp_path) == "OPTIMAL\n"
+
+
+def test_the_wheel_of_the_solver_has_its_package_and_nothing_else(solver_wheel):
+    archive = zipfile.ZipFile(solver_wheel)
+    names = set(archive.namelist())
+    (folder,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
+    metadata = {name for name in names if name.startswith(f"{folder}/")}
+    sources = {name.removeprefix("python/") for name in tracked("python/usmp_solver")}
+    installed = {name for name in LIBRARIES | HEADERS if name.startswith("usmp_solver/")}
+    assert names - metadata == sources | installed | CMAKE_PACKAGE
+    assert f"{folder}/licenses/LICENSE" in metadata
+    text = archive.read(f"{folder}/METADATA").decode()
+    required = {line for line in text.splitlines() if line.startswith("Requires-Dist: ")}
+    assert {line for line in required if "extra ==" not in line} == {
+        "Requires-Dist: apache-tvm-ffi<0.2,>=0.1.11",
+        "Requires-Dist: numpy",
+    }
+    platform = re.sub(r"[-.]", "_", sysconfig.get_platform())
+    assert solver_wheel.name == f"tvm_usmp_solver-{usmp.__version__}-py3-none-{platform}.whl"
+
+
+def test_the_installed_solver_plans_without_tvm(solver_environment, tmp_path):
+    shutil.copy(ROOT / "packaging/solver/example.csv", tmp_path / "in.csv")
+    python = [solver_environment / "bin/python"]
+    command = [*python, "-m", "usmp_solver", "in.csv", "--capacity", "12", "-o", "out.csv"]
+    alone = {"PYTHONPATH": "", "PYTHONNOUSERSITE": "1"}
+    assert "memory: peak 12 bytes" in run(*command, cwd=tmp_path, **alone)
+    program = """
+import importlib.util as util
+import usmp_solver
+assert util.find_spec("tvm") is None and util.find_spec("usmp") is None
+print(usmp_solver.solve(usmp_solver.read_csv("out.csv").problem).peak, usmp_solver.__file__)
+"""
+    peak, file = run(*python, "-c", program, cwd=tmp_path, **alone).split()
+    assert peak == "12" and Path(file).is_relative_to(solver_environment)
 
 
 def test_types_of_a_program_that_uses_the_installed_wheel_are_checked(environment, tmp_path):

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from usmp.driver.errors import UsageError
 
 if TYPE_CHECKING:
-    from usmp_solver import CsvProblem, Pool, Problem, Solution
+    from usmp_solver import Pool, Problem, Solution
+    from usmp_solver.buffers_file import BuffersFile
 
 _SHOWN = 20
 """Buffers that a message names."""
 
 
 def misfit(
-    table: CsvProblem,
+    table: BuffersFile,
     solution: Solution,
     algorithm: str,
     solve: Callable[[Problem], Solution],
@@ -90,17 +91,18 @@ def _advice(solution: Solution, algorithm: str) -> str:
     return "Try --usmp-algorithm=auto, or raise the capacity"
 
 
-def _described(table: CsvProblem, buffer: int) -> str:
+def _described(table: BuffersFile, buffer: int) -> str:
     problem = table.problem
     pin = int(problem.fixed_offsets[buffer])
     pinned = f", pinned to {pin}" if pin >= 0 else ""
-    line = int(table.cells.lines[buffer])
-    return f"{problem.names[buffer]} (line {line}, {problem.sizes[buffer]} bytes{pinned})"
+    where = table.where(buffer)
+    return f"{problem.names[buffer]} ({where}, {problem.sizes[buffer]} bytes{pinned})"
 
 
 def _load(problem: Problem, subset: Sequence[int]) -> str:
     """How many bytes of the one pool the buffers take when they take the most."""
-    if len(problem.pools) > 1 or len(subset) < 2:
+    # Of those that conflict beyond their live ranges, no one time says it.
+    if len(problem.pools) > 1 or len(subset) < 2 or len(problem.conflict_firsts):
         return ""
     changes: dict[int, int] = {}
     for buffer in subset:
@@ -129,7 +131,7 @@ def _capacities(pools: tuple[Pool, ...]) -> str:
     return ", ".join(f"{pool.name} ({limit})" for pool, limit in zip(pools, limits, strict=True))
 
 
-def _enough(table: CsvProblem, solve: Callable[[Problem], Solution]) -> str | None:
+def _enough(table: BuffersFile, solve: Callable[[Problem], Solution]) -> str | None:
     """The capacity that would be enough: of one pool if that helps, the last first, else of all;
     None if none would, empty if none was found.
     """

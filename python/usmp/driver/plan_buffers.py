@@ -20,7 +20,7 @@ from usmp.driver.without_torch import without_torch
 from usmp.support.durations import parse_duration
 
 if TYPE_CHECKING:
-    from usmp_solver.csv_reader import CsvProblem
+    from usmp_solver.buffers_file import BuffersFile
     from usmp_solver.solution import Solution
     from usmp_solver.solver import Progress
 
@@ -35,9 +35,10 @@ def add_buffers_options(parser: argparse.ArgumentParser) -> None:
     buffers = parser.add_argument_group("buffers of another compiler")
     buffers.add_argument(
         "--buffers",
-        metavar="CSV",
-        help="plan these buffers, not a model: a file with the columns id,lower,upper,size and, if "
-        "wanted, alignment,pool,offset,gaps; - is stdin",
+        metavar="FILE",
+        help="plan these buffers, not a model: a CSV with the columns id,lower,upper,size and, if "
+        "wanted, alignment,pool,offset,gaps; a problem of OmniMalloc; or a memory snapshot or "
+        "profile of PyTorch; - is stdin",
     )
     buffers.add_argument(
         "--capacity",
@@ -73,9 +74,9 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
     with stages(options) as stage, without_torch():
         data = _read(options.buffers, file)
         stage(f"reading {file}")
-        from usmp_solver.csv_reader import parse_csv
+        from usmp_solver.buffers_file import parse_buffers
 
-        table = parse_csv(file, data, capacity)
+        table = parse_buffers(file, data, capacity)
         solution, interrupted = _solve(table, options.usmp_algorithm or "auto", budget, stage)
     _show(table, solution, options, shown_as)
     if interrupted:
@@ -90,7 +91,7 @@ def _read(path: str, file: str) -> bytes:
 
 
 def _solve(
-    table: CsvProblem, algorithm: str, budget: float | None, stage: Stage
+    table: BuffersFile, algorithm: str, budget: float | None, stage: Stage
 ) -> tuple[Solution, bool]:
     """The plan, and whether Ctrl-C ended the search for a better one."""
     stage("loading the solver")
@@ -125,21 +126,24 @@ def _solve(
 
 
 def _show(
-    table: CsvProblem, solution: Solution, options: argparse.Namespace, shown_as: str
+    table: BuffersFile, solution: Solution, options: argparse.Namespace, shown_as: str
 ) -> None:
     from usmp.report.solution import print_solution, solution_json, solution_table
     from usmp_solver.csv_writer import write_csv
+    from usmp_solver.pytorch import PytorchProblem
 
     algorithm = options.usmp_algorithm or "auto"
+    devices = table.devices if isinstance(table, PytorchProblem) else ()
+    recorded = [device.summary() for device in devices]
     if options.output is None and shown_as == "table":
-        print_solution(table.file, solution, algorithm)
+        print_solution(table.file, solution, algorithm, recorded)
         return
     if shown_as == "csv":
         text = write_csv(table, solution)
     elif shown_as == "json":
         text = solution_json(solution, algorithm)
     else:
-        text = solution_table(table.file, solution, algorithm)
+        text = solution_table(table.file, solution, algorithm, recorded)
     if options.output is None:
         print(text, end="")
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 
 from rich.console import Console
 
@@ -19,10 +20,14 @@ _FILE_WIDTH = 100
 
 
 def print_solution(
-    file: str, solution: Solution, algorithm: str, console: Console | None = None
+    file: str,
+    solution: Solution,
+    algorithm: str,
+    recorded: Sequence[str] = (),
+    console: Console | None = None,
 ) -> None:
-    """Print for each pool its peak, the proved lower bound, their ratio and the capacity; then
-    whether the plan is optimal.
+    """Print for each pool its peak, the proved lower bound, their ratio and the capacity; then what
+    was recorded of each device, if anything was; then whether the plan is optimal.
     """
     console = console or Console(highlight=False)
     rows = []
@@ -38,6 +43,8 @@ def print_solution(
         numbers=frozenset({1, 2, 3, 4}),
     )
     print_table(table, console)
+    for line in recorded:
+        print_text(f"{line}.", console)
     count = len(solution.problem)
     placed = f"{count} buffers are placed" if count != 1 else "1 buffer is placed"
     more = "more time may help (--usmp-time-budget)"
@@ -49,12 +56,13 @@ def print_solution(
     print_text(f"{placed}; {proved}.", console)
 
 
-def solution_table(file: str, solution: Solution, algorithm: str) -> str:
+def solution_table(
+    file: str, solution: Solution, algorithm: str, recorded: Sequence[str] = ()
+) -> str:
     """The same for a file."""
     text = io.StringIO()
-    print_solution(
-        file, solution, algorithm, Console(file=text, highlight=False, width=_FILE_WIDTH)
-    )
+    console = Console(file=text, highlight=False, width=_FILE_WIDTH)
+    print_solution(file, solution, algorithm, recorded, console)
     return text.getvalue()
 
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from usmp_solver.library import check_distributions
+
 _LOADED = """
 import sys
 
@@ -47,3 +49,19 @@ def test_solving_loads_no_compiler(argv):
 def test_public_names_are_there():
     code = "import usmp_solver\nfor name in usmp_solver.__all__: getattr(usmp_solver, name)"
     assert loaded(code, []) == {"usmp_solver", "numpy"}
+
+
+def test_two_distributions_of_different_versions_are_refused(tmp_path, monkeypatch):
+    check_distributions()
+    for name, version in (("tvm_usmp", "1.0"), ("tvm_usmp_solver", "1.1")):
+        folder = tmp_path / f"{name}-{version}.dist-info"
+        folder.mkdir()
+        metadata = f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n"
+        (folder / "METADATA").write_text(metadata)
+    monkeypatch.syspath_prepend(tmp_path)
+    message = (
+        r"^tvm-usmp 1\.0 and tvm-usmp-solver 1\.1 are installed, and each has its own usmp_solver; "
+        r"uninstall both, and then install one: pip uninstall tvm-usmp tvm-usmp-solver$"
+    )
+    with pytest.raises(ImportError, match=message):
+        check_distributions()

@@ -1,0 +1,63 @@
+"""Files of any format that has a reader here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from usmp_solver.csv_problem import CsvProblem
+from usmp_solver.csv_reader import parse_csv
+from usmp_solver.omnimalloc import is_omnimalloc, parse_omnimalloc
+from usmp_solver.pytorch import PytorchProblem, parse_pytorch
+from usmp_solver.pytorch_data import is_pytorch
+
+BuffersFile: TypeAlias = CsvProblem | PytorchProblem
+"""A problem and where it comes from."""
+
+
+def read_buffers(
+    path: str | os.PathLike[str], capacity: int | Mapping[str, int] | None = None
+) -> BuffersFile:
+    """Read a file of buffers: a CSV, a problem of OmniMalloc, or what PyTorch recorded.
+
+    Parameters
+    ----------
+    path
+        the file.
+    capacity
+        bytes of the only pool, or of each pool by name; None is no limit.
+
+    Raises
+    ------
+    ValueError
+        The file is no problem; the message says where.
+    """
+    return parse_buffers(os.fspath(path), Path(path).read_bytes(), capacity)
+
+
+def parse_buffers(
+    file: str, data: bytes, capacity: int | Mapping[str, int] | None = None
+) -> BuffersFile:
+    """The problem in the file; how it begins says which format it has.
+
+    Parameters
+    ----------
+    file
+        its name, for messages.
+    data
+        its content.
+    capacity
+        bytes of the only pool, or of each pool by name; None is no limit.
+
+    Raises
+    ------
+    ValueError
+        The file is no problem; the message says where.
+    """
+    if is_pytorch(data):
+        return parse_pytorch(file, data, capacity)
+    if is_omnimalloc(data):
+        return parse_omnimalloc(file, data, capacity)
+    return parse_csv(file, data, capacity)

@@ -1,0 +1,162 @@
+"""Memory that PyTorch recorded, to a problem: how few bytes would have been enough?
+
+Two kinds of files are read. Snapshots are what `torch.cuda.memory._dump_snapshot` writes, as a
+pickle of plain data, or the same as JSON; `torch/cuda/memory.py` (`_snapshot`) describes them.
+Profiles are what `torch.profiler.profile(profile_memory=True)` exports with `export_chrome_trace`,
+on CPUs too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from usmp_solver.allocation_history import Lifetime
+from usmp_solver.buffers import Pool
+from usmp_solver.columns import column
+from usmp_solver.problem import Problem
+from usmp_solver.pytorch_data import load
+from usmp_solver.pytorch_profile import profile_devices
+from usmp_solver.pytorch_snapshot import snapshot_devices
+from usmp_solver.recorded_device import RecordedDevice
+
+_SNAPSHOT_UNIT = 512
+_PROFILE_UNIT = 64
+
+
+@dataclass(frozen=True)
+class PytorchProblem:
+    """A problem, and the recording that it comes from.
+
+    Parameters
+    ----------
+    file
+        its name in messages.
+    problem
+        a buffer for every block that was live; a pool for every memory whose blocks could take the
+        place of each other: of one device, stream and memory pool.
+    devices
+        what the recording says of each device.
+    origins
+        by buffer, where in the file it is, as "event 12 of device0".
+    """
+
+    file: str
+    problem: Problem
+    devices: tuple[RecordedDevice, ...]
+    origins: tuple[str, ...]
+
+    def where(self, buffer: int) -> str:
+        """Where in the file the buffer is, as "event 12 of device0"."""
+        return self.origins[buffer]
+
+
+def read_pytorch(
+    path: str | os.PathLike[str],
+    capacity: int | Mapping[str, int] | None = None,
+    *,
+    unit: int | None = None,
+) -> PytorchProblem:
+    """Read a memory snapshot or a profile of PyTorch.
+
+    Parameters
+    ----------
+    path
+        the file.
+    capacity, unit
+        as `parse_pytorch` takes them.
+
+    Raises
+    ------
+    ValueError
+        The file is none of these; the message names the event.
+    """
+    return parse_pytorch(os.fspath(path), Path(path).read_bytes(), capacity, unit=unit)
+
+
+def parse_pytorch(
+    file: str,
+    data: bytes,
+    capacity: int | Mapping[str, int] | None = None,
+    *,
+    unit: int | None = None,
+) -> PytorchProblem:
+    """The problem in the file.
+
+    Time is the order of the events. A block is live from its allocation until it may be used again
+    (`free_completed`); if it was allocated before the recording, from the beginning; if it is not
+    released, to the end. Nothing in the file is run: of a pickle, only plain data is read.
+
+    Parameters
+    ----------
+    file
+        its name, for messages.
+    data
+        its content.
+    capacity
+        bytes of the only pool, or of each pool by name; None is no limit.
+    unit
+        bytes of which sizes and offsets are made multiples. None stands for what PyTorch does:
+        512 for a snapshot, whose events have the bytes that were requested, and 64 for a profile.
+
+    Raises
+    ------
+    ValueError
+        The file is no snapshot or profile, or the capacity does not go with it; the message names
+        file and event.
+    """
+    record = load(file, data)
+    if "device_traces" in record.value:
+        devices, default_unit = snapshot_devices(record), _SNAPSHOT_UNIT
+    elif "traceEvents" in record.value:
+        devices, default_unit = profile_devices(record), _PROFILE_UNIT
+    else:
+        record.refuse(
+            'has neither "device_traces", as snapshots of torch.cuda.memory have, nor '
+            '"traceEvents", as profiles of torch.profiler have'
+        )
+    if unit is None:
+        unit = default_unit
+    if unit < 1:
+        raise ValueError(f"the unit of sizes must be 1 byte or more, not {unit}")
+    pairs = [(device, life) for device in devices for life in device.lifetimes]
+    if not pairs:
+        raise ValueError(f"{file}: no memory is allocated in this recording; nothing is to plan")
+    lifetimes = [life for _, life in pairs]
+    pools = _pools(file, lifetimes, capacity)
+    numbers = {pool.name: number for number, pool in enumerate(pools)}
+    problem = Problem(
+        names=[life.name for life in lifetimes],
+        pools=pools,
+        sizes=column(-(-life.size // unit) * unit for life in lifetimes),
+        alignments=column([unit] * len(lifetimes)),
+        candidate_first=column(range(len(lifetimes) + 1)),
+        candidates=column(numbers[life.pool] for life in lifetimes),
+        live_first=column(range(len(lifetimes) + 1)),
+        live_starts=column(life.start for life in lifetimes),
+        live_stops=column(life.stop for life in lifetimes),
+    )
+    origins = tuple(f"{life.origin} of {device.name}" for device, life in pairs)
+    return PytorchProblem(file, problem, tuple(devices), origins)
+
+
+def _pools(
+    file: str, lifetimes: Sequence[Lifetime], capacity: int | Mapping[str, int] | None
+) -> tuple[Pool, ...]:
+    names = sorted({life.pool for life in lifetimes})
+    if isinstance(capacity, Mapping):
+        unknown = sorted(set(capacity) - set(names))
+        if unknown:
+            raise ValueError(
+                f'{file}: no memory is in the pool "{unknown[0]}" that a capacity is given for; '
+                f"pools of the file: {', '.join(names)}"
+            )
+        return tuple(Pool(name, capacity.get(name)) for name in names)
+    if capacity is not None and len(names) > 1:
+        raise ValueError(
+            f"{file}: the capacity {capacity} names no pool, and the file has several; give each "
+            f"its own, as {names[0]}=64K (pools: {', '.join(names)})"
+        )
+    return tuple(Pool(name, capacity) for name in names)

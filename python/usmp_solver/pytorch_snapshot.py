@@ -1,0 +1,117 @@
+"""Snapshots of PyTorch's caching allocators: `segments` and `device_traces`.
+
+Facts of the format are from `torch/cuda/memory.py` and `torch/cuda/_memory_viz.py` of PyTorch 2.13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from usmp_solver.allocation_history import AllocationHistory, most_live_bytes
+from usmp_solver.pytorch_data import Record
+from usmp_solver.recorded_device import MOST_EVENTS, RecordedDevice
+
+_ALLOCATED = ("alloc",)
+_RELEASED = ("free_completed", "free")
+_RESERVED = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
+_HELD = ("active_allocated", "active_awaiting_free", "active_pending_free")
+_MOST_STREAM = 1 << 64
+
+
+def snapshot_devices(snapshot: Record) -> list[RecordedDevice]:
+    """The devices of the snapshot of which anything is recorded.
+
+    Raises
+    ------
+    ValueError
+        It is malformed; the message names the event.
+    """
+    traces = snapshot.items("device_traces")
+    segments = [
+        Record(snapshot.file, f"segment {number}", segment)
+        for number, segment in enumerate(snapshot.items("segments", ()))
+    ]
+    of_device: dict[int, list[Record]] = {}
+    for segment in segments:
+        of_device.setdefault(segment.integer("device", 0, 1 << 16, 0), []).append(segment)
+    _check_count(snapshot, traces, segments)
+    count = max([len(traces), *(number + 1 for number in of_device)])
+    return [
+        _device(
+            snapshot.file,
+            number,
+            traces[number] if number < len(traces) else (),
+            of_device.get(number, []),
+            count > 1,
+        )
+        for number in range(count)
+        if number in of_device or (number < len(traces) and traces[number])
+    ]
+
+
+def _check_count(snapshot: Record, traces: Sequence[Any], segments: Sequence[Record]) -> None:
+    total = 0
+    for number, trace in enumerate(traces):
+        if not isinstance(trace, (list, tuple)):
+            snapshot.refuse(f'must have lists in "device_traces", but number {number} is none')
+        total += len(trace)
+    for segment in segments:
+        total += len(segment.items("blocks", ()))
+    if total > MOST_EVENTS:
+        snapshot.refuse(f"has {total} events and blocks; at most {MOST_EVENTS} are read")
+
+
+def _device(
+    file: str, number: int, trace: Sequence[Any], segments: Sequence[Record], has_prefix: bool
+) -> RecordedDevice:
+    name = f"device{number}"
+    history = AllocationHistory(len(trace) + 1, f"{name}." if has_prefix else "")
+    reserved = most_reserved = least_reserved = 0
+    for index, entry in enumerate(trace):
+        event = Record(file, f"event {index} of {name}", entry)
+        action = event.text("action")
+        if action in _ALLOCATED:
+            history.allocate(index, _pool(name, event), event.address("addr"), event.size("size"))
+        elif action in _RELEASED:
+            history.release(index, _pool(name, event), event.address("addr"), event.size("size"))
+        elif action in _RESERVED:
+            reserved += _RESERVED[action] * event.size("size")
+            most_reserved = max(most_reserved, reserved)
+            least_reserved = min(least_reserved, reserved)
+    for pool, origin, address, size in _held_blocks(name, segments):
+        history.hold(pool, origin, address, size)
+    lifetimes = tuple(history.lifetimes())
+    at_end = sum(segment.size("total_size") for segment in segments)
+    at_start = max(at_end - reserved, -least_reserved)
+    total = at_start + most_reserved
+    return RecordedDevice(name, lifetimes, most_live_bytes(lifetimes), total or None)
+
+
+def _held_blocks(name: str, segments: Sequence[Record]) -> Iterator[tuple[str, str, int, int]]:
+    """Pool, place in the file, address and bytes of the blocks that are in use at the end."""
+    for segment in segments:
+        pool = _pool(name, segment, "segment_pool_id")
+        address = segment.address("address")
+        for number, entry in enumerate(segment.items("blocks", ())):
+            block = Record(segment.file, f"block {number} of {segment.place}", entry)
+            size = block.size("size")
+            if "address" in block.value:
+                address = block.address("address")
+            if block.text("state") in _HELD:
+                has_requested = "requested_size" in block.value
+                requested = block.size("requested_size") if has_requested else size
+                yield pool, block.place, address, requested
+            address += size
+
+
+def _pool(device: str, record: Record, key: str = "pool_id") -> str:
+    """Whose memory it is: blocks of two streams or memory pools never take each other's place."""
+    words = [device]
+    stream = record.integer("stream", 0, _MOST_STREAM, 0)
+    if stream:
+        words.append(f"stream{stream}")
+    memory_pool = record.integers(key, 0, _MOST_STREAM, ())
+    if any(memory_pool):
+        words.append(f"pool{'-'.join(map(str, memory_pool))}")
+    return ".".join(words)

@@ -1,0 +1,39 @@
+"""What a recording says of the memory of one device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from usmp_solver.allocation_history import Lifetime
+
+MOST_EVENTS = 20_000_000
+"""That are read of one file: one list may be in it in many places."""
+
+
+@dataclass(frozen=True)
+class RecordedDevice:
+    """What a recording says of the memory of one device.
+
+    Parameters
+    ----------
+    name
+        as "device0".
+    lifetimes
+        of its blocks, with the bytes as they are in the file.
+    live_bytes
+        the most that were live at one time.
+    reserved_bytes
+        the most that its allocator had from the system at one time; None if that is not known.
+    """
+
+    name: str
+    lifetimes: tuple[Lifetime, ...]
+    live_bytes: int
+    reserved_bytes: int | None
+
+    def summary(self) -> str:
+        """A line about it."""
+        text = f"{self.name}, as recorded: at most {self.live_bytes} bytes were live"
+        if self.reserved_bytes is not None:
+            text += f", and {self.reserved_bytes} reserved"
+        return text
