@@ -28,7 +28,7 @@ class PlanStorage(ModulePass):
     TIR of the operator proves that. What is returned keeps its own allocation. Left to TVM's pass
     are tensors that functions other than PrimFuncs get, textures, and sizes without a bound; bounds
     of symbolic sizes are in the attribute `tir_var_upper_bound` of the function. No function
-    allocates more bytes than with TVM's pass. `usmp.relax.storage_plan` reads what was planned.
+    allocates more bytes than with TVM's pass. `usmp.storage_plan` reads what was planned.
 
     Parameters
     ----------
