@@ -14,8 +14,8 @@ from usmp.relax.storage.plan_module import StorageOptions, plan_module
 from usmp_solver import solve
 from usmp_solver.solver import ALGORITHMS
 
-WORK_BUDGET = 40_000_000
-"""Steps of the solver for one memory of one function: about a fifth of a second."""
+WORK_BUDGET = 20_000_000
+"""Steps of the solver for one memory of one function: about a tenth of a second."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PlanStorage")
