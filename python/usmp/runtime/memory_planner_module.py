@@ -14,12 +14,13 @@ from tvm.relax.backend.cpu_generic import pipeline as cpu
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.op.vm import kill_object
 
-from usmp.runtime.memory_planner_graph import (
+from usmp.analysis.function_memory import (
     FunctionMemory,
     bytes_of,
+    is_in_host_memory,
     managed_functions,
-    read_function,
 )
+from usmp.analysis.read_function import read_function
 
 _ALLOCATE = "usmp.runtime.alloc_tensor"
 _EXPECT = "usmp.runtime.expect_sizes"
@@ -78,7 +79,9 @@ def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> 
             ]
         )(mod)
         mod = mod.clone()  # What passes did not change is the caller's.
-        functions = {name: read_function(mod, name) for name in managed_functions(mod)}
+        functions = {
+            name: read_function(mod, name, is_in_host_memory) for name in managed_functions(mod)
+        }
         if not functions:
             raise ValueError("MemoryPlanner: the module has no Relax function that nothing calls")
         tokens = {name: _token_of(memory) for name, memory in functions.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from usmp.runtime.memory_planner_graph import ManagedTensor
+from usmp.analysis.function_memory import ManagedTensor
 from usmp_solver import Pool, Problem, solve
 from usmp_solver.check import check_columns
 from usmp_solver.columns import column

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from usmp.analysis.function_memory import ManagedTensor
 from usmp.runtime import GrowthPolicy, StorageGroup, memory_planner_plan
-from usmp.runtime.memory_planner_graph import ManagedTensor
 from usmp.runtime.memory_planner_growth import SizeRecords
 from usmp.runtime.memory_planner_plan import plan_places
 from usmp_solver import solve

@@ -20,6 +20,7 @@ from usmp.relax.transform.make_parameter_names_unique import MakeParameterNamesU
 from usmp.relax.transform.normalize_copies import NormalizeCopies
 from usmp.relax.transform.normalize_take_indices import NormalizeTakeIndices
 from usmp.relax.transform.partition_for_accelerators import PartitionForAccelerators
+from usmp.relax.transform.plan_storage import PlanStorage
 from usmp.relax.transform.prune_constant_channels import PruneConstantChannels
 from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConcat
 from usmp.relax.transform.split_into_strips import SplitIntoStrips
@@ -45,6 +46,7 @@ __all__ = [
     "NormalizeCopies",
     "NormalizeTakeIndices",
     "PartitionForAccelerators",
+    "PlanStorage",
     "PruneConstantChannels",
     "PushSliceThroughConcat",
     "SplitIntoStrips",

@@ -1,4 +1,4 @@
-"""What a planner knows of a Relax function: the tensors that it allocates, and when they are live.
+"""Reads from a Relax function what a planner knows of it.
 
 Read where `R.builtin.alloc_tensor` is, that is after `CallTIRRewrite`. A value refers to a tensor
 if it is it, may be a view of it, or has it in a tuple; a tensor is live from its allocation to the
@@ -8,99 +8,27 @@ to all that its arguments refer to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 
 import tvm_ffi
 from tvm import relax, tirx
-from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Op, PrimType, TupleType
+from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PrimType, TupleType
 
+from usmp.analysis.function_memory import (
+    FunctionMemory,
+    ManagedTensor,
+    OperatorCall,
+    TensorArgument,
+    device_index_of,
+    scope_of,
+)
 from usmp.tir.nodes import nodes_of
 
 Referred = frozenset[int]
 _NOTHING: Referred = frozenset()
 
 
-@dataclass
-class ManagedTensor:
-    """A tensor that a function allocates, each time at the same place.
-
-    Parameters
-    ----------
-    name
-        of the function and of the variable.
-    shape
-        what it is allocated with.
-    ndim, dtype
-        of the tensor.
-    is_output
-        the function may return it.
-    start, stop
-        half-open span of positions in which it is live.
-    is_in_branch
-        whether the function allocates it depends on its inputs.
-    is_expected
-        its shape follows from those of the parameters.
-    """
-
-    name: str
-    shape: relax.Expr
-    ndim: int
-    dtype: str
-    start: int
-    stop: int
-    is_output: bool = False
-    is_in_branch: bool = False
-    is_expected: bool = False
-
-
-@dataclass
-class FunctionMemory:
-    """What a planner knows of one function.
-
-    Parameters
-    ----------
-    tensors
-        in the order of their allocation.
-    numbers
-        variable to number of the tensor that it is bound to.
-    killed_after
-        variable of a binding to those that are used there for the last time.
-    num_unmanaged
-        values that the function has from elsewhere: results of functions that allocate them
-        themselves, and allocations that are left to TVM.
-    num_borrowed
-        values that are others: views, tuples, what is taken out of tuples, results of branches.
-    num_scalars
-        shapes and numbers.
-    """
-
-    tensors: list[ManagedTensor] = field(default_factory=list)
-    numbers: dict[relax.Var, int] = field(default_factory=dict)
-    killed_after: dict[relax.Var, list[relax.Var]] = field(default_factory=dict)
-    num_unmanaged: int = 0
-    num_borrowed: int = 0
-    num_scalars: int = 0
-
-    @property
-    def expected(self) -> list[int]:
-        """Numbers of the tensors whose sizes are known when the function begins."""
-        return [number for number, each in enumerate(self.tensors) if each.is_expected]
-
-
-def managed_functions(mod: IRModule) -> list[str]:
-    """Names of the Relax functions that no other one calls: only they may be running once."""
-    called = {
-        str(each.name_hint)
-        for func in mod.functions.values()
-        if isinstance(func, relax.Function)
-        for each in nodes_of(func.body, GlobalVar)
-    }
-    names = [str(v.name_hint) for v, func in mod.functions.items() if _is_relax(func)]
-    return [name for name in names if name not in called]
-
-
-def read_function(mod: IRModule, name: str) -> FunctionMemory:
+def read_function(mod: IRModule, name: str, is_managed: Callable[[Call], bool]) -> FunctionMemory:
     """The tensors of the function of that name.
 
     Parameters
@@ -108,24 +36,34 @@ def read_function(mod: IRModule, name: str) -> FunctionMemory:
     mod
         operators are lowered to calls with destinations, and memory is not planned.
     name
-        one of `managed_functions`.
+        of a Relax function.
+    is_managed
+        whether a planner places what this `R.builtin.alloc_tensor` allocates.
     """
-    return _Reader(mod, name).read(mod[name])
+    return _Reader(mod, name, is_managed).read(mod[name])
 
 
-def _is_relax(func: object) -> bool:
-    return isinstance(func, relax.Function)
+def bindings_of(body: relax.SeqExpr) -> Iterator[relax.Binding]:
+    """The bindings of a sequence, in order."""
+    for block in body.blocks[:]:
+        yield from block.bindings[:]
 
 
 class _Reader:
     """Walks a function in the order in which it runs; a branch after the other."""
 
-    def __init__(self, mod: IRModule, name: str) -> None:
-        self.mod = mod
+    def __init__(self, mod: IRModule, name: str, is_managed: Callable[[Call], bool]) -> None:
         self.name = name
+        self.is_managed = is_managed
+        self.operators = {
+            str(variable.name_hint)
+            for variable, func in mod.functions.items()
+            if isinstance(func, tirx.PrimFunc)
+        }
         self.memory = FunctionMemory()
         self.position = 0
         self.refers: dict[relax.Var, Referred] = {}
+        self.wholes: dict[relax.Var, int] = {}
         self.known_at_entry: set[tirx.Var] = set()
         # The machine keeps what a branch results in until the function ends.
         self.until_end: set[int] = set()
@@ -164,6 +102,8 @@ class _Reader:
         """What the variable of this binding refers to."""
         if isinstance(value, relax.If):
             branches = (value.true_branch, value.false_branch)
+            # The machine reads the condition itself.
+            self.give_away(self.touch(_variables_of(value.cond)))
             results = [self.sequence(branch, in_branch=True) for branch in branches]
             self.memory.num_borrowed += 1
             self.until_end |= results[0] | results[1]
@@ -174,6 +114,8 @@ class _Reader:
         touched = self.touch(used)
         if isinstance(value, Call) and getattr(value.op, "name", "") == _ALLOCATION:
             return self.allocation(binding.var, value, in_branch)
+        if not self.operator_call(binding.var, value):
+            self.note_alias(binding.var, value, touched)
         kind = binding.var.ty
         if isinstance(kind, TupleType) and not kind.fields:
             return _NOTHING
@@ -189,11 +131,11 @@ class _Reader:
     def allocation(self, variable: relax.Var, call: Call, in_branch: bool) -> Referred:
         shape, kind = call.args[0], variable.ty
         dtype = tvm_ffi.dtype(str(kind.dtype)) if isinstance(kind, relax.TensorType) else None
-        if dtype is None or dtype.bits % 8 or kind.ndim < 0 or not _is_in_host_memory(call):
+        if dtype is None or dtype.bits % 8 or kind.ndim < 0 or not self.is_managed(call):
             self.memory.num_unmanaged += 1
             return _NOTHING
         number = len(self.memory.tensors)
-        self.memory.numbers[variable] = number
+        self.memory.numbers[variable] = self.wholes[variable] = number
         self.memory.tensors.append(
             ManagedTensor(
                 name=f"{self.name}.{variable.name}",
@@ -202,6 +144,8 @@ class _Reader:
                 dtype=str(kind.dtype),
                 start=self.position,
                 stop=self.position + 1,
+                device_index=device_index_of(call),
+                scope=scope_of(call),
                 is_in_branch=in_branch,
                 is_expected=self.is_known_at_entry(shape),
             )
@@ -211,7 +155,8 @@ class _Reader:
     def is_known_at_entry(self, shape: relax.Expr) -> bool:
         return isinstance(shape, relax.ShapeExpr) and all(
             variable in self.known_at_entry
-            for extent in shape.values
+            for extent in shape.values[:]
+            if not isinstance(extent, tirx.IntImm)
             for variable in nodes_of(extent, tirx.Var)
         )
 
@@ -219,8 +164,51 @@ class _Reader:
         """Note that what they refer to is used now; all of that."""
         touched = _NOTHING.union(*(self.refers.get(each, _NOTHING) for each in variables))
         for number in touched:
-            self.memory.tensors[number].stop = self.position + 1
+            tensor = self.memory.tensors[number]
+            tensor.stop = self.position + 1
+            if tensor.first_use < 0:
+                tensor.first_use = self.position
         return touched
+
+    def give_away(self, referred: Referred) -> None:
+        """Note that something that is not a PrimFunc gets these."""
+        for number in referred:
+            self.memory.tensors[number].is_given_away = True
+
+    def operator_call(self, variable: relax.Var, value: relax.Expr) -> bool:
+        """Note the call of a PrimFunc; False if it is something else."""
+        call = call_of_operator(value)
+        if call is None or call[0] not in self.operators:
+            return False
+        callee, arguments = call
+        self.memory.calls.append(
+            OperatorCall(self.position, variable, callee, tuple(map(self.argument, arguments)))
+        )
+        return True
+
+    def argument(self, value: relax.Expr) -> TensorArgument:
+        if isinstance(value, relax.Var):
+            return TensorArgument(self.refers.get(value, _NOTHING), self.wholes.get(value))
+        refers = _NOTHING.union(*(self.refers.get(each, _NOTHING) for each in _variables_of(value)))
+        return TensorArgument(refers)
+
+    def note_alias(self, variable: relax.Var, value: relax.Expr, touched: Referred) -> None:
+        """Note what the variable is another name of, or what the value gives away."""
+        source = value
+        if isinstance(value, Call):
+            if not _is_view(value):
+                self.give_away(touched)
+                return
+            source = value.args[0]
+            if getattr(value.op, "name", "") == "relax.memory.ensure_zero_offset":
+                # It copies what does not begin where its memory does.
+                self.give_away(touched)
+            if getattr(value.op, "name", "") == "relax.memory.view" and len(value.args) > 3:
+                source = value if _has_offset(value) else source
+        if isinstance(value, relax.Function):
+            self.give_away(touched)
+        if isinstance(source, relax.Var) and source in self.wholes:
+            self.wholes[variable] = self.wholes[source]
 
 
 class _Scope:
@@ -252,13 +240,14 @@ class _Scope:
 
 
 _ALLOCATION = "relax.builtin.alloc_tensor"
-_VIEWS = frozenset({"relax.reshape", "relax.memory.view", "relax.memory.ensure_zero_offset"})
-
-
-def bindings_of(body: relax.SeqExpr) -> Iterator[relax.Binding]:
-    """The bindings of a sequence, in order."""
-    for block in body.blocks:
-        yield from block.bindings
+_VIEWS = frozenset(
+    {
+        "relax.reshape",
+        "relax.memory.view",
+        "relax.memory.ensure_zero_offset",
+        "vm.builtin.reshape",
+    }
+)
 
 
 def _value_of(binding: relax.Binding) -> relax.Expr:
@@ -266,22 +255,31 @@ def _value_of(binding: relax.Binding) -> relax.Expr:
 
 
 def _variables_of(value: relax.Expr) -> list[relax.Var]:
-    return list(relax.analysis.free_vars(value))
+    return list(relax.analysis.free_vars(value)[:])
+
+
+def call_of_operator(value: relax.Expr) -> tuple[str, list[relax.Expr]] | None:
+    """The name of the function of the module that a value calls, and what it passes to it; None if
+    the value is no such call. With `R.vm.call_tir_dyn`, sizes follow the tensors."""
+    if not isinstance(value, Call):
+        return None
+    if isinstance(value.op, GlobalVar):
+        return str(value.op.name_hint), value.args[:]
+    if getattr(value.op, "name", "") == "relax.vm.call_tir_dyn":
+        callee, passed = value.args
+        if isinstance(callee, GlobalVar) and isinstance(passed, relax.Tuple):
+            tensors = [each for each in passed.fields if not isinstance(each, relax.ShapeExpr)]
+            return str(callee.name_hint), tensors
+    return None
 
 
 def _is_view(call: Call) -> bool:
-    return isinstance(call.op, Op) and call.op.name in _VIEWS
+    name = call.op.global_symbol if isinstance(call.op, relax.ExternFunc) else call.op
+    return str(getattr(name, "name", name)) in _VIEWS
 
 
-def _is_in_host_memory(call: Call) -> bool:
-    _, _, device, scope = call.args
-    return int(getattr(device, "value", -1)) == 0 and str(getattr(scope, "value", "")) == "global"
-
-
-def bytes_of(tensor: ManagedTensor) -> tirx.Expr:
-    """The size of an expected tensor, in bytes, as an expression of the parameters' shapes."""
-    dtype = tvm_ffi.dtype(tensor.dtype)
-    size = tirx.IntImm("int64", dtype.bits // 8 * dtype.lanes)
-    for extent in tensor.shape.values:
-        size = size * extent
-    return size
+def _has_offset(view: Call) -> bool:
+    """Whether an `R.memory.view` may begin behind the start of its tensor."""
+    offset = view.args[3]
+    is_none = isinstance(offset, relax.Tuple) and not len(offset.fields)
+    return not is_none and int(getattr(offset, "value", -1)) != 0

@@ -11,8 +11,9 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from support.managed_models import Called, DataDependent, Functions, TwoOutputs
+from usmp.analysis.function_memory import is_in_host_memory, managed_functions
+from usmp.analysis.read_function import bindings_of, read_function
 from usmp.runtime import compile_managed
-from usmp.runtime.memory_planner_graph import bindings_of, managed_functions, read_function
 from usmp.runtime.memory_planner_module import rewrite
 from usmp.tir.nodes import nodes_of
 
@@ -92,6 +93,10 @@ class Branch:
         return e
 
 
+def memory_of(mod):
+    return read_function(mod, "main", is_in_host_memory)
+
+
 def spans(memory):
     return {each.name.removeprefix("main."): (each.start, each.stop) for each in memory.tensors}
 
@@ -104,13 +109,13 @@ def killed(memory):
 
 
 def test_a_tensor_lives_until_the_last_use_of_its_views():
-    memory = read_function(Views, "main")
+    memory = memory_of(Views)
     assert spans(memory) == {"a": (1, 10), "c": (5, 12), "d": (8, 13), "e": (10, 14)}
     assert [each.is_output for each in memory.tensors] == [False, False, False, True]
 
 
 def test_each_register_is_killed_after_its_last_use():
-    memory = read_function(Views, "main")
+    memory = memory_of(Views)
     assert killed(memory) == {
         "b": ["a"],
         "item": ["pair"],
@@ -122,18 +127,18 @@ def test_each_register_is_killed_after_its_last_use():
 
 
 def test_views_tuples_and_what_is_taken_of_them_are_borrowed():
-    memory = read_function(Views, "main")
+    memory = memory_of(Views)
     assert (memory.num_borrowed, memory.num_unmanaged, memory.num_scalars) == (3, 0, 0)
 
 
 def test_what_a_branch_uses_lives_until_both_are_over_and_its_result_until_the_end():
-    memory = read_function(Branch, "main")
+    memory = memory_of(Branch)
     assert spans(memory) == {"a": (1, 10), "t": (3, 15), "f": (6, 15), "d": (10, 14), "e": (12, 15)}
     assert [each.is_in_branch for each in memory.tensors] == [False, True, True, False, False]
 
 
 def test_what_branches_use_is_killed_after_them():
-    memory = read_function(Branch, "main")
+    memory = memory_of(Branch)
     assert killed(memory) == {"q": ["a"], "_2": ["q"], "_3": ["d"]}
 
 
@@ -150,19 +155,19 @@ def lowered(mod):
 
 
 def test_every_tensor_that_is_returned_is_an_output():
-    memory = read_function(lowered(TwoOutputs), "main")
+    memory = memory_of(lowered(TwoOutputs))
     assert [each.is_output for each in memory.tensors] == [False, True, True]
 
 
 def test_the_result_of_an_unknown_function_may_be_its_argument():
-    memory = read_function(lowered(DataDependent), "main")
+    memory = memory_of(lowered(DataDependent))
     first, *_ = memory.tensors
     assert first.stop == max(each.stop for each in memory.tensors if not each.is_output)
     assert memory.num_unmanaged == 1
 
 
 def test_sizes_that_depend_on_data_are_not_expected():
-    memory = read_function(lowered(DataDependent), "main")
+    memory = memory_of(lowered(DataDependent))
     assert memory.expected == [0]
     assert len(memory.tensors) == 5
 
@@ -170,7 +175,7 @@ def test_sizes_that_depend_on_data_are_not_expected():
 def test_functions_that_others_call_are_not_managed():
     mod = lowered(Functions)
     assert managed_functions(mod) == ["main", "other"]
-    names = [each.name for each in read_function(mod, "main").tensors]
+    names = [each.name for each in memory_of(mod).tensors]
     assert names == ["main.alloc2", "main.alloc3"]
 
 
@@ -188,7 +193,7 @@ def int_of(expression):
 
 
 def test_allocations_become_calls_and_the_sizes_are_said_first():
-    memory = read_function(Views, "main")
+    memory = memory_of(Views)
     rewritten = rewrite(Views["main"], memory, 7)
     assert packed_calls(rewritten) == [
         ("usmp.runtime.expect_sizes", 7, None),
@@ -199,7 +204,7 @@ def test_allocations_become_calls_and_the_sizes_are_said_first():
 
 
 def test_kills_stand_where_variables_are_used_last():
-    rewritten = rewrite(Branch["main"], read_function(Branch, "main"), 7)
+    rewritten = rewrite(Branch["main"], memory_of(Branch), 7)
     kills = [
         each.args[0].name
         for each in nodes_of(rewritten.body, Call)

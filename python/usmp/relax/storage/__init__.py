@@ -1,0 +1,1 @@
+"""Storage of Relax functions: which tensors share it, and at which bytes."""

@@ -1,0 +1,73 @@
+"""What a Relax function allocates, as far as that is constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import Call
+
+from usmp.analysis.read_function import bindings_of
+
+_STORAGE = "relax.memory.alloc_storage"
+_TENSOR = "relax.builtin.alloc_tensor"
+
+
+@dataclass
+class Allocations:
+    """The allocations of a function, its branches included.
+
+    Parameters
+    ----------
+    storages
+        variable of each storage -> its bytes; None if they are not constant.
+    tensors
+        variable of each tensor that is allocated by itself -> its bytes; None likewise.
+    """
+
+    storages: dict[relax.Var, int | None] = field(default_factory=dict)
+    tensors: dict[relax.Var, int | None] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """Of all whose bytes are constant."""
+        return sum(size or 0 for size in (*self.storages.values(), *self.tensors.values()))
+
+
+def allocations_of(function: relax.Function) -> Allocations:
+    """The allocations of a function."""
+    found = Allocations()
+    for binding in _all_bindings(function.body):
+        value = getattr(binding, "value", None)
+        if not isinstance(value, Call):
+            continue
+        name = getattr(value.op, "name", "")
+        if name == _STORAGE:
+            found.storages[binding.var] = _product(value.args[0])
+        elif name == _TENSOR:
+            dtype = tvm_ffi.dtype(str(value.args[1].value))
+            elements = _product(value.args[0])
+            element_bytes = (dtype.bits + 7) // 8 * dtype.lanes
+            found.tensors[binding.var] = None if elements is None else elements * element_bytes
+    return found
+
+
+def _all_bindings(body: relax.SeqExpr) -> Iterator[relax.Binding]:
+    for binding in bindings_of(body):
+        yield binding
+        value = getattr(binding, "value", None)
+        if isinstance(value, relax.If):
+            yield from _all_bindings(value.true_branch)
+            yield from _all_bindings(value.false_branch)
+
+
+def _product(shape: relax.Expr) -> int | None:
+    if not isinstance(shape, relax.ShapeExpr):
+        return None
+    extents = shape.values[:]
+    if not all(isinstance(extent, tirx.IntImm) for extent in extents):
+        return None
+    return prod(map(int, extents))

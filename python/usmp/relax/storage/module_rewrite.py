@@ -1,0 +1,240 @@
+"""From places of tensors to a module with storages, and PrimFuncs that take what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tvm_ffi
+from tvm import relax, s_tir, tirx
+from tvm.ir import Call, GlobalVar, IRModule
+
+from usmp.analysis.function_memory import FunctionMemory, OperatorCall
+from usmp.relax.storage.function_plan import FunctionPlan, Memory, alignment_of
+from usmp.relax.storage.operator_variants import (
+    SharedParameter,
+    with_elem_offsets,
+    with_shared_parameters,
+)
+
+_STORAGE_DTYPE = "uint8"
+
+
+def with_offsets(
+    mod: IRModule, planned: Mapping[str, tuple[FunctionMemory, FunctionPlan]]
+) -> IRModule:
+    """The module whose PrimFuncs take tensors that do not begin where their storage does.
+
+    Parameters
+    ----------
+    mod
+        the module.
+    planned
+        by name of a Relax function, its tensors and their places.
+    """
+    parameters: dict[str, set[int]] = {}
+    for memory, plan in planned.values():
+        for call in memory.calls:
+            for index, argument in enumerate(call.arguments):
+                places = [plan.place(number) for number in argument.refers]
+                if any(place is not None and place[1] for place in places):
+                    parameters.setdefault(call.callee, set()).add(index)
+    changed = IRModule(mod.functions, attrs=mod.attrs, global_infos=mod.global_infos)
+    for name, indices in parameters.items():
+        func = mod[name]
+        factors = {index: _offset_factor(func.params[index]) for index in sorted(indices)}
+        changed.update_func(mod.get_global_var(name), with_elem_offsets(func, factors))
+    return changed
+
+
+def _offset_factor(param: tirx.Var) -> int:
+    """Elements of which the start of each tensor that a parameter stands for is a multiple."""
+    dtype = tvm_ffi.dtype(str(param.dtype))
+    element = dtype.bits // 8 * dtype.lanes
+    size = element
+    for extent in param.shape:
+        if not isinstance(extent, tirx.IntImm):
+            return 1
+        size *= int(extent)
+    return max(alignment_of(size) // element, 1)
+
+
+class FunctionRewriter:
+    """Rewrites functions of one module, one after the other.
+
+    Parameters
+    ----------
+    mod
+        as `with_offsets` made it; it gets PrimFuncs for tensors that share bytes.
+    """
+
+    def __init__(self, mod: IRModule) -> None:
+        self._builder = relax.BlockBuilder(mod)
+        self._shared: dict[tuple[str, tuple[SharedParameter, ...]], GlobalVar] = {}
+
+    @property
+    def mod(self) -> IRModule:
+        """The module with what was made so far."""
+        return self._builder.get()
+
+    def rewrite(
+        self, function: relax.Function, memory: FunctionMemory, plan: FunctionPlan
+    ) -> relax.Function:
+        """The function in which tensors have their places.
+
+        ::
+
+            storage = R.memory.alloc_storage(R.shape([256]), 0, R.str("global"), R.dtype("uint8"))
+            ...
+            alloc = R.builtin.alloc_tensor(R.shape([16]), R.dtype("float32"), 0, R.str("global"))
+            # becomes
+            alloc = R.memory.alloc_tensor(storage, 64, R.shape([16]), R.dtype("float32"), 0)
+
+        A call whose tensors share bytes gets one of them, of another PrimFunc.
+        """
+        storages = {where: relax.Var("storage", relax.AnyType()) for where in plan.plans}
+        first = [
+            relax.VarBinding(variable, self._allocation(where, plan.plans[where].bytes))
+            for where, variable in storages.items()
+        ]
+        if not first:
+            return function
+        body = _Body(self, memory, plan, storages).sequence(function.body)
+        blocks = list(body.blocks)
+        if blocks and not isinstance(blocks[0], relax.DataflowBlock):
+            blocks[0] = relax.BindingBlock([*first, *blocks[0].bindings])
+        else:
+            blocks = [relax.BindingBlock(first), *blocks]
+        return relax.Function(
+            function.params,
+            relax.SeqExpr(blocks, body.body),
+            function.ret_ty,
+            function.is_pure,
+            function.attrs,
+        )
+
+    def normalize(self, call: Call) -> Call:
+        """The call, with its type."""
+        return self._builder.normalize(call)
+
+    def _allocation(self, where: Memory, size: int) -> Call:
+        return self.normalize(
+            relax.op.memory.alloc_storage(
+                relax.ShapeExpr([size]), where.device_index, where.scope, _STORAGE_DTYPE
+            )
+        )
+
+    def operator(self, name: str, shared: tuple[SharedParameter, ...]) -> GlobalVar:
+        """The PrimFunc in which parameters share memory."""
+        key = name, shared
+        if key not in self._shared:
+            # No variable is that of two functions.
+            func = s_tir.renew_defs(with_shared_parameters(self.mod[name], shared))
+            if func.attrs and "global_symbol" in func.attrs:
+                func = func.without_attr("global_symbol")
+            self._shared[key] = self._builder.add_func(func, f"{name}_in_place")
+        return self._shared[key]
+
+
+class _Body:
+    """Rewrites the bindings of one function."""
+
+    def __init__(
+        self,
+        rewriter: FunctionRewriter,
+        memory: FunctionMemory,
+        plan: FunctionPlan,
+        storages: Mapping[Memory, relax.Var],
+    ) -> None:
+        self.rewriter = rewriter
+        self.plan = plan
+        self.storages = storages
+        self.numbers = memory.numbers
+        self.calls = {call.variable: call for call in memory.calls}
+
+    def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
+        blocks = [
+            type(block)([self.binding(binding) for binding in block.bindings[:]])
+            for block in body.blocks[:]
+        ]
+        return relax.SeqExpr(blocks, body.body)
+
+    def binding(self, binding: relax.Binding) -> relax.Binding:
+        if not isinstance(binding, relax.VarBinding):
+            return binding
+        value = self.value(binding.var, binding.value)
+        return binding if value is binding.value else relax.VarBinding(binding.var, value)
+
+    def value(self, variable: relax.Var, value: Any) -> Any:
+        if isinstance(value, relax.If):
+            branches = map(self.sequence, (value.true_branch, value.false_branch))
+            return self.rewriter.normalize(relax.If(value.cond, *branches))
+        number = self.numbers.get(variable)
+        place = None if number is None else self.plan.place(number)
+        if place is not None:
+            shape, dtype, device, _ = value.args
+            storage, offset = self.storages[place[0]], relax.prim_value(place[1])
+            return self.rewriter.normalize(
+                relax.op.memory.alloc_tensor(storage, offset, shape, dtype.value, device)
+            )
+        if variable in self.calls:
+            return self.call(self.calls[variable], value)
+        return value
+
+    def call(self, call: OperatorCall, value: Call) -> Call:
+        if all(argument.whole not in self.plan.in_place for argument in call.arguments):
+            return value
+        shared = shared_parameters(call, self.plan, self.rewriter.mod[call.callee])
+        if not shared:
+            return value
+        callee = self.rewriter.operator(call.callee, shared)
+        views = {index for each in shared for index, _ in each.views}
+        if isinstance(value.op, GlobalVar):
+            args = [each for index, each in enumerate(value.args[:]) if index not in views]
+            return self.rewriter.normalize(Call(callee, args, value.attrs, value.ty_args))
+        # R.vm.call_tir_dyn: the tensors are first in a tuple.
+        fields = [each for index, each in enumerate(value.args[1].fields) if index not in views]
+        args = [callee, relax.Tuple(fields)]
+        return self.rewriter.normalize(Call(value.op, args, value.attrs, value.ty_args))
+
+
+def shared_parameters(
+    call: OperatorCall, plan: FunctionPlan, func: tirx.PrimFunc
+) -> tuple[SharedParameter, ...]:
+    """Which parameters of a call get tensors that share bytes."""
+    places = {}
+    for index, argument in enumerate(call.arguments):
+        place = None if argument.whole is None else plan.place(argument.whole)
+        if place is not None and argument.whole is not None:
+            start = place[1]
+            places[index] = place[0], start, start + plan.sizes[argument.whole], argument.whole
+    groups: list[list[int]] = []
+    for index, (where, start, stop, number) in places.items():
+        meeting = [
+            group
+            for group in groups
+            if any(_meet(places[other], (where, start, stop, number)) for other in group)
+        ]
+        joined = [index, *(each for group in meeting for each in group)]
+        groups = [*(group for group in groups if group not in meeting), joined]
+    return tuple(
+        _shared(sorted(group), {index: places[index][1] for index in group}, func)
+        for group in groups
+        if len({places[index][3] for index in group}) > 1
+    )
+
+
+def _meet(one: tuple[Memory, int, int, int], other: tuple[Memory, int, int, int]) -> bool:
+    is_one_place = one[0] == other[0] and max(one[1], other[1]) < min(one[2], other[2])
+    return one[3] == other[3] or is_one_place
+
+
+def _shared(
+    group: Sequence[int], starts: Mapping[int, int], func: tirx.PrimFunc
+) -> SharedParameter:
+    # Of those that begin first, outputs come last.
+    root = min(group, key=lambda index: (starts[index], -index))
+    dtype = tvm_ffi.dtype(str(func.params[root].dtype))
+    element = dtype.bits // 8 * dtype.lanes
+    views = [(index, (starts[index] - starts[root]) // element) for index in group if index != root]
+    return SharedParameter(root, tuple(views))

@@ -1,0 +1,203 @@
+"""Which output of an operator may overwrite which input at its last use, from the operator's TIR.
+
+The PrimFunc is that of TVM's flow: with blocks, scheduled or not. A copy is lowered to loops, and
+read as the planner of AoT modules reads operators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import tvm
+from tvm import s_tir, tirx
+from tvm.ir import IRModule
+from tvm_ffi import structural_equal
+
+from usmp.analysis.memory.element_accesses import ElementAccesses, element_accesses
+from usmp.analysis.memory.facts import safe_overlap
+from usmp.analysis.memory.safe_distance import SafeOverlap
+from usmp.analysis.memory.same_element import is_in_place
+from usmp.tir.nodes import nodes_of
+from usmp.transform.lower_to_flat_tir import NARROW_INDICES, TO_LOOPS
+from usmp.transform.zero_elem_offsets import ZeroElemOffsets
+
+_NAME = "operator"
+
+_TO_ELEMENTS = tvm.transform.Sequential(
+    [
+        TO_LOOPS,
+        s_tir.transform.CompactBufferAllocation(),
+        s_tir.transform.LowerMatchBuffer(),
+        s_tir.transform.StmtSimplify(),
+        s_tir.transform.LowerOpaqueBlock(),
+    ],
+    name="usmp.LowerToElements",
+)
+"""Leaves loops around accesses by the dimensions of the buffers."""
+
+_TO_BYTES = tvm.transform.Sequential(
+    [tirx.transform.FlattenBuffer(), NARROW_INDICES], name="usmp.LowerToBytes"
+)
+"""Leaves flat TIR of that."""
+
+
+@dataclass(frozen=True)
+class OperatorOverlap:
+    """How an output may lie over an input that dies.
+
+    Parameters
+    ----------
+    distance
+        bytes by which the output must start below the input, at least.
+    is_exact
+        it may start at the same byte, and nowhere else below the end of the input.
+    is_accumulated
+        the operator reads the output, too: sums that it keeps there are in registers only as long
+        as a compiler knows that no input has these bytes.
+    """
+
+    distance: int
+    is_exact: bool
+    is_accumulated: bool = False
+
+
+_REORDERS = (
+    "auto_copy",
+    "double_buffer_scope",
+    "permuted_layout",
+    "software_pipeline",
+    "tir.manifest_shared_memory_local_stage",
+    "warp_execution",
+)
+"""How annotations begin by which TVM's passes move statements of a block."""
+
+
+class OperatorMemory:
+    """What is known of the buffers that one PrimFunc gets; it is read when it is first asked for.
+
+    Parameters
+    ----------
+    func
+        the PrimFunc.
+    is_called_by_others
+        whether other PrimFuncs call it, so that it has to stay as it is.
+    """
+
+    def __init__(self, func: tirx.PrimFunc, is_called_by_others: bool = False) -> None:
+        self.func = func
+        self._is_fixed = is_called_by_others
+        self._found: dict[tuple[int, int], OperatorOverlap | None] = {}
+        self._flat: _Flat | None = None
+
+    def takes_offset(self, index: int) -> bool:
+        """Whether it accesses a parameter in no other way than element by element, so that the
+        element with which it begins may be another than that which its pointer points to."""
+        if self._is_fixed or self._elements is None or index >= len(self.func.params):
+            return False
+        param = self.func.params[index]
+        return (
+            tirx.is_buffer_var(param)
+            and not len(param.ty.strides)
+            and param.scope() in ("", "global")
+            and self._elements.params[index] not in self._elements.accesses.pointed_to
+        )
+
+    def overlap(self, dying: int, written: int) -> OperatorOverlap | None:
+        """How the buffer of one parameter may lie over that of another one, whose content is not
+        used later; None if they may share nothing, or nothing is known.
+
+        Parameters
+        ----------
+        dying, written
+            indices of parameters that are buffers.
+        """
+        pair = dying, written
+        if pair not in self._found:
+            self._found[pair] = self._find(dying, written)
+        return self._found[pair]
+
+    def _find(self, dying: int, written: int) -> OperatorOverlap | None:
+        if self._elements is None or not all(map(self.takes_offset, (dying, written))):
+            return None
+        params, accesses = self._elements.params, self._elements.accesses
+        if accesses.is_reordered or str(params[dying].dtype) != str(params[written].dtype):
+            return None
+        if accesses.is_serial and all(map(_is_static, (params[dying], params[written]))):
+            if self._flat is None:
+                self._flat = _read_flat(self._elements.func)
+            if self._flat.overlap is not None:
+                is_read = any(
+                    not each.is_write for each in accesses.by_buffer.get(params[written], ())
+                )
+                return _in_order(self._flat, dying, written, is_read)
+        # The one has to tell the sizes of the other, too.
+        is_told = all(map(_is_static, (params[dying], params[written]))) or structural_equal(
+            list(params[dying].shape), list(params[written].shape)
+        )
+        if is_told and is_in_place(accesses, params[dying], params[written]):
+            return OperatorOverlap(0, is_exact=True)
+        return None
+
+    @cached_property
+    def _elements(self) -> _Elements | None:
+        return _read_elements(self.func)
+
+
+@dataclass(frozen=True)
+class _Elements:
+    func: tirx.PrimFunc
+    params: list[tirx.Var]
+    accesses: ElementAccesses
+
+
+@dataclass(frozen=True)
+class _Flat:
+    params: list[tirx.Var] = field(default_factory=list)
+    overlap: SafeOverlap | None = None
+
+
+def _read_elements(func: tirx.PrimFunc) -> _Elements | None:
+    try:
+        lowered = _lowered(_zero_offsets(func), _TO_ELEMENTS)
+        accesses = element_accesses(lowered)
+    except (ValueError, RuntimeError, TypeError):
+        # What TVM cannot lower so, or the walk does not know: nothing is known of it.
+        return None
+    accesses.is_reordered |= any(
+        str(key).startswith(_REORDERS)
+        for block in nodes_of(func.body, s_tir.SBlock)
+        for key in block.annotations
+    )
+    return _Elements(lowered, list(lowered.params), accesses)
+
+
+def _read_flat(func: tirx.PrimFunc) -> _Flat:
+    try:
+        lowered = _lowered(func, _TO_BYTES)
+        return _Flat(list(lowered.params), safe_overlap(lowered))
+    except (ValueError, RuntimeError, TypeError):
+        return _Flat()
+
+
+def _lowered(func: tirx.PrimFunc, passes: tvm.transform.Pass) -> tirx.PrimFunc:
+    return passes(IRModule({_NAME: func}))[_NAME]
+
+
+def _zero_offsets(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """The PrimFunc whose buffers begin at their pointers; where others begin says the caller."""
+    buffers = [param for param in func.params if tirx.is_buffer_var(param)]
+    if all(isinstance(buffer.ty.elem_offset, tirx.IntImm) for buffer in buffers):
+        return func
+    return ZeroElemOffsets()(IRModule({_NAME: func}))[_NAME]
+
+
+def _is_static(buffer: tirx.Var) -> bool:
+    return all(isinstance(extent, tirx.IntImm) for extent in buffer.shape)
+
+
+def _in_order(flat: _Flat, dying: int, written: int, is_read: bool) -> OperatorOverlap:
+    """By the order of the accesses, byte by byte."""
+    assert flat.overlap is not None
+    distance = flat.overlap.distance(flat.params[dying], flat.params[written])
+    return OperatorOverlap(distance, is_exact=False, is_accumulated=is_read)

@@ -1,0 +1,234 @@
+"""Plans the storage of all Relax functions of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import Call, GlobalVar, IRModule
+
+from usmp.analysis.function_memory import (
+    FunctionMemory,
+    ManagedTensor,
+    device_index_of,
+    scope_of,
+)
+from usmp.analysis.memory.facts import shared_facts
+from usmp.analysis.read_function import read_function
+from usmp.relax.storage.allocated_bytes import allocations_of
+from usmp.relax.storage.function_plan import (
+    FunctionPlan,
+    Solve,
+    placed_tensors,
+    plan_function,
+    possible_overlaps,
+)
+from usmp.relax.storage.module_rewrite import FunctionRewriter, with_offsets
+from usmp.relax.storage.operator_memory import OperatorMemory
+from usmp.relax.storage.storage_plan import FunctionStorage, MemoryStorage, with_storage_plan
+from usmp.relax.storage.tensor_bytes import UPPER_BOUND_ATTR, SizeBounds
+from usmp.tir.nodes import nodes_of
+
+Planned = dict[str, tuple[FunctionMemory, FunctionPlan]]
+
+
+@dataclass(frozen=True)
+class StorageOptions:
+    """What is asked of the planner.
+
+    Parameters
+    ----------
+    solve
+        places the buffers of a problem.
+    overlap
+        whether outputs may take bytes of inputs that die.
+    require_bounds
+        whether a tensor whose size has no bound is an error.
+    """
+
+    solve: Solve
+    overlap: bool = True
+    require_bounds: bool = False
+
+
+def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
+    """The module with one storage in each memory of each function; what that cannot be done for is
+    allocated as TVM's `StaticPlanBlockMemory` does it.
+
+    No function allocates more than with that pass.
+
+    Raises
+    ------
+    ValueError
+        a bound is no size, or there is none where it is required.
+    """
+    # Before TVM's pass, which takes bounds of 0 or less.
+    bounds = {name: SizeBounds(name, mod[name]) for name in _relax_functions(mod)}
+    by_tvm = relax.transform.StaticPlanBlockMemory()(mod)
+    with shared_facts():
+        planned = _plan_functions(mod, bounds, options)
+    rewritten = _rewritten(mod, planned)
+    by_both = relax.transform.StaticPlanBlockMemory()(rewritten)
+    for name in planned:
+        ours, tvms = by_both[name], by_tvm[name]
+        is_better = allocations_of(ours).bytes <= allocations_of(tvms).bytes
+        facts = _facts(name, *planned[name], ours if is_better else tvms, is_better)
+        function = with_storage_plan(ours if is_better else tvms, facts)
+        by_both.update_func(by_both.get_global_var(name), function)
+    return _without_unused(by_both, mod)
+
+
+def _plan_functions(
+    mod: IRModule, bounds_of: Mapping[str, SizeBounds], options: StorageOptions
+) -> Planned:
+    operators = _Operators(mod)
+    planned: Planned = {}
+    for name, bounds in bounds_of.items():
+        memory = read_function(mod, name, _Placeable(mod).is_placeable)
+        if options.require_bounds:
+            _check_bounds(name, memory, bounds)
+        sizes = placed_tensors(memory, bounds, operators)
+        overlaps = possible_overlaps(memory, sizes, operators) if options.overlap else []
+        planned[name] = memory, plan_function(memory, sizes, overlaps, options.solve)
+    return planned
+
+
+def _relax_functions(mod: IRModule) -> list[str]:
+    return sorted(
+        str(variable.name_hint)
+        for variable, function in mod.functions.items()
+        if isinstance(function, relax.Function)
+    )
+
+
+class _Operators(dict[str, OperatorMemory]):
+    """What is known of each PrimFunc of a module, once for those that are alike."""
+
+    def __init__(self, mod: IRModule) -> None:
+        super().__init__()
+        self._mod = mod
+        self._alike: dict[int, list[OperatorMemory]] = {}
+        # A PrimFunc passes pointers, without offsets.
+        self._called_by_others = _called(
+            IRModule({v: f for v, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)})
+        )
+
+    def __missing__(self, name: str) -> OperatorMemory:
+        func = self._mod[name]
+        if name in self._called_by_others:
+            self[name] = OperatorMemory(func, is_called_by_others=True)
+            return self[name]
+        alike = self._alike.setdefault(tvm_ffi.structural_hash(func), [])
+        for known in alike:
+            if tvm_ffi.structural_equal(known.func, func):
+                self[name] = known
+                return known
+        alike.append(OperatorMemory(func))
+        self[name] = alike[-1]
+        return self[name]
+
+
+class _Placeable:
+    """Knows the memories of a module."""
+
+    def __init__(self, mod: IRModule) -> None:
+        self._scopes = [str(each.memory_scope) for each in mod.global_infos.get("vdevice", [])]
+
+    def is_placeable(self, allocation: Call) -> bool:
+        """Whether a tensor is allocated in flat memory, of a device that is known."""
+        index = device_index_of(allocation)
+        scope = self._scopes[index] if 0 <= index < len(self._scopes) else "global"
+        return index >= 0 and scope_of(allocation) == "global" and scope == "global"
+
+
+def _check_bounds(name: str, memory: FunctionMemory, bounds: SizeBounds) -> None:
+    for tensor in memory.tensors:
+        if tensor.is_output or bounds.bytes_of(tensor) is not None:
+            continue
+        raise ValueError(_no_bound(name, tensor, bounds))
+
+
+def _no_bound(name: str, tensor: ManagedTensor, bounds: SizeBounds) -> str:
+    sizes = bounds.unbounded(tensor)
+    if not sizes:
+        return f"{name}: the size of {tensor.name} has no bound: it is no expression of sizes"
+    several = ", ".join(f'"{size}"' for size in sizes)
+    entries = ", ".join(f'"{size}": 1024' for size in sizes)
+    return (
+        f"{name}: the size of {tensor.name} has no bound, since {several} has none; write the "
+        f'largest, as R.func_attr({{"{UPPER_BOUND_ATTR}": {{{entries}}}}}), for sizes in the '
+        "signature of the function"
+    )
+
+
+def _rewritten(mod: IRModule, planned: Planned) -> IRModule:
+    mod = with_offsets(mod, planned)
+    rewriter = FunctionRewriter(mod)
+    functions = {
+        name: rewriter.rewrite(mod[name], memory, plan) for name, (memory, plan) in planned.items()
+    }
+    mod = rewriter.mod
+    for name, function in functions.items():
+        mod.update_func(mod.get_global_var(name), function)
+    return mod
+
+
+def _facts(
+    name: str,
+    memory: FunctionMemory,
+    plan: FunctionPlan,
+    function: relax.Function,
+    is_planned: bool,
+) -> FunctionStorage:
+    storages = tuple(
+        MemoryStorage(
+            where.device_index,
+            where.scope,
+            one.bytes,
+            one.lower_bound,
+            one.is_optimal,
+            len(one.offsets),
+            len(plan.in_place.intersection(one.offsets)),
+        )
+        for where, one in plan.plans.items()
+        if is_planned
+    )
+    found = allocations_of(function)
+    outputs = {
+        variable for variable, number in memory.numbers.items() if memory.tensors[number].is_output
+    }
+    left = [size for variable, size in found.tensors.items() if variable not in outputs]
+    left += list(found.storages.values())
+    output_bytes = sum(size or 0 for var, size in found.tensors.items() if var in outputs)
+    ours = sum(storage.bytes for storage in storages)
+    return FunctionStorage(
+        name,
+        storages,
+        sum(size or 0 for size in left) - ours,
+        len(left) - len(storages),
+        output_bytes,
+    )
+
+
+def _without_unused(mod: IRModule, before: IRModule) -> IRModule:
+    """Without PrimFuncs that nothing calls any more, and new ones that nothing calls."""
+    used_before, used = _called(before), _called(mod)
+    known = {str(variable.name_hint) for variable in before.functions}
+    for variable, func in list(mod.functions.items()):
+        name = str(variable.name_hint)
+        is_private = isinstance(func, tirx.PrimFunc) and "global_symbol" not in (func.attrs or {})
+        if is_private and name not in used and (name not in known or name in used_before):
+            del mod[variable]
+    return mod
+
+
+def _called(mod: IRModule) -> set[str]:
+    """Names of all functions that others name."""
+    return {
+        str(each.name_hint)
+        for func in mod.functions.values()
+        for each in nodes_of(func.body, GlobalVar)
+        if isinstance(func, (relax.Function, tirx.PrimFunc))
+    }

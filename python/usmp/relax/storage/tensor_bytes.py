@@ -1,0 +1,95 @@
+"""How many bytes tensors of a Relax function take at most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import Range
+from tvm.sym import Analyzer, IntervalSet
+
+from usmp.analysis.function_memory import ManagedTensor
+from usmp.tir.nodes import nodes_of
+
+UPPER_BOUND_ATTR = "tir_var_upper_bound"
+LOWER_BOUND_ATTR = "tir_var_lower_bound"
+_NO_BOUND = (1 << 63) - 1
+
+
+class SizeBounds:
+    """The bounds of the symbolic sizes in the signature of a function, as TVM's planner has them.
+
+    Parameters
+    ----------
+    name
+        of the function, for messages.
+    function
+        its attribute `tir_var_upper_bound` has the bounds, by the names of the sizes.
+
+    Raises
+    ------
+    ValueError
+        a bound is not positive, or below the lower bound.
+    """
+
+    def __init__(self, name: str, function: relax.Function) -> None:
+        self.analyzer = Analyzer()
+        self.domains: dict[tirx.Var, IntervalSet] = {}
+        upper, lower = (_attribute(function, key) for key in (UPPER_BOUND_ATTR, LOWER_BOUND_ATTR))
+        for variable in relax.analysis.tir_vars_in_type(function.ty):
+            size = str(variable.name)
+            if size not in upper:
+                continue
+            first, last = lower.get(size, 0), upper[size]
+            if last < 1 or last < first:
+                raise ValueError(
+                    f'{name}: the bound {last} of "{size}" in {UPPER_BOUND_ATTR} is no size: '
+                    f"write the largest that runs are given, at least {max(first, 1)}"
+                )
+            values = Range.from_min_extent(
+                tirx.IntImm("int64", first), tirx.IntImm("int64", last - first + 1)
+            )
+            self.analyzer.bind(variable, values)
+            self.domains[variable] = IntervalSet(
+                tirx.IntImm("int64", first), tirx.IntImm("int64", last)
+            )
+
+    def bytes_of(self, tensor: ManagedTensor) -> int | None:
+        """Bytes of a tensor, at the most; None if its size has no bound."""
+        if not isinstance(tensor.shape, relax.ShapeExpr):
+            return None
+        extents = [self.largest(extent) for extent in tensor.shape.values[:]]
+        dtype = tvm_ffi.dtype(tensor.dtype)
+        element = dtype.bits // 8 * dtype.lanes
+        known = [extent for extent in extents if extent is not None]
+        return prod(known) * element if len(known) == len(extents) else None
+
+    def largest(self, extent: tirx.Expr) -> int | None:
+        """The largest value of an extent; None if it has no bound."""
+        if isinstance(extent, tirx.IntImm):
+            return int(extent)
+        if any(each not in self.domains for each in nodes_of(extent, tirx.Var)):
+            return None
+        found = int(self.analyzer.const_int_bound(extent).max_value)
+        if found < _NO_BOUND:
+            return max(found, 0)
+        largest = self.analyzer.simplify(self.analyzer.int_set(extent, self.domains).max_value)
+        return max(int(largest), 0) if isinstance(largest, tirx.IntImm) else None
+
+    def unbounded(self, tensor: ManagedTensor) -> list[str]:
+        """The names of the sizes in the shape of a tensor that have no bound."""
+        names = {
+            str(each.name): None
+            for each in nodes_of(tensor.shape, tirx.Var)
+            if each not in self.domains
+        }
+        return list(names)
+
+
+def _attribute(function: relax.Function, key: str) -> Mapping[str, int]:
+    """The numbers of an attribute; what is none is an error of TVM's own pass."""
+    bounds = (function.attrs or {}).get(key) or {}
+    numbers = {str(n): v for n, v in bounds.items() if isinstance(v, int | tirx.IntImm)}
+    return {name: int(value) for name, value in numbers.items()}

@@ -1,0 +1,76 @@
+"""PlanStorage: one storage a function and memory, in which every tensor has its place."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import tvm
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.passes import ModulePass
+from usmp.planning.options import planning_options
+from usmp.relax.storage.plan_module import StorageOptions, plan_module
+from usmp_solver import solve
+from usmp_solver.solver import ALGORITHMS
+
+WORK_BUDGET = 20_000_000
+"""Steps of the solver for one memory of one function: about a tenth of a second."""
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.PlanStorage")
+class PlanStorage(ModulePass):
+    """Give the tensors of each Relax function offsets in one storage, which it allocates first.
+
+    It takes the place of `relax.transform.StaticPlanBlockMemory`: after `CallTIRRewrite`, before
+    `LowerAllocTensor` and `KillAfterLastUse`. There is one storage for each device and scope. An
+    output may take bytes of an input that its operator reads for the last time, as far as the
+    TIR of the operator proves that. What is returned keeps its own allocation. Left to TVM's pass
+    are tensors that functions other than PrimFuncs get, textures, and sizes without a bound; bounds
+    of symbolic sizes are in the attribute `tir_var_upper_bound` of the function. No function
+    allocates more bytes than with TVM's pass. `usmp.storage_plan` reads what was planned.
+
+    Parameters
+    ----------
+    algorithm
+        that places the tensors, one of `usmp_solver.ALGORITHMS`; by default the option
+        ``tir.usmp.algorithm``.
+    work_budget
+        steps after which "auto" and "exact" return the best plan so far, for each memory of each
+        function; the same plan on every machine.
+    overlap
+        whether outputs may take bytes of inputs; by default the option ``tir.usmp.overlap``.
+    require_bounds
+        whether a tensor whose size has no bound is an error.
+
+    Raises
+    ------
+    ValueError
+        the algorithm is unknown, the budget is not positive, a bound of a size is not positive, or
+        there is none where it is required.
+    """
+
+    def __init__(
+        self,
+        algorithm: str | None = None,
+        work_budget: int = WORK_BUDGET,
+        overlap: bool | None = None,
+        require_bounds: bool = False,
+    ) -> None:
+        if algorithm is not None and algorithm not in ALGORITHMS:
+            raise ValueError(f'unknown algorithm "{algorithm}"; known: {", ".join(ALGORITHMS)}')
+        if work_budget < 1:
+            raise ValueError(f"work_budget must be at least 1, not {work_budget}")
+        self.algorithm = algorithm
+        self.work_budget = work_budget
+        self.overlap = overlap
+        self.require_bounds = require_bounds
+
+    def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
+        """Plan all functions."""
+        options = planning_options()
+        solver = partial(
+            solve, algorithm=self.algorithm or options.algorithm, work_budget=self.work_budget
+        )
+        overlap = options.overlap if self.overlap is None else self.overlap
+        return plan_module(mod, StorageOptions(solver, overlap, self.require_bounds))
