@@ -16,7 +16,7 @@ namespace usmp {
 namespace {
 
 /*! \brief Steps that each group gets in the first round; doubled from round to round. */
-constexpr int64_t kFirstRound = 8'000'000;
+constexpr int64_t kFirstSolverRound = 8'000'000;
 constexpr std::chrono::milliseconds kWatchInterval{100};
 
 /*! \brief Ends the search when time is up or the watcher says so, and reports to it how things
@@ -101,7 +101,7 @@ void Search(const Groups& groups, SolverEffort effort, Budget* budget, Watch* wa
     group->Start(budget, report);
     if (group->infeasible()) return;
   }
-  for (int64_t slice = kFirstRound; !budget->exhausted();) {
+  for (int64_t slice = kFirstSolverRound; !budget->exhausted();) {
     std::vector<PoolGroup*> open;
     for (const std::unique_ptr<PoolGroup>& group : groups) {
       if (!group->ended()) open.push_back(group.get());

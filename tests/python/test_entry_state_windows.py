@@ -108,15 +108,19 @@ def test_the_state_is_at_one_place_with_what_each_entry_puts_behind_it():
     assert sizes == {"__tvm_step__": 16, "__tvm_burst__": 48}
 
 
-@pytest.mark.parametrize(("streamed", "other_bytes"), [(False, 9792), (True, 4314)])
+@pytest.mark.parametrize(
+    ("streamed", "algorithm", "other_bytes"),
+    # With operators interleaved the simpler search finds the same plan sooner.
+    [(False, "auto", 9792), (True, "hill_climb", 4314)],
+)
 def test_other_memory_is_not_divided_by_what_lies_behind_states(
-    shared_model, streamed, other_bytes
+    shared_model, streamed, algorithm, other_bytes
 ):
     """The other model needs little but its largest buffer, or but its input and some rows."""
     streaming = usmp.import_model(shared_model(STREAMING))
     other = usmp.import_model(shared_model("mlperf_kws_int8"))
     models = {"words": streaming, "other": other}
-    factory = build(models, use_workspace_io=True, streaming=streamed)
+    factory = build(models, use_workspace_io=True, streaming=streamed, algorithm=algorithm)
     (pool,) = (pool for pool in factory.interface.pools if pool.kind == "workspace")
     assert other_bytes + 3473 <= pool.size_bytes <= other_bytes + 3473 + 16
 

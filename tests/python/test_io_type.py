@@ -7,7 +7,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from support import onnx_models
+from support import onnx_models, public_models
 from support.tflite_builder import Graph, options, per_tensor, write_model
 from usmp.frontend.onnx.importer import import_onnx
 from usmp.frontend.tflite.importer import import_tflite
@@ -38,10 +38,10 @@ def real(value, tensor):
     return steps.astype(np.float32) * np.float32(tensor["quantization"]["scale"])
 
 
-def assert_same_results(mod, io_type="quantized", config=None):
+def assert_same_results(mod, io_type="quantized", config=None, floats=None):
     """The outputs of both are the same; returns the builds of floats and of integers."""
     with PassContext(config=config or {}):
-        floats = usmp.build(mod)
+        floats = floats or usmp.build(mod)
         integers = usmp.build(mod, io_type=io_type)
     inputs, outputs = facts_of(integers)
     generator = np.random.default_rng(0)
@@ -151,8 +151,10 @@ def test_an_unknown_type():
 
 @pytest.mark.models
 def test_mcunet(shared_model):
-    mod = usmp.import_model(shared_model("mcunet_vww_int8"))
-    floats, integers = assert_same_results(mod, "int8", WORKSPACE_IO)
+    path = shared_model("mcunet_vww_int8")
+    floats = public_models.build(path, use_workspace_io=True)
+    mod = public_models.imported(path)
+    _, integers = assert_same_results(mod, "int8", WORKSPACE_IO, floats)
     inputs, outputs = facts_of(integers)
     assert [t["size"] for t in (*inputs.values(), *outputs.values())] == [19200, 2]
     peaks = {

@@ -13,7 +13,7 @@ namespace usmp {
 
 namespace {
 
-constexpr size_t kMaxItems = 2048;
+constexpr size_t kMaxCliqueItems = 2048;
 
 using Words = std::vector<uint64_t>;
 
@@ -193,7 +193,7 @@ bool SectionsAreAllCliques(const PoolProblem& problem) {
 
 int64_t CliqueBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   const size_t n = problem.items.size();
-  if (n == 0 || n > kMaxItems || SectionsAreAllCliques(problem)) return bound;
+  if (n == 0 || n > kMaxCliqueItems || SectionsAreAllCliques(problem)) return bound;
   int64_t unit = 0;
   std::optional<int64_t> total = 0;
   for (const PoolProblem::Item& item : problem.items) unit = std::gcd(unit, item.alignment);

@@ -15,7 +15,7 @@ namespace usmp {
 
 namespace {
 
-constexpr size_t kMaxItems = 4096;
+constexpr size_t kMaxOrderItems = 4096;
 constexpr size_t kMaxPairs = 1 << 18;
 constexpr size_t kMaxClauses = 1 << 18;
 
@@ -160,7 +160,7 @@ WideBytes SumOfThreeLargest(const PoolProblem& problem) {
 }  // namespace
 
 int64_t OrderBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
-  if (problem.items.size() > kMaxItems) return bound;
+  if (problem.items.size() > kMaxOrderItems) return bound;
   const int64_t least = bound - std::min(bound, MostWasted(problem));
   if (SumOfThreeLargest(problem) <= least) return bound;
   const auto neighbors = Neighbors(problem, budget);

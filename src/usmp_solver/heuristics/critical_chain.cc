@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kLargeShares[] = {8, 5, 3};
 constexpr size_t kFewestLarge = 100;
 /*! \brief Steps of the first slice, by item. */
-constexpr int64_t kFirstSlice = 2'000;
+constexpr int64_t kFirstChainSlice = 2'000;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ CriticalChainSearch::CriticalChainSearch(const PoolProblem& problem)
     : problem_(problem),
       ranks_(problem.items.size()),
       fine_(problem),
-      slice_(kFirstSlice * static_cast<int64_t>(problem.items.size())) {
+      slice_(kFirstChainSlice * static_cast<int64_t>(problem.items.size())) {
   const std::vector<int32_t> order = ItemMeasures(problem).Order({ItemMeasures::kRootArea});
   for (size_t rank = 0; rank < order.size(); ++rank) ranks_[order[rank]] = rank;
   for (size_t share : kLargeShares) {

@@ -16,7 +16,7 @@ namespace usmp {
 namespace {
 
 /*! \brief Peaks that differ by less than this part of one count as equal. */
-constexpr int64_t kPrecision = 10'000;
+constexpr int64_t kRepairPrecision = 10'000;
 
 /*! \brief A stretch of offsets, both ends excluded, at which an item would displace another. */
 struct Obstacle {
@@ -187,7 +187,7 @@ bool RepairTo(const PoolProblem& problem, const Separations& separations, int64_
 
 void LowerByRepair(const PoolProblem& problem, const Separations& separations, int64_t lower_bound,
                    int64_t steps_per_target, Budget* budget, Offsets* best) {
-  BisectPeak(problem, lower_bound, kPrecision, budget, best, [&](int64_t peak) {
+  BisectPeak(problem, lower_bound, kRepairPrecision, budget, best, [&](int64_t peak) {
     Budget part(budget, steps_per_target);
     return RepairTo(problem, separations, peak, &part, best);
   });

@@ -12,11 +12,11 @@ namespace usmp {
 namespace {
 
 /*! \brief Peaks that differ by less than this part of one count as equal. */
-constexpr int64_t kPrecision = 100'000;
+constexpr int64_t kWindowPrecision = 100'000;
 
 /*! \brief Items that are worth a search, and how many are too many for one. */
 constexpr size_t kFewestFree = 200;
-constexpr size_t kMostItems = 2'000;
+constexpr size_t kMostWindowItems = 2'000;
 constexpr int64_t kStepsOfWindow = 20'000'000;
 /*! \brief Items beyond a target that are not worth trying. */
 constexpr size_t kMostBeyond = 100;
@@ -67,7 +67,7 @@ class Windows {
       const int32_t first = std::max(0, begin - reach);
       const int32_t last = std::min(problem_.num_sections, end + reach);
       const Window window = Find(first, last);
-      if (window.items.size() > kMostItems) return false;
+      if (window.items.size() > kMostWindowItems) return false;
       const bool is_whole = first == 0 && last == problem_.num_sections;
       if (window.num_free < kFewestFree && !is_whole) continue;
       if (Search(window, target, offsets)) return true;
@@ -111,7 +111,7 @@ class Windows {
 void LowerByWindows(const PoolProblem& problem, int64_t lower_bound, Budget* budget,
                     Offsets* best) {
   Windows windows(problem, budget);
-  BisectPeak(problem, lower_bound, kPrecision, budget, best,
+  BisectPeak(problem, lower_bound, kWindowPrecision, budget, best,
              [&](int64_t peak) { return windows.LowerTo(peak, best); });
 }
 

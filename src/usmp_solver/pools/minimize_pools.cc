@@ -14,9 +14,9 @@ namespace usmp {
 namespace {
 
 /*! \brief Steps of the first slice of search; doubled from slice to slice. */
-constexpr int64_t kFirstSlice = 50'000;
+constexpr int64_t kFirstMinimizeSlice = 50'000;
 /*! \brief Steps that each pool gets in the first round; doubled from round to round. */
-constexpr int64_t kFirstRound = 4'000'000;
+constexpr int64_t kFirstMinimizeRound = 4'000'000;
 /*! \brief Items up to which placing one by one, which looks at all pairs, is worth its time. */
 constexpr size_t kMaxOneByOne = 5'000;
 /*! \brief Of what is left, the part that repacking a pool as it is may take. */
@@ -145,7 +145,7 @@ bool PoolsMinimizer::IsHopeless(const Component& component, SolverEffort effort)
 }
 
 void PoolsMinimizer::FindPlans(SolverEffort effort, Budget* budget) {
-  for (int64_t slice = kFirstSlice; !found() && !given_up_ && !budget->exhausted();) {
+  for (int64_t slice = kFirstMinimizeSlice; !found() && !given_up_ && !budget->exhausted();) {
     for (Component& component : components_) {
       if (!component.plan.empty()) continue;
       Budget share(budget, slice);
@@ -284,7 +284,7 @@ void PoolsMinimizer::Minimize(size_t pool, SolverEffort effort, Budget* budget,
     stages.push_back(Open(&component, pool, budget));
     bound = std::max(bound, stages.back().lower_bound);
   }
-  for (int64_t slice = kFirstSlice;;) {
+  for (int64_t slice = kFirstMinimizeSlice;;) {
     Stage* hardest = &stages.front();
     for (Stage& stage : stages) {
       if (stage.peak > hardest->peak) hardest = &stage;
@@ -310,7 +310,7 @@ void PoolsMinimizer::Minimize(size_t pool, SolverEffort effort, Budget* budget,
 void PoolsMinimizer::Improve(SolverEffort effort, Budget* budget, const Report& report) {
   if (!found()) FindPlans(effort, budget);
   if (infeasible_ || !found()) return;
-  for (int64_t slice = kFirstRound; !ended() && !budget->exhausted();) {
+  for (int64_t slice = kFirstMinimizeRound; !ended() && !budget->exhausted();) {
     closed_ = true;
     bool same = true;
     for (size_t k = pools_.size(); k-- > 0;) {

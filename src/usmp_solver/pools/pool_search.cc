@@ -14,7 +14,7 @@ namespace {
 
 /*! \brief Of the first dive; doubled from dive to dive. */
 constexpr int64_t kFirstConflicts = 64;
-constexpr int64_t kFirstSlice = 50'000;
+constexpr int64_t kFirstDiveSlice = 50'000;
 /*! \brief Plans of a pool that are kept to be used again. */
 constexpr size_t kMaxPlaced = 16;
 /*! \brief How much less an older conflict counts for the order of decisions. */
@@ -81,7 +81,7 @@ Verdict PoolSearch::Place(const std::vector<int64_t>& capacities, Budget* budget
     return Verdict::kUndecided;
   }
   capacities_ = capacities;
-  Dive dive = {kFirstConflicts, kFirstSlice, budget};
+  Dive dive = {kFirstConflicts, kFirstDiveSlice, budget};
   while (!budget->exhausted()) {
     dive.gave_up = false;
     const Verdict verdict = Search(&dive, placements);
@@ -221,7 +221,7 @@ std::vector<int32_t> PoolSearch::Shrink(size_t pool, std::vector<int32_t> items,
   const auto test = [&](const std::vector<int32_t>& rest) {
     PoolProblem selected = Select(together_, rest);
     selected.capacity = capacities_[pool];
-    Budget one(&share, kFirstSlice);
+    Budget one(&share, kFirstDiveSlice);
     Offsets offsets;
     std::vector<int32_t> culprits;
     return PlaceInPool(selected, &one, &offsets, &culprits);

@@ -13,7 +13,7 @@ namespace usmp {
 namespace {
 
 /*! \brief Steps of the first slice: about a fifth of a millisecond. */
-constexpr int64_t kFirstSlice = 50'000;
+constexpr int64_t kFirstPortfolioSlice = 50'000;
 constexpr int64_t kStepsAnItem = 300;
 /*! \brief Of what is left, the part that bounds or heuristics may take; of many items, heuristics
  *         are what finds most. */
@@ -125,7 +125,7 @@ void Portfolio::SearchMany(PartState* state, Budget* budget) {
 
 void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& report) {
   // Long enough for all items to be placed some times.
-  int64_t slice = std::max(kFirstSlice, kStepsAnItem * static_cast<int64_t>(num_items_));
+  int64_t slice = std::max(kFirstPortfolioSlice, kStepsAnItem * static_cast<int64_t>(num_items_));
   while (!ended() && !budget->exhausted()) {
     PartState* state = Hardest();
     const int64_t before = budget->spent();

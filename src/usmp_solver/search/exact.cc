@@ -20,7 +20,7 @@ namespace {
 
 /*! \brief Pairs of conflicting items beyond which exact search is not tried. */
 constexpr int64_t kMostConflicts = 4'000'000;
-constexpr size_t kMostItems = 5'000;
+constexpr size_t kMostExactItems = 5'000;
 constexpr int64_t kNodesOfShortRun = 1'000;
 /*! \brief Conflicts beyond which learning would take too much memory. */
 constexpr int64_t kMostConflictsToLearn = 200'000;
@@ -31,6 +31,8 @@ constexpr int64_t kStepsOfLearning = 20'000;
 
 /*! \brief Parts of the way from the bound to the best peak. */
 constexpr std::array<double, 3> kRungs = {0.25, 0.9, 0.5};
+
+}  // namespace
 
 /*! \brief What is long-lived, large, or live where most is needed goes first. */
 class Priorities {
@@ -107,6 +109,8 @@ class Priorities {
   std::mt19937_64 random_;
 };
 
+namespace {
+
 int64_t CountConflicts(const PoolProblem& problem) {
   std::vector<int64_t> starts(problem.num_sections + 1, 0);
   std::vector<int64_t> live(problem.num_sections + 1, 0);
@@ -128,7 +132,7 @@ int64_t CountConflicts(const PoolProblem& problem) {
 }
 
 bool IsTooLarge(const PoolProblem& problem) {
-  return problem.items.size() > kMostItems || CountConflicts(problem) > kMostConflicts;
+  return problem.items.size() > kMostExactItems || CountConflicts(problem) > kMostConflicts;
 }
 
 }  // namespace

@@ -18,7 +18,11 @@ PROGRAM = ROOT / "src/usmp_solver/tests/embedding.cc"
 # c is live with a, then with b: these two share a place. d fits nowhere beside them.
 PRINTED = "a sram 16\nb sram 16\nc sram 0\npeak 32, at least 32\na c d do not fit together\n"
 # Compiling takes most of the time; the plans are the same whatever the optimization.
-QUICK = ("CMAKE_BUILD_TYPE=None", "CMAKE_CXX_FLAGS=-O0")
+QUICK = (
+    *("CMAKE_BUILD_TYPE=None", "CMAKE_CXX_FLAGS=-O0"),
+    # In one piece: headers are read once.
+    *("CMAKE_UNITY_BUILD=ON", "CMAKE_UNITY_BUILD_BATCH_SIZE=0"),
+)
 
 
 def printed_by(folder: Path, found_by: str, *definitions: str) -> str:
