@@ -65,11 +65,12 @@ show_progress() {
   return $failed
 }
 
-# pip, with its progress; all of what it says only if it fails.
+# pip, with its progress; all of what it says only if it fails. Python compiles what it imports: all of
+# what is installed would take a minute, and most of it is never imported.
 pip_install() {
   log=$(mktemp)
   if {
-    "$venv/bin/python" -m pip install --verbose --progress-bar off --disable-pip-version-check \
+    "$venv/bin/python" -m pip install --no-compile --verbose --progress-bar off --disable-pip-version-check \
       "$@" 2>&1 || echo "install.sh: pip failed"
   } | tee "$log" | show_progress; then
     rm -f "$log"
@@ -86,7 +87,7 @@ if [ "$extra" = test ]; then
   # On Linux, PyPI has PyTorch with five gigabytes for GPUs. Where the index of PyTorch itself
   # cannot be reached, that is what the next step installs.
   echo "installing PyTorch for the tests ..."
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --timeout 15 --retries 0 \
+  "$venv/bin/python" -m pip install --no-compile --quiet --disable-pip-version-check --timeout 15 --retries 0 \
     --no-deps --index-url https://download.pytorch.org/whl/cpu torch==2.13.0 >/dev/null 2>&1 || true
 fi
 
