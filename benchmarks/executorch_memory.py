@@ -1,7 +1,7 @@
 """Memory of ExecuTorch's programs: its own algorithm, and `usmp_solver.integrations.executorch`.
 
-    python benchmarks/executorch.py [MODEL ...]
-    python benchmarks/executorch.py --kernels
+    python benchmarks/executorch_memory.py [MODEL ...]
+    python benchmarks/executorch_memory.py --kernels
 
 Models are those of ExecuTorch's examples that need no downloads, and networks like the others;
 weights are random. For each: bytes of all memories by `greedy`, by `MemoryPlanning` without and
