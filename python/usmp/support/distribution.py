@@ -18,6 +18,7 @@ NAME = "tvm-usmp"
 EXTRAS = {
     "onnx": "onnx",
     "torch": "torch>=2.13",
+    "executorch": "executorch>=1.5,<1.6",
     "explore": "dask[distributed]",
     "report": "vl-convert-python>=1.9",
     "serial": "pyserial",

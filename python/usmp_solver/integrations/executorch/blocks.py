@@ -1,0 +1,57 @@
+"""Blocks: tensors that share one place, and are placed as one buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from usmp_solver.integrations.executorch.tensors import Spec, base_of, memory_of
+
+
+@dataclass(eq=False)
+class Block:
+    """Bytes that one or several tensors have together.
+
+    Parameters
+    ----------
+    memory
+        number of the memory that holds it.
+    size
+        bytes.
+    first, last
+        nodes of the graph between which something of it is live, both included.
+    members
+        tensors, and the byte of the block at which each begins.
+    """
+
+    memory: int
+    size: int
+    first: int
+    last: int
+    members: dict[Spec, int] = field(default_factory=dict)
+
+    def add(self, other: Block, offset: int = 0) -> None:
+        """Make the other block a part of this one."""
+        self.first = min(self.first, other.first)
+        self.last = max(self.last, other.last)
+        for member, begin in other.members.items():
+            self.members[member] = begin + offset
+
+
+def blocks_of(tensors: Iterable[Spec]) -> dict[Spec, Block]:
+    """The block of each tensor: a tensor with all those that lie inside it.
+
+    ExecuTorch says which do by `storage_base`. A block is live from the first node of all to the
+    last: between two uses of one member, the other's content is still there.
+    """
+    blocks: dict[Spec, Block] = {}
+    for spec in tensors:
+        root, offset = spec, 0
+        while root.storage_base is not None:
+            offset += root.storage_base_offset
+            root = base_of(root.storage_base)
+        first, last = spec.lifetime
+        block = blocks.setdefault(root, Block(memory_of(root), root.allocated_memory, first, last))
+        block.add(Block(block.memory, spec.allocated_memory, first, last, {spec: 0}), offset)
+        blocks[spec] = block
+    return blocks

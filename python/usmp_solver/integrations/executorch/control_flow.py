@@ -1,0 +1,160 @@
+"""The memory of the graphs inside a graph: branches of `cond`, bodies of `map`, `scan` and `while`.
+
+ExecuTorch plans such a graph before the graph around it, from byte 0 of each memory, and asks that
+the bytes be reserved. They are needed while the node runs; those of a `cond` longer, since its
+outputs are no copies: the runtime moves the handle of the branch's tensor (`MoveCall`), whose bytes
+must stay as they are until the outputs die. So each node has a region of its own, at a place that
+the solver finds, and the tensors inside are moved there.
+
+ExecuTorch's own algorithms let all regions begin at byte 0 for as long as the program runs, where
+a second `cond` overwrites the outputs of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from usmp_solver.integrations.executorch.interface import collect_specs_from_nodes, while_loop
+from usmp_solver.integrations.executorch.tensors import Spec, base_of, memory_of, storage_of
+
+_HIGHER_ORDER = torch.ops.higher_order
+# Which arguments of a node are graphs.
+_GRAPHS = {
+    _HIGHER_ORDER.cond: (1, 2),
+    while_loop: (0, 1),
+    _HIGHER_ORDER.map_impl: (0,),
+    _HIGHER_ORDER.scan: (0,),
+}
+# The outputs of these are copies.
+_COPIES_OUTPUTS = (_HIGHER_ORDER.map_impl, _HIGHER_ORDER.scan)
+
+
+@dataclass(eq=False)
+class Region:
+    """Bytes of one memory that the graphs of a control-flow node use.
+
+    Parameters
+    ----------
+    memory
+        number of the memory.
+    size
+        bytes.
+    live
+        half-open ranges of nodes of the outer graph.
+    tensors
+        of the inner graphs, those that are inside the region, and at which byte.
+    offset
+        the byte where it has to begin, or None.
+    """
+
+    memory: int
+    size: int
+    live: list[tuple[int, int]]
+    tensors: dict[Spec, int] = field(default_factory=dict)
+    offset: int | None = None
+
+
+@dataclass(eq=False)
+class _User:
+    """The graphs of a control-flow node, or of several that share one."""
+
+    graphs: list[GraphModule]
+    live: list[tuple[int, int]]
+
+
+def regions_of(
+    graph_module: GraphModule, reserved: list[int], graph_signature: Any
+) -> list[Region]:
+    """The regions of a graph, at most one a memory for each node.
+
+    Parameters
+    ----------
+    graph_module
+        whose inner graphs are planned.
+    reserved
+        bytes by memory that ExecuTorch says they take.
+    graph_signature
+        of the program, or None.
+
+    Returns
+    -------
+    list
+        If `reserved` is not what the graphs say, one region a memory at byte 0 for the whole
+        program, without tensors.
+    """
+    users = _users(graph_module)
+    sizes = [_sizes(user) for user in users]
+    needed = [max((_at(each, m) for each in sizes), default=0) for m in range(len(reserved))]
+    if needed != list(reserved) or any(len(each) > len(reserved) for each in sizes):
+        always = [(0, len(graph_module.graph.nodes) + 1)]
+        return [Region(m, size, always, offset=0) for m, size in enumerate(reserved) if size]
+    outer = {spec for node in graph_module.graph.nodes for spec in storage_of(node)}
+    regions = []
+    for user, of_user in zip(users, sizes, strict=True):
+        tensors = [
+            spec
+            for graph in user.graphs
+            for spec in _planned_tensors(graph, graph_signature)
+            if spec not in outer
+        ]
+        for memory, size in enumerate(of_user):
+            if size:
+                inside = {s: s.mem_offset for s in tensors if memory_of(s) == memory}
+                regions.append(Region(memory, size, user.live, inside))
+    return regions
+
+
+def _users(graph_module: GraphModule) -> list[_User]:
+    users: list[_User] = []
+    last_node = len(graph_module.graph.nodes)
+    for index, node in enumerate(graph_module.graph.nodes):
+        graphs = list(_graphs_of(graph_module, node))
+        if not graphs:
+            continue
+        last = index
+        if node.target is while_loop:
+            last = last_node
+        elif node.target not in _COPIES_OUTPUTS:
+            last = max([index, *(spec.lifetime[1] for spec in storage_of(node))])
+        user = _User(graphs, [(index, last + 1)])
+        for other in [each for each in users if set(each.graphs) & set(graphs)]:
+            users.remove(other)
+            user.graphs += [graph for graph in other.graphs if graph not in user.graphs]
+            user.live += other.live
+        users.append(user)
+    return users
+
+
+def _graphs_of(graph_module: GraphModule, node: Node) -> Iterator[GraphModule]:
+    for position in _GRAPHS.get(node.target, ()) if node.op == "call_function" else ():
+        argument = node.args[position]
+        if isinstance(argument, Node) and argument.op == "get_attr":
+            yield getattr(graph_module, str(argument.target))
+
+
+def _sizes(user: _User) -> list[int]:
+    """Bytes by memory of the graph that takes most of it; they never run at one time."""
+    each = [list(graph.meta.get("non_const_buffer_sizes", [])) for graph in user.graphs]
+    longest = max((len(sizes) for sizes in each), default=0)
+    return [max(_at(sizes, memory) for sizes in each) for memory in range(longest)]
+
+
+def _at(sizes: list[int], memory: int) -> int:
+    return sizes[memory] if memory < len(sizes) else 0
+
+
+def _planned_tensors(graph_module: GraphModule, graph_signature: Any) -> Iterator[Spec]:
+    """The tensors that have a place in the graph, and in those inside of it."""
+    for spec in collect_specs_from_nodes(
+        graph_module.graph.nodes, graph_signature, do_assertion=False
+    ):
+        if base_of(spec).mem_offset is not None:
+            yield base_of(spec)
+    for node in graph_module.graph.nodes:
+        for inner in _graphs_of(graph_module, node):
+            yield from _planned_tensors(inner, graph_signature)

@@ -1,0 +1,160 @@
+"""`MemoryPlanning`: an algorithm for ExecuTorch's `MemoryPlanningPass`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from torch.fx import GraphModule
+
+from usmp_solver.integrations.executorch.blocks import Block, blocks_of
+from usmp_solver.integrations.executorch.control_flow import regions_of
+from usmp_solver.integrations.executorch.in_place import share_in_place
+from usmp_solver.integrations.executorch.interface import mutable_buffer_specs
+from usmp_solver.integrations.executorch.memory_plan import MemoryPlan
+from usmp_solver.integrations.executorch.operators import runs_in_place
+from usmp_solver.integrations.executorch.placement import (
+    Item,
+    items_by_memory,
+    live_bytes,
+    solve_memory,
+)
+from usmp_solver.integrations.executorch.tensors import (
+    DEFAULT_MEMORY,
+    Spec,
+    memory_of,
+    prepare,
+)
+from usmp_solver.solver import ALGORITHMS
+
+
+class MemoryPlanning:
+    """Places tensors by the solver, and outputs in the place of inputs that die there.
+
+    An instance is a value of `memory_planning_algo` of ExecuTorch's `MemoryPlanningPass`, or the
+    only one in the list of a `MemoryPlanningAlgorithmSuite`; beside other algorithms, the list has
+    its method `plan`. It keeps no state, so one instance serves many programs and methods.
+
+    Parameters
+    ----------
+    algorithm
+        of `usmp_solver.solve`; "auto" stops after `work_budget`, "exact" goes on until the best
+        plan is proved.
+    work_budget
+        steps for each memory of each graph; 200 million, the default, take about a second.
+    in_place
+        whether an output may have the place of an input of the same form that nothing reads later;
+        or for which operators, as a function of a `torch._ops.OpOverload`. True stands for
+        `runs_in_place`.
+
+    Raises
+    ------
+    ValueError
+        The algorithm is unknown, or the budget is not positive.
+    """
+
+    def __init__(
+        self,
+        algorithm: str = "auto",
+        *,
+        work_budget: int | None = None,
+        in_place: bool | Callable[[Any], bool] = True,
+    ) -> None:
+        if algorithm not in ALGORITHMS:
+            raise ValueError(f'unknown algorithm "{algorithm}"; known: {", ".join(ALGORITHMS)}')
+        if work_budget is not None and not work_budget > 0:
+            raise ValueError(f"work_budget must be more than 0, not {work_budget}")
+        self.algorithm = algorithm
+        self.work_budget = work_budget
+        self.in_place = in_place
+
+    def __call__(
+        self,
+        alignment: int,
+        specs: Iterable[Spec],
+        graph_module: GraphModule,
+        graph_signature: Any = None,
+        extra_padding: int = 0,
+    ) -> MemoryPlan:
+        """Place the tensors and write the places into them; see `plan`."""
+        plan = self.plan(alignment, specs, graph_module, graph_signature, extra_padding)
+        plan.write()
+        return plan
+
+    def plan(
+        self,
+        alignment: int,
+        specs: Iterable[Spec],
+        graph_module: GraphModule,
+        graph_signature: Any = None,
+        extra_padding: int = 0,
+    ) -> MemoryPlan:
+        """Where the tensors go; ExecuTorch calls it once for each graph and device.
+
+        Parameters
+        ----------
+        alignment
+            bytes, a power of two: of offsets, and of sizes.
+        specs
+            tensors to place (`TensorSpec`), with lifetimes.
+        graph_module
+            whose nodes the lifetimes count; its inner graphs are planned.
+        graph_signature
+            says which inputs are state (`ExportGraphSignature`); None if there is none.
+        extra_padding
+            bytes to add to each memory, where kernels read beyond the end.
+
+        Raises
+        ------
+        ValueError
+            A tensor has no lifetime, is in a memory that there is not, or contradicts another one.
+        """
+        tensors = prepare(alignment, specs)
+        reserved = list(getattr(graph_module, "input_mem_buffer_sizes", None) or [])
+        regions = regions_of(graph_module, reserved, graph_signature)
+        kept = mutable_buffer_specs(graph_module.graph.nodes, graph_signature)
+
+        best: MemoryPlan | None = None
+        for in_place, blocks in self._ways_to_share(tensors, graph_module, kept):
+            items = items_by_memory(dict.fromkeys(blocks.values()), regions)
+            least = sum(map(live_bytes, items.values()))
+            if best is None or least < sum(best):
+                plan = self._place(items, alignment, in_place)
+                best = plan if best is None else min(best, plan, key=sum)
+            # No other way has fewer live bytes than the first.
+            if sum(best) == least:
+                break
+        assert best is not None
+        for memory in set(map(memory_of, tensors)):
+            best[memory] += extra_padding
+        return best
+
+    def _ways_to_share(
+        self, tensors: list[Spec], graph_module: GraphModule, kept: set[Spec]
+    ) -> Iterator[tuple[dict[Spec, Spec], dict[Spec, Block]]]:
+        """Outputs in the place of inputs, and the block of each tensor then: ways to try.
+
+        Which of two inputs that die an output replaces makes no difference to the bytes that are
+        live, but some to how the blocks fit together.
+        """
+        if self.in_place is not False:
+            allowed = runs_in_place if self.in_place is True else self.in_place
+            for prefer_last in (False, True):
+                blocks = blocks_of(tensors)
+                yield share_in_place(graph_module, blocks, allowed, kept, prefer_last), blocks
+        yield {}, blocks_of(tensors)
+
+    def _place(
+        self, items: dict[int, list[Item]], alignment: int, in_place: dict[Spec, Spec]
+    ) -> MemoryPlan:
+        sizes = [0] * (1 + max([DEFAULT_MEMORY, *items]))
+        places: dict[Spec, tuple[int, int]] = {}
+        is_optimal = True
+        for memory, of_memory in items.items():
+            solution = solve_memory(of_memory, memory, alignment, self.algorithm, self.work_budget)
+            sizes[memory] = solution.peak
+            is_optimal = is_optimal and solution.is_optimal
+            for item, offset in zip(of_memory, solution.offsets.tolist(), strict=True):
+                for spec, begin in item.tensors.items():
+                    places[spec] = memory, offset + begin
+        return MemoryPlan(sizes, places, in_place, is_optimal)

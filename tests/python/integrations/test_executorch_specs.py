@@ -1,0 +1,149 @@
+"""Descriptions of tensors that ExecuTorch gives the planner by hand, and those it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata, util
+
+import pytest
+import torch
+from executorch.exir import memory_planning
+from executorch.exir.tensor import TensorSpec
+from torch.fx import Graph, GraphModule
+
+from usmp_solver.integrations.executorch import MemoryPlanning, interface
+
+pytestmark = pytest.mark.models
+
+EMPTY = GraphModule(torch.nn.Module(), Graph())
+
+
+def tensor(size, first, last, **fields):
+    spec = TensorSpec(torch.uint8, torch.Size([size]))
+    spec.lifetime = [first, last]
+    for name, value in fields.items():
+        setattr(spec, name, value)
+    return spec
+
+
+def sizes(*specs, alignment=16, padding=0, module=EMPTY):
+    return list(MemoryPlanning()(alignment, specs, module, None, padding))
+
+
+def test_memories_alignment_and_padding():
+    first, second, other = tensor(20, 0, 1), tensor(20, 1, 2), tensor(5, 0, 9, mem_id=3)
+    assert sizes(first, second, other) == [0, 64, 0, 16]
+    assert {first.mem_offset, second.mem_offset} == {0, 32}
+    assert (first.mem_id, other.mem_id, other.mem_offset) == (1, 3, 0)
+    assert sizes(tensor(20, 0, 1), tensor(20, 2, 3), padding=64) == [0, 96]
+    assert sizes(tensor(3, 0, 1), tensor(2, 1, 2), alignment=1) == [0, 5]
+    assert sizes() == [0, 0]
+
+
+def test_better_than_buckets():
+    # `greedy` takes 48 bytes more: it never divides the place of a tensor that is dead.
+    specs = [tensor(64, 0, 2), tensor(32, 1, 5), tensor(96, 3, 5), tensor(64, 6, 7)]
+    assert sizes(*specs) == [0, 128]
+
+
+def test_tensors_inside_others_keep_them_alive():
+    base = tensor(64, 0, 2)
+    inside = tensor(16, 3, 8, storage_base=base, storage_base_offset=32)
+    other = tensor(64, 4, 5)
+    assert sizes(base, inside, other) == [0, 128]
+    assert inside.mem_offset == base.mem_offset + 32
+
+
+def test_memory_of_inner_graphs_is_reserved():
+    module = GraphModule(torch.nn.Module(), Graph())
+    module.input_mem_buffer_sizes = [0, 128]
+    spec = tensor(64, 0, 1)
+    assert sizes(spec, module=module) == [0, 192]
+    assert spec.mem_offset == 128
+
+
+def circle():
+    one, other = tensor(16, 0, 1), tensor(16, 0, 1)
+    one.storage_base, other.storage_base = other, one
+    return [one, other]
+
+
+def inside(size, offset, memory=None):
+    base = tensor(64, 0, 1, mem_id=1)
+    return [base, tensor(size, 0, 1, storage_base=base, storage_base_offset=offset, mem_id=memory)]
+
+
+@pytest.mark.parametrize(
+    ("specs", "message"),
+    [
+        ([tensor(4, None, None)], "has no lifetime: no node of the graph uses it"),
+        ([tensor(4, 3, 2)], "ends before it begins"),
+        ([tensor(4, 0, 1, mem_id=0)], "has mem_id 0; memories that are planned have numbers from"),
+        ([tensor(4, 0, 1, mem_id=-1)], "has mem_id -1"),
+        ([tensor(4, 0, 1, mem_id=1 << 40)], "has mem_id 1099511627776"),
+        ([tensor(4, 0, 1, mem_id="sram")], "has mem_id 'sram'"),
+        (circle(), "lies inside itself"),
+        (inside(16, 0)[1:], "which is not planned here"),
+        (inside(64, 16), "which has 64 bytes"),
+        (inside(16, -16), r"takes bytes \[-16, 0\)"),
+        (inside(16, 8), "no multiple of the alignment of 16 bytes"),
+        (inside(16, 0, memory=2), "has mem_id 2, but lies inside"),
+    ],
+)
+def test_contradictions(specs, message):
+    with pytest.raises(ValueError, match=message):
+        sizes(*specs)
+
+
+@pytest.mark.parametrize("alignment", [0, -16, 24, 1.5, None])
+def test_alignments(alignment):
+    with pytest.raises(ValueError, match="the alignment has to be a power of two"):
+        sizes(tensor(4, 0, 1), alignment=alignment)
+
+
+def test_options():
+    with pytest.raises(ValueError, match='unknown algorithm "best"; known: auto, exact'):
+        MemoryPlanning("best")
+    with pytest.raises(ValueError, match="work_budget must be more than 0, not 0"):
+        MemoryPlanning(work_budget=0)
+    for algorithm in ("exact", "greedy_by_size", "no_sharing"):
+        assert MemoryPlanning(algorithm)(16, [tensor(4, 0, 1)], EMPTY) == [0, 16]
+
+
+def test_it_loads_no_tvm():
+    program = (
+        "import sys, usmp.integrations.executorch;"
+        "print([name for name in sys.modules if name.split('.')[0] in ('tvm', 'tvm_ffi')])"
+    )
+    command = [sys.executable, "-c", program]
+    assert subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL) == "[]\n"
+
+
+def imported_anew():
+    spec = util.spec_from_file_location("interface_again", interface.__file__)
+    spec.loader.exec_module(util.module_from_spec(spec))
+
+
+def test_a_version_whose_interface_differs(monkeypatch):
+    monkeypatch.delattr(memory_planning, "SpecAllocResult")
+    monkeypatch.setattr(metadata, "version", lambda name: "1.2.0")
+    with pytest.raises(ImportError) as caught:
+        imported_anew()
+    assert str(caught.value) == (
+        "the interface for memory planning of ExecuTorch 1.2.0 is not the one that is known here; "
+        "versions >=1.5,<1.6 have it: python -m pip install 'executorch>=1.5,<1.6'"
+    )
+
+
+def test_no_executorch(monkeypatch):
+    def version(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setitem(sys.modules, "executorch.exir", None)
+    with pytest.raises(ImportError) as caught:
+        imported_anew()
+    assert str(caught.value) == (
+        "ExecuTorch is not installed; install it with: python -m pip install 'executorch>=1.5,<1.6'"
+    )
