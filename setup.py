@@ -1,6 +1,6 @@
 """Build `tvm-usmp`: setuptools packs the Python, CMake builds and installs the C++ libraries.
 
-pyproject.toml has all that can be said without code; `packaging/cmake_build.py` has what CMake does.
+pyproject.toml has all that needs no code; `packaging/cmake_build.py` has what CMake does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from setuptools import Extension, setup
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "packaging"))
 
-from cmake_build import AnyPythonWheel, CopyModules, InstallLibraries  # noqa: E402
+from cmake_build import AnyPythonWheel, CopyModules, InstallLibraries
 
 setup(
     # Without sources: it is here so that setuptools knows that the wheel is for one platform.

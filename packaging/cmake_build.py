@@ -1,7 +1,7 @@
 """Commands of setuptools for both distributions: CMake builds and installs the C++ libraries.
 
-The libraries speak the ABI of tvm-ffi, not that of one Python, so they are no extension modules, and
-setuptools cannot compile them.
+The libraries speak the ABI of tvm-ffi, not that of one Python, so they are no extension modules,
+and setuptools cannot compile them.
 """
 
 from __future__ import annotations
