@@ -41,11 +41,18 @@ class Allocated:
         return self.storage_bytes + self.tensor_bytes
 
 
-def lowered(mod: IRModule) -> IRModule:
-    """As TVM's pipeline for CPUs has it when storage is planned."""
+def lowered(mod: IRModule, is_fused: bool = True) -> IRModule:
+    """As TVM's pipeline for CPUs has it when storage is planned.
+
+    Parameters
+    ----------
+    is_fused
+        whether operators are fused; else each is one call of a PrimFunc.
+    """
+    legalize = pipeline.legalize_passes(TARGET) if is_fused else [relax.transform.LegalizeOps()]
     passes = [
         *pipeline.library_dispatch_passes(TARGET),
-        *pipeline.legalize_passes(TARGET),
+        *legalize,
         *pipeline.dataflow_lower_passes(TARGET),
     ]
     with TARGET:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -76,7 +78,7 @@ def mobilenet_v1() -> nn.Sequential:
     """MobileNet, width 1."""
     widths = [32, 64, 128, 128, 256, 256, *[512] * 6, 1024, 1024]
     parts = [conv(3, 32, 3, 2)]
-    for inputs, outputs in zip(widths, widths[1:], strict=False):
+    for inputs, outputs in pairwise(widths):
         stride = 2 if outputs > inputs and outputs != 64 else 1
         parts += [conv(inputs, inputs, 3, stride, groups=inputs), conv(inputs, outputs)]
     return nn.Sequential(*parts, classifier(widths[-1]))
