@@ -35,7 +35,7 @@ from tvm.target import Target
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
 import usmp
-import usmp.pipeline
+import usmp.aot_pipeline
 from support.board_programs import run_models
 from support.built_ways import Matrix, Way, in_order
 from support.c_program import SANITIZERS
@@ -243,12 +243,12 @@ def loops_of(way: Way) -> Iterator[Way]:
     def of_core(_: Target | None) -> object:
         return CORES[core[0]] if core else core_of(None)
 
-    usmp.pipeline.core_of, before = of_core, usmp.pipeline.core_of
+    usmp.aot_pipeline.core_of, before = of_core, usmp.aot_pipeline.core_of
     try:
         # Programs that differ by their core only must not be taken for each other.
         yield replace(way, target="llvm")
     finally:
-        usmp.pipeline.core_of = before
+        usmp.aot_pipeline.core_of = before
 
 
 if __name__ == "__main__":

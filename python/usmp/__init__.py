@@ -26,6 +26,8 @@ __all__ = [
     "ConstantPoolInfo",
     "Executor",
     "Explanation",
+    "FunctionStorage",
+    "MemoryStorage",
     "PoolAllocation",
     "PoolInfo",
     "PoolInfoProperties",
@@ -42,6 +44,8 @@ __all__ = [
     "get_pipeline",
     "import_model",
     "load_archive",
+    "pipeline",
+    "storage_plan",
 ]
 
 # Type checkers would take any name for one of this package, if they saw that function.

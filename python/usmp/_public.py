@@ -25,5 +25,11 @@ from usmp.objects import (
     WorkspacePoolInfo as WorkspacePoolInfo,
 )
 from usmp.frontend import import_model as import_model
-from usmp.pipeline import get_pipeline as get_pipeline
+from usmp.aot_pipeline import get_pipeline as get_pipeline
 from usmp.runtime import load_archive as load_archive
+from usmp.relax.storage.storage_plan import (
+    FunctionStorage as FunctionStorage,
+    MemoryStorage as MemoryStorage,
+    storage_plan as storage_plan,
+)
+from usmp.vm_pipeline import pipeline as pipeline

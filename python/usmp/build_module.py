@@ -13,6 +13,13 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
+from usmp.aot_pipeline import (
+    interface_passes,
+    lower_entries,
+    lowering_passes,
+    main_passes,
+    planning_passes,
+)
 from usmp.boards.board import Board, board_named
 from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import check_board_executor
@@ -44,13 +51,6 @@ from usmp.objects.executor import check_workspace_io, executor_of
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
-from usmp.pipeline import (
-    interface_passes,
-    lower_entries,
-    lowering_passes,
-    main_passes,
-    planning_passes,
-)
 from usmp.planning.options import (
     OF_PLANNING,
     OPTION_NAMES,

@@ -1,7 +1,8 @@
-"""What TVM and its global functions know of this package: pass options, and algorithms by name."""
+"""What TVM knows of this package: pass options, and by name algorithms and a pipeline."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -12,13 +13,16 @@ from usmp.support.distribution import load_library
 ALGORITHM_PREFIX = "tir.usmp.algo."
 """Of the names of algorithms among the global functions."""
 
+PIPELINE = "usmp"
+"""The name of `usmp.pipeline()` among TVM's pipelines."""
+
 _builtin: dict[str, Any] = {}
 """The global functions of built-in algorithms, by name of the algorithm."""
 
 
 def register() -> None:
-    """Register the pass options `tir.usmp.*` and the algorithms `tir.usmp.algo.<name>`; once or
-    more often is the same.
+    """Register the pass options `tir.usmp.*`, the algorithms `tir.usmp.algo.<name>` and the
+    pipeline `usmp`; once or more often is the same.
 
     TVM calls this at the end of its own import, as this package's entry point in the group
     "tvm.backends"; this package calls it if TVM was there first. TVM without its compiler has no
@@ -30,6 +34,7 @@ def register() -> None:
     if "tvm_compiler" in _LOADED_LIBS:
         load_library("usmp")
         register_algorithms()
+        register_pipeline()
 
 
 def register_algorithms() -> None:
@@ -37,6 +42,17 @@ def register_algorithms() -> None:
     for name in ALGORITHMS:
         if name not in _builtin:
             _builtin[name] = _register_algorithm(name)
+
+
+def register_pipeline() -> None:
+    """Let `relax_pipeline="usmp"` be `usmp.pipeline()`; it is loaded when it is first asked for."""
+    pipelines = sys.modules.get("tvm.relax.pipeline")
+    if pipelines is not None:
+        pipelines.PIPELINE_MAP.setdefault(PIPELINE, _pipeline)
+
+
+def _pipeline(**options: Any) -> Any:
+    return import_module("usmp.vm_pipeline").pipeline(**options)
 
 
 def is_builtin(name: str, function: Any) -> bool:

@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 
 import usmp
+import usmp.aot_pipeline
 import usmp.frontend
-import usmp.pipeline
 from usmp.relax.accelerators import quantized_operator
 
 PUBLIC = (
@@ -30,7 +30,7 @@ MOVED = {
         quantized_operator,
     ),
     "usmp.relax.import_model": ("usmp.import_model", usmp.frontend.import_model),
-    "usmp.relax.lower_to_aot": ("usmp.pipeline.lower_to_aot", usmp.pipeline.lower_to_aot),
+    "usmp.relax.lower_to_aot": ("usmp.aot_pipeline.lower_to_aot", usmp.aot_pipeline.lower_to_aot),
 }
 
 

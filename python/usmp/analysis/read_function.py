@@ -45,8 +45,8 @@ def read_function(mod: IRModule, name: str, is_managed: Callable[[Call], bool]) 
 
 def bindings_of(body: relax.SeqExpr) -> Iterator[relax.Binding]:
     """The bindings of a sequence, in order."""
-    for block in body.blocks:
-        yield from block.bindings
+    for block in body.blocks[:]:
+        yield from block.bindings[:]
 
 
 class _Reader:
@@ -155,7 +155,8 @@ class _Reader:
     def is_known_at_entry(self, shape: relax.Expr) -> bool:
         return isinstance(shape, relax.ShapeExpr) and all(
             variable in self.known_at_entry
-            for extent in shape.values
+            for extent in shape.values[:]
+            if not isinstance(extent, tirx.IntImm)
             for variable in nodes_of(extent, tirx.Var)
         )
 
@@ -186,9 +187,10 @@ class _Reader:
         return True
 
     def argument(self, value: relax.Expr) -> TensorArgument:
+        if isinstance(value, relax.Var):
+            return TensorArgument(self.refers.get(value, _NOTHING), self.wholes.get(value))
         refers = _NOTHING.union(*(self.refers.get(each, _NOTHING) for each in _variables_of(value)))
-        whole = self.wholes.get(value) if isinstance(value, relax.Var) else None
-        return TensorArgument(refers, whole)
+        return TensorArgument(refers)
 
     def note_alias(self, variable: relax.Var, value: relax.Expr, touched: Referred) -> None:
         """Note what the variable is another name of, or what the value gives away."""
@@ -253,7 +255,7 @@ def _value_of(binding: relax.Binding) -> relax.Expr:
 
 
 def _variables_of(value: relax.Expr) -> list[relax.Var]:
-    return list(relax.analysis.free_vars(value))
+    return list(relax.analysis.free_vars(value)[:])
 
 
 def call_of_operator(value: relax.Expr) -> tuple[str, list[relax.Expr]] | None:
@@ -262,7 +264,7 @@ def call_of_operator(value: relax.Expr) -> tuple[str, list[relax.Expr]] | None:
     if not isinstance(value, Call):
         return None
     if isinstance(value.op, GlobalVar):
-        return str(value.op.name_hint), list(value.args)
+        return str(value.op.name_hint), value.args[:]
     if getattr(value.op, "name", "") == "relax.vm.call_tir_dyn":
         callee, passed = value.args
         if isinstance(callee, GlobalVar) and isinstance(passed, relax.Tuple):

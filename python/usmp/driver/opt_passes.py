@@ -13,11 +13,11 @@ from tvm.ir.transform import Pass
 
 from usmp import transform
 from usmp.aot import transform as aot_transform
+from usmp.aot_pipeline import get_pipeline
 from usmp.boards.board import board_named
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.driver.errors import UsageError
 from usmp.objects.targets import parse_targets
-from usmp.pipeline import get_pipeline
 from usmp.relax import transform as relax_transform
 
 _ONE = re.compile(r"\s*([\w.]+)\s*(?:\{([^{}]*)\})?\s*(,|$)")

@@ -10,5 +10,5 @@ from usmp.support.renamed import renamed
 if not TYPE_CHECKING:
     __getattr__ = renamed(
         __name__,
-        {"import_model": "usmp.import_model", "lower_to_aot": "usmp.pipeline.lower_to_aot"},
+        {"import_model": "usmp.import_model", "lower_to_aot": "usmp.aot_pipeline.lower_to_aot"},
     )

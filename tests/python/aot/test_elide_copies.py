@@ -11,8 +11,8 @@ from support.lowered_main import lower_main
 from support.main_calls import called, views
 from support.poison import poisoned
 from support.state_programs import program
+from usmp.aot_pipeline import lower_to_aot
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
-from usmp.pipeline import lower_to_aot
 
 pytestmark = pytest.mark.cc
 

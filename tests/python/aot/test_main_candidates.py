@@ -11,7 +11,7 @@ from tvm import relax
 import usmp
 from support.main_calls import called
 from usmp.aot.main_candidates import MainCandidates
-from usmp.pipeline import lower_to_aot
+from usmp.aot_pipeline import lower_to_aot
 from usmp.planning.candidates import in_orders
 from usmp.planning.options import planning_options
 from usmp.planning.session import PlanningSession, planning_session

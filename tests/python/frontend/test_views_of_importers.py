@@ -14,10 +14,10 @@ from support.pytorch_models import exported
 from support.quantized_models.model import Spec
 from support.tflite_builder import Graph as TfliteGraph
 from support.tflite_builder import options, write_model
+from usmp.aot_pipeline import lower_to_aot
 from usmp.frontend.onnx.importer import import_onnx
 from usmp.frontend.pytorch.importer import import_pytorch
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.pipeline import lower_to_aot
 
 pytestmark = pytest.mark.models
 

@@ -11,7 +11,7 @@ from tvm.script import relax as R
 from support.main_calls import called
 from support.operator_programs import BRANCHES
 from support.planner_views import bound
-from usmp.pipeline import lower_to_aot
+from usmp.aot_pipeline import lower_to_aot
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.transform import OrderOperators, UnifiedStaticMemoryPlanner
 

@@ -30,7 +30,7 @@ def check_kernel(name: str, core: str, schedule: str, monkeypatch: pytest.Monkey
     assert matrix.failures(available([way]), expected) == []
     assert schedule in source_of(matrix, way)
     with monkeypatch.context() as patch:
-        patch.setattr("usmp.pipeline.core_of", lambda _: CORES[core])
+        patch.setattr("usmp.aot_pipeline.core_of", lambda _: CORES[core])
         assert matrix.failures([Way(target="llvm")], expected) == []
     peak = matrix.factory(way).interface.workspace_size_bytes
     with monkeypatch.context() as patch:

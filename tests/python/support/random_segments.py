@@ -10,7 +10,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-import usmp.pipeline
+import usmp.aot_pipeline
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.passes import ModulePass
 from usmp.planning.streaming.read_main import streamed_main
@@ -69,9 +69,9 @@ class _StreamAny(ModulePass):
 @contextmanager
 def any_segments(seed: int) -> Iterator[None]:
     """`usmp.build` streams random segments, whatever they take."""
-    before = usmp.pipeline.StreamOperators
-    usmp.pipeline.StreamOperators = lambda: _StreamAny(seed)
+    before = usmp.aot_pipeline.StreamOperators
+    usmp.aot_pipeline.StreamOperators = lambda: _StreamAny(seed)
     try:
         yield
     finally:
-        usmp.pipeline.StreamOperators = before
+        usmp.aot_pipeline.StreamOperators = before

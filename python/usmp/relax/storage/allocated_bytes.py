@@ -67,6 +67,7 @@ def _all_bindings(body: relax.SeqExpr) -> Iterator[relax.Binding]:
 def _product(shape: relax.Expr) -> int | None:
     if not isinstance(shape, relax.ShapeExpr):
         return None
-    if not all(isinstance(extent, tirx.IntImm) for extent in shape.values):
+    extents = shape.values[:]
+    if not all(isinstance(extent, tirx.IntImm) for extent in extents):
         return None
-    return prod(int(extent) for extent in shape.values)
+    return prod(map(int, extents))

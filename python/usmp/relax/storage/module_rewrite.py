@@ -153,8 +153,8 @@ class _Body:
 
     def sequence(self, body: relax.SeqExpr) -> relax.SeqExpr:
         blocks = [
-            type(block)([self.binding(binding) for binding in block.bindings])
-            for block in body.blocks
+            type(block)([self.binding(binding) for binding in block.bindings[:]])
+            for block in body.blocks[:]
         ]
         return relax.SeqExpr(blocks, body.body)
 
@@ -181,13 +181,15 @@ class _Body:
         return value
 
     def call(self, call: OperatorCall, value: Call) -> Call:
+        if all(argument.whole not in self.plan.in_place for argument in call.arguments):
+            return value
         shared = shared_parameters(call, self.plan, self.rewriter.mod[call.callee])
         if not shared:
             return value
         callee = self.rewriter.operator(call.callee, shared)
         views = {index for each in shared for index, _ in each.views}
         if isinstance(value.op, GlobalVar):
-            args = [each for index, each in enumerate(value.args) if index not in views]
+            args = [each for index, each in enumerate(value.args[:]) if index not in views]
             return self.rewriter.normalize(Call(callee, args, value.attrs, value.ty_args))
         # R.vm.call_tir_dyn: the tensors are first in a tuple.
         fields = [each for index, each in enumerate(value.args[1].fields) if index not in views]

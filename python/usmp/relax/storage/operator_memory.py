@@ -19,7 +19,7 @@ from usmp.analysis.memory.facts import safe_overlap
 from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.analysis.memory.same_element import is_in_place
 from usmp.tir.nodes import nodes_of
-from usmp.transform.lower_to_flat_tir import FLATTEN, TO_LOOPS
+from usmp.transform.lower_to_flat_tir import NARROW_INDICES, TO_LOOPS
 from usmp.transform.zero_elem_offsets import ZeroElemOffsets
 
 _NAME = "operator"
@@ -35,6 +35,11 @@ _TO_ELEMENTS = tvm.transform.Sequential(
     name="usmp.LowerToElements",
 )
 """Leaves loops around accesses by the dimensions of the buffers."""
+
+_TO_BYTES = tvm.transform.Sequential(
+    [tirx.transform.FlattenBuffer(), NARROW_INDICES], name="usmp.LowerToBytes"
+)
+"""Leaves flat TIR of that."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class OperatorMemory:
             return None
         if accesses.is_serial and all(map(_is_static, (params[dying], params[written]))):
             if self._flat is None:
-                self._flat = _read_flat(self.func)
+                self._flat = _read_flat(self._elements.func)
             if self._flat.overlap is not None:
                 is_read = any(
                     not each.is_write for each in accesses.by_buffer.get(params[written], ())
@@ -138,6 +143,7 @@ class OperatorMemory:
 
 @dataclass(frozen=True)
 class _Elements:
+    func: tirx.PrimFunc
     params: list[tirx.Var]
     accesses: ElementAccesses
 
@@ -150,7 +156,7 @@ class _Flat:
 
 def _read_elements(func: tirx.PrimFunc) -> _Elements | None:
     try:
-        lowered = _lowered(func, _TO_ELEMENTS)
+        lowered = _lowered(_zero_offsets(func), _TO_ELEMENTS)
         accesses = element_accesses(lowered)
     except (ValueError, RuntimeError, TypeError):
         # What TVM cannot lower so, or the walk does not know: nothing is known of it.
@@ -160,20 +166,27 @@ def _read_elements(func: tirx.PrimFunc) -> _Elements | None:
         for block in nodes_of(func.body, s_tir.SBlock)
         for key in block.annotations
     )
-    return _Elements(list(lowered.params), accesses)
+    return _Elements(lowered, list(lowered.params), accesses)
 
 
 def _read_flat(func: tirx.PrimFunc) -> _Flat:
     try:
-        lowered = _lowered(func, FLATTEN)
+        lowered = _lowered(func, _TO_BYTES)
         return _Flat(list(lowered.params), safe_overlap(lowered))
     except (ValueError, RuntimeError, TypeError):
         return _Flat()
 
 
 def _lowered(func: tirx.PrimFunc, passes: tvm.transform.Pass) -> tirx.PrimFunc:
-    mod = passes(ZeroElemOffsets()(IRModule({_NAME: func})))
-    return mod[_NAME]
+    return passes(IRModule({_NAME: func}))[_NAME]
+
+
+def _zero_offsets(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """The PrimFunc whose buffers begin at their pointers; where others begin says the caller."""
+    buffers = [param for param in func.params if tirx.is_buffer_var(param)]
+    if all(isinstance(buffer.ty.elem_offset, tirx.IntImm) for buffer in buffers):
+        return func
+    return ZeroElemOffsets()(IRModule({_NAME: func}))[_NAME]
 
 
 def _is_static(buffer: tirx.Var) -> bool:

@@ -60,7 +60,7 @@ class SizeBounds:
         """Bytes of a tensor, at the most; None if its size has no bound."""
         if not isinstance(tensor.shape, relax.ShapeExpr):
             return None
-        extents = [self.largest(extent) for extent in tensor.shape.values]
+        extents = [self.largest(extent) for extent in tensor.shape.values[:]]
         dtype = tvm_ffi.dtype(tensor.dtype)
         element = dtype.bits // 8 * dtype.lanes
         known = [extent for extent in extents if extent is not None]

@@ -14,8 +14,8 @@ from usmp.relax.storage.plan_module import StorageOptions, plan_module
 from usmp_solver import solve
 from usmp_solver.solver import ALGORITHMS
 
-WORK_BUDGET = 40_000_000
-"""Steps of the solver for one memory of one function: about a fifth of a second."""
+WORK_BUDGET = 20_000_000
+"""Steps of the solver for one memory of one function: about a tenth of a second."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.PlanStorage")
@@ -28,7 +28,7 @@ class PlanStorage(ModulePass):
     TIR of the operator proves that. What is returned keeps its own allocation. Left to TVM's pass
     are tensors that functions other than PrimFuncs get, textures, and sizes without a bound; bounds
     of symbolic sizes are in the attribute `tir_var_upper_bound` of the function. No function
-    allocates more bytes than with TVM's pass. `usmp.relax.storage_plan` reads what was planned.
+    allocates more bytes than with TVM's pass. `usmp.storage_plan` reads what was planned.
 
     Parameters
     ----------

@@ -11,9 +11,9 @@ from tvm.script import tirx as T
 
 from support.lowered_main import lower_main
 from support.main_calls import called
+from usmp.aot_pipeline import lower_to_aot
 from usmp.build_module import build
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
-from usmp.pipeline import lower_to_aot
 from usmp.support.errors import UnsupportedModelError
 
 F4 = ("x", (4,), "float32")

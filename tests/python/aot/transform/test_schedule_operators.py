@@ -14,12 +14,12 @@ from support.tir_interpreter import Pointer
 from usmp.analysis import safe_overlap
 from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.aot.transform.schedule_operators import ScheduleOperators
+from usmp.aot_pipeline import lower_to_aot
 from usmp.build_module import build
 from usmp.objects.schedule import row_schedule
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.pooling import average_pool
 from usmp.ops.quantized.window import Layout, Window
-from usmp.pipeline import lower_to_aot
 from usmp.relax.transform.fuse_operators import FuseOperators
 
 

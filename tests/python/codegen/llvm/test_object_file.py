@@ -282,7 +282,7 @@ def test_what_tvm_cannot_compile_is_refused_in_a_line():
 
 def test_constants_in_no_pool_are_refused(convolution):
     factory = usmp.build(convolution, "c")
-    lowered = usmp.pipeline.lower_to_aot(convolution)
+    lowered = usmp.aot_pipeline.lower_to_aot(convolution)
     with pytest.raises(UnsupportedByLLVM, match="is in no constant pool"):
         compile_module(lowered, factory.interface, tvm.target.Target("llvm"))
 

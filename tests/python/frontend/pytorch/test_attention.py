@@ -11,9 +11,9 @@ from tvm import tirx
 
 import usmp
 from support.pytorch_models import exported, nn, torch
+from usmp.aot_pipeline import lower_to_aot
 from usmp.frontend.pytorch.importer import import_pytorch
 from usmp.objects.attributes import STATE_TENSOR_ATTR
-from usmp.pipeline import lower_to_aot
 
 pytestmark = pytest.mark.cc
 

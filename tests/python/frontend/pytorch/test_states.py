@@ -11,9 +11,9 @@ import pytest
 import usmp
 from support.main_calls import called
 from support.pytorch_models import Function, exported, nn, torch
+from usmp.aot_pipeline import lower_to_aot
 from usmp.frontend.pytorch.importer import import_pytorch
 from usmp.objects.attributes import STATES_ATTR
-from usmp.pipeline import lower_to_aot
 
 pytestmark = pytest.mark.cc
 

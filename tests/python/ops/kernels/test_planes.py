@@ -103,5 +103,5 @@ def test_kernels(core, images, tmp_path, monkeypatch):
     tiles = re.findall(tile, source)
     assert len(tiles) == len(WINDOWS)
     assert all(tile.endswith(b"vectors") == (core == "cortex-m55") for tile in tiles)
-    monkeypatch.setattr("usmp.pipeline.core_of", lambda _: CORES.get(core, PORTABLE))
+    monkeypatch.setattr("usmp.aot_pipeline.core_of", lambda _: CORES.get(core, PORTABLE))
     assert run("NCHW", data) == expected, "the loops that analyses see"

@@ -11,9 +11,9 @@ from tvm import tirx
 from support.quantized_models.model import Spec, int32, one_operator
 from support.tflite_builder import options
 from usmp.analysis import safe_overlap
+from usmp.aot_pipeline import lower_to_aot
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.ops.quantized.resizing import Resize, _division
-from usmp.pipeline import lower_to_aot
 from usmp.support.errors import UnsupportedModelError
 
 

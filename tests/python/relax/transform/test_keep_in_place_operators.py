@@ -7,8 +7,8 @@ from tvm.ir import IRModule
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from usmp.aot_pipeline import lower_to_aot
 from usmp.build_module import build
-from usmp.pipeline import lower_to_aot
 from usmp.relax.transform.keep_in_place_operators import in_place_operators
 
 pytestmark = pytest.mark.cc

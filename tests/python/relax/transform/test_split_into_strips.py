@@ -13,6 +13,7 @@ from tvm.ir.transform import PassContext, Sequential
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.channel_networks import Style, random_network
+from usmp.aot_pipeline import lower_to_aot, operator_passes
 from usmp.objects.attributes import STRIPS_ATTR
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
@@ -25,7 +26,6 @@ from usmp.ops.quantized import (
     Rescale,
     Window,
 )
-from usmp.pipeline import lower_to_aot, operator_passes
 from usmp.planning.options import planning_options
 from usmp.relax.transform import SplitIntoStrips
 from usmp.relax.transform.strips.choice import strip_choices

@@ -111,7 +111,7 @@ def test_functions_and_loops_compute_what_the_operator_does(name, monkeypatch):
     assert matrix.failures(available([way]), expected) == []
     source = next(v for k, v in matrix.factory(way).files().items() if k.endswith("lib0.c"))
     assert f"  {FUNCTIONS[name]}".encode() in source
-    monkeypatch.setattr("usmp.pipeline.core_of", lambda _: CORES["cortex-m55"])
+    monkeypatch.setattr("usmp.aot_pipeline.core_of", lambda _: CORES["cortex-m55"])
     assert matrix.failures([Way(target="llvm")], expected) == []
 
 

@@ -15,8 +15,8 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.onnx_models import Reference, mobile_block, perceptron, quantized, residual_cnn
 from support.qdq_models import float_counts, integer_calls
+from usmp.aot_pipeline import lower_to_aot
 from usmp.frontend.onnx.importer import import_onnx
-from usmp.pipeline import lower_to_aot
 
 PER_CHANNEL_BYTES = 2048
 """Beside 3 %: factors of channels, tables of functions and softmax."""

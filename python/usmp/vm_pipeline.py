@@ -1,0 +1,129 @@
+"""TVM's passes for its virtual machine, with the storage of Relax functions planned here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+import tvm
+from tvm import relax
+from tvm.ir import IRModule
+from tvm.ir.transform import Pass, PassContext
+from tvm.target import Target
+
+from usmp.passes import ModulePass, apply_passes
+from usmp.relax.transform.plan_storage import WORK_BUDGET, PlanStorage
+
+_REPLACED = "StaticPlanBlockMemory"
+_STAGES = ("library_dispatch", "legalize", "dataflow_lower", "finalize")
+_VERSIONS = "0.27"
+"""Of TVM, whose pipelines are as expected here."""
+
+
+def pipeline(
+    algorithm: str | None = None,
+    work_budget: int = WORK_BUDGET,
+    overlap: bool | None = None,
+    require_bounds: bool = False,
+) -> Pass:
+    """The default Relax pipeline of the target, with `PlanStorage` for `StaticPlanBlockMemory`.
+
+    For ``tvm.compile(mod, target, relax_pipeline=usmp.pipeline())``, or by name, without options:
+    ``relax_pipeline="usmp"``. The other passes are those of ``relax.get_default_pipeline(target)``.
+
+    Parameters
+    ----------
+    algorithm, work_budget, overlap, require_bounds
+        as those of `usmp.relax.transform.PlanStorage`.
+
+    Returns
+    -------
+    Pass
+        It runs for ``Target.current()``, which `tvm.compile` sets.
+
+    Raises
+    ------
+    ValueError
+        An option is wrong; when it runs: there is no target, TVM has no pipeline for it, or none in
+        which storage is planned.
+    """
+    return VMPipeline(PlanStorage(algorithm, work_budget, overlap, require_bounds))
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.VMPipeline")
+class VMPipeline(ModulePass):
+    """TVM's default pipeline for a target, with another pass that plans storage.
+
+    Parameters
+    ----------
+    planner
+        the pass.
+    """
+
+    def __init__(self, planner: Pass) -> None:
+        self.planner = planner
+
+    def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
+        """Apply all passes."""
+        target = Target.current(allow_none=True)
+        if target is None:
+            raise ValueError(
+                "usmp.pipeline: there is no target; give tvm.compile one, or use `with target:`"
+            )
+        passes = with_planner(default_passes(target), self.planner)
+        return apply_passes(tvm.transform.Sequential(passes, name="usmp.pipeline"), mod)
+
+
+def default_passes(target: Target) -> list[Pass]:
+    """The passes of TVM's default pipeline for a target, in their order.
+
+    Raises
+    ------
+    ValueError
+        TVM has none for the target, or this TVM has no lists of them.
+    """
+    # It says which targets have none.
+    relax.get_default_pipeline(target)
+    name = f"tvm.relax.backend.{_backend_of(target)}.pipeline"
+    try:
+        module = import_module(name)
+        stages = [getattr(module, f"{stage}_passes") for stage in _STAGES]
+    except (ImportError, AttributeError) as error:
+        raise _other_version(f"{name} does not list its passes") from error
+    return [each for passes in stages for each in passes(target)]
+
+
+def _backend_of(target: Target) -> str:
+    """The package in which TVM has the pipeline of a target, as `relax.get_default_pipeline`
+    chooses it; `tvm.relax.pipeline` offers lists of passes, of which that of `cuda` fails."""
+    kind = str(target.kind.name)
+    if kind in ("cuda", "rocm"):
+        return kind
+    if kind == "llvm":
+        return "cpu_generic"
+    return "adreno" if kind == "opencl" and "adreno" in target.keys else "gpu_generic"
+
+
+def with_planner(passes: Sequence[Pass], planner: Pass) -> list[Pass]:
+    """The passes, with another one in the place of `StaticPlanBlockMemory`.
+
+    Raises
+    ------
+    ValueError
+        that is not one of them, or is more than one.
+    """
+    names = [str(each.info.name) for each in passes]
+    if names.count(_REPLACED) != 1:
+        raise _other_version(
+            f"the default pipeline runs {_REPLACED} {names.count(_REPLACED)} times"
+        )
+    at = names.index(_REPLACED)
+    return [*passes[:at], planner, *passes[at + 1 :]]
+
+
+def _other_version(difference: str) -> ValueError:
+    return ValueError(
+        f"usmp.pipeline works with TVM {_VERSIONS}; in this one, {tvm.__version__}, {difference}. "
+        "Put usmp.relax.transform.PlanStorage() into a pipeline of your own, or install "
+        f"apache-tvm=={_VERSIONS}.*"
+    )
