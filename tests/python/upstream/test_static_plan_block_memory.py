@@ -89,7 +89,8 @@ def test_a_chain_shares_storage_and_its_output_is_apart():
 @pytest.mark.parametrize("other", ["float32", "int32", "bool"])
 def test_tensors_that_nothing_uses_and_of_two_types(other):
     x, y = (
-        relax.Var(name, relax.TensorType((2, 3), dtype)) for name, dtype in zip("xy", (F32, other))
+        relax.Var(name, relax.TensorType((2, 3), dtype))
+        for name, dtype in zip("xy", (F32, other), strict=True)
     )
     builder = relax.BlockBuilder()
     with builder.function("main", [x, y]):
@@ -220,7 +221,9 @@ def test_what_nothing_reads_or_writes():
         @R.function
         def main(x: R.Tensor((2, 3), F32)):
             R.func_attr({"relax.force_pure": True})
-            alloc: R.Tensor((2, 3), F32) = R.builtin.alloc_tensor(R.shape([2, 3]), F32, 0)
+            alloc: R.Tensor((2, 3), F32) = R.builtin.alloc_tensor(  # noqa: F841
+                R.shape([2, 3]), F32, 0
+            )
             y = R.negative(x)
             return y
 
