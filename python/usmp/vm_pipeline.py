@@ -90,7 +90,9 @@ def default_passes(target: Target) -> list[Pass]:
         stages = [getattr(module, f"{stage}_passes") for stage in _STAGES]
     except (ImportError, AttributeError) as error:
         raise _other_version(f"{name} does not list its passes") from error
-    return [each for passes in stages for each in passes(target)]
+    # Some of the lists ask for it themselves.
+    with target:
+        return [each for passes in stages for each in passes(target)]
 
 
 def _backend_of(target: Target) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tvm_ffi
-from tvm import relax, tirx
+from tvm import relax, s_tir, tirx
 from tvm.ir import Call, GlobalVar, IRModule
 
 from usmp.analysis.function_memory import FunctionMemory, OperatorCall
@@ -128,7 +128,8 @@ class FunctionRewriter:
         """The PrimFunc in which parameters share memory."""
         key = name, shared
         if key not in self._shared:
-            func = with_shared_parameters(self.mod[name], shared)
+            # No variable is that of two functions.
+            func = s_tir.renew_defs(with_shared_parameters(self.mod[name], shared))
             if func.attrs and "global_symbol" in func.attrs:
                 func = func.without_attr("global_symbol")
             self._shared[key] = self._builder.add_func(func, f"{name}_in_place")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import tvm_ffi
@@ -63,9 +64,11 @@ def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
     ValueError
         a bound is no size, or there is none where it is required.
     """
+    # Before TVM's pass, which takes bounds of 0 or less.
+    bounds = {name: SizeBounds(name, mod[name]) for name in _relax_functions(mod)}
     by_tvm = relax.transform.StaticPlanBlockMemory()(mod)
     with shared_facts():
-        planned = _plan_functions(mod, options)
+        planned = _plan_functions(mod, bounds, options)
     rewritten = _rewritten(mod, planned)
     by_both = relax.transform.StaticPlanBlockMemory()(rewritten)
     for name in planned:
@@ -77,11 +80,12 @@ def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
     return _without_unused(by_both, mod)
 
 
-def _plan_functions(mod: IRModule, options: StorageOptions) -> Planned:
+def _plan_functions(
+    mod: IRModule, bounds_of: Mapping[str, SizeBounds], options: StorageOptions
+) -> Planned:
     operators = _Operators(mod)
     planned: Planned = {}
-    for name in _relax_functions(mod):
-        bounds = SizeBounds(name, mod[name])
+    for name, bounds in bounds_of.items():
         memory = read_function(mod, name, _Placeable(mod).is_placeable)
         if options.require_bounds:
             _check_bounds(name, memory, bounds)

@@ -96,5 +96,7 @@ def is_static(tensor: ManagedTensor) -> bool:
 
 
 def _attribute(function: relax.Function, key: str) -> Mapping[str, int]:
+    """The numbers of an attribute; what is none is an error of TVM's own pass."""
     bounds = (function.attrs or {}).get(key) or {}
-    return {str(name): int(value) for name, value in bounds.items()}
+    numbers = {str(n): v for n, v in bounds.items() if isinstance(v, int | tirx.IntImm)}
+    return {name: int(value) for name, value in numbers.items()}

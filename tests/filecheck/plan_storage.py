@@ -1,0 +1,56 @@
+# Tensors have their places in one storage; an output takes that of an input that dies.
+# RUN: usmp-opt %s --passes=PlanStorage | filecheck %s
+
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def double(x: T.Buffer((16,), "float32"), y: T.Buffer((16,), "float32")):
+        for i in range(16):
+            with T.sblock("double"):
+                v = T.axis.spatial(16, i)
+                y[v] = x[v] + x[v]
+
+    @R.function
+    def main(x: R.Tensor((16,), "float32")) -> R.Tensor((16,), "float32"):
+        R.func_attr({"relax.force_pure": True})
+        cls = Module
+        a: R.Tensor((16,), "float32") = R.builtin.alloc_tensor(
+            R.shape([16]), R.dtype("float32"), 0, R.str("global")
+        )
+        _ = cls.double(x, a)
+        b: R.Tensor((16,), "float32") = R.builtin.alloc_tensor(
+            R.shape([16]), R.dtype("float32"), 0, R.str("global")
+        )
+        _1 = cls.double(a, b)
+        c: R.Tensor((16,), "float32") = R.builtin.alloc_tensor(
+            R.shape([16]), R.dtype("float32"), 0, R.str("global")
+        )
+        _2 = cls.double(b, c)
+        return c
+
+
+# CHECK:          def double_in_place(y: T.Buffer((16,), "float32")):
+# CHECK-NEXT:         # with T.sblock("root"):
+# CHECK-NEXT:         for i in range(16):
+# CHECK-NEXT:             with T.sblock("double"):
+# CHECK-NEXT:                 v = T.axis.spatial(16, i)
+# CHECK-NEXT:                 T.reads(y[v])
+# CHECK-NEXT:                 T.writes(y[v])
+# CHECK-NEXT:                 y[v] = y[v] + y[v]
+# CHECK:          @R.function
+# CHECK-NEXT:     def main(x: R.Tensor((16,), dtype="float32")) -> R.Tensor((16,), dtype="float32"):
+# CHECK-NEXT:         R.func_attr({"relax.force_pure": True, "usmp.storage_plan": {"function": "main", "left_bytes": 0, "num_left": 0, "output_bytes": 64, "storages": [{"bytes": 64, "device_index": 0, "is_optimal": True, "lower_bound": 64, "num_in_place": 1, "num_tensors": 2, "scope": "global"}]}})
+# CHECK-NEXT:         cls = Module
+# CHECK-NEXT:         storage: R.Any = R.memory.alloc_storage(R.shape([64]), 0, R.str("global"), R.dtype("uint8"))
+# CHECK-NEXT:         a: R.Tensor((16,), dtype="float32") = R.memory.alloc_tensor(storage, 0, R.shape([16]), R.dtype("float32"), 0)
+# CHECK-NEXT:         cls.double(x, a)
+# CHECK-NEXT:         b: R.Tensor((16,), dtype="float32") = R.memory.alloc_tensor(storage, 0, R.shape([16]), R.dtype("float32"), 0)
+# CHECK-NEXT:         cls.double_in_place(b)
+# CHECK-NEXT:         c: R.Tensor((16,), dtype="float32") = R.builtin.alloc_tensor(R.shape([16]), R.dtype("float32"), 0, R.str("global"))
+# CHECK-NEXT:         cls.double(b, c)
+# CHECK-NEXT:         return c
