@@ -31,7 +31,8 @@ from tvm.ir.transform import Pass
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
-from support.storage_plans import allocated, lowered, machine_of, planned
+from support.storage_plans import allocated, lowered_as_fused, planned
+from support.storages import machine_of
 from support.vm_models import MODELS, VmModel
 from support.vm_models.synthetic import many_tensors
 from usmp.relax.storage.storage_plan import storage_plan
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def compared(model: VmModel, seconds: float) -> tuple[list[str], tuple[float, float], float]:
     """Cells of a row, the ratios of bytes without and with what is not planned, that of time."""
-    before = lowered(model.build())
+    before = lowered_as_fused(model.build())
     (theirs, their_time), (ours, our_time) = (
         timed(planner, before)
         for planner in (relax.transform.StaticPlanBlockMemory(), PlanStorage())
@@ -132,7 +133,7 @@ def cpu_seconds(run: Callable[[], object]) -> float:
 
 def print_planning(tensors: int) -> None:
     """The time to plan a function of that many tensors, and the bytes."""
-    before = lowered(many_tensors(tensors))
+    before = lowered_as_fused(many_tensors(tensors))
     for planner in (relax.transform.StaticPlanBlockMemory(), PlanStorage()):
         result, seconds = timed(planner, before)
         print(f"{planner.info.name}: {seconds:.2f} s, {allocated(result).storage_bytes} bytes")

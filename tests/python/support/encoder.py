@@ -6,7 +6,7 @@ import numpy as np
 import tvm
 from tvm import relax, tirx
 
-from support.storage_plans import allocated, lowered, planned
+from support.storage_plans import allocated, lowered_as_fused, planned
 
 WIDTH, HEADS, LAYERS = 64, 4, 2
 
@@ -42,7 +42,7 @@ def encoder(longest: int | None = None) -> tvm.IRModule:
 
 def static_plan_bytes(longest: int) -> int:
     """Bytes of TVM's static plan of the intermediates for the longest sequence."""
-    mod = planned(lowered(encoder(longest)), relax.transform.StaticPlanBlockMemory())
+    mod = planned(lowered_as_fused(encoder(longest)), relax.transform.StaticPlanBlockMemory())
     return allocated(mod).storage_bytes
 
 

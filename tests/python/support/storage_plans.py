@@ -13,9 +13,8 @@ from tvm.ir.transform import Pass, Sequential
 from tvm.relax.backend.cpu_generic import pipeline
 from tvm.sym import Analyzer
 
+from support.storages import TARGET, lowered
 from usmp.tir.nodes import nodes_of
-
-TARGET = tvm.target.Target("llvm")
 
 
 @dataclass(frozen=True)
@@ -41,41 +40,17 @@ class Allocated:
         return self.storage_bytes + self.tensor_bytes
 
 
-def lowered(mod: IRModule, is_fused: bool = True) -> IRModule:
-    """As TVM's pipeline for CPUs has it when storage is planned.
-
-    Parameters
-    ----------
-    is_fused
-        whether operators are fused; else each is one call of a PrimFunc.
-    """
-    legalize = pipeline.legalize_passes(TARGET) if is_fused else [relax.transform.LegalizeOps()]
-    passes = [
-        *pipeline.library_dispatch_passes(TARGET),
-        *legalize,
-        *pipeline.dataflow_lower_passes(TARGET),
-    ]
+def lowered_as_fused(mod: IRModule) -> IRModule:
+    """As TVM's pipeline for CPUs has it when storage is planned: operators are fused."""
+    passes = [*pipeline.library_dispatch_passes(TARGET), *pipeline.legalize_passes(TARGET)]
     with TARGET:
-        return Sequential(passes)(mod)
+        return lowered(Sequential(passes)(mod))
 
 
 def planned(mod: IRModule, planner: Pass) -> IRModule:
     """The lowered module with its storage planned."""
     with TARGET:
         return planner(mod)
-
-
-def machine_of(mod: IRModule, memory: str | None = None) -> relax.VirtualMachine:
-    """What runs the planned module.
-
-    Parameters
-    ----------
-    memory
-        the allocator: `pooled`, which is TVM's default, or `naive`.
-    """
-    after = pipeline.finalize_passes(TARGET)[1:]
-    built = tvm.compile(mod, TARGET, relax_pipeline=Sequential(after))
-    return relax.VirtualMachine(built, tvm.cpu(), memory)
 
 
 def allocated(mod: IRModule, sizes: Mapping[str, int] | None = None) -> Allocated:

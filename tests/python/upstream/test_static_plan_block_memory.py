@@ -13,46 +13,13 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from support.storage_plans import allocated, lowered, machine_of, planned
+from support.storage_plans import planned
+from support.storage_runs import STATIC, compare, ramp
+from support.storages import lowered
 from usmp.relax.transform import PlanStorage
 from usmp.tir.nodes import nodes_of
 
-STATIC = relax.transform.StaticPlanBlockMemory()
 F32 = "float32"
-
-
-def ramp(*shape, dtype="float32"):
-    return (np.arange(np.prod(shape, dtype=int)).reshape(shape) % 5 - 1).astype(dtype)
-
-
-def arrays(value):
-    if isinstance(value, tvm.runtime.Tensor):
-        return [value.numpy()]
-    return [each for part in value for each in arrays(part)]
-
-
-def compare(mod, *calls, function="main", sizes=None):
-    """Both plans give the same results in all calls; what both allocate, TVM's first.
-
-    `calls` are tuples of arrays or shapes.
-    """
-    plans = [planned(mod, planner) for planner in (STATIC, PlanStorage())]
-    machines = [machine_of(plan) for plan in plans]
-    for call in calls:
-        theirs, ours = (
-            arrays(machine[function](*(_argument(each) for each in call))) for machine in machines
-        )
-        assert [(each.shape, each.tobytes()) for each in ours] == [
-            (each.shape, each.tobytes()) for each in theirs
-        ]
-    theirs, ours = (allocated(plan, sizes) for plan in plans)
-    assert ours.total_bytes <= theirs.total_bytes
-    assert ours.storages <= theirs.storages
-    return theirs, ours
-
-
-def _argument(value):
-    return value if isinstance(value, tvm_ffi.Shape) else tvm.runtime.tensor(value)
 
 
 def planned_tensors(mod, function="main"):
@@ -80,7 +47,7 @@ class Chain:
 
 
 def test_a_chain_shares_storage_and_its_output_is_apart():
-    theirs, ours = compare(lowered(Chain, is_fused=False), (ramp(2, 4),))
+    theirs, ours = compare(lowered(Chain), (ramp(2, 4),))
     assert theirs.tensors == ours.tensors == 1
     assert ours.tensor_bytes == 40
     assert ours.storages == 1
@@ -97,9 +64,7 @@ def test_tensors_that_nothing_uses_and_of_two_types(other):
         builder.emit(relax.op.add(x, x))
         builder.emit(relax.op.maximum(y, y) if other != "bool" else relax.op.logical_or(y, y))
         builder.emit_func_output(x)
-    theirs, ours = compare(
-        lowered(builder.get(), is_fused=False), (ramp(2, 3), ramp(2, 3, dtype=other))
-    )
+    theirs, ours = compare(lowered(builder.get()), (ramp(2, 3), ramp(2, 3, dtype=other)))
     assert theirs.tensors == ours.tensors == 0
     assert ours.storage_bytes == 24
 
@@ -122,7 +87,7 @@ class Branches:
 
 @pytest.mark.parametrize("add", [0, 1])
 def test_conditions_branches_and_what_they_result_in(add):
-    compare(lowered(Branches, is_fused=False), (ramp(2, 3) + np.float32(add),))
+    compare(lowered(Branches), (ramp(2, 3) + np.float32(add),))
 
 
 @I.ir_module
@@ -145,7 +110,7 @@ class NestedTuple:
 
 
 def test_a_tensor_in_nested_tuples_is_in_use_until_it_is_read_there():
-    theirs, ours = compare(lowered(NestedTuple, is_fused=False), (ramp(2, 3),))
+    theirs, ours = compare(lowered(NestedTuple), (ramp(2, 3),))
     assert ours.tensors == theirs.tensors == 1
 
 
@@ -180,7 +145,7 @@ def test_a_packed_function_with_destinations():
             c = R.negative(b)
             return c
 
-    compare(lowered(Module, is_fused=False), (ramp(2, 3),))
+    compare(lowered(Module), (ramp(2, 3),))
 
 
 @I.ir_module
@@ -210,7 +175,7 @@ def test_symbolic_sizes_with_and_without_bounds(bounded, lower):
     if lower:
         function = function.with_attr("tir_var_lower_bound", {"m": 1, "n": 1})
     mod["main"] = function
-    mod = lowered(mod, is_fused=False)
+    mod = lowered(mod)
     compare(mod, *((ramp(*shape),) for shape in SHAPES), sizes={"m": 3, "n": 4})
     compare(mod, sizes={"m": 4, "n": 4})
 
@@ -227,7 +192,7 @@ def test_what_nothing_reads_or_writes():
             y = R.negative(x)
             return y
 
-    compare(lowered(Module, is_fused=False), (ramp(2, 3),))
+    compare(lowered(Module), (ramp(2, 3),))
 
 
 def test_reshaped_parameters():
@@ -242,7 +207,7 @@ def test_reshaped_parameters():
                 R.output(c)
             return c
 
-    theirs, ours = compare(lowered(Module, is_fused=False), (ramp(2, 50), ramp(100)))
+    theirs, ours = compare(lowered(Module), (ramp(2, 50), ramp(100)))
     assert theirs.storages == ours.storages == 0
 
 
@@ -263,7 +228,7 @@ def test_functions_have_storage_of_their_own():
                 R.output(a)
             return a
 
-    mod = lowered(Module, is_fused=False)
+    mod = lowered(Module)
     for function, size in (("one", 8), ("other", 10)):
         _, ours = compare(mod, (ramp(size),), function=function)
     assert (ours.storages, ours.storage_bytes) == (2, 32 + 40)
@@ -291,7 +256,7 @@ def test_a_size_that_falls_while_another_one_grows():
             return c
 
     calls = [(ramp(*shape),) for shape in ((20, 5, 15), (20, 1, 19), (3, 5, 1))]
-    _, ours = compare(lowered(Module, is_fused=False), *calls)
+    _, ours = compare(lowered(Module), *calls)
     assert ours.storage_bytes <= 2 * 4 * 20 * 5 * 20
 
 
