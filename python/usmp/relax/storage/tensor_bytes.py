@@ -88,13 +88,6 @@ class SizeBounds:
         return list(names)
 
 
-def is_static(tensor: ManagedTensor) -> bool:
-    """Whether the shape of a tensor is constant."""
-    return isinstance(tensor.shape, relax.ShapeExpr) and all(
-        isinstance(extent, tirx.IntImm) for extent in tensor.shape.values
-    )
-
-
 def _attribute(function: relax.Function, key: str) -> Mapping[str, int]:
     """The numbers of an attribute; what is none is an error of TVM's own pass."""
     bounds = (function.attrs or {}).get(key) or {}
