@@ -80,17 +80,20 @@ class OperatorMemory:
     ----------
     func
         the PrimFunc.
+    is_called_by_others
+        whether other PrimFuncs call it, so that it has to stay as it is.
     """
 
-    def __init__(self, func: tirx.PrimFunc) -> None:
+    def __init__(self, func: tirx.PrimFunc, is_called_by_others: bool = False) -> None:
         self.func = func
+        self._is_fixed = is_called_by_others
         self._found: dict[tuple[int, int], OperatorOverlap | None] = {}
         self._flat: _Flat | None = None
 
     def takes_offset(self, index: int) -> bool:
         """Whether it accesses a parameter in no other way than element by element, so that the
         element with which it begins may be another than that which its pointer points to."""
-        if self._elements is None or index >= len(self.func.params):
+        if self._is_fixed or self._elements is None or index >= len(self.func.params):
             return False
         param = self.func.params[index]
         return (

@@ -110,9 +110,16 @@ class _Operators(dict[str, OperatorMemory]):
         super().__init__()
         self._mod = mod
         self._alike: dict[int, list[OperatorMemory]] = {}
+        # A PrimFunc passes pointers, without offsets.
+        self._called_by_others = _called(
+            IRModule({v: f for v, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)})
+        )
 
     def __missing__(self, name: str) -> OperatorMemory:
         func = self._mod[name]
+        if name in self._called_by_others:
+            self[name] = OperatorMemory(func, is_called_by_others=True)
+            return self[name]
         alike = self._alike.setdefault(tvm_ffi.structural_hash(func), [])
         for known in alike:
             if tvm_ffi.structural_equal(known.func, func):

@@ -309,3 +309,9 @@ class Pointers:
 def test_a_buffer_of_which_a_pointer_is_passed_begins_there(name):
     operator = OperatorMemory(Pointers[name])
     assert [operator.takes_offset(index) for index in range(3)] == [False, True, False]
+
+
+def test_an_operator_that_others_call_stays_as_it_is():
+    operator = OperatorMemory(Serial["elementwise"], is_called_by_others=True)
+    assert [operator.takes_offset(index) for index in range(2)] == [False, False]
+    assert operator.overlap(0, 1) is None
