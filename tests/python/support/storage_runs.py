@@ -30,6 +30,12 @@ def arrays(value: Any) -> list[np.ndarray]:
     return [each for part in value for each in arrays(part)]
 
 
+def run_main(machine: relax.VirtualMachine, *shape: int) -> list[np.ndarray]:
+    """What `main` makes of random floats of this shape."""
+    data = np.random.default_rng(1).standard_normal(shape, np.float32)
+    return arrays(machine["main"](tvm.runtime.tensor(data)))
+
+
 def compare(
     mod: IRModule,
     *calls: tuple[Any, ...],
