@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import tvm
 from tvm import relax, tirx
-from tvm.relax.backend.cpu_generic import pipeline
+
+from support.storage_plans import allocated, lowered_as_fused, planned
 
 WIDTH, HEADS, LAYERS = 64, 4, 2
 
@@ -41,16 +42,8 @@ def encoder(longest: int | None = None) -> tvm.IRModule:
 
 def static_plan_bytes(longest: int) -> int:
     """Bytes of TVM's static plan of the intermediates for the longest sequence."""
-    target = tvm.target.Target("llvm")
-    passes = [*pipeline.dataflow_lower_passes(target), relax.transform.StaticPlanBlockMemory()]
-    with target:
-        function = tvm.transform.Sequential(passes)(encoder(longest))["main"]
-    return sum(
-        int(binding.value.args[0].values[0])
-        for block in function.body.blocks
-        for binding in block.bindings
-        if getattr(getattr(binding.value, "op", None), "name", "") == "relax.memory.alloc_storage"
-    )
+    mod = planned(lowered_as_fused(encoder(longest)), relax.transform.StaticPlanBlockMemory())
+    return allocated(mod).storage_bytes
 
 
 def _layer(builder, data, length, weight):

@@ -7,9 +7,10 @@ from typing import Any
 
 import tvm_ffi
 from tvm import relax, s_tir, tirx
-from tvm.ir import Call, GlobalVar, IRModule
+from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
 from usmp.analysis.function_memory import FunctionMemory, OperatorCall
+from usmp.relax.storage.check_sizes import size_check
 from usmp.relax.storage.function_plan import FunctionPlan, Memory, alignment_of
 from usmp.relax.storage.operator_variants import (
     SharedParameter,
@@ -78,7 +79,11 @@ class FunctionRewriter:
         return self._builder.get()
 
     def rewrite(
-        self, function: relax.Function, memory: FunctionMemory, plan: FunctionPlan
+        self,
+        name: str,
+        memory: FunctionMemory,
+        plan: FunctionPlan,
+        sizes: Mapping[tirx.Var, tuple[int, int]],
     ) -> relax.Function:
         """The function in which tensors have their places.
 
@@ -90,8 +95,10 @@ class FunctionRewriter:
             # becomes
             alloc = R.memory.alloc_tensor(storage, 64, R.shape([16]), R.dtype("float32"), 0)
 
-        A call whose tensors share bytes gets one of them, of another PrimFunc.
+        A call whose tensors share bytes gets one of them, of another PrimFunc. A PrimFunc checks
+        first that these symbolic sizes are in their bounds.
         """
+        function = self.mod[name]
         storages = {where: relax.Var("storage", relax.AnyType()) for where in plan.plans}
         first = [
             relax.VarBinding(variable, self._allocation(where, plan.plans[where].bytes))
@@ -99,6 +106,10 @@ class FunctionRewriter:
         ]
         if not first:
             return function
+        if sizes:
+            check = self._builder.add_func(size_check(name, sizes), f"{name}_check_sizes")
+            call = Call(check, [relax.prim_value(size) for size in sizes])
+            first = [relax.VarBinding(relax.Var("_", TupleType([])), call), *first]
         body = _Body(self, memory, plan, storages).sequence(function.body)
         blocks = list(body.blocks)
         if blocks and not isinstance(blocks[0], relax.DataflowBlock):

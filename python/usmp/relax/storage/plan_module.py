@@ -18,6 +18,7 @@ from usmp.analysis.function_memory import (
 from usmp.analysis.memory.facts import shared_facts
 from usmp.analysis.read_function import read_function
 from usmp.relax.storage.allocated_bytes import allocations_of
+from usmp.relax.storage.bound_storages import storages_are_bound
 from usmp.relax.storage.function_plan import (
     FunctionPlan,
     Solve,
@@ -57,7 +58,7 @@ def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
     """The module with one storage in each memory of each function; what that cannot be done for is
     allocated as TVM's `StaticPlanBlockMemory` does it.
 
-    No function allocates more than with that pass.
+    No function allocates more than with that pass, where its plan can run.
 
     Raises
     ------
@@ -69,11 +70,15 @@ def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
     by_tvm = relax.transform.StaticPlanBlockMemory()(mod)
     with shared_facts():
         planned = _plan_functions(mod, bounds, options)
-    rewritten = _rewritten(mod, planned)
+    rewritten = _rewritten(mod, planned, bounds)
     by_both = relax.transform.StaticPlanBlockMemory()(rewritten)
     for name in planned:
         ours, tvms = by_both[name], by_tvm[name]
-        is_better = allocations_of(ours).bytes <= allocations_of(tvms).bytes
+        if not storages_are_bound(ours):
+            ours = rewritten[name]
+        is_better = (
+            not storages_are_bound(tvms) or allocations_of(ours).bytes <= allocations_of(tvms).bytes
+        )
         facts = _facts(name, *planned[name], ours if is_better else tvms, is_better)
         function = with_storage_plan(ours if is_better else tvms, facts)
         by_both.update_func(by_both.get_global_var(name), function)
@@ -163,12 +168,13 @@ def _no_bound(name: str, tensor: ManagedTensor, bounds: SizeBounds) -> str:
     )
 
 
-def _rewritten(mod: IRModule, planned: Planned) -> IRModule:
+def _rewritten(mod: IRModule, planned: Planned, bounds: Mapping[str, SizeBounds]) -> IRModule:
     mod = with_offsets(mod, planned)
     rewriter = FunctionRewriter(mod)
-    functions = {
-        name: rewriter.rewrite(mod[name], memory, plan) for name, (memory, plan) in planned.items()
-    }
+    functions = {}
+    for name, (memory, plan) in planned.items():
+        sizes = bounds[name].used_by(memory.tensors[number] for number in plan.sizes)
+        functions[name] = rewriter.rewrite(name, memory, plan, sizes)
     mod = rewriter.mod
     for name, function in functions.items():
         mod.update_func(mod.get_global_var(name), function)

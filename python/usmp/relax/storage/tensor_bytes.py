@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 
 import tvm_ffi
@@ -38,7 +38,7 @@ class SizeBounds:
         self.analyzer = Analyzer()
         self.domains: dict[tirx.Var, IntervalSet] = {}
         upper, lower = (_attribute(function, key) for key in (UPPER_BOUND_ATTR, LOWER_BOUND_ATTR))
-        for variable in relax.analysis.tir_vars_in_type(function.ty):
+        for variable in _sizes_of_parameters(function):
             size = str(variable.name)
             if size not in upper:
                 continue
@@ -55,6 +55,14 @@ class SizeBounds:
             self.domains[variable] = IntervalSet(
                 tirx.IntImm("int64", first), tirx.IntImm("int64", last)
             )
+
+    def used_by(self, tensors: Iterable[ManagedTensor]) -> dict[tirx.Var, tuple[int, int]]:
+        """The sizes in the shapes of tensors, with the smallest and the largest value of each."""
+        sizes = {each: None for tensor in tensors for each in nodes_of(tensor.shape, tirx.Var)}
+        bounds = {each: self.domains[each] for each in sizes if each in self.domains}
+        return {
+            each: (int(bound.min_value), int(bound.max_value)) for each, bound in bounds.items()
+        }
 
     def bytes_of(self, tensor: ManagedTensor) -> int | None:
         """Bytes of a tensor, at the most; None if its size has no bound."""
@@ -86,6 +94,12 @@ class SizeBounds:
             if each not in self.domains
         }
         return list(names)
+
+
+def _sizes_of_parameters(function: relax.Function) -> list[tirx.Var]:
+    """The symbolic sizes that are known as the function begins."""
+    found = (relax.analysis.definable_tir_vars_in_type(each.ty) for each in function.params)
+    return list(dict.fromkeys(variable for each in found for variable in each))
 
 
 def _attribute(function: relax.Function, key: str) -> Mapping[str, int]:

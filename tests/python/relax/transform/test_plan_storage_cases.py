@@ -1,0 +1,251 @@
+"""PlanStorage on functions that are written to be hard for it, beside TVM's own pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+from support.storage_runs import compare, ramp
+from support.storages import lowered
+
+I32 = "int32"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float64", "float8_e4m3fn", "int4"])
+def test_elements_of_any_type(dtype):
+    x = relax.Var("x", relax.TensorType((3, 5), "float32"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            value = x
+            for kind in (dtype, "float32", dtype, "float32"):
+                value = builder.emit(relax.op.astype(relax.op.flip(value, axis=0), kind))
+                value = builder.emit(relax.op.reshape(value, (5, 3)))
+                value = builder.emit(relax.op.permute_dims(value))
+            result = builder.emit_output(value)
+        builder.emit_func_output(result)
+    # TVM's virtual machine runs no elements of half a byte.
+    calls = [] if dtype == "int4" else [(ramp(3, 5),)]
+    compare(lowered(builder.get()), *calls)
+
+
+def test_tensors_of_no_elements():
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((0, 4), "float32"), y: R.Tensor((2, 4), "float32")):
+            with R.dataflow():
+                a = R.exp(x)
+                b = R.concat([a, y], axis=0)
+                c = R.negative(b)
+                d = R.concat([R.negative(a), c], axis=0)
+                R.output(d)
+            return d
+
+    compare(lowered(Module), (ramp(0, 4), ramp(2, 4)))
+
+
+@I.ir_module
+class SameArgument:
+    @T.prim_func(private=True, s_tir=True)
+    def turned(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
+        for i in range(16):
+            C[i] = A[i] - 2 * B[15 - i]
+
+    @T.prim_func(private=True, s_tir=True)
+    def added(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
+        for i in range(16):
+            C[i] = A[i] + 3 * B[i]
+
+    @R.function
+    def main(x: R.Tensor((16,), I32)):
+        R.func_attr({"relax.force_pure": True})
+        cls = SameArgument
+        a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _ = cls.added(x, x, a)
+        b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _1 = cls.turned(a, a, b)
+        c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _2 = cls.added(b, b, c)
+        d: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _3 = cls.turned(c, c, d)
+        e: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _4 = cls.added(d, c, e)
+        return e
+
+
+def test_one_tensor_is_both_arguments():
+    _, ours = compare(SameArgument, (ramp(16, dtype=I32),))
+    # The reversed one cannot have the place of its argument.
+    assert ours.storage_bytes == 2 * 64
+
+
+@I.ir_module
+class TwoOutputs:
+    @T.prim_func(private=True, s_tir=True)
+    def together(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
+        for i in range(16):
+            B[i] = A[i] + 1
+            C[i] = A[i] * 2
+
+    @T.prim_func(private=True, s_tir=True)
+    def across(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
+        for i in range(16):
+            B[i] = A[i] + 1
+            C[i] = A[15 - i] * 2
+
+    @T.prim_func(private=True, s_tir=True)
+    def join(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
+        for i in range(16):
+            C[i] = A[i] - B[i]
+
+    @R.function
+    def main(x: R.Tensor((16,), I32)):
+        R.func_attr({"relax.force_pure": True})
+        cls = TwoOutputs
+        a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _ = cls.together(x, a, b)
+        c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _1 = cls.join(a, b, c)
+        d: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        e: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _2 = cls.together(c, d, e)
+        f: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _3 = cls.join(e, d, f)
+        g: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        h: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _4 = cls.across(f, g, h)
+        i: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _5 = cls.join(g, h, i)
+        return i
+
+
+def test_operators_with_two_outputs():
+    compare(TwoOutputs, (ramp(16, dtype=I32),))
+
+
+@I.ir_module
+class Numbers:
+    @T.prim_func(private=True, s_tir=True)
+    def plus(A: T.Buffer((16,), I32), k: T.int64, B: T.Buffer((16,), I32)):
+        for i in range(16):
+            B[i] = A[i] + T.Cast(I32, k)
+
+    @T.prim_func(private=True, s_tir=True)
+    def zero(B: T.Buffer((16,), I32)):
+        for i in range(16):
+            B[i] = 0
+
+    @T.prim_func(private=True, s_tir=True)
+    def accumulate(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
+        for i in range(16):
+            B[i] = B[i] * 2 - A[15 - i]
+
+    @R.function
+    def main(x: R.Tensor((16,), I32)):
+        R.func_attr({"relax.force_pure": True})
+        cls = Numbers
+        a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _ = cls.plus(x, R.prim_value(3), a)
+        b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _1 = cls.plus(a, R.prim_value(5), b)
+        c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _2 = cls.zero(c)
+        _3 = cls.accumulate(a, c)
+        _4 = cls.accumulate(b, c)
+        d: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+        _5 = cls.plus(c, R.prim_value(-1), d)
+        return d
+
+
+def test_operators_that_take_numbers_and_that_add_to_their_output():
+    compare(Numbers, (ramp(16, dtype=I32),))
+
+
+@I.ir_module
+class Recursion:
+    @T.prim_func(private=True, s_tir=True)
+    def half(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
+        for i in range(16):
+            B[i] = A[i] // 2
+
+    @T.prim_func(private=True, s_tir=True)
+    def turn(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
+        for i in range(16):
+            B[i] = A[15 - i]
+
+    @T.prim_func(private=True, s_tir=True)
+    def is_small(A: T.Buffer((16,), I32), B: T.Buffer((), "bool")):
+        B[()] = A[3] < 2
+
+    @R.function(pure=False)
+    def main(x: R.Tensor((16,), I32)) -> R.Tensor((16,), I32):
+        cls = Recursion
+        small: R.Tensor((), "bool") = R.builtin.alloc_tensor(R.shape([]), "bool", 0)
+        _ = cls.is_small(x, small)
+        if small:
+            result = x
+        else:
+            a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _1 = cls.half(x, a)
+            b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _2 = cls.turn(a, b)
+            c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _3 = cls.half(a, c)
+            d = cls.main(b)
+            e: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _4 = cls.turn(c, e)
+            f: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _5 = cls.turn(e, f)
+            result = d
+        return result
+
+
+def test_a_function_that_calls_itself_and_may_return_its_argument():
+    compare(Recursion, (np.arange(16, dtype=I32) * 11,), (np.zeros(16, I32),))
+
+
+def test_a_storage_for_each_device():
+    @I.ir_module
+    class Module:
+        I.module_global_infos({"vdevice": [I.vdevice("llvm", 0), I.vdevice("llvm", 0)]})
+
+        @T.prim_func(private=True, s_tir=True)
+        def turn(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
+            for i in range(16):
+                B[i] = A[15 - i]
+
+        @R.function
+        def main(x: R.Tensor((16,), I32)):
+            R.func_attr({"relax.force_pure": True})
+            cls = Module
+            a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _ = cls.turn(x, a)
+            b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 1)
+            _1 = cls.turn(a, b)
+            c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _2 = cls.turn(b, c)
+            d: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 1)
+            _3 = cls.turn(c, d)
+            e: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _4 = cls.turn(d, e)
+            return e
+
+    _, ours = compare(Module)
+    assert ours.storages == 2
+
+
+def test_a_module_without_tensors_to_plan():
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((4,), "float32")):
+            return x
+
+    _, ours = compare(lowered(Module))
+    assert ours.total_bytes == 0

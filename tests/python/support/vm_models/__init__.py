@@ -1,0 +1,1 @@
+"""Models for TVM's virtual machine."""
