@@ -64,6 +64,7 @@ class _Reader:
         self.position = 0
         self.refers: dict[relax.Var, Referred] = {}
         self.wholes: dict[relax.Var, int] = {}
+        self.fields: dict[relax.Var, relax.Tuple] = {}
         self.known_at_entry: set[tirx.Var] = set()
         # The machine keeps what a branch results in until the function ends.
         self.until_end: set[int] = set()
@@ -111,6 +112,10 @@ class _Reader:
             self.position += 1
             self.touch(used)
             return results[0] | results[1]
+        field = self.field_of(value)
+        if field is not None:
+            # Of a tuple, only what is taken out is used.
+            value, used = field, _variables_of(field)
         touched = self.touch(used)
         if isinstance(value, Call) and getattr(value.op, "name", "") == _ALLOCATION:
             return self.allocation(binding.var, value, in_branch)
@@ -207,8 +212,23 @@ class _Reader:
                 source = value if _has_offset(value) else source
         if isinstance(value, relax.Function):
             self.give_away(touched)
-        if isinstance(source, relax.Var) and source in self.wholes:
-            self.wholes[variable] = self.wholes[source]
+        if isinstance(source, relax.Tuple):
+            self.fields[variable] = source
+        if isinstance(source, relax.Var):
+            if source in self.wholes:
+                self.wholes[variable] = self.wholes[source]
+            if source in self.fields:
+                self.fields[variable] = self.fields[source]
+
+    def field_of(self, value: relax.Expr) -> relax.Expr | None:
+        """What a value takes out of a tuple whose fields are known; None for other values."""
+        if not isinstance(value, relax.TupleGetItem):
+            return None
+        whole = value.tuple_value
+        if isinstance(whole, relax.TupleGetItem):
+            whole = self.field_of(whole)
+        fields = self.fields.get(whole) if isinstance(whole, relax.Var) else whole
+        return fields.fields[int(value.index)] if isinstance(fields, relax.Tuple) else None
 
 
 class _Scope:

@@ -11,6 +11,7 @@ from tvm.ir import Call, Op, TensorLoad
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.statement_walk import StatementWalk
+from usmp.tir.nodes import nodes_of
 from usmp.tir.walk_expressions import walk_expressions
 
 _VIRTUAL_THREAD = "virtual_thread"
@@ -76,6 +77,9 @@ class ElementAccesses:
         whether annotations may change the order of the statements of one iteration.
     bound
         the variables that are bound in the body.
+    read_again
+        parameters that the bounds of a loop are read from: some compilers do that in each
+        iteration.
     """
 
     by_buffer: dict[tirx.Var, list[ElementAccess]] = field(default_factory=dict)
@@ -84,6 +88,7 @@ class ElementAccesses:
     is_serial: bool = True
     is_reordered: bool = False
     bound: set[tirx.Var] = field(default_factory=set)
+    read_again: set[tirx.Var] = field(default_factory=set)
 
 
 def element_accesses(func: tirx.PrimFunc) -> ElementAccesses:
@@ -173,6 +178,9 @@ class _Walk(StatementWalk):
         if stmt.kind != tirx.ForKind.SERIAL:
             self.found.is_serial = False
         self.read(stmt.min, stmt.extent)
+        self.found.read_again.update(
+            load.source for bound in (stmt.min, stmt.extent) for load in nodes_of(bound, TensorLoad)
+        )
         starts_at_zero = isinstance(stmt.min, tirx.IntImm) and int(stmt.min) == 0
         loop = ElementLoop(stmt.loop_var, stmt.extent) if starts_at_zero else ElementLoop()
         self.inside(loop, stmt.body)

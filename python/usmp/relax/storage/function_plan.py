@@ -11,13 +11,10 @@ import tvm_ffi
 
 from usmp.analysis.function_memory import FunctionMemory, ManagedTensor, OperatorCall
 from usmp.relax.storage.operator_memory import OperatorMemory, OperatorOverlap
-from usmp.relax.storage.tensor_bytes import SizeBounds
+from usmp.relax.storage.tensor_bytes import ALIGNMENT, SizeBounds, alignment_of
 from usmp_solver import Pool, Problem, Solution
 from usmp_solver.check import check_columns
 from usmp_solver.columns import column
-
-ALIGNMENT = 64
-"""Bytes of which the place of a tensor is a multiple: TVM's own allocators align so."""
 
 _CLEARLY_SMALLER = 0.9
 """The part of the bytes at which operators may be slowed down: see `is_accumulated`."""
@@ -306,12 +303,6 @@ def _problem(
         overlap_inputs=column(dying for _, dying in overlaps),
         overlap_distances=column(overlaps.values()),
     )
-
-
-def alignment_of(size: int) -> int:
-    """Bytes of which the place of a tensor of some bytes is a multiple: no access to it is wider
-    than the largest power of two in them."""
-    return min(ALIGNMENT, 1 << max(size, 1).bit_length() - 1)
 
 
 def _check(

@@ -11,12 +11,13 @@ from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
 from usmp.analysis.function_memory import FunctionMemory, OperatorCall
 from usmp.relax.storage.check_sizes import size_check
-from usmp.relax.storage.function_plan import FunctionPlan, Memory, alignment_of
+from usmp.relax.storage.function_plan import FunctionPlan, Memory
 from usmp.relax.storage.operator_variants import (
     SharedParameter,
     with_elem_offsets,
     with_shared_parameters,
 )
+from usmp.relax.storage.tensor_bytes import alignment_of
 
 _STORAGE_DTYPE = "uint8"
 

@@ -18,9 +18,9 @@ from usmp.analysis.memory.element_accesses import ElementAccesses, element_acces
 from usmp.analysis.memory.facts import safe_overlap
 from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.analysis.memory.same_element import is_in_place
+from usmp.relax.storage.tensor_bytes import ALIGNMENT
 from usmp.tir.nodes import nodes_of
 from usmp.transform.lower_to_flat_tir import NARROW_INDICES, TO_LOOPS
-from usmp.transform.zero_elem_offsets import ZeroElemOffsets
 
 _NAME = "operator"
 
@@ -100,8 +100,22 @@ class OperatorMemory:
             tirx.is_buffer_var(param)
             and not len(param.ty.strides)
             and param.scope() in ("", "global")
+            # Where its caller says that it begins elsewhere, the caller may mean more than that.
+            and isinstance(param.ty.elem_offset, tirx.IntImm)
+            and int(param.ty.elem_offset) == 0
+            and int(param.ty.data_alignment) <= ALIGNMENT
             and self._elements.params[index] not in self._elements.accesses.pointed_to
+            and param not in self._matched
         )
+
+    @cached_property
+    def _matched(self) -> set[tirx.Var]:
+        """Buffers of which blocks have parts that are buffers, which begin where these say."""
+        return {
+            region.source.source
+            for block in nodes_of(self.func.body, s_tir.SBlock)
+            for region in block.match_buffers
+        }
 
     def overlap(self, dying: int, written: int) -> OperatorOverlap | None:
         """How the buffer of one parameter may lie over that of another one, whose content is not
@@ -121,7 +135,9 @@ class OperatorMemory:
         if self._elements is None or not all(map(self.takes_offset, (dying, written))):
             return None
         params, accesses = self._elements.params, self._elements.accesses
-        if accesses.is_reordered or str(params[dying].dtype) != str(params[written].dtype):
+        if accesses.is_reordered or params[dying] in accesses.read_again:
+            return None
+        if str(params[dying].dtype) != str(params[written].dtype):
             return None
         if accesses.is_serial and all(map(_is_static, (params[dying], params[written]))):
             if self._flat is None:
@@ -131,11 +147,13 @@ class OperatorMemory:
                     not each.is_write for each in accesses.by_buffer.get(params[written], ())
                 )
                 return _in_order(self._flat, dying, written, is_read)
-        # The one has to tell the sizes of the other, too.
-        is_told = all(map(_is_static, (params[dying], params[written]))) or structural_equal(
-            list(params[dying].shape), list(params[written].shape)
+        is_one_shape = structural_equal(list(params[dying].shape), list(params[written].shape))
+        # The one has to tell the sizes of the other, too; and kernels get a view of another shape
+        # as a pointer of its own, of which it is said that no other one has its bytes.
+        may_share = is_one_shape or (
+            not accesses.has_threads and all(map(_is_static, (params[dying], params[written])))
         )
-        if is_told and is_in_place(accesses, params[dying], params[written]):
+        if may_share and is_in_place(accesses, params[dying], params[written]):
             return OperatorOverlap(0, is_exact=True)
         return None
 
@@ -159,7 +177,7 @@ class _Flat:
 
 def _read_elements(func: tirx.PrimFunc) -> _Elements | None:
     try:
-        lowered = _lowered(_zero_offsets(func), _TO_ELEMENTS)
+        lowered = _lowered(func, _TO_ELEMENTS)
         accesses = element_accesses(lowered)
     except (ValueError, RuntimeError, TypeError):
         # What TVM cannot lower so, or the walk does not know: nothing is known of it.
@@ -182,14 +200,6 @@ def _read_flat(func: tirx.PrimFunc) -> _Flat:
 
 def _lowered(func: tirx.PrimFunc, passes: tvm.transform.Pass) -> tirx.PrimFunc:
     return passes(IRModule({_NAME: func}))[_NAME]
-
-
-def _zero_offsets(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """The PrimFunc whose buffers begin at their pointers; where others begin says the caller."""
-    buffers = [param for param in func.params if tirx.is_buffer_var(param)]
-    if all(isinstance(buffer.ty.elem_offset, tirx.IntImm) for buffer in buffers):
-        return func
-    return ZeroElemOffsets()(IRModule({_NAME: func}))[_NAME]
 
 
 def _is_static(buffer: tirx.Var) -> bool:

@@ -29,9 +29,6 @@ def with_elem_offsets(func: tirx.PrimFunc, factors: Mapping[int, int]) -> tirx.P
     replaced: dict[Var, tirx.Expr] = {}
     for index, factor in factors.items():
         param = func.params[index]
-        if isinstance(param.ty.elem_offset, Var):
-            # The caller gives it already.
-            continue
         # Storage may have more than 2 GB, whatever type the sizes of a buffer have.
         offset = Var(f"{param.name}_elem_offset", "int64")
         replaced[param] = _like(param, offset, factor)

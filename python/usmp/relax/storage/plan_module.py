@@ -235,6 +235,6 @@ def _called(mod: IRModule) -> set[str]:
     return {
         str(each.name_hint)
         for func in mod.functions.values()
-        for each in nodes_of(func.body, GlobalVar)
         if isinstance(func, (relax.Function, tirx.PrimFunc))
+        for each in nodes_of(func.body, GlobalVar)
     }

@@ -15,6 +15,8 @@ from usmp.tir.nodes import nodes_of
 
 UPPER_BOUND_ATTR = "tir_var_upper_bound"
 LOWER_BOUND_ATTR = "tir_var_lower_bound"
+ALIGNMENT = 64
+"""Bytes of which the place of a tensor is a multiple: TVM's own allocators align so."""
 _NO_BOUND = (1 << 63) - 1
 
 
@@ -107,3 +109,9 @@ def _attribute(function: relax.Function, key: str) -> Mapping[str, int]:
     bounds = (function.attrs or {}).get(key) or {}
     numbers = {str(n): v for n, v in bounds.items() if isinstance(v, int | tirx.IntImm)}
     return {name: int(value) for name, value in numbers.items()}
+
+
+def alignment_of(size: int) -> int:
+    """Bytes of which the place of a tensor of some bytes is a multiple: no access to it is wider
+    than the largest power of two in them."""
+    return min(ALIGNMENT, 1 << max(size, 1).bit_length() - 1)
