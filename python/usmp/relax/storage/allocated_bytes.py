@@ -1,4 +1,4 @@
-"""What a Relax function allocates, as far as that is constant."""
+"""What a Relax function allocates, at the upper bounds of its sizes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from math import prod
 
 import tvm_ffi
-from tvm import relax, tirx
+from tvm import relax
 from tvm.ir import Call
 
 from usmp.analysis.read_function import bindings_of
+from usmp.relax.storage.tensor_bytes import SizeBounds
 
 _STORAGE = "relax.memory.alloc_storage"
 _TENSOR = "relax.builtin.alloc_tensor"
@@ -23,7 +24,7 @@ class Allocations:
     Parameters
     ----------
     storages
-        variable of each storage -> its bytes; None if they are not constant.
+        variable of each storage -> its bytes at the most; None if they have no bound.
     tensors
         variable of each tensor that is allocated by itself -> its bytes; None likewise.
     """
@@ -33,23 +34,24 @@ class Allocations:
 
     @property
     def bytes(self) -> int:
-        """Of all whose bytes are constant."""
+        """Of all whose bytes have a bound."""
         return sum(size or 0 for size in (*self.storages.values(), *self.tensors.values()))
 
 
 def allocations_of(function: relax.Function) -> Allocations:
     """The allocations of a function."""
     found = Allocations()
+    bounds = SizeBounds("function", function)
     for binding in _all_bindings(function.body):
         value = getattr(binding, "value", None)
         if not isinstance(value, Call):
             continue
         name = getattr(value.op, "name", "")
         if name == _STORAGE:
-            found.storages[binding.var] = _product(value.args[0])
+            found.storages[binding.var] = _product(value.args[0], bounds)
         elif name == _TENSOR:
             dtype = tvm_ffi.dtype(str(value.args[1].value))
-            elements = _product(value.args[0])
+            elements = _product(value.args[0], bounds)
             element_bytes = (dtype.bits + 7) // 8 * dtype.lanes
             found.tensors[binding.var] = None if elements is None else elements * element_bytes
     return found
@@ -64,10 +66,9 @@ def _all_bindings(body: relax.SeqExpr) -> Iterator[relax.Binding]:
             yield from _all_bindings(value.false_branch)
 
 
-def _product(shape: relax.Expr) -> int | None:
+def _product(shape: relax.Expr, bounds: SizeBounds) -> int | None:
     if not isinstance(shape, relax.ShapeExpr):
         return None
-    extents = shape.values[:]
-    if not all(isinstance(extent, tirx.IntImm) for extent in extents):
-        return None
-    return prod(map(int, extents))
+    extents = [bounds.largest(extent) for extent in shape.values]
+    known = [extent for extent in extents if extent is not None]
+    return prod(known) if len(known) == len(extents) else None

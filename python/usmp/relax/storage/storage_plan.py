@@ -53,11 +53,11 @@ class FunctionStorage:
     storages
         that were planned, one a memory.
     left_bytes
-        of storages and tensors that are left to TVM, without outputs; those of constant size.
+        of storages and tensors that are left to TVM, without outputs; those whose size has a bound.
     num_left
-        how many these are, and those whose size is known at run time only.
+        how many these are, and those whose size has no bound.
     output_bytes
-        of outputs of constant size, which callers keep.
+        of outputs whose size has a bound, which callers keep.
     """
 
     function: str

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tvm
 from tvm import relax
 from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+import usmp
+from support.storage_plans import planned
 from support.storage_runs import compare, ramp
-from support.storages import lowered
+from support.storages import lowered, machine_of
+from usmp.relax.transform import PlanStorage
 
 I32 = "int32"
 
@@ -249,3 +253,51 @@ def test_a_module_without_tensors_to_plan():
 
     _, ours = compare(lowered(Module))
     assert ours.total_bytes == 0
+
+
+@I.ir_module
+class Bounded:
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        R.func_attr({"tir_var_upper_bound": {"n": 16}, "tir_var_lower_bound": {"n": 2}})
+        with R.dataflow():
+            a = R.flip(R.exp(x), axis=0)
+            b = R.add(R.flip(a, axis=0), a)
+            R.output(b)
+        return b
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (17, 'main: "n" is above 16, its upper bound in tir_var_upper_bound'),
+        (1, 'main: "n" is below 2, its lower bound in tir_var_lower_bound'),
+    ],
+)
+def test_a_size_out_of_its_bounds(size, words):
+    machine = machine_of(planned(lowered(Bounded), PlanStorage()))
+    machine["main"](tvm.runtime.tensor(ramp(16)))
+    with pytest.raises(ValueError, match=words):
+        machine["main"](tvm.runtime.tensor(ramp(size)))
+
+
+def test_bytes_of_symbolic_sizes_are_compared_at_their_bounds():
+    """TVM leaves what crosses a branch alone: that is no less than a place for it."""
+
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor(("n",), "float32"), c: R.Tensor((), "bool")):
+            R.func_attr({"tir_var_upper_bound": {"n": 16}})
+            a = R.exp(x)
+            if c:  # noqa: SIM108
+                b = R.flip(a, axis=0)
+            else:
+                b = R.negative(a)
+            d = R.add(R.flip(b, axis=0), a)
+            return d
+
+    mod = lowered(Module)
+    (facts,) = usmp.storage_plan(planned(mod, PlanStorage()))
+    assert facts.left_bytes == 0
+    compare(mod, (ramp(5), np.array(True)), (ramp(16), np.array(False)))
