@@ -18,7 +18,7 @@ def test_python(capsys):
     names: dict = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
         exec(code, names)
-    assert capsys.readouterr().out == "[0, 32768]\n"
+    assert capsys.readouterr().out == "[0, 32784]\n"
 
 
 def test_the_table():

@@ -23,7 +23,16 @@ INSTALL = re.compile(
 )
 WITH_VALUE = {"--index-url", "--progress-bar", "--retries", "--timeout"}
 ON_PYPI = {
-    *("apache-tvm", "apache-tvm-ffi", "cmake", "ninja", "onnx", "pyserial", "setuptools"),
+    *(
+        "apache-tvm",
+        "apache-tvm-ffi",
+        "cmake",
+        "executorch",
+        "ninja",
+        "onnx",
+        "pyserial",
+        "setuptools",
+    ),
     *("scikit-learn", "tensorflow-cpu", "torch", "torchao"),
 }
 """What the texts install from PyPI; projects of these names are those that are meant."""

@@ -9,7 +9,7 @@ from support.executorch_kernels import differences, registered
 pytestmark = pytest.mark.models
 
 
-# benchmarks/executorch_memory.py --kernels has all, and all shapes; these stand for each kind.
+# benchmarks/executorch_memory.py --kernels has all, with all shapes; these stand for each kind.
 OPERATORS = {
     "aten::_log_softmax.out",
     "aten::_native_batch_norm_legit_no_training.out",

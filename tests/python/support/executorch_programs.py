@@ -61,7 +61,11 @@ class Planned:
     def run(self, inputs: tuple[Any, ...]) -> list[bytes]:
         """The bytes of the outputs that the portable runtime gives for the inputs."""
         method = Runtime.get().load_program(self.manager.buffer).load_method(self.method)
-        return [each.numpy().tobytes() for each in method.execute(tree_leaves(inputs))]
+        # NumPy has no bfloat16.
+        return [
+            each.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+            for each in method.execute(tree_leaves(inputs))
+        ]
 
     def verify(self, **allocates: bool) -> None:
         """By ExecuTorch's own verifier."""

@@ -14,7 +14,7 @@ VERSIONS = ">=1.5,<1.6"
 
 def _explain() -> str:
     """Why ExecuTorch cannot be used, and what to do."""
-    command = f"python -m pip install 'executorch{VERSIONS}'"
+    command = "python -m pip install 'executorch>=1.5,<1.6'"
     try:
         found = metadata.version("executorch")
     except metadata.PackageNotFoundError:

@@ -3,8 +3,7 @@
 Two things have to hold. What an operator means must allow it: then no element of the output needs
 an element of the input that another element has overwritten. And its kernel must not read an
 element again that it has overwritten, which nothing declares: it is tested for the kernels of
-ExecuTorch's portable runtime, each operator by itself with all types
-(`benchmarks/executorch_memory.py`).
+ExecuTorch's portable runtime, each operator by itself (`benchmarks/executorch_memory.py`).
 
 Element-wise operators are those that PyTorch says are, with the tag `torch.Tag.pointwise`:
 "operators where each element of the output is computed only by accessing the corresponding element

@@ -237,6 +237,23 @@ class Unsafe:
             y[t] = kept[t]
 
     @T.prim_func(s_tir=True)
+    def bound_that_is_read_again(x: T.Buffer((64,), "int32"), y: T.Buffer((64,), "int32")):
+        for i in T.parallel(64):
+            for j in range(x[i]):
+                y[i] = 1 - j
+
+    @T.prim_func(s_tir=True)
+    def bound_of_a_serial_loop(x: T.Buffer((64,), "int32"), y: T.Buffer((64,), "int32")):
+        for i in range(64):
+            for j in range(x[i]):
+                y[i] = 1 - j
+
+    @T.prim_func(s_tir=True)
+    def view_in_a_kernel(x: T.Buffer((8, 8), "float32"), y: T.Buffer((64,), "float32")):
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            y[t] = x[t // 8, t % 8] + T.float32(1)
+
+    @T.prim_func(s_tir=True)
     def pipelined(x: T.Buffer((64,), "float32"), y: T.Buffer((64,), "float32")):
         for i in T.serial(
             64,
@@ -309,6 +326,41 @@ class Pointers:
 def test_a_buffer_of_which_a_pointer_is_passed_begins_there(name):
     operator = OperatorMemory(Pointers[name])
     assert [operator.takes_offset(index) for index in range(3)] == [False, True, False]
+
+
+@I.ir_module
+class Beginnings:
+    @T.prim_func(s_tir=True)
+    def told(p: T.handle, q: T.handle):
+        first = T.int64()
+        x = T.match_buffer(p, (64,), "float32", elem_offset=first, offset_factor=64)
+        y = T.match_buffer(q, (64,), "float32")
+        for i in range(64):
+            y[i] = x[i]
+
+    @T.prim_func(s_tir=True)
+    def aligned(p: T.handle, q: T.handle):
+        x = T.match_buffer(p, (64,), "float32", align=128)
+        y = T.match_buffer(q, (64,), "float32")
+        for i in range(64):
+            y[i] = x[i]
+
+    @T.prim_func(s_tir=True)
+    def matched(x: T.Buffer((8, 8), "float32"), y: T.Buffer((8, 8), "float32")):
+        for i in range(8):
+            with T.sblock("b"):
+                v = T.axis.spatial(8, i)
+                T.reads(x[0:8, 0:8])
+                T.writes(y[v, 0:8])
+                part = T.match_buffer(x[0:8, 0:8], (8, 8))
+                for j in range(8):
+                    y[v, j] = part[j, v]
+
+
+@pytest.mark.parametrize("name", [str(each.name_hint) for each in Beginnings.functions])
+def test_a_buffer_whose_beginning_is_said_otherwise_stays_there(name):
+    operator = OperatorMemory(Beginnings[name])
+    assert [operator.takes_offset(index) for index in range(2)] == [False, True]
 
 
 def test_an_operator_that_others_call_stays_as_it_is():

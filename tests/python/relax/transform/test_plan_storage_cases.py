@@ -244,6 +244,37 @@ def test_a_storage_for_each_device():
     assert ours.storages == 2
 
 
+def test_a_field_of_a_tuple_is_live_for_itself():
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((4, 192), "float32")) -> R.Tensor((4, 64), "float32"):
+            with R.dataflow():
+                parts = R.split(R.exp(x), 3, axis=1)
+                a = R.flip(parts[0], axis=1)
+                b = R.flip(R.add(a, parts[1]), axis=1)
+                c = R.flip(R.add(b, parts[2]), axis=1)
+                R.output(c)
+            return c
+
+    module = lowered(Module)
+    compare(module, (ramp(4, 192),))
+    (facts,) = usmp.storage_plan(PlanStorage()(module))
+    assert (facts.storages[0].num_tensors, facts.left_bytes) == (8, 0)
+    # The whole and two of its parts; the third one takes bytes of the whole.
+    part = 4 * 64 * 4
+    assert facts.bytes == (3 + 2) * part
+
+
+def test_functions_of_others_may_be_there():
+    module = tvm.IRModule({"main": lowered(SameArgument)["main"]})
+    for variable, func in SameArgument.functions.items():
+        if str(variable.name_hint) != "main":
+            module[variable] = func
+    module["outside"] = relax.ExternFunc("outside")
+    assert isinstance(PlanStorage()(module)["outside"], relax.ExternFunc)
+
+
 def test_a_module_without_tensors_to_plan():
     @I.ir_module
     class Module:
