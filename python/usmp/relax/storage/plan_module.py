@@ -28,7 +28,12 @@ from usmp.relax.storage.function_plan import (
 )
 from usmp.relax.storage.module_rewrite import FunctionRewriter, with_offsets
 from usmp.relax.storage.operator_memory import OperatorMemory
-from usmp.relax.storage.storage_plan import FunctionStorage, MemoryStorage, with_storage_plan
+from usmp.relax.storage.storage_plan import (
+    STORAGE_PLAN_ATTR,
+    FunctionStorage,
+    MemoryStorage,
+    with_storage_plan,
+)
 from usmp.relax.storage.tensor_bytes import UPPER_BOUND_ATTR, SizeBounds
 from usmp.tir.nodes import nodes_of
 
@@ -65,8 +70,12 @@ def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
     ValueError
         a bound is no size, or there is none where it is required.
     """
-    # Before TVM's pass, which takes bounds of 0 or less.
-    bounds = {name: SizeBounds(name, mod[name]) for name in _relax_functions(mod)}
+    # Before TVM's pass, which takes bounds of 0 or less. What was planned before stays so.
+    bounds = {
+        name: SizeBounds(name, mod[name])
+        for name in _relax_functions(mod)
+        if STORAGE_PLAN_ATTR not in (mod[name].attrs or {})
+    }
     by_tvm = relax.transform.StaticPlanBlockMemory()(mod)
     with shared_facts():
         planned = _plan_functions(mod, bounds, options)
@@ -157,14 +166,16 @@ def _check_bounds(name: str, memory: FunctionMemory, bounds: SizeBounds) -> None
 
 def _no_bound(name: str, tensor: ManagedTensor, bounds: SizeBounds) -> str:
     sizes = bounds.unbounded(tensor)
+    what = f"the size of {tensor.name}, of shape {tensor.shape}, has no bound"
     if not sizes:
-        return f"{name}: the size of {tensor.name} has no bound: it is no expression of sizes"
+        return f"{name}: {what}: it is no expression of sizes; leave require_bounds off"
     several = ", ".join(f'"{size}"' for size in sizes)
-    entries = ", ".join(f'"{size}": 1024' for size in sizes)
+    known = {**bounds.upper, **dict.fromkeys(sizes, 1024)}
+    entries = ", ".join(f'"{size}": {bound}' for size, bound in known.items())
     return (
-        f"{name}: the size of {tensor.name} has no bound, since {several} has none; write the "
-        f'largest, as R.func_attr({{"{UPPER_BOUND_ATTR}": {{{entries}}}}}), for sizes in the '
-        "signature of the function"
+        f"{name}: {what}, since {several} has none; write the largest, as "
+        f'R.func_attr({{"{UPPER_BOUND_ATTR}": {{{entries}}}}}). For a size that is not in the '
+        "signature of the function there is no bound: leave require_bounds off"
     )
 
 
@@ -186,7 +197,7 @@ def _facts(
     memory: FunctionMemory,
     plan: FunctionPlan,
     function: relax.Function,
-    is_planned: bool,
+    is_better: bool,
 ) -> FunctionStorage:
     storages = tuple(
         MemoryStorage(
@@ -199,7 +210,7 @@ def _facts(
             len(plan.in_place.intersection(one.offsets)),
         )
         for where, one in plan.plans.items()
-        if is_planned
+        if is_better
     )
     found = allocations_of(function)
     outputs = {
@@ -215,6 +226,7 @@ def _facts(
         sum(size or 0 for size in left) - ours,
         len(left) - len(storages),
         output_bytes,
+        needs_less_by_tvm=not is_better,
     )
 
 

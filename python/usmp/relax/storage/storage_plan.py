@@ -58,6 +58,8 @@ class FunctionStorage:
         how many these are, and those whose size has no bound.
     output_bytes
         of outputs whose size has a bound, which callers keep.
+    needs_less_by_tvm
+        the function has the plan of TVM's pass, which takes fewer bytes in all.
     """
 
     function: str
@@ -65,6 +67,7 @@ class FunctionStorage:
     left_bytes: int
     num_left: int
     output_bytes: int
+    needs_less_by_tvm: bool = False
 
     @property
     def bytes(self) -> int:
@@ -79,6 +82,8 @@ class FunctionStorage:
             for each in self.storages
         ]
         left = f"{self.function}: left to TVM: {self.left_bytes} bytes in {self.num_left}"
+        if self.needs_less_by_tvm:
+            left += ", since its own plan of the function takes fewer bytes"
         return "\n".join([*lines, left, f"{self.function}: outputs: {self.output_bytes} bytes"])
 
 
@@ -124,4 +129,5 @@ def _read(name: str, facts: object) -> FunctionStorage:
         int(fields["left_bytes"]),
         int(fields["num_left"]),
         int(fields["output_bytes"]),
+        bool(fields["needs_less_by_tvm"]),
     )

@@ -33,13 +33,16 @@ class SizeBounds:
     Raises
     ------
     ValueError
-        a bound is not positive, or below the lower bound.
+        a bound is not positive, or below the lower bound, or the attribute is no dictionary.
     """
 
     def __init__(self, name: str, function: relax.Function) -> None:
         self.analyzer = Analyzer()
         self.domains: dict[tirx.Var, IntervalSet] = {}
-        upper, lower = (_attribute(function, key) for key in (UPPER_BOUND_ATTR, LOWER_BOUND_ATTR))
+        upper, lower = (
+            _attribute(name, function, key) for key in (UPPER_BOUND_ATTR, LOWER_BOUND_ATTR)
+        )
+        self.upper = upper
         for variable in _sizes_of_parameters(function):
             size = str(variable.name)
             if size not in upper:
@@ -104,9 +107,13 @@ def _sizes_of_parameters(function: relax.Function) -> list[tirx.Var]:
     return list(dict.fromkeys(variable for each in found for variable in each))
 
 
-def _attribute(function: relax.Function, key: str) -> Mapping[str, int]:
+def _attribute(name: str, function: relax.Function, key: str) -> Mapping[str, int]:
     """The numbers of an attribute; what is none is an error of TVM's own pass."""
     bounds = (function.attrs or {}).get(key) or {}
+    if not isinstance(bounds, Mapping):
+        raise ValueError(
+            f'{name}: {key} is {bounds}, not a dictionary from names of sizes, as {{"n": 1024}}'
+        )
     numbers = {str(n): v for n, v in bounds.items() if isinstance(v, int | tirx.IntImm)}
     return {name: int(value) for name, value in numbers.items()}
 

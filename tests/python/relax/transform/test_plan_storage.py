@@ -261,13 +261,24 @@ def test_sizes_without_a_bound_are_left_to_tvm():
 
 
 def test_a_bound_that_is_required():
-    mod = with_bounds(lowered(Symbolic), {})
+    mod = with_bounds(lowered(Symbolic), {"m": 7})
     with pytest.raises(
         ValueError,
-        match=r'main: the size of main\.\w+ has no bound, since "n" has none; write the largest, '
-        r'as R\.func_attr\(\{"tir_var_upper_bound": \{"n": 1024\}\}\)',
+        match=r"main: the size of main\.\w+, of shape R\.shape\(\[n, 8\]\), has no bound, since "
+        r'"n" has none; write the largest, as '
+        r'R\.func_attr\(\{"tir_var_upper_bound": \{"m": 7, "n": 1024\}\}\)',
     ):
         PlanStorage(require_bounds=True)(mod)
+
+
+def test_bounds_that_are_no_dictionary():
+    with pytest.raises(ValueError, match="main: tir_var_upper_bound is 7, not a dictionary"):
+        PlanStorage()(with_bounds(lowered(Symbolic), 7))
+
+
+def test_what_was_planned_stays_so():
+    once = PlanStorage()(lowered(Symbolic))
+    assert_structural_equal(PlanStorage()(once), once)
 
 
 @pytest.mark.parametrize("bound", [0, -3])
@@ -333,6 +344,8 @@ def test_a_function_that_takes_less_with_tvms_planner_is_left_to_it():
     planned = PlanStorage()(mod)
     (facts,) = usmp.storage_plan(planned)
     assert (facts.storages, facts.num_left, facts.left_bytes) == ((), 2, 128)
+    assert facts.needs_less_by_tvm
+    assert "left to TVM: 128 bytes in 2, since its own plan of the function" in str(facts)
     x = np.arange(16, dtype="float32")
     np.testing.assert_array_equal(run(planned, x), 2 * x[::-1])
 
