@@ -87,7 +87,7 @@ def compared(model: VmModel, seconds: float) -> tuple[list[str], tuple[float, fl
     ratio_of_time = run_in_turn(model, theirs, ours, seconds)
     cells = [
         *map(str, (their.storages, their.storage_bytes, our.storages, our.storage_bytes)),
-        str(sum(plan.lower_bound for plan in plans)),
+        str(our.storage_bytes - sum(plan.bytes - plan.lower_bound for plan in plans)),
         "yes" if all(plan.is_optimal for plan in plans) else "no",
         *(f"{ratio:.2f}" for ratio in ratios),
         f"{our_time:.2f}",

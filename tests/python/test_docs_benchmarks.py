@@ -17,12 +17,18 @@ def test_the_scripts_exist():
     assert [script for script in scripts if not (ROOT / script).exists()] == []
 
 
-def ram() -> dict[str, dict[str, int]]:
-    table = PAGE.split("## RAM\n")[1].split("\n## ")[0]
+def table(section: str) -> list[list[str]]:
+    """The cells of the first table of a section, without the line below its heading."""
+    text = PAGE.split(f"## {section}\n")[1].split("\n## ")[0]
     heading, _, *rows = [
         [cell.strip() for cell in line.split("|")[1:-1]]
-        for line in re.findall(r"^\|.*\|$", table, re.MULTILINE)
+        for line in re.findall(r"^\|.*\|$", text, re.MULTILINE)
     ]
+    return [heading, *rows]
+
+
+def ram() -> dict[str, dict[str, int]]:
+    heading, *rows = table("RAM")
     return {
         row[0]: {
             column: int(cell) for column, cell in zip(heading, row, strict=True) if cell.isdigit()
@@ -57,3 +63,17 @@ def test_every_peak_is_at_least_its_bounds():
     for row in ram().values():
         assert row["lower bound"] <= row["interleaved"] <= row["overlap"] <= row["no overlap"]
         assert row.get("no choice below", 0) <= row["interleaved"]
+
+
+def test_storage_of_tvms_virtual_machine():
+    _, *rows, means = table("Storage of TVM's virtual machine")
+    ratios = []
+    for _, _, theirs, _, ours, bound, is_optimal, ratio, _, _, time in rows:
+        assert int(bound) <= int(ours) < int(theirs)
+        assert is_optimal == ("yes" if bound == ours else "no")
+        ratios.append(int(ours) / int(theirs))
+        assert f"{ratios[-1]:.2f}" == ratio
+        assert abs(float(time) - 1) <= 0.02
+    assert means[7] == f"{geometric_mean(ratios):.2f}"
+    page = (ROOT / "docs/tvm-vm.md").read_text()
+    assert re.search(r"the storages take ([\d.]+) of the bytes", page).group(1) == means[7]
