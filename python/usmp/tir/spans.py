@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import tvm_ffi
 from tvm import relax, tirx
-from tvm.ir import BaseFunc, Call, GlobalVar, IRModule, SequentialSpan, Span, Var
+from tvm.ir import BaseFunc, Call, IRModule, SequentialSpan, Span, Var
 
 from usmp.tir.model_operator import is_of_model, joined_span, single_spans
 from usmp.tir.nodes import nodes_of
@@ -56,8 +56,9 @@ def functions_with_spans(before: IRModule, after: IRModule) -> IRModule:
     the first calls behind them that are left.
     """
     changed = {}
+    named = {str(variable.name_hint): function for variable, function in before.functions.items()}
     for variable, function in after.functions.items():
-        old = _function_before(before, variable)
+        old = named.get(str(variable.name_hint))
         if old is None or old.same_as(function):
             continue
         kept = _with_lost_spans(old, function)
@@ -107,14 +108,6 @@ def function_with_spans(function: relax.Function, spans: Spans) -> relax.Functio
 
     changed: relax.Function = tvm_ffi.structural_map(function, (Call, on_call))
     return changed
-
-
-def _function_before(before: IRModule, variable: GlobalVar) -> BaseFunc | None:
-    """The function of a variable, or else of its name."""
-    if variable in before.functions:
-        return before.functions[variable]
-    named = (f for v, f in before.functions.items() if v.name_hint == variable.name_hint)
-    return next(named, None)
 
 
 def _with_lost_spans(old: BaseFunc, new: BaseFunc) -> BaseFunc:

@@ -87,12 +87,18 @@ class OperatorMemory:
     def __init__(self, func: tirx.PrimFunc, is_called_by_others: bool = False) -> None:
         self.func = func
         self._is_fixed = is_called_by_others
+        self._takes: dict[int, bool] = {}
         self._found: dict[tuple[int, int], OperatorOverlap | None] = {}
         self._flat: _Flat | None = None
 
     def takes_offset(self, index: int) -> bool:
         """Whether it accesses a parameter in no other way than element by element, so that the
         element with which it begins may be another than that which its pointer points to."""
+        if index not in self._takes:
+            self._takes[index] = self._is_by_elements(index)
+        return self._takes[index]
+
+    def _is_by_elements(self, index: int) -> bool:
         if self._is_fixed or self._elements is None or index >= len(self.func.params):
             return False
         param = self.func.params[index]
