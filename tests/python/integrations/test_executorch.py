@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, greedy, naive
+from executorch.exir.pass_base import PassResult
 from executorch.exir.tensor import TensorSpec
 from torch import nn
 
@@ -82,6 +83,40 @@ def test_a_tensor_that_is_read_twice_by_one_call():
     assert len(found.in_place) == 2
     found, program = planned(lambda x: x * x, X)
     assert program.sizes == [0, 96] and len(found.in_place) == 1
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_tensor_that_was_written_in_place_lives_on(in_place):
+    def function(x, index, rows):
+        written = torch.tanh(x).index_put((index,), rows)
+        other = torch.relu(torch.mm(torch.sin(x), torch.cos(x)))
+        return other + torch.sigmoid(written), torch.exp(written)
+
+    inputs = X[:, :4].contiguous(), torch.tensor([1, 3]), torch.full((2, 4), 0.5)
+    config = {"run_reinplace_pass": True}
+    program = plan(Function(function), inputs, MemoryPlanning(in_place=in_place), config=config)
+    targets = [str(node.target) for node in program.graph_module.graph.nodes]
+    assert any("index_put_" in target for target in targets)
+    for found, expected in zip(program.run(inputs), function(*inputs), strict=True):
+        actual = torch.frombuffer(bytearray(found), dtype=torch.float32).reshape(4, 4)
+        torch.testing.assert_close(actual, expected)
+
+
+def test_a_place_that_is_shared_is_counted_once():
+    def share(graph_module):
+        for node in graph_module.graph.nodes:
+            if "relu" in str(node.target):
+                node.meta["_share_alloc_with_arg_idx"] = 0
+        return PassResult(graph_module, True)
+
+    def function(x, y):
+        return torch.relu(torch.sin(torch.tanh(x)) + y) * 2
+
+    sizes = [
+        plan(Function(function), (X, X), algorithm, config={"passes": [share]}).sizes
+        for algorithm in (MemoryPlanning(), MemoryPlanning(in_place=False), None)
+    ]
+    assert sizes[0] <= sizes[1] <= sizes[2]
 
 
 def test_a_smaller_input_is_not_overwritten():

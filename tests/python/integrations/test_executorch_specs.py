@@ -89,6 +89,12 @@ def inside(size, offset, memory=None):
         (inside(16, -16), r"takes bytes \[-16, 0\)"),
         (inside(16, 8), "no multiple of the alignment of 16 bytes"),
         (inside(16, 0, memory=2), "has mem_id 2, but lies inside"),
+        (inside(16, None), "storage_base_offset None is no number of bytes"),
+        ([tensor(4, 0, 1, storage_base="x")], "storage_base 'x' is no tensor"),
+        ([tensor(4, 0, 1, lifetime=None)], "a lifetime has the first and the last node"),
+        ([tensor(4, -1, 1)], "nodes are counted from 0"),
+        ([tensor(4, 0, 1.5)], "nodes are counted from 0"),
+        ([tensor(1 << 61, 0, 1) for _ in range(3)], "no memory has more than"),
     ],
 )
 def test_contradictions(specs, message):
@@ -105,8 +111,16 @@ def test_alignments(alignment):
 def test_options():
     with pytest.raises(ValueError, match='unknown algorithm "best"; known: auto, exact'):
         MemoryPlanning("best")
-    with pytest.raises(ValueError, match="work_budget must be more than 0, not 0"):
-        MemoryPlanning(work_budget=0)
+    for budget in (0, 1.5, "x"):
+        with pytest.raises(ValueError, match="work_budget must be a whole number above 0, not"):
+            MemoryPlanning(work_budget=budget)
+    for in_place in (None, 1, "yes"):
+        with pytest.raises(ValueError, match="in_place is True, False or a function, not"):
+            MemoryPlanning(in_place=in_place)
+    with pytest.raises(ValueError, match="extra_padding is a number of bytes from 0 up, not -1"):
+        sizes(tensor(4, 0, 1), padding=-1)
+    with pytest.raises(ValueError, match="at most 2147483648 may be"):
+        sizes(tensor(4, 0, 1), alignment=1 << 70)
     for algorithm in ("exact", "greedy_by_size", "no_sharing"):
         assert MemoryPlanning(algorithm)(16, [tensor(4, 0, 1)], EMPTY) == [0, 16]
 
@@ -134,6 +148,14 @@ def test_a_version_whose_interface_differs(monkeypatch):
         "the interface for memory planning of ExecuTorch 1.2.0 is not the one that is known here; "
         "versions >=1.5,<1.6 have it: python -m pip install 'executorch>=1.5,<1.6'"
     )
+
+
+def test_a_version_that_does_not_load(monkeypatch):
+    monkeypatch.setitem(sys.modules, "executorch.exir.control_flow", None)
+    with pytest.raises(
+        ImportError, match=r"^ExecuTorch 1\.5\.1 cannot be imported: .*control_flow"
+    ):
+        imported_anew()
 
 
 def test_no_executorch(monkeypatch):

@@ -84,9 +84,13 @@ def plan(
     inputs: tuple[Any, ...],
     algorithm: Any = None,
     dynamic_shapes: Any = None,
+    config: dict[str, Any] | None = None,
     **options: Any,
 ) -> Planned:
-    """A program of a model, with memory planned by the algorithm; None is ExecuTorch's default."""
+    """A program of a model, with memory planned by the algorithm; None is ExecuTorch's default.
+
+    `config` is for `ExecutorchBackendConfig`, the other options are for `MemoryPlanningPass`.
+    """
     keywords = inputs[-1] if inputs and isinstance(inputs[-1], dict) else {}
     arguments = inputs[:-1] if keywords else inputs
     with torch.no_grad():
@@ -95,4 +99,5 @@ def plan(
         )
     edge = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False))
     passes = MemoryPlanningPass(algorithm, **options)
-    return Planned(edge.to_executorch(ExecutorchBackendConfig(memory_planning_pass=passes)))
+    settings = ExecutorchBackendConfig(memory_planning_pass=passes, **(config or {}))
+    return Planned(edge.to_executorch(settings))

@@ -73,8 +73,11 @@ def share_in_place(
                 and _is_read_like(argument, inputs, blocks)
             ):
                 shared[output] = spec
-                blocks[spec].add(blocks[output])
-                blocks[output] = blocks[spec]
+                joined = blocks[output]
+                blocks[spec].add(joined)
+                # Also what lies inside the output.
+                for member in joined.members:
+                    blocks[member] = blocks[spec]
                 break
     return shared
 

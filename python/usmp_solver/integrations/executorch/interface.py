@@ -12,13 +12,15 @@ VERSIONS = ">=1.5,<1.6"
 """Versions of ExecuTorch that have this interface."""
 
 
-def _explain() -> str:
+def _explain(error: ImportError) -> str:
     """Why ExecuTorch cannot be used, and what to do."""
     command = "python -m pip install 'executorch>=1.5,<1.6'"
     try:
         found = metadata.version("executorch")
     except metadata.PackageNotFoundError:
         return f"ExecuTorch is not installed; install it with: {command}"
+    if found.startswith("1.5."):
+        return f"ExecuTorch {found} cannot be imported: {error}"
     return (
         f"the interface for memory planning of ExecuTorch {found} is not the one that is known "
         f"here; versions {VERSIONS} have it: {command}"
@@ -41,7 +43,7 @@ try:
     from executorch.exir.schema import TensorShapeDynamism
     from executorch.exir.tensor import TensorSpec
 except ImportError as error:
-    raise ImportError(_explain()) from error
+    raise ImportError(_explain(error)) from error
 
 extend_storage_base_lifetimes = _extend_storage_base_lifetimes
 is_out_variant_call = _is_out_var_node

@@ -22,6 +22,7 @@ from usmp_solver.integrations.executorch.placement import (
 from usmp_solver.integrations.executorch.tensors import (
     DEFAULT_MEMORY,
     Spec,
+    extend_lifetimes,
     memory_of,
     prepare,
 )
@@ -50,7 +51,7 @@ class MemoryPlanning:
     Raises
     ------
     ValueError
-        The algorithm is unknown, or the budget is not positive.
+        The algorithm is unknown, the budget is not positive, or `in_place` is something else.
     """
 
     def __init__(
@@ -62,8 +63,10 @@ class MemoryPlanning:
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise ValueError(f'unknown algorithm "{algorithm}"; known: {", ".join(ALGORITHMS)}')
-        if work_budget is not None and not work_budget > 0:
-            raise ValueError(f"work_budget must be more than 0, not {work_budget}")
+        if work_budget is not None and not (isinstance(work_budget, int) and work_budget > 0):
+            raise ValueError(f"work_budget must be a whole number above 0, not {work_budget!r}")
+        if not isinstance(in_place, bool) and not callable(in_place):
+            raise ValueError(f"in_place is True, False or a function, not {in_place!r}")
         self.algorithm = algorithm
         self.work_budget = work_budget
         self.in_place = in_place
@@ -109,7 +112,10 @@ class MemoryPlanning:
         ValueError
             A tensor has no lifetime, is in a memory that there is not, or contradicts another one.
         """
+        if not isinstance(extra_padding, int) or extra_padding < 0:
+            raise ValueError(f"extra_padding is a number of bytes from 0 up, not {extra_padding!r}")
         tensors = prepare(alignment, specs)
+        extend_lifetimes(graph_module)
         reserved = list(getattr(graph_module, "input_mem_buffer_sizes", None) or [])
         regions = regions_of(graph_module, reserved, graph_signature)
         kept = mutable_buffer_specs(graph_module.graph.nodes, graph_signature)

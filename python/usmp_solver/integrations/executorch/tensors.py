@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from usmp_solver.integrations.executorch.interface import ViewSpec, get_node_tensor_specs
+from torch.fx import GraphModule
+
+from usmp_solver.integrations.executorch.interface import (
+    TensorSpec,
+    ViewSpec,
+    extend_storage_base_lifetimes,
+    filter_nodes,
+    get_node_tensor_specs,
+)
 
 Spec: TypeAlias = Any
 """A `TensorSpec` of ExecuTorch, which is equal to itself only."""
@@ -13,6 +21,8 @@ Spec: TypeAlias = Any
 DEFAULT_MEMORY = 1
 """The memory of tensors that name none; 0 is that of constants."""
 _MOST_MEMORIES = 1 << 16
+_MOST_BYTES = 1 << 62
+_LARGEST_ALIGNMENT = 1 << 31
 
 
 def base_of(spec: Spec) -> Spec:
@@ -47,11 +57,20 @@ def prepare(alignment: int, specs: Iterable[Spec]) -> list[Spec]:
     """
     if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
         raise ValueError(f"the alignment has to be a power of two, in bytes, not {alignment!r}")
+    if alignment > _LARGEST_ALIGNMENT:
+        raise ValueError(f"the alignment is {alignment} bytes; at most {_LARGEST_ALIGNMENT} may be")
     tensors = list(dict.fromkeys(map(base_of, specs)))
+    total = 0
     for spec in tensors:
         spec.realign(alignment)
         _check_lifetime(spec)
         _check_memory(spec)
+        total += spec.allocated_memory
+        if total > _MOST_BYTES:
+            raise ValueError(
+                f"{describe(spec)} takes {spec.allocated_memory} bytes, with the tensors before it "
+                f"{total}; no memory has more than {_MOST_BYTES}"
+            )
     known = set(tensors)
     for spec in tensors:
         if spec.storage_base is not None:
@@ -59,14 +78,36 @@ def prepare(alignment: int, specs: Iterable[Spec]) -> list[Spec]:
     return tensors
 
 
+def extend_lifetimes(graph_module: GraphModule) -> None:
+    """Let tensors live up to their last use, by whatever node.
+
+    ExecuTorch leaves out nodes that write in place (`run_reinplace_pass`): by it, a tensor is dead
+    though what such a node gives, which is the tensor, is used later.
+    """
+    used: set[Spec] = set()
+    for index, node in enumerate(graph_module.graph.nodes):
+        for argument in filter_nodes([*node.args, *node.kwargs.values()]):
+            for spec in storage_of(argument):
+                first, last = spec.lifetime
+                if first is not None and last is not None and last < index:
+                    spec.lifetime = [first, index]
+                    used.add(spec)
+    extend_storage_base_lifetimes(used)
+
+
 def _check_lifetime(spec: Spec) -> None:
-    first, last = spec.lifetime
+    lifetime = spec.lifetime
+    if not isinstance(lifetime, list | tuple) or len(lifetime) != 2:
+        raise ValueError(f"{describe(spec)}: a lifetime has the first and the last node")
+    first, last = lifetime
     if first is None or last is None:
         raise ValueError(
             f"{describe(spec)} has no lifetime: no node of the graph uses it, or "
             "update_all_tensors_lifetime() did not run before the plan"
         )
-    if not 0 <= first <= last:
+    if not (isinstance(first, int) and isinstance(last, int)) or first < 0:
+        raise ValueError(f"{describe(spec)}: nodes are counted from 0")
+    if last < first:
         raise ValueError(f"{describe(spec)} ends before it begins")
 
 
@@ -84,6 +125,11 @@ def _check_memory(spec: Spec) -> None:
 def _check_storage(spec: Spec, known: set[Spec], alignment: int) -> None:
     """Check a tensor that lies inside another one."""
     base, offset = base_of(spec.storage_base), spec.storage_base_offset
+    if not isinstance(base, TensorSpec) or not isinstance(offset, int):
+        raise ValueError(
+            f"{describe(spec)}: storage_base {base!r} is no tensor, or storage_base_offset "
+            f"{offset!r} is no number of bytes"
+        )
     seen = {spec}
     while base is not None:
         if base in seen:
