@@ -11,6 +11,7 @@ from tvm.ir.transform import PassContext
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.relax.storage.plan_module import StorageOptions, plan_module
+from usmp.support.paused_collection import paused_collection
 from usmp_solver import solve
 from usmp_solver.solver import ALGORITHMS
 
@@ -73,4 +74,5 @@ class PlanStorage(ModulePass):
             solve, algorithm=self.algorithm or options.algorithm, work_budget=self.work_budget
         )
         overlap = options.overlap if self.overlap is None else self.overlap
-        return plan_module(mod, StorageOptions(solver, overlap, self.require_bounds))
+        with paused_collection():
+            return plan_module(mod, StorageOptions(solver, overlap, self.require_bounds))
