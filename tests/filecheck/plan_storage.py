@@ -44,7 +44,7 @@ class Module:
 # CHECK-NEXT:                 y[v] = y[v] + y[v]
 # CHECK:          @R.function
 # CHECK-NEXT:     def main(x: R.Tensor((16,), dtype="float32")) -> R.Tensor((16,), dtype="float32"):
-# CHECK-NEXT:         R.func_attr({"relax.force_pure": True, "usmp.storage_plan": {"function": "main", "left_bytes": 0, "num_left": 0, "output_bytes": 64, "storages": [{"bytes": 64, "device_index": 0, "is_optimal": True, "lower_bound": 64, "num_in_place": 1, "num_tensors": 2, "scope": "global"}]}})
+# CHECK-NEXT:         R.func_attr({"relax.force_pure": True, "usmp.storage_plan": {"function": "main", "left_bytes": 0, "needs_less_by_tvm": False, "num_left": 0, "output_bytes": 64, "storages": [{"bytes": 64, "device_index": 0, "is_optimal": True, "lower_bound": 64, "num_in_place": 1, "num_tensors": 2, "scope": "global"}]}})
 # CHECK-NEXT:         cls = Module
 # CHECK-NEXT:         storage: R.Any = R.memory.alloc_storage(R.shape([64]), 0, R.str("global"), R.dtype("uint8"))
 # CHECK-NEXT:         a: R.Tensor((16,), dtype="float32") = R.memory.alloc_tensor(storage, 0, R.shape([16]), R.dtype("float32"), 0)
