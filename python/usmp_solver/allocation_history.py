@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 
@@ -92,16 +91,3 @@ class AllocationHistory:
         if life is not None and life.start < time:
             self._done.append(replace(life, stop=time))
         self._free_since[address] = time
-
-
-def most_live_bytes(lifetimes: Iterable[Lifetime]) -> int:
-    """The largest number of bytes that are live at one time."""
-    changes: dict[int, int] = {}
-    for life in lifetimes:
-        changes[life.start] = changes.get(life.start, 0) + life.size
-        changes[life.stop] = changes.get(life.stop, 0) - life.size
-    most = live = 0
-    for time in sorted(changes):
-        live += changes[time]
-        most = max(most, live)
-    return most

@@ -13,6 +13,7 @@ from usmp_solver.buffers import DEFAULT_POOL, Pool, preferred_first
 from usmp_solver.check import find_fault
 from usmp_solver.columns import Column, column, first_of
 from usmp_solver.csv_cells import NO_OFFSET, Cells, CsvError
+from usmp_solver.pool_limits import pool_limits
 from usmp_solver.problem import Problem
 
 _INT64_MAX = (1 << 63) - 1
@@ -157,7 +158,7 @@ def _pools(
             words = f'pool is "{text}"; write the pools that may hold it as sram{_SEPARATOR}flash'
             raise CsvError(file, int(cells.lines[row]), cells.texts["id"][row], words)
     in_file = preferred_first(named.values())
-    limits = _limits(file, in_file, capacity)
+    limits = pool_limits(file, in_file, capacity)
     may_be_anywhere = not texts or "" in named
     has_all_limits = limits.keys() >= set(in_file)
     for name in limits:
@@ -184,21 +185,6 @@ def _pools(
 def _names(text: str) -> list[str]:
     """The pools that a cell names; none if it is empty."""
     return list(dict.fromkeys(map(str.strip, text.split(_SEPARATOR)))) if text else []
-
-
-def _limits(
-    file: str, in_file: list[str], capacity: int | Mapping[str, int] | None
-) -> dict[str, int]:
-    if isinstance(capacity, Mapping):
-        return dict(capacity)
-    if capacity is None:
-        return {}
-    if len(in_file) > 1:
-        raise ValueError(
-            f"{file}: the capacity {capacity} names no pool, and the file has several; give each "
-            f"its own, as {in_file[0]}=64K (pools: {', '.join(in_file)})"
-        )
-    return {(in_file or [DEFAULT_POOL.name])[0]: capacity}
 
 
 def _check_capacity(table: CsvProblem) -> None:

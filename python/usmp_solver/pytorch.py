@@ -16,6 +16,7 @@ from pathlib import Path
 from usmp_solver.allocation_history import Lifetime
 from usmp_solver.buffers import Pool
 from usmp_solver.columns import column
+from usmp_solver.pool_limits import pool_limits
 from usmp_solver.problem import Problem
 from usmp_solver.pytorch_data import load
 from usmp_solver.pytorch_profile import profile_devices
@@ -146,17 +147,11 @@ def _pools(
     file: str, lifetimes: Sequence[Lifetime], capacity: int | Mapping[str, int] | None
 ) -> tuple[Pool, ...]:
     names = sorted({life.pool for life in lifetimes})
-    if isinstance(capacity, Mapping):
-        unknown = sorted(set(capacity) - set(names))
-        if unknown:
-            raise ValueError(
-                f'{file}: no memory is in the pool "{unknown[0]}" that a capacity is given for; '
-                f"pools of the file: {', '.join(names)}"
-            )
-        return tuple(Pool(name, capacity.get(name)) for name in names)
-    if capacity is not None and len(names) > 1:
+    limits = pool_limits(file, names, capacity)
+    unknown = sorted(set(limits) - set(names))
+    if unknown:
         raise ValueError(
-            f"{file}: the capacity {capacity} names no pool, and the file has several; give each "
-            f"its own, as {names[0]}=64K (pools: {', '.join(names)})"
+            f'{file}: no memory is in the pool "{unknown[0]}" that a capacity is given for; '
+            f"pools of the file: {', '.join(names)}"
         )
-    return tuple(Pool(name, capacity) for name in names)
+    return tuple(Pool(name, limits.get(name)) for name in names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from usmp_solver.allocation_history import AllocationHistory, most_live_bytes
+from usmp_solver.allocation_history import AllocationHistory
 from usmp_solver.pytorch_data import MOST_BYTES, Record
 from usmp_solver.recorded_device import MOST_EVENTS, RecordedDevice
 
@@ -54,4 +54,4 @@ def _device(
         act(time, name, details.address("Addr"), abs(count))
         reserved = max(reserved, details.integer("Total Reserved", 0, 1 << 62, 0))
     lifetimes = tuple(history.lifetimes())
-    return RecordedDevice(name, lifetimes, most_live_bytes(lifetimes), reserved or None)
+    return RecordedDevice(name, lifetimes, reserved or None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from usmp_solver.allocation_history import AllocationHistory, most_live_bytes
+from usmp_solver.allocation_history import AllocationHistory
 from usmp_solver.pytorch_data import Record
 from usmp_solver.recorded_device import MOST_EVENTS, RecordedDevice
 
@@ -85,7 +85,7 @@ def _device(
     at_end = sum(segment.size("total_size") for segment in segments)
     at_start = max(at_end - reserved, -least_reserved)
     total = at_start + most_reserved
-    return RecordedDevice(name, lifetimes, most_live_bytes(lifetimes), total or None)
+    return RecordedDevice(name, lifetimes, total or None)
 
 
 def _held_blocks(name: str, segments: Sequence[Record]) -> Iterator[tuple[str, str, int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from usmp_solver.allocation_history import Lifetime
+from usmp_solver.live_bytes import most_live_bytes
 
 MOST_EVENTS = 20_000_000
 """That are read of one file: one list may be in it in many places."""
@@ -20,16 +21,18 @@ class RecordedDevice:
         as "device0".
     lifetimes
         of its blocks, with the bytes as they are in the file.
-    live_bytes
-        the most that were live at one time.
     reserved_bytes
         the most that its allocator had from the system at one time; None if that is not known.
     """
 
     name: str
     lifetimes: tuple[Lifetime, ...]
-    live_bytes: int
     reserved_bytes: int | None
+
+    @property
+    def live_bytes(self) -> int:
+        """The most that were live at one time."""
+        return most_live_bytes((life.size, [(life.start, life.stop)]) for life in self.lifetimes)
 
     def summary(self) -> str:
         """A line about it."""

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from usmp.codegen.operator_calls import OperatorCall
 from usmp.objects import MemoryPlan, PlacedBuffer, PlannedOperator
-from usmp.support.live_bytes import live_bytes_by_position
 from usmp.tir.model_operator import ModelOperator
+from usmp_solver.live_bytes import live_bytes_by_position
 
 LiveBytes: TypeAlias = "tuple[list[int], list[int]]"
 """Program positions at which the number of live bytes changes, and the number from there on."""

@@ -16,9 +16,9 @@ from typing import Any
 
 from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool, Range
 from usmp.report.read_map_data import map_of_metadata
-from usmp.support.live_bytes import live_bytes_by_position
 from usmp.support.model_operators import name
 from usmp.support.plain_text import printable
+from usmp_solver.live_bytes import live_bytes_by_position
 
 Event = dict[str, Any]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from usmp.report.map_data import Buffer, MemoryMap, Pool, Range
-from usmp.support.live_bytes import live_bytes_by_position
 from usmp.support.plain_text import shown
+from usmp_solver.live_bytes import live_bytes_by_position
 
 Row = dict[str, Any]
 

@@ -10,6 +10,7 @@ from usmp_solver.columns import column, first_of
 from usmp_solver.integrations.executorch.blocks import Block
 from usmp_solver.integrations.executorch.control_flow import Region
 from usmp_solver.integrations.executorch.tensors import Spec
+from usmp_solver.live_bytes import most_live_bytes
 from usmp_solver.problem import Problem
 from usmp_solver.solution import Solution
 from usmp_solver.solver import solve
@@ -70,10 +71,4 @@ def solve_memory(
 
 def live_bytes(items: Sequence[Item]) -> int:
     """The most bytes that are live at one time: no plan takes less."""
-    changes = [(start, item.size) for item in items for start, _ in item.live]
-    changes += [(stop, -item.size) for item in items for _, stop in item.live]
-    most = live = 0
-    for _, change in sorted(changes):
-        live += change
-        most = max(most, live)
-    return most
+    return most_live_bytes((item.size, item.live) for item in items)

@@ -25,3 +25,8 @@ def live_bytes_by_position(
         live += changes[position]
         found[position] = live
     return found
+
+
+def most_live_bytes(buffers: Iterable[tuple[int, Iterable[tuple[int, int]]]]) -> int:
+    """The most bytes that are live at one time; `buffers` as above."""
+    return max(live_bytes_by_position(buffers).values(), default=0)
