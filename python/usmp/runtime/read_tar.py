@@ -21,6 +21,10 @@ _LONGEST_FILE_NAME, _LONGEST_PATH = 255, 4095
 """Bytes that Linux takes."""
 
 _END_OF_TAR = bytes(2 * tarfile.BLOCKSIZE)
+_COMPRESSED = rb"\x1f\x8b|BZh[1-9](?:1AY&SY|\x17rE8P\x90)|\xfd7zXZ"
+"""How files of gzip, bzip2 and xz start; tarfile reads some of them as a header,
+whose signed checksum is 0, as the bytes there."""
+
 _EXTENDED_HEADERS = (
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
@@ -49,6 +53,8 @@ def read_tar(path: str | Path) -> dict[str, bytes]:
         something in it is neither a file nor a folder, is there twice, or lies outside of it.
     """
     archived = _content(Path(path))
+    if re.match(_COMPRESSED, archived):
+        raise ArchiveError("not a tar archive, but a compressed file; decompress it first")
     files: dict[str, bytes] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(archived), mode="r:", tarinfo=_Member) as tar:
@@ -101,8 +107,6 @@ def _is_large(size: int) -> bool:
 
 
 def _not_a_tar(archived: bytes) -> str:
-    if archived.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")):
-        return "not a tar archive, but a compressed file; decompress it first"
     if archived[4:8] == b"TFL3":
         return "a model, not an archive; compile it first, with tvmc compile"
     return "not a tar archive, or a damaged one"

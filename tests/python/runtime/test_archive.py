@@ -7,6 +7,7 @@ import contextlib
 import copy
 import gzip
 import io
+import itertools
 import json
 import lzma
 import os
@@ -219,10 +220,31 @@ def test_a_file_larger_than_any_archive(archive, tmp_path):
     )
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
-def test_compressed_archives_are_not_expanded(tmp_path, compress):
+def gzip_like_a_header() -> bytes:
+    """A gzip file whose first block has a signed sum of 0, which tar takes for its checksum."""
+    file = bytearray(gzip.compress(bytes(10**7), mtime=0))
+    for time in itertools.count():
+        file[4:8] = time.to_bytes(4, "little")
+        if 0 in tarfile.calc_chksums(bytes(file[:512])):
+            return bytes(file)
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "compressed",
+    [
+        gzip_like_a_header(),
+        *[
+            compress(content)
+            for compress in (bz2.compress, lzma.compress)
+            for content in (b"", bytes(10**7))
+        ],
+    ],
+    ids=["gzip", "bz2-empty", "bz2", "xz-empty", "xz"],
+)
+def test_compressed_archives_are_not_expanded(tmp_path, compressed):
     path = tmp_path / "model.tar"
-    path.write_bytes(compress(bytes(10**7)))
+    path.write_bytes(compressed)
     assert message_of(path) == "not a tar archive, but a compressed file; decompress it first"
 
 
