@@ -220,31 +220,21 @@ def test_a_file_larger_than_any_archive(archive, tmp_path):
     )
 
 
-def gzip_like_a_header() -> bytes:
+def gzip_like_a_header(content: bytes) -> bytes:
     """A gzip file whose first block has a signed sum of 0, which tar takes for its checksum."""
-    file = bytearray(gzip.compress(bytes(10**7), mtime=0))
+    file = bytearray(gzip.compress(content, mtime=0))
     for time in itertools.count():
         file[4:8] = time.to_bytes(4, "little")
-        if 0 in tarfile.calc_chksums(bytes(file[:512])):
+        if 0 in tarfile.calc_chksums(bytes(file[:512]).ljust(512, b"\0")):
             return bytes(file)
     raise AssertionError
 
 
-@pytest.mark.parametrize(
-    "compressed",
-    [
-        gzip_like_a_header(),
-        *[
-            compress(content)
-            for compress in (bz2.compress, lzma.compress)
-            for content in (b"", bytes(10**7))
-        ],
-    ],
-    ids=["gzip", "bz2-empty", "bz2", "xz-empty", "xz"],
-)
-def test_compressed_archives_are_not_expanded(tmp_path, compressed):
+@pytest.mark.parametrize("content", [b"", bytes(10**7)], ids=["empty", "zeros"])
+@pytest.mark.parametrize("compress", [gzip_like_a_header, bz2.compress, lzma.compress])
+def test_compressed_archives_are_not_expanded(tmp_path, compress, content):
     path = tmp_path / "model.tar"
-    path.write_bytes(compressed)
+    path.write_bytes(compress(content))
     assert message_of(path) == "not a tar archive, but a compressed file; decompress it first"
 
 
