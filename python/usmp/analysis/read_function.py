@@ -86,10 +86,11 @@ class _Reader:
         scope = _Scope()
         for binding in bindings_of(body):
             self.position += 1
-            value = _value_of(binding)
+            variable, value = binding.var, _value_of(binding)
             used = _variables_of(value)
-            scope.add(binding, used)
-            self.refers[binding.var] = self.bound(binding, value, used, in_branch)
+            is_name = isinstance(binding, relax.VarBinding) and isinstance(value, relax.Var)
+            scope.add(variable, used, is_name)
+            self.refers[variable] = self.bound(variable, value, used, in_branch)
         result = _variables_of(body.body)
         self.position += 1
         for variable, last in scope.last_uses(result):
@@ -98,9 +99,9 @@ class _Reader:
         return self.touch(result)
 
     def bound(
-        self, binding: relax.Binding, value: relax.Expr, used: list[relax.Var], in_branch: bool
+        self, variable: relax.Var, value: relax.Expr, used: list[relax.Var], in_branch: bool
     ) -> Referred:
-        """What the variable of this binding refers to."""
+        """What the variable that is bound to this value refers to."""
         if isinstance(value, relax.If):
             branches = (value.true_branch, value.false_branch)
             # The machine reads the condition itself.
@@ -118,10 +119,10 @@ class _Reader:
             value, used = field, _variables_of(field)
         touched = self.touch(used)
         if isinstance(value, Call) and getattr(value.op, "name", "") == _ALLOCATION:
-            return self.allocation(binding.var, value, in_branch)
-        if not self.operator_call(binding.var, value):
-            self.note_alias(binding.var, value, touched)
-        kind = binding.var.ty
+            return self.allocation(variable, value, in_branch)
+        if not self.operator_call(variable, value):
+            self.note_alias(variable, value, touched)
+        kind = variable.ty
         if isinstance(kind, TupleType) and not kind.fields:
             return _NOTHING
         if isinstance(kind, (relax.ShapeType, PrimType)):
@@ -244,14 +245,17 @@ class _Scope:
     def root_of(self, variable: relax.Var) -> relax.Var:
         return self.roots.get(variable, variable)
 
-    def add(self, binding: relax.Binding, used: Iterable[relax.Var]) -> None:
-        for variable in map(self.root_of, used):
-            if variable in self.last:
-                self.last[variable] = binding.var
-        if isinstance(binding, relax.VarBinding) and isinstance(binding.value, relax.Var):
-            self.roots[binding.var] = self.root_of(binding.value)
+    def add(self, variable: relax.Var, used: Iterable[relax.Var], is_name: bool) -> None:
+        """Note that a variable is bound to a value that uses others, or is another name of the
+        only one."""
+        used = list(map(self.root_of, used))
+        for each in used:
+            if each in self.last:
+                self.last[each] = variable
+        if is_name:
+            (self.roots[variable],) = used
         else:
-            self.last[binding.var] = binding.var
+            self.last[variable] = variable
 
     def last_uses(self, result: Iterable[relax.Var]) -> Iterator[tuple[relax.Var, relax.Var]]:
         """Each variable that is not in the result, with the binding that uses it last."""

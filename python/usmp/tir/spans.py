@@ -207,8 +207,8 @@ def _calls(function: relax.Function) -> list[relax.VarBinding]:
 def _bindings(function: relax.Function) -> list[relax.VarBinding]:
     return [
         binding
-        for block in function.body.blocks
-        for binding in block.bindings
+        for block in function.body.blocks[:]
+        for binding in block.bindings[:]
         if isinstance(binding, relax.VarBinding)
     ]
 

@@ -54,7 +54,7 @@ def _offset_factor(param: tirx.Var) -> int:
     dtype = tvm_ffi.dtype(str(param.dtype))
     element = dtype.bits // 8 * dtype.lanes
     size = element
-    for extent in param.shape:
+    for extent in param.shape[:]:
         if not isinstance(extent, tirx.IntImm):
             return 1
         size *= int(extent)
@@ -112,9 +112,9 @@ class FunctionRewriter:
             call = Call(check, [relax.prim_value(size) for size in sizes])
             first = [relax.VarBinding(relax.Var("_", TupleType([])), call), *first]
         body = _Body(self, memory, plan, storages).sequence(function.body)
-        blocks = list(body.blocks)
+        blocks = body.blocks[:]
         if blocks and not isinstance(blocks[0], relax.DataflowBlock):
-            blocks[0] = relax.BindingBlock([*first, *blocks[0].bindings])
+            blocks[0] = relax.BindingBlock([*first, *blocks[0].bindings[:]])
         else:
             blocks = [relax.BindingBlock(first), *blocks]
         return relax.Function(
@@ -184,7 +184,7 @@ class _Body:
         number = self.numbers.get(variable)
         place = None if number is None else self.plan.place(number)
         if place is not None:
-            shape, dtype, device, _ = value.args
+            shape, dtype, device, _ = value.args[:]
             storage, offset = self.storages[place[0]], relax.prim_value(place[1])
             return self.rewriter.normalize(
                 relax.op.memory.alloc_tensor(storage, offset, shape, dtype.value, device)

@@ -85,8 +85,8 @@ def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
         ours, tvms = by_both[name], by_tvm[name]
         if not storages_are_bound(ours):
             ours = rewritten[name]
-        is_better = (
-            not storages_are_bound(tvms) or allocations_of(ours).bytes <= allocations_of(tvms).bytes
+        is_better = allocations_of(ours).bytes <= allocations_of(tvms).bytes or (
+            not storages_are_bound(tvms)
         )
         facts = _facts(name, *planned[name], ours if is_better else tvms, is_better)
         function = with_storage_plan(ours if is_better else tvms, facts)
