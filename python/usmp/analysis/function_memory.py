@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule
 
+from usmp.analysis.memory.access import item_bytes
 from usmp.tir.nodes import nodes_of
 
 
@@ -160,8 +160,7 @@ def scope_of(allocation: Call) -> str:
 
 def bytes_of(tensor: ManagedTensor) -> tirx.Expr:
     """The size of an expected tensor, in bytes, as an expression of the parameters' shapes."""
-    dtype = tvm_ffi.dtype(tensor.dtype)
-    size = tirx.IntImm("int64", dtype.bits // 8 * dtype.lanes)
+    size = tirx.IntImm("int64", item_bytes(tensor.dtype))
     for extent in tensor.shape.values:
         size = size * extent
     return size

@@ -14,6 +14,8 @@ from executorch.exir.tests.models import Emformer
 from torch import nn
 from torch.nn import functional
 
+from support.vm_models.networks import basic_block, classifier, conv, inverted_block
+
 Example: TypeAlias = tuple[nn.Module, tuple[Any, ...]]
 
 
@@ -44,47 +46,6 @@ EXAMPLES = (
     "resnet8",
 )
 """Examples of ExecuTorch that need nothing but PyTorch."""
-
-
-def _convolution(old: int, new: int, width: int = 3, stride: int = 1, groups: int = 1) -> nn.Module:
-    return nn.Sequential(
-        nn.Conv2d(old, new, width, stride, width // 2, groups=groups, bias=False),
-        nn.BatchNorm2d(new),
-    )
-
-
-class Residual(nn.Module):
-    """The basic block of ResNet-18: relu(f(x) + x)."""
-
-    def __init__(self, old: int, new: int, stride: int) -> None:
-        super().__init__()
-        self.first, self.second = _convolution(old, new, 3, stride), _convolution(new, new)
-        self.shortcut = _convolution(old, new, 1, stride) if stride > 1 else nn.Identity()
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """An image, [1, channels, height, width]."""
-        y = self.second(functional.relu(self.first(x)))
-        return functional.relu(y + self.shortcut(x))
-
-
-class Inverted(nn.Module):
-    """The block of MobileNet v2."""
-
-    def __init__(self, old: int, new: int, stride: int) -> None:
-        super().__init__()
-        wide = 6 * old
-        self.layers = nn.Sequential(
-            _convolution(old, wide, 1),
-            nn.ReLU6(),
-            _convolution(wide, wide, 3, stride, wide),
-            nn.ReLU6(),
-            _convolution(wide, new, 1),
-        )
-        self.is_residual = old == new and stride == 1
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """An image, [1, channels, height, width]."""
-        return x + self.layers(x) if self.is_residual else self.layers(x)
 
 
 class Encoder(nn.Module):
@@ -134,41 +95,40 @@ class Unet(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.down = nn.ModuleList([_convolution(3, 8), _convolution(8, 16), _convolution(16, 32)])
-        self.up = nn.ModuleList([_convolution(48, 16), _convolution(24, 8)])
+        self.down = nn.ModuleList([conv(3, 8, 3), conv(8, 16, 3), conv(16, 32, 3)])
+        self.up = nn.ModuleList([conv(48, 16, 3), conv(24, 8, 3, last="")])
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """An image, [1, 3, height, width]."""
-        first = functional.relu(self.down[0](x))
-        second = functional.relu(self.down[1](functional.max_pool2d(first, 2)))
-        x = functional.relu(self.down[2](functional.max_pool2d(second, 2)))
+        first = self.down[0](x)
+        second = self.down[1](functional.max_pool2d(first, 2))
+        x = self.down[2](functional.max_pool2d(second, 2))
         x = torch.cat([functional.interpolate(x, scale_factor=2.0), second], 1)
-        x = functional.relu(self.up[0](x))
+        x = self.up[0](x)
         x = torch.cat([functional.interpolate(x, scale_factor=2.0), first], 1)
         return torch.sigmoid(self.up[1](x))
 
 
 def _resnet18() -> Example:
     blocks = [
-        Residual(old, new, stride)
+        basic_block(old, new, stride)
         for old, new, stride in (
             *((64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1)),
             *((128, 256, 2), (256, 256, 1), (256, 512, 2), (512, 512, 1)),
         )
     ]
-    stem = [_convolution(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
-    head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)]
-    return nn.Sequential(*stem, *blocks, *head), (torch.randn(1, 3, 64, 64),)
+    stem = [conv(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)]
+    return nn.Sequential(*stem, *blocks, classifier(512, 10)), (torch.randn(1, 3, 64, 64),)
 
 
 def _mobilenet_v2() -> Example:
     blocks = [
-        Inverted(old, new, stride)
+        inverted_block(old, new, stride)
         for old, new, stride in ((16, 24, 2), (24, 24, 1), (24, 32, 2), (32, 32, 1), (32, 64, 2))
     ]
-    stem = [_convolution(3, 16, 3, 2), nn.ReLU6()]
-    head = [_convolution(64, 128, 1), nn.ReLU6(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
-    return nn.Sequential(*stem, *blocks, *head), (torch.randn(1, 3, 96, 96),)
+    stem = conv(3, 16, 3, 2, last="relu6")
+    head = [conv(64, 128, last="relu6"), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(stem, *blocks, *head), (torch.randn(1, 3, 96, 96),)
 
 
 def _vit() -> Example:

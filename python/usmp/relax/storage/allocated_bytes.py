@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
 
-import tvm_ffi
 from tvm import relax
 from tvm.ir import Call
 
+from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.read_function import bindings_of
 from usmp.relax.storage.tensor_bytes import SizeBounds
 
@@ -48,12 +47,11 @@ def allocations_of(function: relax.Function) -> Allocations:
             continue
         name = getattr(value.op, "name", "")
         if name == _STORAGE:
-            found.storages[binding.var] = _product(value.args[0], bounds)
+            found.storages[binding.var] = bounds.elements_of(value.args[0])
         elif name == _TENSOR:
-            dtype = tvm_ffi.dtype(str(value.args[1].value))
-            elements = _product(value.args[0], bounds)
-            element_bytes = (dtype.bits + 7) // 8 * dtype.lanes
-            found.tensors[binding.var] = None if elements is None else elements * element_bytes
+            elements = bounds.elements_of(value.args[0])
+            size = item_bytes(str(value.args[1].value))
+            found.tensors[binding.var] = None if elements is None else elements * size
     return found
 
 
@@ -64,11 +62,3 @@ def _all_bindings(body: relax.SeqExpr) -> Iterator[relax.Binding]:
         if isinstance(value, relax.If):
             yield from _all_bindings(value.true_branch)
             yield from _all_bindings(value.false_branch)
-
-
-def _product(shape: relax.Expr, bounds: SizeBounds) -> int | None:
-    if not isinstance(shape, relax.ShapeExpr):
-        return None
-    extents = [bounds.largest(extent) for extent in shape.values]
-    known = [extent for extent in extents if extent is not None]
-    return prod(known) if len(known) == len(extents) else None

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import tvm_ffi
 
 from usmp.analysis.function_memory import FunctionMemory, ManagedTensor, OperatorCall
+from usmp.analysis.memory.access import item_bytes
 from usmp.relax.storage.operator_memory import OperatorMemory, OperatorOverlap
 from usmp.relax.storage.tensor_bytes import ALIGNMENT, SizeBounds, alignment_of
 from usmp_solver import Pool, Problem, Solution
@@ -108,8 +108,7 @@ def placed_tensors(
 
 
 def _is_divisible(tensor: ManagedTensor) -> bool:
-    dtype = tvm_ffi.dtype(tensor.dtype)
-    return ALIGNMENT % (dtype.bits // 8 * dtype.lanes) == 0
+    return ALIGNMENT % item_bytes(tensor.dtype) == 0
 
 
 def possible_overlaps(

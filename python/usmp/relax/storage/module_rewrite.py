@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import tvm_ffi
 from tvm import relax, s_tir, tirx
 from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
 from usmp.analysis.function_memory import FunctionMemory, OperatorCall
+from usmp.analysis.memory.access import item_bytes
 from usmp.relax.storage.check_sizes import size_check
 from usmp.relax.storage.function_plan import FunctionPlan, Memory
 from usmp.relax.storage.operator_variants import (
@@ -51,8 +51,7 @@ def with_offsets(
 
 def _offset_factor(param: tirx.Var) -> int:
     """Elements of which the start of each tensor that a parameter stands for is a multiple."""
-    dtype = tvm_ffi.dtype(str(param.dtype))
-    element = dtype.bits // 8 * dtype.lanes
+    element = item_bytes(str(param.dtype))
     size = element
     for extent in param.shape[:]:
         if not isinstance(extent, tirx.IntImm):
@@ -246,7 +245,6 @@ def _shared(
 ) -> SharedParameter:
     # Of those that begin first, outputs come last.
     root = min(group, key=lambda index: (starts[index], -index))
-    dtype = tvm_ffi.dtype(str(func.params[root].dtype))
-    element = dtype.bits // 8 * dtype.lanes
+    element = item_bytes(str(func.params[root].dtype))
     views = [(index, (starts[index] - starts[root]) // element) for index in group if index != root]
     return SharedParameter(root, tuple(views))

@@ -88,8 +88,8 @@ def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
         is_better = allocations_of(ours).bytes <= allocations_of(tvms).bytes or (
             not storages_are_bound(tvms)
         )
-        facts = _facts(name, *planned[name], ours if is_better else tvms, is_better)
-        function = with_storage_plan(ours if is_better else tvms, facts)
+        chosen = ours if is_better else tvms
+        function = with_storage_plan(chosen, _facts(name, *planned[name], chosen, is_better))
         by_both.update_func(by_both.get_global_var(name), function)
     return _without_unused(by_both, mod)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Range
 from tvm.sym import Analyzer, IntervalSet
 
 from usmp.analysis.function_memory import ManagedTensor
+from usmp.analysis.memory.access import item_bytes
 from usmp.tir.nodes import nodes_of
 
 UPPER_BOUND_ATTR = "tir_var_upper_bound"
@@ -71,13 +71,16 @@ class SizeBounds:
 
     def bytes_of(self, tensor: ManagedTensor) -> int | None:
         """Bytes of a tensor, at the most; None if its size has no bound."""
-        if not isinstance(tensor.shape, relax.ShapeExpr):
+        elements = self.elements_of(tensor.shape)
+        return None if elements is None else elements * item_bytes(tensor.dtype)
+
+    def elements_of(self, shape: relax.Expr) -> int | None:
+        """Elements of a tensor of a shape, at the most; None if they have no bound."""
+        if not isinstance(shape, relax.ShapeExpr):
             return None
-        extents = [self.largest(extent) for extent in tensor.shape.values[:]]
-        dtype = tvm_ffi.dtype(tensor.dtype)
-        element = dtype.bits // 8 * dtype.lanes
+        extents = [self.largest(extent) for extent in shape.values[:]]
         known = [extent for extent in extents if extent is not None]
-        return prod(known) * element if len(known) == len(extents) else None
+        return prod(known) if len(known) == len(extents) else None
 
     def largest(self, extent: tirx.Expr) -> int | None:
         """The largest value of an extent; None if it has no bound."""

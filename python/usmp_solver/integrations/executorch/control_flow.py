@@ -12,8 +12,9 @@ a second `cond` overwrites the outputs of the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -89,8 +90,8 @@ def regions_of(
     """
     users = _users(graph_module)
     sizes = [_sizes(user) for user in users]
-    needed = [max((_at(each, m) for each in sizes), default=0) for m in range(len(reserved))]
-    if needed != list(reserved) or any(len(each) > len(reserved) for each in sizes):
+    needed = _largest(sizes)
+    if any(one != other for one, other in zip_longest(needed, reserved, fillvalue=0)):
         always = [(0, len(graph_module.graph.nodes) + 1)]
         return [Region(m, size, always, offset=0) for m, size in enumerate(reserved) if size]
     outer = {spec for node in graph_module.graph.nodes for spec in storage_of(node)}
@@ -139,13 +140,12 @@ def _graphs_of(graph_module: GraphModule, node: Node) -> Iterator[GraphModule]:
 
 def _sizes(user: _User) -> list[int]:
     """Bytes by memory of the graph that takes most of it; they never run at one time."""
-    each = [list(graph.meta.get("non_const_buffer_sizes", [])) for graph in user.graphs]
-    longest = max((len(sizes) for sizes in each), default=0)
-    return [max(_at(sizes, memory) for sizes in each) for memory in range(longest)]
+    return _largest(graph.meta.get("non_const_buffer_sizes", []) for graph in user.graphs)
 
 
-def _at(sizes: list[int], memory: int) -> int:
-    return sizes[memory] if memory < len(sizes) else 0
+def _largest(sizes: Iterable[Iterable[int]]) -> list[int]:
+    """By memory, the most bytes of several."""
+    return [max(of_memory) for of_memory in zip_longest(*sizes, fillvalue=0)]
 
 
 def _planned_tensors(graph_module: GraphModule, graph_signature: Any) -> Iterator[Spec]:

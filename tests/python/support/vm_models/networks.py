@@ -50,27 +50,48 @@ def classifier(features: int, classes: int = 1000) -> nn.Sequential:
     return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(features, classes))
 
 
+def basic_block(inputs: int, outputs: int, stride: int = 1) -> Residual:
+    """The block of ResNet-18."""
+    path = nn.Sequential(conv(inputs, outputs, 3, stride), conv(outputs, outputs, 3, last=""))
+    return Residual(path, _projection(inputs, outputs, stride))
+
+
+def bottleneck_block(inputs: int, width: int, stride: int = 1) -> Residual:
+    """The block of ResNet-50, of four times as many channels as it is wide."""
+    outputs = 4 * width
+    path = nn.Sequential(
+        conv(inputs, width), conv(width, width, 3, stride), conv(width, outputs, last="")
+    )
+    return Residual(path, _projection(inputs, outputs, stride))
+
+
+def _projection(inputs: int, outputs: int, stride: int) -> nn.Module | None:
+    changes = stride != 1 or inputs != outputs
+    return conv(inputs, outputs, 1, stride, last="") if changes else None
+
+
+def inverted_block(inputs: int, outputs: int, stride: int = 1, expansion: int = 6) -> nn.Module:
+    """The block of MobileNetV2."""
+    wide = inputs * expansion
+    expand = [conv(inputs, wide, last="relu6")] if expansion > 1 else []
+    path = nn.Sequential(
+        *expand,
+        conv(wide, wide, 3, stride, groups=wide, last="relu6"),
+        conv(wide, outputs, last=""),
+    )
+    return Residual(path, last=False) if stride == 1 and inputs == outputs else path
+
+
 def resnet(layers: tuple[int, int, int, int], bottleneck: bool) -> nn.Sequential:
     """ResNet: `resnet((2, 2, 2, 2), False)` has 18 layers, `resnet((3, 4, 6, 3), True)` 50."""
     parts = [conv(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)]
     inputs = 64
     for stage, number in enumerate(layers):
         width = 64 << stage
-        outputs = 4 * width if bottleneck else width
         for block in range(number):
             stride = 2 if stage and not block else 1
-            if bottleneck:
-                path = nn.Sequential(
-                    conv(inputs, width),
-                    conv(width, width, 3, stride),
-                    conv(width, outputs, last=""),
-                )
-            else:
-                path = nn.Sequential(conv(inputs, width, 3, stride), conv(width, width, 3, last=""))
-            changes = stride != 1 or inputs != outputs
-            shortcut = conv(inputs, outputs, 1, stride, last="") if changes else None
-            parts.append(Residual(path, shortcut))
-            inputs = outputs
+            parts.append((bottleneck_block if bottleneck else basic_block)(inputs, width, stride))
+            inputs = 4 * width if bottleneck else width
     return nn.Sequential(*parts, classifier(inputs))
 
 
@@ -98,15 +119,7 @@ def mobilenet_v2() -> nn.Sequential:
         (6, 320, 1, 1),
     ):
         for block in range(number):
-            stride, wide = 1 if block else first, inputs * expansion
-            expand = [conv(inputs, wide, last="relu6")] if expansion > 1 else []
-            path = nn.Sequential(
-                *expand,
-                conv(wide, wide, 3, stride, groups=wide, last="relu6"),
-                conv(wide, outputs, last=""),
-            )
-            is_residual = stride == 1 and inputs == outputs
-            parts.append(Residual(path, last=False) if is_residual else path)
+            parts.append(inverted_block(inputs, outputs, 1 if block else first, expansion))
             inputs = outputs
     return nn.Sequential(*parts, conv(inputs, 1280, last="relu6"), classifier(1280))
 
