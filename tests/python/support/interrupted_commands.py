@@ -83,9 +83,9 @@ def ended_by(
 
 
 def at_start(process: subprocess.Popen[str]) -> None:
-    """Return as soon as the command takes care of signals: Python itself leaves SIGTERM alone."""
-    bit = 1 << (signal.SIGTERM - 1)
-    while process.poll() is None and not _caught_signals(process.pid) & bit:
+    """Return as soon as the command takes care of signals, one after the other: Python itself
+    leaves these two alone."""
+    while process.poll() is None and not {signal.SIGTERM, signal.SIGHUP} <= _handled(process.pid):
         time.sleep(0.0005)
 
 
@@ -101,13 +101,21 @@ def after(seconds: float) -> Callable[[subprocess.Popen[str]], None]:
     return wait
 
 
-def _caught_signals(pid: int) -> int:
+def _handled(pid: int) -> set[int]:
+    """The signals that a process catches or ignores, as under `nohup`."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
-        return 0
-    line = next((line for line in status.splitlines() if line.startswith("SigCgt:")), "SigCgt: 0")
-    return int(line.split()[1], 16)
+        return set()
+    masks = [
+        line.split()[1] for line in status.splitlines() if line.startswith(("SigCgt", "SigIgn"))
+    ]
+    return {
+        number
+        for mask in masks
+        for number in signal.valid_signals()
+        if int(mask, 16) >> number - 1 & 1
+    }
 
 
 def _marked_processes(mark: str) -> list[int]:
