@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +30,15 @@ class Reference:
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name."""
-        for tensor in self._inputs:
-            self._interpreter.set_tensor(tensor["index"], inputs[tensor["name"]])
+        outputs = self.run_in_order([inputs[tensor["name"]] for tensor in self._inputs])
+        return {t["name"]: value for t, value in zip(self._outputs, outputs, strict=True)}
+
+    def run_in_order(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The outputs in the order of the model."""
+        for tensor, value in zip(self._inputs, inputs, strict=True):
+            self._interpreter.set_tensor(tensor["index"], value)
         self._interpreter.invoke()
-        return {t["name"]: self._interpreter.get_tensor(t["index"]) for t in self._outputs}
+        return [self._interpreter.get_tensor(tensor["index"]) for tensor in self._outputs]
 
 
 class SignatureReference:

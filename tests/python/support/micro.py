@@ -7,7 +7,7 @@ import functools
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -46,11 +46,16 @@ class Micro:
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name."""
-        for index, tensor in enumerate(self.inputs):
-            self._interpreter.set_input(inputs[tensor.name], index)
+        outputs = self.run_in_order([inputs[tensor.name] for tensor in self.inputs])
+        return {t.name: output for t, output in zip(self.outputs, outputs, strict=True)}
+
+    def run_in_order(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The outputs in the order of the model."""
+        for index, value in enumerate(inputs):
+            self._interpreter.set_input(value, index)
         with _reason_from_stderr("run"):
             self._interpreter.invoke()
-        return {t.name: self._interpreter.get_output(i) for i, t in enumerate(self.outputs)}
+        return [self._interpreter.get_output(index) for index in range(len(self.outputs))]
 
     def head_bytes(self) -> int:
         """The part of the arena in which tensors and scratch memory share bytes; after a run."""

@@ -121,7 +121,7 @@ def outcome(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
         return Outcome("crash", actual)
     verdict: Verdict = "equal"
     for run, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
-        compared = _compare(ours, theirs, trial.tolerance)
+        compared = compare(ours, theirs, trial.tolerance)
         if compared.is_fault:
             return Outcome("wrong", f"run {run}, {compared.detail}")
         verdict = compared.verdict if compared.verdict != "equal" else verdict
@@ -166,9 +166,10 @@ def _run_in_child(module: HostModule, runs: Sequence[Inputs]) -> list[list[np.nd
         return pickle.loads(path.read_bytes())
 
 
-def _compare(
+def compare(
     ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], tolerance: Tolerance
 ) -> Outcome:
+    """Whether outputs equal those of the reference, are close to them, or are wrong."""
     if len(ours) != len(theirs):
         return Outcome("wrong", f"{len(ours)} outputs, not {len(theirs)}")
     verdict: Verdict = "equal"

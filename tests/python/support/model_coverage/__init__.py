@@ -1,0 +1,1 @@
+"""What becomes of model files here, beside what their own runtimes compute for them."""
