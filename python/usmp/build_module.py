@@ -96,6 +96,7 @@ def build(
     state_layout: StateLayout | str | Path | None = None,
     io_type: str = FLOAT,
     max_sizes: Mapping[str, int | None] | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -173,6 +174,9 @@ def build(
         how large sizes may be that the shapes of the inputs leave open, by name, as
         `usmp.import_model` takes them; of a module they are its shape variables. Of several models,
         each that has a size of the name.
+    input_shapes
+        the shapes of inputs of model files, by name, as `usmp.import_model` takes them; of several
+        models, of each that has an input of the name.
 
     Raises
     ------
@@ -183,7 +187,8 @@ def build(
         target for another core, two pools of one name, pools or memories of a board that are too
         small, a state pool that leaves no workspace pool for everything else, a state layout
         that is damaged or does not fit the model, an `io_type` that is unknown or that no
-        input and no output can have, or a size that no model has, or not as large.
+        input and no output can have, a size that no model has, or not as large, or a shape that no
+        input of a file can have.
     TypeError
         something else in the place of the model, of memory pools or of a state layout.
     OSError
@@ -205,7 +210,7 @@ def build(
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     module_name = _module_name(module_name, mod_name)
-    mod = imported_module(mod, shared_state, max_sizes or {})
+    mod = imported_module(mod, shared_state, max_sizes or {}, input_shapes or {})
     if concurrent:
         mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
     several_entries = relax_entries(mod) != [ONLY_ENTRY]
@@ -338,11 +343,14 @@ def _module_name(module_name: str | None, mod_name: str | None) -> str:
 
 
 def imported_module(
-    mod: object, shared_state: bool, max_sizes: Mapping[str, int | None]
+    mod: object,
+    shared_state: bool,
+    max_sizes: Mapping[str, int | None],
+    input_shapes: Mapping[str, Sequence[int]],
 ) -> IRModule:
     """The module, read from its file if it is the path of one; several as one."""
     is_one = isinstance(mod, str | Path | IRModule)
-    asked = AskedSizes(max_sizes, is_for_one_model=is_one)
+    asked = AskedSizes(max_sizes, is_for_one_model=is_one, input_shapes=input_shapes)
     joined = _joined(mod, shared_state, asked)
     asked.check_all_known()
     return joined
@@ -374,10 +382,15 @@ def _read(mod: object, asked: AskedSizes) -> IRModule:
             "usmp.build takes a Relax IRModule or the path of a model file, not "
             f"{type(mod).__name__}; usmp.import_model reads files"
         )
+    if asked.input_shapes and asked.is_for_one_model:
+        raise ValueError(
+            "input_shapes are for model files; tvm.relax.transform.BindSymbolicVars gives the "
+            "symbolic sizes of a module values"
+        )
     if not asked.max_sizes:
         return mod
     names = size_names(mod)
-    asked.read(names)
+    asked.read_sizes(names)
     return with_max_sizes(mod, {n: v for n, v in asked.max_sizes.items() if n in names})
 
 

@@ -33,10 +33,6 @@ _NO_DUMP = "the archive holds the C, and the planned TIR in src/"
 _NO_REMOTE = "models run on this host"
 
 _GONE: dict[str, Mapping[str, str]] = {
-    "load": {
-        "shape_dict": "shapes are those of the file, where a symbolic batch is taken as 1; how "
-        "large other sizes may be says max_sizes"
-    },
     "compile": {
         "tuning_records": _NO_TUNING,
         "cross": _NO_CROSS,
@@ -68,6 +64,7 @@ def load(
     max_model_bytes: int | None = None,
     max_operators: int | None = None,
     max_sizes: Mapping[str, int | None] | None = None,
+    shape_dict: Mapping[str, Sequence[int]] | None = None,
     **unsupported: object,
 ) -> TVMCModel:
     """Read a model file.
@@ -81,6 +78,8 @@ def load(
         "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
     trust, max_model_bytes, max_operators, max_sizes
         as `usmp.import_model` takes them.
+    shape_dict
+        the shapes of inputs, by name: its `input_shapes`.
 
     Raises
     ------
@@ -100,7 +99,7 @@ def load(
 
     limits = {"max_model_bytes": max_model_bytes, "max_operators": max_operators}
     given = {name: limit for name, limit in limits.items() if limit is not None}
-    mod = import_model(path, trust=trust, max_sizes=max_sizes, **given)
+    mod = import_model(path, trust=trust, max_sizes=max_sizes, input_shapes=shape_dict, **given)
     return TVMCModel(mod, name=None if isinstance(path, Mapping) else Path(path).stem)
 
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from usmp.driver.byte_count import INT64_MAX, byte_count
-from usmp.driver.size_flags import add_max_option, max_sizes
+from usmp.driver.size_flags import add_input_shapes_option, add_max_option, input_shapes, max_sizes
 
 
 def add_import_options(group: Any) -> None:
@@ -29,6 +29,7 @@ def add_import_options(group: Any) -> None:
         metavar="NUMBER",
         help="how many operators there may be, with functions written out (default: 10000)",
     )
+    add_input_shapes_option(group)
     add_max_option(group)
 
 
@@ -38,11 +39,12 @@ def import_arguments(options: argparse.Namespace) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        `--max` says no sizes.
+        `--input-shapes` says no shapes, or `--max` no sizes.
     """
     given = {name: getattr(options, name) for name in ("max_model_bytes", "max_operators")}
     return {
         "trust": options.trust_model,
+        "input_shapes": input_shapes(options.input_shapes),
         "max_sizes": max_sizes(options.max),
         **{name: value for name, value in given.items() if value is not None},
     }

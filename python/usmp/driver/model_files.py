@@ -124,8 +124,8 @@ def import_models(options: argparse.Namespace, stage: Stage) -> IRModule | dict[
     UnsupportedModelError
         a file cannot be imported.
     ValueError
-        a model has a name that C cannot have; a size is none of the models, or `--max` contradicts
-        one of them.
+        a model has a name that C cannot have; an input or a size is none of the models, or
+        `--input-shapes` or `--max` contradicts one of them.
     """
     import usmp
 
@@ -142,7 +142,11 @@ def import_models(options: argparse.Namespace, stage: Stage) -> IRModule | dict[
     from usmp.frontend.dynamic_sizes import AskedSizes
     from usmp.frontend.model_file import import_with_sizes
 
-    asked = AskedSizes(arguments.pop("max_sizes"), is_for_one_model=len(paths) == 1)
+    asked = AskedSizes(
+        arguments.pop("max_sizes"),
+        is_for_one_model=len(paths) == 1,
+        input_shapes=arguments.pop("input_shapes"),
+    )
     models = {}
     for name, path in paths.items():
         stage(f"reading {path}")

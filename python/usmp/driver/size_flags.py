@@ -1,7 +1,9 @@
-"""`--max`: how large the sizes may be that a model leaves open."""
+"""`--input-shapes` and `--max`: what sizes are, or how large they may be, that a model leaves
+open."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,59 @@ from usmp.support.plain_text import shown
 _NO_LIMIT = "none"
 _MOST_DIGITS = 20
 """More are too large in any case, and Python takes long for thousands."""
+
+
+_SHAPE = re.compile(r"\s*(?P<name>\S.*?)\s*:\s*\[(?P<extents>[^\[\]]*)\]\s*(?:,|$|(?=\s))")
+
+
+def add_input_shapes_option(group: Any) -> None:
+    """Add the option that TVM's `tvmc` had."""
+    group.add_argument(
+        "--input-shapes",
+        action="append",
+        default=[],
+        metavar="NAME:[N,...]",
+        help='the shapes of inputs that leave sizes open, such as "x:[1,16000]" (tvmc info shows '
+        "them); may be repeated, or several with spaces between them",
+    )
+
+
+def input_shapes(given: Sequence[str]) -> dict[str, list[int]]:
+    """What `--input-shapes` says, as `usmp.import_model` takes it.
+
+    Raises
+    ------
+    UsageError
+        it is written otherwise, an extent is no number from 1 up, or an input is named twice.
+    """
+    shapes: dict[str, list[int]] = {}
+    for value in given:
+        begin = 0
+        while begin < len(value.rstrip()):
+            found = _SHAPE.match(value, begin)
+            if found is None:
+                raise UsageError(
+                    f"--input-shapes {shown(value)}: write it as NAME:[N,...], such as "
+                    '"x:[1,16000]", several with spaces between them'
+                )
+            name, begin = found["name"], found.end()
+            if name in shapes:
+                raise UsageError(
+                    f'--input-shapes {shown(value)}: input "{shown(name)}" is named twice'
+                )
+            shapes[name] = [
+                _extent(value, text.strip()) for text in found["extents"].split(",") if text.strip()
+            ]
+    return shapes
+
+
+def _extent(value: str, text: str) -> int:
+    number = _positive(text)
+    if number is None:
+        raise UsageError(
+            f"--input-shapes {shown(value)}: an extent must be a number from 1, not {shown(text)}"
+        )
+    return number
 
 
 def add_max_option(group: Any) -> None:
@@ -63,10 +118,18 @@ def _split(value: str) -> list[str]:
 def _number(value: str, text: str) -> int | None:
     if text.lower() == _NO_LIMIT:
         return None
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or int(text[:_MOST_DIGITS]) < 1:
+    number = _positive(text)
+    if number is None:
         raise UsageError(
             f"--max {shown(value)}: the largest size must be a number from 1, such as 128, or "
             f"{_NO_LIMIT} where there is no limit, not {shown(text) or 'nothing'}"
         )
+    return number
+
+
+def _positive(text: str) -> int | None:
+    """A number from 1 up."""
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or int(text[:_MOST_DIGITS]) < 1:
+        return None
     return int(text[:_MOST_DIGITS])

@@ -102,7 +102,8 @@ def explain(
     arguments |= {"executor": executor if isinstance(executor, Executor) else Executor(executor)}
     shared_state = bool(arguments.pop("shared_state", False))
     # Read once: what is built again is the same module, of which the session knows the facts.
-    imported = imported_module(mod, shared_state, arguments.pop("max_sizes", None) or {})
+    sizes, shapes = (arguments.pop(name, None) or {} for name in ("max_sizes", "input_shapes"))
+    imported = imported_module(mod, shared_state, sizes, shapes)
     planned = Planned()
     current = PassContext.current()
     noting = [*current.instruments, noting_what_is_planned(planned)]

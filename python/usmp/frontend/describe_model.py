@@ -63,7 +63,8 @@ class DescribedSize:
     lower_bound, upper_bound
         between which a run may have it; None where nothing says how large it may be.
     taken_as
-        the number that it is taken for, if it is a batch for which no bound is given.
+        the number that it is taken for, of a shape that is given, or 1 of a batch for which no
+        bound is given.
     """
 
     name: str
@@ -142,7 +143,11 @@ def describe_model(path: str | Path, **options: Any) -> ModelDescription:
     ValueError
         a size that is asked for is none of the model, or contradicts it.
     """
-    asked = AskedSizes(options.pop("max_sizes", None) or {}, requires_bounds=False)
+    asked = AskedSizes(
+        options.pop("max_sizes", None) or {},
+        requires_bounds=False,
+        input_shapes=options.pop("input_shapes", None) or {},
+    )
     if Path(path).suffix.lower() == ".pt2":
         mod = import_with_sizes(path, asked, **options)
         return _describe_relax(mod, "program of torch.export", asked.resolved)
@@ -160,12 +165,13 @@ def _describe_tflite(
     content: bytes, folder: Path, limits: Limits, asked: AskedSizes
 ) -> ModelDescription:
     from usmp.frontend.tflite.check import check_tflite
+    from usmp.frontend.tflite.given_shapes import with_given_shapes
     from usmp.frontend.tflite.model import TfliteTensor
     from usmp.frontend.tflite.read import operator_name
     from usmp.frontend.tflite.signatures import inputs_of, outputs_of, signatures_of
 
+    content = with_given_shapes(content, asked)
     model = check_tflite(content, limits)
-    asked.read([])
     entries = []
     mod = _imported_state(model, content, limits)
     for signature in signatures_of(model):
@@ -284,13 +290,11 @@ def _onnx_tensor(value: Any, names: Mapping[str, str]) -> DescribedTensor:
 
 def _names_of(sizes: Sequence[DynamicSize]) -> dict[str, str]:
     """What the user calls the sizes that have variables, by these."""
-    return {size.symbol: size.name for size in sizes if not size.is_one}
+    return {size.symbol: size.name for size in sizes if size.number is None}
 
 
 def _described_sizes(sizes: Sequence[DynamicSize]) -> list[DescribedSize]:
-    return [
-        DescribedSize(s.name, s.lower_bound, s.upper_bound, 1 if s.is_one else None) for s in sizes
-    ]
+    return [DescribedSize(s.name, s.lower_bound, s.upper_bound, s.number) for s in sizes]
 
 
 def _describe_relax(mod: Any, file_format: str, sizes: Sequence[DynamicSize]) -> ModelDescription:

@@ -1,7 +1,8 @@
 """Sizes that a model file leaves open: what they are called, and what is asked of them.
 
-A size becomes a shape variable with the bounds that the file and the user give. Without any, the
-first extent of an input is taken as a batch of one, and others are refused.
+A size becomes a shape variable with the bounds that the file and the user give, or the number that
+the user gives in the shape of an input. Without any, the first extent of an input is taken as a
+batch of one, and others are refused.
 """
 
 from __future__ import annotations
@@ -11,6 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from usmp.codegen.names import sanitise
+from usmp.frontend.input_shapes import (
+    GIVE_SHAPE,
+    Extents,
+    check_input_shapes,
+    in_words,
+    sizes_of_shapes,
+)
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.relax.symbolic_sizes import check_max_sizes, check_names, narrowed
 from usmp.support.errors import UnsupportedModelError
@@ -20,7 +28,7 @@ from usmp.support.unique_names import UniqueNames
 
 @dataclass
 class AskedSizes:
-    """The largest sizes that the user gives, and which of them models have.
+    """The shapes and the largest sizes that the user gives, and which of them models have.
 
     Parameters
     ----------
@@ -30,8 +38,12 @@ class AskedSizes:
         whether each name must be in the model that is read, and not only in one of several.
     requires_bounds
         whether a size without a bound is refused.
+    input_shapes
+        by the names of inputs.
     known
         the names of the sizes of the models that were read.
+    known_inputs
+        the names of their inputs.
     resolved
         what became of these sizes.
     """
@@ -39,26 +51,47 @@ class AskedSizes:
     max_sizes: Mapping[str, int | None] = field(default_factory=dict)
     is_for_one_model: bool = True
     requires_bounds: bool = True
+    input_shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
+    known_inputs: list[str] = field(default_factory=list)
     resolved: list[DynamicSize] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.max_sizes = check_max_sizes(self.max_sizes)
+        self.input_shapes = check_input_shapes(self.input_shapes)
 
-    def read(self, names: Sequence[str]) -> None:
-        """Note the names of the sizes of a model.
+    def read(self, shapes: Mapping[str, Extents]) -> dict[str, int]:
+        """Note the inputs of a model and the sizes in their shapes.
+
+        Returns
+        -------
+        dict[str, int]
+            The sizes that follow from shapes that are asked for.
 
         Raises
         ------
         ValueError
-            the only model does not have a size that is asked for.
+            the only model does not have an input or a size that is asked for; a shape cannot be
+            that of its input, or contradicts another or `max_sizes`.
         """
+        self.known_inputs += shapes
+        self.read_sizes(size_names(shapes))
+        given = sizes_of_shapes(shapes, self.input_shapes)
+        for name in given.keys() & self.max_sizes.keys():
+            raise ValueError(
+                f'size "{shown(name)}" has one value by the shapes of the inputs, and a largest '
+                "value; give one of them"
+            )
+        return given
+
+    def read_sizes(self, names: Sequence[str]) -> None:
+        """Note the names of the sizes of a module of Relax."""
         self.known += names
         if self.is_for_one_model:
             self.check_all_known()
 
     def check_all_known(self) -> None:
-        """Check that some model has each size that is asked for.
+        """Check that some model has each input and each size that is asked for.
 
         Raises
         ------
@@ -66,6 +99,7 @@ class AskedSizes:
             none has one of them.
         """
         check_names(self.max_sizes, self.known)
+        check_names(self.input_shapes, self.known_inputs, "input", "it takes none")
 
 
 @dataclass(frozen=True)
@@ -104,15 +138,15 @@ class DynamicSize:
         its shape variable: the name as a C identifier, which no other size has.
     lower_bound, upper_bound
         between which a run may have it; an upper bound of None means that there is none.
-    is_one
-        whether it is taken as 1, and there is no variable.
+    number
+        what it is taken as, if there is no variable.
     """
 
     name: str
     symbol: str
     lower_bound: int
     upper_bound: int | None
-    is_one: bool
+    number: int | None
 
     @property
     def bounded(self) -> SymbolicSize:
@@ -120,37 +154,64 @@ class DynamicSize:
         return SymbolicSize(self.symbol, self.lower_bound, self.upper_bound)
 
 
-def resolved_sizes(found: Sequence[FoundSize], asked: AskedSizes) -> list[DynamicSize]:
-    """What becomes of the sizes that a file leaves open.
+def resolved_sizes(
+    shapes: Mapping[str, Extents],
+    asked: AskedSizes,
+    bounds: Mapping[str, tuple[int, int | None]] | None = None,
+) -> list[DynamicSize]:
+    """What becomes of the sizes in the shapes of the inputs, in the order in which they come first.
+
+    Parameters
+    ----------
+    shapes
+        of the inputs, by name.
+    asked
+        what the user gives.
+    bounds
+        that the file says, by the names of the sizes.
 
     Raises
     ------
     UnsupportedModelError
         nothing says how large a size may be.
     ValueError
-        a size that is asked for is none of the model, or contradicts it.
+        an input or a size that is asked for is none of the model, or contradicts it.
     """
-    asked.read([size.name for size in found])
+    given = asked.read(shapes)
+    found = _found_sizes(shapes, bounds or {})
     symbols = UniqueNames()
     sizes = []
     for size in found:
-        given = narrowed(
-            SymbolicSize(size.name, size.lower_bound, size.upper_bound), asked.max_sizes
-        )
-        is_one = size.is_batch and size.name not in asked.max_sizes
+        own = SymbolicSize(size.name, size.lower_bound, size.upper_bound)
+        number = given.get(size.name)
+        if number is None and size.is_batch and size.name not in asked.max_sizes:
+            number = 1
+        limited = narrowed(own, asked.max_sizes)
+        if size.name in given:
+            _check_in_range(size, given[size.name])
+        symbol = symbols.unique(sanitise(size.name))
         sizes.append(
-            DynamicSize(
-                size.name,
-                symbols.unique(sanitise(size.name)),
-                given.lower_bound,
-                given.upper_bound,
-                is_one,
-            )
+            DynamicSize(size.name, symbol, limited.lower_bound, limited.upper_bound, number)
         )
     asked.resolved += sizes
     if asked.requires_bounds:
         _check_bounds(found, sizes, asked)
     return sizes
+
+
+def size_names(shapes: Mapping[str, Extents]) -> list[str]:
+    """The names of the sizes in shapes, in the order in which they come first."""
+    extents = (extent for shape in shapes.values() for extent in shape)
+    return list(dict.fromkeys(extent for extent in extents if isinstance(extent, str)))
+
+
+def _check_in_range(size: FoundSize, number: int) -> None:
+    if number < size.lower_bound or (size.upper_bound or number) < number:
+        upper = "" if size.upper_bound is None else f" to {size.upper_bound}"
+        raise ValueError(
+            f'input "{shown(size.input)}" has the shape {size.shape} in the model, where '
+            f'"{shown(size.name)}" may be from {size.lower_bound}{upper}, not {number}'
+        )
 
 
 def _check_bounds(
@@ -159,14 +220,14 @@ def _check_bounds(
     missing = [
         each
         for each, size in zip(found, sizes, strict=True)
-        if size.upper_bound is None and not size.is_one and each.name not in asked.max_sizes
+        if size.upper_bound is None and size.number is None and each.name not in asked.max_sizes
     ]
     if missing:
         first = missing[0]
         names = [each.name for each in missing if each.input == first.input]
         raise UnsupportedModelError(
             f'input "{shown(first.input)}" has a dynamic shape, {first.shape}; memory is planned '
-            f"at compile time: export the model with fixed input shapes, or {_offer(names)}"
+            f"at compile time: {GIVE_SHAPE}, or {_offer(names)}"
         )
 
 
@@ -180,31 +241,17 @@ def _offer(names: Sequence[str]) -> str:
     )
 
 
-def _leading(shapes: Mapping[str, Sequence[str | int]]) -> set[str]:
-    """The sizes that are the first extent of an input, by the shapes of the inputs."""
-    return {shape[0] for shape in shapes.values() if shape and isinstance(shape[0], str)}
-
-
-def found_sizes(
-    shapes: Mapping[str, Sequence[str | int]],
-    bounds: Mapping[str, tuple[int, int | None]] | None = None,
+def _found_sizes(
+    shapes: Mapping[str, Extents], bounds: Mapping[str, tuple[int, int | None]]
 ) -> list[FoundSize]:
-    """The sizes in the shapes of the inputs, in the order in which they come first.
-
-    Parameters
-    ----------
-    shapes
-        of the inputs: numbers, and names of sizes.
-    bounds
-        that the file says, by the names of the sizes.
-    """
-    leading = _leading(shapes)
+    leading = {shape[0] for shape in shapes.values() if shape and isinstance(shape[0], str)}
     found: dict[str, FoundSize] = {}
     for name, shape in shapes.items():
-        words = f"[{', '.join(shown(extent) for extent in shape)}]"
         for extent in shape:
             if isinstance(extent, str) and extent not in found:
-                lower, upper = (bounds or {}).get(extent, (1, None))
+                lower, upper = bounds.get(extent, (1, None))
                 is_batch = extent in leading
-                found[extent] = FoundSize(extent, name, words, max(lower, 1), upper, is_batch)
+                found[extent] = FoundSize(
+                    extent, name, in_words(shape), max(lower, 1), upper, is_batch
+                )
     return list(found.values())

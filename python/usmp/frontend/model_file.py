@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -30,6 +30,7 @@ def import_model(
     max_model_bytes: int = MODEL_BYTES,
     max_operators: int = OPERATORS,
     max_sizes: Mapping[str, int | None] | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> IRModule:
     """Read a model file; the ending of its name says the format.
 
@@ -52,6 +53,8 @@ def import_model(
         have in an `.onnx` file, or else as `x_1`, of an input and an axis; None for a size without
         a limit. The range of a `torch.export.Dim` is the limit of its size unless a smaller one is
         given. The first extent of an input is a batch of 1 if nothing is given for it.
+    input_shapes
+        the shapes of inputs, by name, where sizes that the file leaves open shall have one value.
 
     Returns
     -------
@@ -70,10 +73,14 @@ def import_model(
         for more than it may, or a size without a limit; or methods keep a buffer of one name, but
         another one.
     ValueError
-        a method has a name that no C function can have; a size is none of the model, or its limit
-        is no positive integer, or not what the model can have.
+        a method has a name that no C function can have; an input or a size is none of the model, or
+        its shape or limit is not of positive integers, or not what the model can have.
     """
-    asked = AskedSizes(max_sizes or {}, is_for_one_model=not isinstance(path, Mapping))
+    asked = AskedSizes(
+        max_sizes or {},
+        is_for_one_model=not isinstance(path, Mapping),
+        input_shapes=input_shapes or {},
+    )
     mod = import_with_sizes(
         path, asked, trust=trust, max_model_bytes=max_model_bytes, max_operators=max_operators
     )
@@ -186,10 +193,7 @@ def _import_tflite(
 ) -> IRModule:
     from usmp.frontend.tflite.importer import import_tflite
 
-    # All shapes of these are fixed.
-    asked.read([])
-
-    return import_tflite(content, limits)
+    return import_tflite(content, limits, asked)
 
 
 def _import_onnx(

@@ -124,8 +124,13 @@ def check_max_sizes(max_sizes: Mapping[str, int | None]) -> dict[str, int | None
     return dict(max_sizes)
 
 
-def check_names(names: Sequence[str] | Mapping[str, object], known: Sequence[str]) -> None:
-    """Check that all names are those of sizes.
+def check_names(
+    names: Sequence[str] | Mapping[str, object],
+    known: Sequence[str],
+    what: str = "size",
+    if_none: str = "all its shapes are fixed",
+) -> None:
+    """Check that all names are those of sizes, or of `what` else.
 
     Raises
     ------
@@ -138,8 +143,8 @@ def check_names(names: Sequence[str] | Mapping[str, object], known: Sequence[str
         listed = ", ".join(f'"{shown(each)}"' for each in dict.fromkeys(known))
         close = get_close_matches(str(name), list(known), n=1)
         meant = f'; did you mean "{shown(close[0])}"?' if close else ""
-        has = f"its sizes are {listed}" if known else "all its shapes are fixed"
-        raise ValueError(f'the model has no size "{shown(name)}"{meant}; {has}')
+        has = f"its {what}s are {listed}" if known else if_none
+        raise ValueError(f'the model has no {what} "{shown(name)}"{meant}; {has}')
 
 
 def narrowed(size: SymbolicSize, max_sizes: Mapping[str, int | None]) -> SymbolicSize:

@@ -378,14 +378,23 @@ def test_operator_that_cannot_be_imported(refused, model_file, operator, message
 
 
 @pytest.mark.parametrize(
-    ("shape", "signature", "shown"),
-    [((1, 4), (1, -1), "[1, -1]"), ((-1, 4), None, "[-1, 4]"), ((1, 0), None, "[1, 0]")],
+    ("shape", "signature", "shown", "instead"),
+    [
+        (
+            (1, 4),
+            (1, -1),
+            "[1, -1]",
+            "give the shape, with --input-shapes (in Python input_shapes), or ",
+        ),
+        ((-1, 4), None, "[-1, 4]", ""),
+        ((1, 0), None, "[1, 0]", ""),
+    ],
 )
-def test_dynamic_shapes(refused, model_file, shape, signature, shown):
+def test_dynamic_shapes(refused, model_file, shape, signature, shown, instead):
     path = model_file(one_operator_model(shape=shape, signature=signature))
     assert refused("compile", path) == (
         f'{path}: input "x" has a dynamic shape, {shown}; memory is planned at compile time: '
-        "convert the model with fixed input shapes"
+        f"{instead}convert the model with fixed input shapes"
     )
 
 

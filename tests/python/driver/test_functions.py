@@ -207,11 +207,6 @@ def test_model_format(digits_model, format_name):
             "onnx (.onnx), pytorch (.pt2)",
         ),
         (
-            lambda model: tvmc.load("a.onnx", shape_dict={"x": [1, 3]}),
-            "tvmc.load: shape_dict is not supported: shapes are those of the file, where a "
-            "symbolic batch is taken as 1; how large other sizes may be says max_sizes",
-        ),
-        (
             lambda model: tvmc.compile(model, "c", tuning_records="records.json"),
             "tvmc.compile: tuning_records is not supported: nothing is tuned, so there are no "
             "records",

@@ -1,4 +1,4 @@
-"""`--max`, and what `tvmc info` shows of sizes that a model leaves open."""
+"""`--input-shapes` and `--max`, and what `tvmc info` shows of sizes that a model leaves open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from support.onnx_models import small_model
 from usmp.driver.errors import UsageError
 from usmp.driver.import_options import add_import_options, import_arguments
-from usmp.driver.size_flags import max_sizes
+from usmp.driver.size_flags import input_shapes, max_sizes
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
 
 
@@ -78,8 +78,46 @@ def test_a_size_is_named_once():
 def test_the_option_is_an_argument_of_import_model():
     parser = argparse.ArgumentParser()
     add_import_options(parser)
-    options = parser.parse_args(["--max", "seq=128", "--max=time=none"])
-    assert import_arguments(options) == {"trust": False, "max_sizes": {"seq": 128, "time": None}}
+    given = ["--max", "seq=128", "--max=time=none", "--input-shapes", "x:[1,2] y:[]"]
+    assert import_arguments(parser.parse_args(given)) == {
+        "trust": False,
+        "max_sizes": {"seq": 128, "time": None},
+        "input_shapes": {"x": [1, 2], "y": []},
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "shapes"),
+    [
+        ([], {}),
+        (["x:[1,16000]"], {"x": [1, 16000]}),
+        (["x:[1, 2] y : [3]"], {"x": [1, 2], "y": [3]}),
+        (["x:[1],y:[3]", "z:[]"], {"x": [1], "y": [3], "z": []}),
+        (["serving_default_x:0:[1,3]"], {"serving_default_x:0": [1, 3]}),
+        (["two words:[4]"], {"two words": [4]}),
+    ],
+    ids=str,
+)
+def test_shapes_are_read(given, shapes):
+    assert input_shapes(given) == shapes
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        *(
+            (v, 'write it as NAME:[N,...], such as "x:[1,16000]", several with spaces between them')
+            for v in ("x", "x:1,2", "x:[1,2", ":[3]", "x:[1] y")
+        ),
+        ("x:[0]", "an extent must be a number from 1, not 0"),
+        ("x:[1,a]", "an extent must be a number from 1, not a"),
+        ("x:[1] x:[2]", 'input "x" is named twice'),
+    ],
+)
+def test_shapes_that_are_none(value, message):
+    with pytest.raises(UsageError) as error:
+        input_shapes([value])
+    assert str(error.value) == f"--input-shapes {value}: {message}"
 
 
 # ---- commands
@@ -89,8 +127,9 @@ def test_the_option_is_an_argument_of_import_model():
 def test_a_size_without_a_bound(refused, model, command):
     assert refused(command, model((1, "a b"))) == (
         'model.onnx: input "x" has a dynamic shape, [1, a b]; memory is planned at compile time: '
-        "export the model with fixed input shapes, or say how large its sizes may be, with --max "
-        "'a b=N' (in Python max_sizes={\"a b\": N}), N being none (None) where there is no limit"
+        "give the shape, with --input-shapes (in Python input_shapes), or say how large its sizes "
+        "may be, with --max 'a b=N' (in Python max_sizes={\"a b\": N}), N being none "
+        "(None) where there is no limit"
     )
 
 
@@ -176,3 +215,8 @@ def test_a_size_without_an_upper_bound(tvmc):
     assert outcome.status == 1
     assert "size seq has no upper bound; say what it is, with --size seq=N" in outcome.stderr
     assert "seq (1 and more" in tvmc("info", "model.tar").stdout
+
+
+def test_info_of_given_shapes(tvmc, model):
+    description = described(tvmc, model(("batch", "frames")), "--input-shapes", "x:[1,16000]")
+    assert [tensor["shape"] for tensor in description["inputs"]] == [[1, 16000]]

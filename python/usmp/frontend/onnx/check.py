@@ -10,7 +10,8 @@ import onnx
 from google.protobuf.message import DecodeError, Message
 from onnx import TensorProto, numpy_helper
 
-from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, found_sizes, resolved_sizes
+from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, resolved_sizes
+from usmp.frontend.input_shapes import GIVE_SHAPE
 from usmp.frontend.onnx.error_message import message_of
 from usmp.frontend.onnx.external_data import load_external_data
 from usmp.frontend.onnx.functions import check_function_calls
@@ -122,16 +123,16 @@ def _check(model: onnx.ModelProto) -> None:
 
 
 def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[DynamicSize]:
-    """Take 1 for the symbol that stands for the batch, wherever it stands, and name the others as
-    their shape variables."""
+    """Take a number for the symbols that stand for one, as the batch does, wherever they stand, and
+    name the others as their shape variables."""
     inputs = model_inputs(graph)
     for value in inputs:
         _check_is_tensor(value, "input")
-        _check_has_shape(value)
+        _give_shape(value, asked.input_shapes)
     for value in graph.output:
         _check_is_tensor(value, "output")
     _name_extents(inputs)
-    sizes = resolved_sizes(found_sizes({v.name: _extents(v) for v in inputs}), asked)
+    sizes = resolved_sizes({v.name: _extents(v) for v in inputs}, asked)
     by_name = {size.name: size for size in sizes}
     values: Iterable[Any] = (*graph.input, *graph.output, *graph.value_info)
     for value in values:
@@ -139,10 +140,10 @@ def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[Dyn
             size = by_name.get(dim.dim_param)
             if size is None:
                 continue
-            if size.is_one:
-                dim.dim_value = 1
-            else:
+            if size.number is None:
                 dim.dim_param = size.symbol
+            else:
+                dim.dim_value = size.number
     return sizes
 
 
@@ -175,12 +176,19 @@ def _check_is_tensor(value: onnx.ValueInfoProto, what: str) -> None:
         )
 
 
-def _check_has_shape(value: onnx.ValueInfoProto) -> None:
-    if not value.type.tensor_type.HasField("shape"):
+def _give_shape(value: onnx.ValueInfoProto, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Give an input without shape the one that is asked for."""
+    tensor = value.type.tensor_type
+    if tensor.HasField("shape"):
+        return
+    if value.name not in shapes:
         raise UnsupportedModelError(
             f'input "{value.name}" has no shape; memory is planned at compile time: '
-            "export the model with fixed input shapes"
+            f"{GIVE_SHAPE}, or export the model with fixed input shapes"
         )
+    tensor.shape.SetInParent()
+    for extent in shapes[value.name]:
+        tensor.shape.dim.add(dim_value=extent)
 
 
 def _is_fixed(dim: Any) -> bool:

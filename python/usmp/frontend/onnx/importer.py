@@ -46,7 +46,7 @@ def import_onnx(
     Parameters
     ----------
     asked
-        the largest values of the sizes that the file leaves open.
+        the shapes, and the largest values of the sizes that the file leaves open.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def import_onnx(
         a size that is asked for is none of the model.
     """
     read, found = read_onnx(content, folder, limits, asked)
-    sizes = [size.bounded for size in found if not size.is_one]
+    sizes = [size.bounded for size in found if size.number is None]
     nodes = ModelNodes(read.graph)
     model = to_compared_opset(read)
     if model.functions:

@@ -12,7 +12,7 @@ from torch.export.graph_signature import InputKind
 from tvm import tirx
 from tvm.ir import Var
 
-from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, found_sizes, resolved_sizes
+from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, resolved_sizes
 from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
@@ -43,7 +43,7 @@ class ProgramSizes:
     @property
     def bounded(self) -> list[SymbolicSize]:
         """The sizes that have variables, with their bounds."""
-        return [size.bounded for size in self.sizes if not size.is_one]
+        return [size.bounded for size in self.sizes if size.number is None]
 
 
 def program_sizes(program: Any, asked: AskedSizes) -> ProgramSizes:
@@ -67,9 +67,10 @@ def program_sizes(program: Any, asked: AskedSizes) -> ProgramSizes:
         name: [names.get(each, each) if isinstance(each, str) else each for each in shape]
         for name, shape in extents.items()
     }
-    sizes = resolved_sizes(found_sizes(named, ranges), asked)
+    sizes = resolved_sizes(named, asked, ranges)
     known: dict[str, Any] = {
-        size.name: 1 if size.is_one else tirx.Var(size.symbol, "int64") for size in sizes
+        size.name: tirx.Var(size.symbol, "int64") if size.number is None else size.number
+        for size in sizes
     }
     shapes = {
         name: [known[each] if isinstance(each, str) else each for each in shape]

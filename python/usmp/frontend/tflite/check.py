@@ -8,6 +8,7 @@ from math import prod
 
 import tflite
 
+from usmp.frontend.input_shapes import GIVE_SHAPE
 from usmp.frontend.tflite.read import (
     READER_ERRORS,
     builtin_code,
@@ -170,10 +171,12 @@ def _check_parts(model: tflite.Model, signature: Signature) -> None:
         shape = vector(graph.Tensors(index), "Shape")
         given = vector(graph.Tensors(index), "ShapeSignature")
         if any(extent < 0 for extent in given[1:]) or any(extent <= 0 for extent in shape):
+            has_example = len(given) == len(shape) and min(shape, default=1) > 0
+            offer = f"{GIVE_SHAPE}, or " if has_example else ""
             raise UnsupportedModelError(
                 f'{signature.prefix}input "{tensor_name(graph, index)}" has a dynamic shape, '
-                f"{given or shape}; memory is planned at compile time: convert the model with "
-                "fixed input shapes"
+                f"{given or shape}; memory is planned at compile time: {offer}convert the model "
+                "with fixed input shapes"
             )
 
 

@@ -16,6 +16,7 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
+from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.tflite.check import check_tflite
 from usmp.frontend.tflite.converters import (
     CONVERTERS,
@@ -28,6 +29,7 @@ from usmp.frontend.tflite.converters import (
     operators_of,
 )
 from usmp.frontend.tflite.folded import FoldedOperators
+from usmp.frontend.tflite.given_shapes import with_given_shapes
 from usmp.frontend.tflite.initializations import called_once_by, enter_variables
 from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
 from usmp.frontend.tflite.states import KeptTensors
@@ -54,17 +56,26 @@ _UNCHANGED = -1
 _INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
 
 
-def import_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> IRModule:
+def import_tflite(
+    content: bytes, limits: Limits = DEFAULT_LIMITS, asked: AskedSizes | None = None
+) -> IRModule:
     """Import a `.tflite` file.
+
+    Parameters
+    ----------
+    asked
+        the shapes that its inputs shall have.
 
     Raises
     ------
     UnsupportedModelError
         the content is damaged or not TFLite, an input has a dynamic shape, an
         operator cannot be imported, or the model asks for more than it may.
+    ValueError
+        an input that is asked for is none of the model, or cannot have the shape.
     """
     try:
-        return _import(content, limits)
+        return _import(content, limits, asked or AskedSizes())
     except UnsupportedModelError as error:
         # Names in the file may hold anything.
         if str(error).isprintable():
@@ -72,8 +83,8 @@ def import_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> IRModule:
         raise UnsupportedModelError(printable(str(error))) from error
 
 
-def _import(content: bytes, limits: Limits) -> IRModule:
-    model = check_tflite(content, limits)
+def _import(content: bytes, limits: Limits, asked: AskedSizes) -> IRModule:
+    model = check_tflite(with_given_shapes(content, asked), limits)
     signatures = signatures_of(model)
     operators = {s.graph: operators_of(model, model.Subgraphs(s.graph)) for s in signatures}
     for number in {n for listed in operators.values() for n in called_once_by(listed)}:

@@ -138,8 +138,9 @@ def test_other_symbolic_extents_need_bounds(shape, shown, names):
     entries = ", ".join(f'"{name}": N' for name in names)
     assert message_of(small_model(shape=shape)) == (
         f'input "x" has a dynamic shape, {shown}; memory is planned at compile time: '
-        "export the model with fixed input shapes, or say how large its sizes may be, with "
-        f"{flags} (in Python max_sizes={{{entries}}}), N being none (None) where there is no limit"
+        "give the shape, with --input-shapes (in Python input_shapes), or say how large its sizes "
+        f"may be, with {flags} (in Python max_sizes={{{entries}}}), N being none (None) where "
+        "there is no limit"
     )
 
 
@@ -147,8 +148,8 @@ def test_input_without_a_shape():
     graph = Graph()
     graph.node("Relu", graph.input("x", None), outputs=["y"])
     assert message_of(graph.model("y")) == (
-        'input "x" has no shape; memory is planned at compile time: '
-        "export the model with fixed input shapes"
+        'input "x" has no shape; memory is planned at compile time: give the shape, with '
+        "--input-shapes (in Python input_shapes), or export the model with fixed input shapes"
     )
 
 

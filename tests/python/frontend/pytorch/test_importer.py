@@ -140,9 +140,10 @@ def test_other_dynamic_extents_need_bounds():
         dynamic_shapes=({1: torch.export.Dim("width")},),
     )
     assert message_of(content) == (
-        'input "x" has a dynamic shape, [3, x_1]; memory is planned at compile time: export the '
-        "model with fixed input shapes, or say how large its sizes may be, with --max x_1=N (in "
-        'Python max_sizes={"x_1": N}), N being none (None) where there is no limit'
+        'input "x" has a dynamic shape, [3, x_1]; memory is planned at compile time: give the '
+        "shape, with --input-shapes (in Python input_shapes), or say how large its sizes may be, "
+        'with --max x_1=N (in Python max_sizes={"x_1": N}), N being none (None) where there is '
+        "no limit"
     )
 
 

@@ -51,7 +51,8 @@ def test_dynamic_batch_is_the_batch_of_the_file():
 def test_other_dynamic_extents_are_refused():
     assert message_of(one_operator_model(shape=(1, 4), signature=(1, -1))) == (
         'input "x" has a dynamic shape, [1, -1]; memory is planned at compile time: '
-        "convert the model with fixed input shapes"
+        "give the shape, with --input-shapes (in Python input_shapes), or convert the model with "
+        "fixed input shapes"
     )
 
 

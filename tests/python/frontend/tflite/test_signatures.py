@@ -357,7 +357,8 @@ def test_a_dynamic_shape_says_which_signature():
     graph.operator("RELU", [x], [graph.tensor((1, 4), "float32")])
     assert message_of(two(summing(), graph)) == (
         'signature "b": input "x" has a dynamic shape, [1, -1]; memory is planned at compile time: '
-        "convert the model with fixed input shapes"
+        "give the shape, with --input-shapes (in Python input_shapes), or convert the model with "
+        "fixed input shapes"
     )
 
 
