@@ -12,28 +12,30 @@ from usmp.runtime.compare import first_difference
 from usmp.support.plain_text import printable, shown
 
 Tensors = Mapping[str, np.ndarray]
+Run = tuple[str, Tensors, Mapping[str, int]]
+"""The entry, its inputs and its sizes."""
 
 
 def host_outputs(
     archive: Archive,
     module_name: str | None,
-    run: tuple[str, Tensors, Mapping[str, int]],
+    runs: Sequence[Run],
     sources: Sequence[str],
-) -> dict[str, np.ndarray] | None:
-    """The outputs of the same code on this host; None, and why, if it cannot be built.
+) -> list[dict[str, np.ndarray]] | None:
+    """The outputs of the same runs on this host; None, and why, if it cannot be built.
 
     Parameters
     ----------
     module_name
         which model of the archive; the only one by default.
-    run
-        the entry, its inputs and its sizes.
+    runs
+        one after the other.
     sources
         C files of the user, which this host needs too.
     """
-    entry, inputs, sizes = run
     try:
-        return archive.load(module_name, sources).run(inputs, entry, sizes)
+        module = archive.load(module_name, sources)
+        return [module.run(inputs, entry, sizes) for entry, inputs, sizes in runs]
     except BuildError as error:
         print(f"The outputs were not compared: {printable(str(error).splitlines()[0])}")
         return None

@@ -18,13 +18,14 @@ from usmp.driver.profile import add_profile_options, check_profile_options, repo
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.reports import check_report_paths
 from usmp.driver.run_sizes import add_size_option, fill_run, given_sizes
+from usmp.driver.run_steps import add_steps_option, check_steps_option, joined_steps, split_steps
 from usmp.driver.serial_options import add_serial_options, check_serial_options
 from usmp.names import DEFAULT_ARENA_BYTES
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from usmp.runtime import Archive, Profile
+    from usmp.runtime import Archive, HostEntry, Profile
 
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
 Infos: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -39,6 +40,8 @@ _EXAMPLES = """\
       with arrays of numpy.savez("in.npz", image=...), by the names of the inputs
   tvmc run model.tar --inputs image=x.npy --outputs probabilities=y.bin
       a file for one tensor: of numpy.save, or its bytes; the only one needs no name
+  tvmc run kws.tar --steps 49 --inputs features.npy --outputs words.npy
+      49 runs of a streaming model, which keeps its state; features.npy has them in front
   CC="gcc -O3" tvmc run model.tar --fill-mode zeros
       built by a compiler of your choice
   tvmc run both.tar --entry kws --inputs features.npy
@@ -96,6 +99,7 @@ def add_run_parser(commands: Any) -> None:
         choices=FILL_MODES,
         help="what inputs hold that --inputs does not give",
     )
+    add_steps_option(tensors)
     add_size_option(tensors)
     tensors.add_argument("--print-time", action="store_true", help="print the time of a run")
     tensors.add_argument(
@@ -121,6 +125,7 @@ def add_run_parser(commands: Any) -> None:
 def run_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
     check_serial_options(options)
+    check_steps_option(options)
     if options.expected and not (options.board or options.serial):
         raise UsageError(
             "--expected is compared with what a board or a device computes; name it with --board "
@@ -141,7 +146,7 @@ def run_model(options: argparse.Namespace) -> None:
         _check_output(options, path, "the report", list(inputs))
     check_report_paths(options.report, [*paths, options.profile_json])
     files = output_files(options.outputs, outputs_of)
-    given = read_inputs(options.inputs, inputs)
+    given = read_inputs(options.inputs, inputs, options.steps)
     check_profile_options(options, archive)
     run = _run_on_board if options.board else _run_on_host
     run = _run_on_device if options.serial else run
@@ -195,7 +200,7 @@ def _check_output(options: argparse.Namespace, path: str, what: str, inputs: Seq
 
 def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
     """The outputs, the seconds that they took, and the time by operator if it is asked for."""
-    entry, some_sizes = _entry_of(options, archive), given_sizes(options.size)
+    entry = _entry_of(options, archive)
     with stages(options) as stage:
         stage("building")
         profiler = None
@@ -206,16 +211,32 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
             module = profiler.module
         else:
             module = archive.load(options.module_name, options.extra_source, options.arena_bytes)
-        described = module.entries[entry]
-        inputs, sizes = fill_run(described, given, options.fill_mode, some_sizes)
+        runs = _runs(options, module.entries[entry], given)
         stage("running")
         start = time.perf_counter()
-        outputs = module.run(inputs, entry, sizes)
+        steps = [module.run(inputs, entry, sizes) for inputs, sizes in runs]
         seconds = time.perf_counter() - start
+        outputs = joined_steps(steps, options.steps)
         if profiler is None:
             return outputs, seconds, None
         stage("measuring")
+        ((inputs, sizes),) = runs
         return outputs, seconds, profiler.measure(inputs, entry, sizes=sizes)
+
+
+def _runs(
+    options: argparse.Namespace, entry: HostEntry, given: Tensors
+) -> list[tuple[Tensors, Mapping[str, int]]]:
+    """The inputs and the sizes of each step."""
+    import numpy as np
+
+    from usmp.driver.tensors import RANDOM_SEED
+
+    generator, sizes = np.random.default_rng(RANDOM_SEED), given_sizes(options.size)
+    return [
+        fill_run(entry, step, options.fill_mode, sizes, generator)
+        for step in split_steps(entry, given, options.steps)
+    ]
 
 
 def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
@@ -225,20 +246,18 @@ def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors)
     from usmp.driver.tensors import load_tensors
 
     check_board(archive, options)
-    entry, some_sizes = _entry_of(options, archive), given_sizes(options.size)
+    entry = _entry_of(options, archive)
     expected = load_tensors(options.expected) if options.expected else None
     with stages(options) as stage:
         stage(f"building for {options.board}")
         module = load_board_module(archive, options)
-        described = module.entries[entry]
-        inputs, sizes = fill_run(described, given, options.fill_mode, some_sizes)
-        run = (entry, inputs, sizes)
+        steps = [(entry, *run) for run in _runs(options, module.entries[entry], given)]
         stage(f"running on {options.board} in the emulator")
         start = time.perf_counter()
-        runs = module.run([run], options.timeout)
+        runs = module.run(steps, options.timeout)
         seconds = time.perf_counter() - start
     with redirect_stdout(io.StringIO()) if options.quiet else nullcontext():
-        outputs = report_run(archive, module, runs, run, expected, options.extra_source)
+        outputs = report_run(archive, module, runs, steps, expected, options)
     if not options.profile:
         return outputs, seconds, None
     return outputs, seconds, profile_of_runs(archive.module().metadata, runs, entry)

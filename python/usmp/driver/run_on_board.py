@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from usmp.boards.board import board_named
 from usmp.boards.board_run import BoardRuns
 from usmp.boards.emulator import EmulatedModule
 from usmp.boards.report import print_board_report
 from usmp.driver.errors import UsageError
-from usmp.driver.expected_outputs import Tensors, check_outputs, host_outputs
+from usmp.driver.expected_outputs import Run, Tensors, check_outputs, host_outputs
+from usmp.driver.run_steps import joined_steps
 from usmp.runtime import Archive
 
 
@@ -47,33 +46,34 @@ def report_run(
     archive: Archive,
     module: EmulatedModule,
     runs: BoardRuns,
-    run: tuple[str, Tensors, Mapping[str, int]],
+    steps: Sequence[Run],
     expected: Tensors | None,
-    sources: Sequence[str] = (),
-) -> dict[str, np.ndarray]:
-    """Print what a run in the emulator took; its outputs.
+    options: argparse.Namespace,
+) -> Tensors:
+    """Print what runs in the emulator took; the outputs of all steps.
 
     Parameters
     ----------
     runs
         what the program did.
-    run
-        the entry that it ran, once, the inputs and the sizes.
+    steps
+        the entry that it ran, the inputs and the sizes.
     expected
         outputs to compare with; those of this host if missing.
-    sources
-        C files of the user, which this host needs too.
+    options
+        which have C files of the user, which this host needs too.
 
     Raises
     ------
     UsageError
         the outputs are other ones, or `expected` has others.
     """
-    (outputs,) = runs.outputs
+    outputs = joined_steps(runs.outputs, options.steps)
     print_board_report(module.board, runs, module.sections())
     where = "the expected outputs" if expected is not None else "those of this host"
     if expected is None:
-        expected = host_outputs(archive, None, run, sources)
+        found = host_outputs(archive, None, steps, options.extra_source)
+        expected = None if found is None else joined_steps(found, options.steps)
     if expected is not None:
         check_outputs(outputs, expected, f"board {module.board.name}", where)
     return outputs

@@ -147,7 +147,8 @@ class DeviceRun:
         if expected is None:
             run = (self._entry, self._inputs, self._sizes)
             sources = self._options.extra_source
-            expected = host_outputs(self._archive, self._module.name, run, sources)
+            found = host_outputs(self._archive, self._module.name, [run], sources)
+            expected = None if found is None else found[0]
         if expected is not None:
             advice = _ADVICE if self._has_other_code else ""
             check_outputs(self.outputs, expected, "the device", where, advice)

@@ -37,8 +37,10 @@ class TensorFile:
         return Path(self.path).suffix.lower()
 
 
-def read_inputs(given: Sequence[str], infos: Infos) -> dict[str, np.ndarray]:
-    """The arrays of files, by names of inputs.
+def read_inputs(
+    given: Sequence[str], infos: Infos, steps: int | None = None
+) -> dict[str, np.ndarray]:
+    """The arrays of files, by names of inputs; of a file of bytes, an array may be of `steps` runs.
 
     Raises
     ------
@@ -49,7 +51,7 @@ def read_inputs(given: Sequence[str], infos: Infos) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
     for value in given:
         file = _tensor_file(value, infos, "--inputs")
-        read = {file.name: _read(file, infos)} if file.name else load_tensors(file.path)
+        read = {file.name: _read(file, infos, steps)} if file.name else load_tensors(file.path)
         for name, array in read.items():
             if name in arrays:
                 raise UsageError(f'--inputs {value}: input "{name}" is given twice')
@@ -139,20 +141,27 @@ def _is_special(path: str) -> bool:
     return Path(path).exists() and not Path(path).is_file()
 
 
-def _read(file: TensorFile, infos: Infos) -> np.ndarray:
+def _read(file: TensorFile, infos: Infos, steps: int | None) -> np.ndarray:
     try:
         content = Path(file.path).read_bytes()
     except OSError as error:
         raise UsageError(f"{file.path}: {error.strerror or error}") from error
     assert file.name is not None
-    return _DECODED[file.ending](file, content, infos[file.name])
+    if file.ending == _ARRAY:
+        return _array(file, content)
+    return _raw(file, content, infos[file.name], steps)
 
 
-def _raw(file: TensorFile, content: bytes, info: Mapping[str, Any]) -> np.ndarray:
+def _raw(
+    file: TensorFile, content: bytes, info: Mapping[str, Any], steps: int | None
+) -> np.ndarray:
     shape, dtype = info["shape"], np.dtype(info["dtype"])
     if "symbolic_shape" in info:
         shape = _shape_of_elements(file, len(content), info)
     needed = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if steps is not None and len(content) == steps * needed:
+        shape = [steps, *shape]
+        needed *= steps
     if len(content) != needed:
         extents = "x".join(map(str, shape)) or "scalar"
         raise UsageError(
@@ -178,7 +187,7 @@ def _shape_of_elements(file: TensorFile, size_bytes: int, info: Mapping[str, Any
     return shape_at(extents, dict([found]))
 
 
-def _array(file: TensorFile, content: bytes, info: Mapping[str, Any]) -> np.ndarray:
+def _array(file: TensorFile, content: bytes) -> np.ndarray:
     try:
         return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     except Exception as error:
@@ -192,10 +201,6 @@ def _npy(array: np.ndarray) -> bytes:
     return content.getvalue()
 
 
-_DECODED: Mapping[str, Callable[[TensorFile, bytes, Mapping[str, Any]], np.ndarray]] = {
-    _ARRAY: _array,
-    _RAW: _raw,
-}
 _ENCODED: Mapping[str, Callable[[np.ndarray], bytes]] = {
     _ARRAY: _npy,
     _RAW: np.ndarray.tobytes,

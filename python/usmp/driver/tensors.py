@@ -16,7 +16,7 @@ from usmp.driver.output import written
 from usmp.support.plain_text import shown
 from usmp.support.unique_names import UniqueNames
 
-_SEED = 0
+RANDOM_SEED = 0
 _LONGEST_FILE_NAME, _LONGEST_PATH = 250, 2000
 """Bytes, less than the system's limit: something is appended."""
 _ZIP, _NPY = b"PK", b"\x93NUMPY"
@@ -67,7 +67,7 @@ def fill_inputs(
     generator
         of random values; by default they are the same in every run.
     """
-    generator = generator or np.random.default_rng(_SEED)
+    generator = generator or np.random.default_rng(RANDOM_SEED)
     missing = {name: info for name, info in infos.items() if name not in given}
     return {
         **given,
