@@ -47,7 +47,7 @@ def print_description(description: Mapping[str, Any], console: Console | None = 
             rows = [{"operator": shown(n), "count": c} for n, c in module["operators"].items()]
             print_table(_table("operators", ("operator", "count"), rows), console)
         if module.get("signatures"):
-            print_text(f"Signatures: {', '.join(map(shown, module['signatures']))}", console)
+            print_text(_signatures(module["signatures"]), console)
 
 
 def description_json(description: Mapping[str, Any]) -> str:
@@ -63,7 +63,8 @@ def _state(state: Mapping[str, Any]) -> str:
 def _size(size: Mapping[str, Any]) -> str:
     name, lower, upper = shown(size["name"]), size["lower_bound"], size["upper_bound"]
     if size["taken_as"] is not None:
-        return f"{name} (taken as {size['taken_as']}, unless --max {name}=N says more)"
+        taken = f"taken as {size['taken_as']}; --input-shapes gives another number"
+        return f"{name} ({taken}, --max {name}=N a range)"
     if upper is None:
         return f"{name} ({lower} and more; --max {name}=N says how large it may be)"
     return f"{name} ({lower} to {upper})"
@@ -104,3 +105,10 @@ def _table(title: str, headings: Sequence[str], rows: Sequence[Mapping[str, Any]
     numbers = {i for i, heading in enumerate(headings) if heading in _NUMBERS}
     cells = [[str(row[heading]) for heading in headings] for row in rows]
     return TextTable(title, headings, cells, numbers=frozenset(numbers))
+
+
+def _signatures(keys: Sequence[str]) -> str:
+    """Which signatures a file has, and which of them are compiled."""
+    if len(keys) == 1:
+        return f"Signature: {shown(keys[0])}, which is compiled"
+    return f"Signatures: {', '.join(map(shown, keys))}, each compiled as an entry"

@@ -92,6 +92,7 @@ def test_tflite_with_several_signatures(tvmc, tmp_path):
     titles = [line for line in lines if "of entry" in line]
     assert titles == [f"inputs and outputs of entry {key}" for key in found["signatures"]]
     assert ["output", "sum", "float32", "1x4"] in [line.split() for line in lines]
+    assert lines[-1] == "Signatures: step, peek, clear, twice, each compiled as an entry"
 
 
 @pytest.mark.models

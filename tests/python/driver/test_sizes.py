@@ -186,8 +186,8 @@ def test_info_as_a_table(tvmc, model):
     lines = [" ".join(line.split()) for line in outcome.stdout.splitlines()]
     assert "input x float32 [1, seq, x_2]" in lines
     assert (
-        "Sizes: N (taken as 1, unless --max N=N says more), seq (1 to 128), x_2 (1 and more; --max "
-        "x_2=N says how large it may be)"
+        "Sizes: N (taken as 1; --input-shapes gives another number, --max N=N a range), "
+        "seq (1 to 128), x_2 (1 and more; --max x_2=N says how large it may be)"
     ) in lines
 
 
