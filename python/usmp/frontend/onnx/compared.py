@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tvm.relax.frontend.onnx import onnx_frontend
 
-OLDEST_OPSET, NEWEST_OPSET = 7, 26
+OLDEST_OPSET, NEWEST_OPSET = 7, 28
 """In other versions of ONNX, operators may mean something else."""
 
 _ONNX = frozenset(
@@ -31,13 +31,21 @@ _ONNX = frozenset(
     ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Upsample Where Xor
     """.split()
 )
+WRITTEN_OUT = frozenset(
+    """
+    Attention BlackmanWindow CausalConvWithState CenterCropPad HammingWindow HannWindow
+    NegativeLogLikelihoodLoss RotaryEmbedding SoftmaxCrossEntropyLoss SwiGLU Swish
+    """.split()
+)
+"""Those that ONNX defines by others, and that are imported as these."""
+
 _MICROSOFT = frozenset(
     """
     Attention BiasGelu DequantizeLinear EmbedLayerNormalization FastGelu Gelu MatMulInteger16
     QuantizeLinear SkipLayerNormalization
     """.split()
 )
-COMPARED = _ONNX | {f"com.microsoft.{name}" for name in _MICROSOFT}
+COMPARED = _ONNX | WRITTEN_OUT | {f"com.microsoft.{name}" for name in _MICROSOFT}
 """By name, with the domain in front if it is not that of ONNX."""
 
 _WITHOUT_STATIC_SIZE = frozenset({"NonMaxSuppression", "NonZero", "Unique"})
@@ -46,6 +54,11 @@ _WITHOUT_STATIC_SIZE = frozenset({"NonMaxSuppression", "NonZero", "Unique"})
 def why_refused(operator: str) -> str | None:
     """The end of the sentence that an operator is not supported, by its name as in `COMPARED`; none
     if it is supported."""
+    if operator in WRITTEN_OUT:
+        return (
+            ": by what other operators it is computed depends on the types of its inputs, which "
+            "ONNX does not infer; save the model with the types of its tensors"
+        )
     if operator in COMPARED:
         return None
     if operator == "If":

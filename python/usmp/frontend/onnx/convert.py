@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tvm import relax
+
 from usmp.frontend.onnx import (
     arrangement,
     element_wise,
@@ -28,6 +30,9 @@ _CONVERTERS: dict[str, Converter] = {
     "Gather": arrangement.gather,
     "IsInf": element_wise.is_infinite,
     "LRN": refusals.local_response_normalization,
+    "Max": element_wise.of_each_input(relax.op.maximum),
+    "Mean": element_wise.mean,
+    "Min": element_wise.of_each_input(relax.op.minimum),
     "OneHot": arrangement.one_hot,
     "Pad": arrangement.pad,
     "Pow": element_wise.power,
@@ -37,6 +42,7 @@ _CONVERTERS: dict[str, Converter] = {
     "Shrink": element_wise.shrink,
     "Slice": arrangement.slice_,
     "SplitToSequence": arrangement.split_to_sequence,
+    "Sum": element_wise.of_each_input(relax.op.add),
     "ThresholdedRelu": element_wise.thresholded_relu,
     "TopK": top_k.top_k,
     "Upsample": resize.upsample,

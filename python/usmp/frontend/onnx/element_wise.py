@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 from tvm import relax
 from tvm.ir import Expr, GenericConst
 
-from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of, is_float
+from usmp.frontend.onnx.node import Converter, NotSupported, OnnxNode, dtype_of, is_float
 
 
 def clip(node: OnnxNode) -> Expr | None:
@@ -27,6 +29,23 @@ def clip(node: OnnxNode) -> Expr | None:
     if limits == [0.0, math.inf]:
         return relax.op.nn.relu(data)
     return relax.op.clip(data, *limits)
+
+
+def of_each_input(operation: Callable[[Expr, Expr], Expr]) -> Converter:
+    """The converter of an operator on any number of inputs, two by two, where TVM's joins them
+    all in one tensor first."""
+
+    def convert(node: OnnxNode) -> Expr:
+        first, *others = (node.required(index) for index in range(len(node.inputs)))
+        return reduce(lambda a, b: node.builder.emit(operation(a, b)), others, first)
+
+    return convert
+
+
+def mean(node: OnnxNode) -> Expr:
+    """The sum divided by the number of inputs."""
+    total = of_each_input(relax.op.add)(node)
+    return relax.op.divide(total, relax.const(len(node.inputs), dtype_of(node.required(0))))
 
 
 def is_infinite(node: OnnxNode) -> Expr:

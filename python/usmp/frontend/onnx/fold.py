@@ -42,6 +42,7 @@ def fold_shape_arithmetic(model: onnx.ModelProto) -> onnx.ModelProto:
     """
     while True:
         model = _infer_shapes(model)
+        _name_types(model.graph)
         if not _fold(model):
             break
     _drop_unused(model.graph)
@@ -54,6 +55,18 @@ def _infer_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     except Exception:
         # Then nothing is folded, and the importer says what it cannot take.
         return model
+
+
+def _name_types(graph: onnx.GraphProto) -> None:
+    """What is cast like a tensor whose type is known is cast to that type."""
+    values = (*graph.input, *graph.output, *graph.value_info)
+    types = {value.name: value.type.tensor_type.elem_type for value in values}
+    types |= {tensor.name: tensor.data_type for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "CastLike" and types.get(node.input[1]):
+            node.op_type = "Cast"
+            node.attribute.append(onnx.helper.make_attribute("to", types[node.input[1]]))
+            del node.input[1]
 
 
 def _fold(model: onnx.ModelProto) -> bool:

@@ -26,6 +26,7 @@ from usmp.frontend.onnx.model_operators import ModelNodes
 from usmp.frontend.onnx.node import NotSupported, OnnxNode
 from usmp.frontend.onnx.normalize import normalize_onnx
 from usmp.frontend.onnx.opsets import opset_version, to_compared_opset
+from usmp.frontend.onnx.schema_functions import write_out_schema_functions
 from usmp.frontend.onnx.shape_values import ShapeValues
 from usmp.frontend.onnx.sizes import check_onnx_sizes, computed_size, parts_made
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
@@ -62,6 +63,7 @@ def import_onnx(
     model = to_compared_opset(read)
     if model.functions:
         model = inliner.inline_local_functions(model)
+    model = write_out_schema_functions(model, limits)
     model = fold_shape_arithmetic(model)
     normalize_onnx(model)
     check_onnx_sizes(model.graph, limits)

@@ -46,6 +46,7 @@ def channel_tiles_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     parts = call.parts or take_apart(_with_last_stage(call.func))
     if (
         parts is None
+        or not parts.output.shape
         or not parts.covers_output
         or not _is_sum_of_products(parts)
         or _repeats_calls(parts)

@@ -11,6 +11,7 @@ from usmp.ops.scatter import SCATTER_OPERATORS
 from usmp.passes import ModulePass
 from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.legalize_clamps import LEGALIZE_CLAMPS
+from usmp.relax.legalize_extremes import LEGALIZE_EXTREMES
 
 _PLACES = ("relax.reshape", "relax.split", "relax.strided_slice")
 """What stands in the memory of its argument, if that is contiguous."""
@@ -50,6 +51,7 @@ _LEGALIZE = relax.transform.LegalizeOps(
         **{name: _as_reshape for name in _VIEWS},
         **{name: _keep_contiguous for name in MOVES},
         **LEGALIZE_CLAMPS,
+        **LEGALIZE_EXTREMES,
         **SCATTER_OPERATORS,
         **{name: legalize_argmin_argmax for name in ("relax.argmax", "relax.argmin")},
     },
@@ -63,8 +65,8 @@ class LegalizeOperators(ModulePass):
 
     An operator that only changes the shape becomes an `R.reshape`, which copies nothing. Slices,
     splits and joins along the outermost axis stay, so that `LowerMain` can let tensors lie in one
-    another. Clamps let through what is not a number (see `legalize_clamps`); scatters, argmax and
-    argmin are those of `usmp.ops`.
+    another. Clamps let through what is not a number, and extreme elements may be infinite (see
+    `legalize_clamps` and `legalize_extremes`); scatters, argmax and argmin are those of `usmp.ops`.
 
     Raises
     ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from support.operator_trials.onnx import (
     element_wise,
+    functions,
     gathers,
     images,
     moves,
@@ -19,6 +20,7 @@ from usmp.frontend.onnx.compared import COMPARED
 
 _FAMILIES = (
     element_wise,
+    functions,
     gathers,
     images,
     moves,

@@ -194,23 +194,31 @@ def transposed_convolution(random: Random) -> Trial:
 
 
 def attention(random: Random) -> Trial:
-    """That of ONNX, of three dimensions or four."""
+    """That of ONNX, of three dimensions or four, with fewer heads of keys than of queries, masks,
+    and keys of the past."""
     opset = opset_of(random, "Attention")
     batch, heads, size = random.randint(1, 2), random.randint(1, 3), random.randint(1, 4)
-    queries, keys = random.randint(1, 4), random.randint(1, 4)
+    queries, keys, past = random.randint(1, 4), random.randint(1, 4), random.randint(1, 3)
+    query_heads = heads * random.choice([1, 1, 2])
+    attributes: dict[str, Any] = {}
+    has_past = random.random() < 0.3
     if random.random() < 0.5:
-        shapes = [[batch, heads, n, size] for n in (queries, keys, keys)]
-        attributes = {}
+        shapes = [[batch, query_heads, queries, size], *[[batch, heads, keys, size]] * 2]
     else:
-        shapes = [[batch, n, heads * size] for n in (queries, keys, keys)]
-        attributes = {"q_num_heads": heads, "kv_num_heads": heads}
+        shapes = [[batch, queries, query_heads * size], *[[batch, keys, heads * size]] * 2]
+        attributes = {"q_num_heads": query_heads, "kv_num_heads": heads}
     operands: list[Operand] = [values("float32", shape) for shape in shapes]
-    if random.random() < 0.4:
-        operands.append(values("float32", [queries, keys]))
+    if random.random() < 0.6 or has_past:
+        mask = random.choice(["float32", "bool", None] if has_past else ["float32", "bool"])
+        shape = [queries, keys + has_past * past]
+        operands.append(None if mask is None else values(mask, shape))
+    if has_past:
+        operands += [values("float32", [batch, heads, past, size]) for _ in range(2)]
     attributes["is_causal"] = random.choice([None, 0, 1])
     attributes["scale"] = random.choice([None, 0.5])
     attributes["softcap"] = random.choice([None, None, 2.0])
-    return node_trial(random, "Attention", operands, opset, tolerance=SUMS, **attributes)
+    outputs = 3 if has_past else 1
+    return node_trial(random, "Attention", operands, opset, outputs, tolerance=SUMS, **attributes)
 
 
 def microsoft_attention(random: Random) -> Trial:

@@ -1,0 +1,118 @@
+"""Operators that ONNX defines by others: they become those others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import onnx
+from onnx import inliner, shape_inference
+
+from usmp.frontend.onnx.compared import WRITTEN_OUT
+from usmp.frontend.onnx.opsets import opset_version
+from usmp.relax.limits import Limits
+
+_OF_ONE_OUTPUT = frozenset({"LayerNormalization"})
+"""Those whose other outputs are imported so."""
+
+_DOMAIN = "usmp.schema_functions"
+_MOST_LEVELS = 4
+"""Functions of functions; ONNX has two levels."""
+
+
+def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.ModelProto:
+    """The model with the nodes of their functions in the place of the nodes of `WRITTEN_OUT`.
+
+    Source: the functions that ONNX gives with the definitions of its operators.
+
+    Raises
+    ------
+    UnsupportedModelError
+        there would be more nodes than a model may have.
+    """
+    for _ in range(_MOST_LEVELS):
+        nodes = [node for node in model.graph.node if _is_written_out(node)]
+        if not nodes:
+            break
+        types = _types(model)
+        functions = [_function(node, model, types) for node in nodes]
+        added = sum(len(function.node) for function in functions if function)
+        limits.check_operators(
+            "with ONNX's functions written out, the model has", added + len(model.graph.node)
+        )
+        if not any(functions):
+            break
+        for index, (node, function) in enumerate(zip(nodes, functions, strict=True)):
+            if function is not None:
+                _make_call(node, function, f"{node.op_type}_{index}", model)
+        model.opset_import.append(onnx.helper.make_opsetid(_DOMAIN, 1))
+        model = inliner.inline_local_functions(model)
+    return model
+
+
+def _is_written_out(node: onnx.NodeProto) -> bool:
+    if node.domain not in ("", "ai.onnx"):
+        return False
+    several = node.op_type in _OF_ONE_OUTPUT and sum(map(bool, node.output)) > 1
+    return several or node.op_type in WRITTEN_OUT
+
+
+def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
+    try:
+        inferred = shape_inference.infer_shapes(model)
+    except Exception:
+        # Without types there is no function, and the operators are refused by name.
+        inferred = model
+    graph = inferred.graph
+    types = {value.name: value.type for value in (*graph.input, *graph.output, *graph.value_info)}
+    for tensor in graph.initializer:
+        types[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+    return types
+
+
+def _function(
+    node: onnx.NodeProto, model: onnx.ModelProto, types: dict[str, onnx.TypeProto]
+) -> onnx.FunctionProto | None:
+    """The function of a node, in the newest version that the model's opset has; none if ONNX has
+    none, or needs to know the type of an input that is not known."""
+    version = opset_version(model)
+    schema = _schema(node, version)
+    if schema is None or any(name and name not in types for name in node.input):
+        return None
+    by_context = schema.context_dependent_function_opset_versions
+    plain = schema.function_opset_versions
+    newest = max((number for number in (*by_context, *plain) if number <= version), default=None)
+    if newest is None:
+        return None
+    given = [types.get(name, onnx.TypeProto()).SerializeToString() for name in node.input]
+    content = (
+        schema.get_function_with_opset_version(newest)
+        if newest in plain
+        else schema.get_context_dependent_function_with_opset_version(
+            newest, node.SerializeToString(), given
+        )
+    )
+    function = onnx.FunctionProto.FromString(content)
+    return function if function.node else None
+
+
+def _schema(node: onnx.NodeProto, version: int) -> Any:
+    try:
+        return onnx.defs.get_schema(node.op_type, version, "")
+    except onnx.defs.SchemaError:
+        return None
+
+
+def _make_call(
+    node: onnx.NodeProto, function: onnx.FunctionProto, name: str, model: onnx.ModelProto
+) -> None:
+    """Make a call of the function out of a node, with the attributes that the node leaves out."""
+    given = {attribute.name for attribute in node.attribute}
+    for attribute in _schema(node, opset_version(model)).attributes.values():
+        if attribute.name not in given and attribute.default_value.name:
+            node.attribute.append(attribute.default_value)
+    function.domain, function.name = _DOMAIN, name
+    node.domain, node.op_type = _DOMAIN, name
+    # What the function's operators mean is the same in the opset of the model.
+    del function.opset_import[:]
+    function.opset_import.extend(model.opset_import)
+    model.functions.append(function)

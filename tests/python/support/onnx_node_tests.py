@@ -1,0 +1,196 @@
+"""The node tests that come with ONNX: models of one operator, or of what the operator's function is
+made of, each with inputs and the outputs that they should give."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from support.operator_trials.trial import Inputs, Tolerance, Trial
+
+_TYPES = frozenset(
+    {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BOOL}
+    | {getattr(TensorProto, f"{u}INT{bits}") for u in ("", "U") for bits in (8, 16, 32, 64)}
+)
+"""Element types of C; the others are text, complex, or numbers of fewer bits."""
+
+_RANDOM = frozenset({"Bernoulli", "RandomNormalLike", "RandomUniformLike"})
+
+_SHAPE_OPERANDS = {
+    "AffineGrid": [1],
+    "BlackmanWindow": [0],
+    "CenterCropPad": [1],
+    "Col2Im": [1, 2],
+    "Compress": [1],
+    "ConstantOfShape": [0],
+    "CumSum": [1],
+    "DFT": [1, 2],
+    "Dropout": [1, 2],
+    "Expand": [1],
+    "HammingWindow": [0],
+    "HannWindow": [0],
+    "Loop": [0],
+    "MaxUnpool": [2],
+    "MelWeightMatrix": [0, 1, 2, 3, 4],
+    "NonMaxSuppression": [2, 3, 4],
+    "OneHot": [1],
+    "Pad": [1, 3],
+    "Range": [0, 1, 2],
+    "Reshape": [1],
+    "Resize": [1, 2, 3],
+    "STFT": [1, 3],
+    "SequenceAt": [1],
+    "SequenceErase": [1],
+    "SequenceInsert": [2],
+    "Slice": [1, 2, 3, 4],
+    "Split": [1],
+    "SplitToSequence": [1],
+    "Squeeze": [1],
+    "TensorScatter": [2],
+    "Tile": [1, 2],
+    "TopK": [1],
+    "Trilu": [1],
+    "Unsqueeze": [1],
+    "Upsample": [1],
+    **{
+        f"Reduce{kind}": [1]
+        for kind in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
+    },
+}
+"""Which inputs say what shape the outputs have, or which elements they are of. Models have
+constants there, though the node tests have inputs."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeTest:
+    """A node test of ONNX.
+
+    Parameters
+    ----------
+    name
+        as ONNX calls it.
+    operator
+        that of the node; of a model of several nodes, that whose function they are.
+    is_expanded
+        whether the model has the nodes of the operator's function in the place of its node.
+    trial
+        the model, with shapes and the like as constants, its inputs and the expected outputs; none
+        if it is out of scope.
+    out_of_scope
+        why no C program can be asked for it.
+    """
+
+    name: str
+    operator: str
+    is_expanded: bool
+    trial: Trial | None
+    out_of_scope: str = ""
+
+
+@cache
+def node_tests() -> tuple[NodeTest, ...]:
+    """All of them, in the order of their names; the same in each process."""
+    from onnx.backend.test.loader import load_model_tests
+
+    state = np.random.get_state()
+    try:
+        # The tests draw their data when they are loaded.
+        np.random.seed(0)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            cases = load_model_tests(kind="node")
+    finally:
+        np.random.set_state(state)
+    return tuple(_node_test(case) for case in sorted(cases, key=lambda case: case.name))
+
+
+def _node_test(case: Any) -> NodeTest:
+    base, _, expanded = case.name.partition("_expanded")
+    is_expanded = bool(expanded) or case.name.endswith("_expanded")
+    operators = _operators()
+    operator = operators.get(base) or case.model.graph.node[0].op_type
+    reason = _out_of_scope(case.model, operator)
+    if reason:
+        return NodeTest(case.name, operator, is_expanded, None, reason)
+    ((inputs, outputs),) = case.data_sets
+    trial = _trial(case.model, operator, inputs, outputs, Tolerance(case.rtol, case.atol))
+    return NodeTest(case.name, operator, is_expanded, trial)
+
+
+@cache
+def _operators() -> dict[str, str]:
+    """The operator of each test that has one node."""
+    from onnx.backend.test.case.node import _existing_names
+
+    return {name: node.op_type for name, node in _existing_names.items()}
+
+
+def _out_of_scope(model: onnx.ModelProto, operator: str) -> str:
+    if operator in _RANDOM:
+        return "random numbers"
+    domains = {node.domain for node in model.graph.node} - {"", "ai.onnx"}
+    if domains:
+        return f"operators of {', '.join(sorted(domains))}"
+    for value in (*model.graph.input, *model.graph.output):
+        kind = value.type.WhichOneof("value")
+        if kind != "tensor_type":
+            return "sequences and optional values"
+        tensor = value.type.tensor_type
+        if tensor.elem_type not in _TYPES:
+            return f"elements of {TensorProto.DataType.Name(tensor.elem_type).lower()}"
+        if any(dim.WhichOneof("value") != "dim_value" for dim in tensor.shape.dim):
+            return "sizes that are not fixed"
+        if any(dim.dim_value == 0 for dim in tensor.shape.dim):
+            return "tensors without elements"
+    return ""
+
+
+def _trial(
+    given: onnx.ModelProto,
+    operator: str,
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    tolerance: Tolerance,
+) -> Trial:
+    model = onnx.ModelProto()
+    model.CopyFrom(given)
+    names = [value.name for value in model.graph.input]
+    run = {name: np.asarray(value) for name, value in zip(names, inputs, strict=True)}
+    constants = _shape_operands(model.graph) & run.keys()
+    kept = [value for value in model.graph.input if value.name not in constants]
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    for name in sorted(constants):
+        model.graph.initializer.append(numpy_helper.from_array(run.pop(name), name))
+    expected = [np.asarray(value) for value in outputs]
+
+    def reference(_: Inputs) -> list[np.ndarray]:
+        return expected
+
+    content = model.SerializeToString()
+    return Trial("onnx", operator, _described(given), content, [run], reference, tolerance)
+
+
+def _shape_operands(graph: onnx.GraphProto) -> set[str]:
+    return {
+        node.input[position]
+        for node in graph.node
+        for position in _SHAPE_OPERANDS.get(node.op_type, ())
+        if position < len(node.input)
+    }
+
+
+def _described(model: onnx.ModelProto) -> str:
+    attributes = [
+        f"{a.name}={helper.get_attribute_value(a)}"
+        for node in model.graph.node[:1]
+        for a in node.attribute
+    ]
+    return ", ".join(attributes)
