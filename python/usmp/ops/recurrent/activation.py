@@ -39,7 +39,7 @@ _FUNCTIONS: dict[str, _Function] = {
     "scaled_tanh": lambda x, alpha, beta: alpha * tirx.tanh(beta * x),
     "sigmoid": lambda x, alpha, beta: tirx.sigmoid(x),
     "softplus": lambda x, alpha, beta: tirx.log(_number(1) + tirx.exp(x)),
-    "softsign": lambda x, alpha, beta: x / (_number(1) + tirx.fabs(x)),
+    "softsign": lambda x, alpha, beta: x / (_number(1) + tirx.abs(x)),
     "tanh": lambda x, alpha, beta: tirx.tanh(x),
     "thresholded_relu": lambda x, alpha, beta: tirx.Select(x > alpha, x, _number(0)),
 }

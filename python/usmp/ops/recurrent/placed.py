@@ -35,7 +35,9 @@ class Placed:
         return tensor if isinstance(tensor, relax.TensorType) else tensor.ty
 
     def extent(self, axis: str) -> int:
-        """How many steps, rows, directions or units there are."""
+        """How many steps, rows, directions or units there are; 1 without such an axis."""
+        if axis not in self.axes:
+            return 1
         return int(self.type.shape[self.axes.index(axis)])
 
 
