@@ -13,7 +13,12 @@ import pytest
 import usmp
 from conftest import ROOT
 from support.operator_trials.sweep import never_compared, trial_of
-from support.operator_trials.tflite import GENERATORS, generator_on, registered_operators
+from support.operator_trials.tflite import (
+    GENERATORS,
+    generator_on,
+    recurrent,
+    registered_operators,
+)
 from support.operator_trials.tflite.draw import QUANTIZED, TYPES
 from support.operator_trials.tflite.graphs import graph_trial
 from support.operator_trials.trial import outcome
@@ -27,7 +32,7 @@ QUICK = ("-O0",)
 OF_ONE_TYPE = {
     *((code, dtype) for code in CONVERTERS.keys() - MOVES for dtype in QUANTIZED),
     *((code, dtype) for code in IMPORTED.keys() | UNQUANTIZED for dtype in TYPES[:4]),
-} - {(code, dtype) for code in ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM") for dtype in QUANTIZED}
+} - {(code, dtype) for code in recurrent.GENERATORS for dtype in TYPES}
 
 
 def is_accepted(content: bytes) -> bool:

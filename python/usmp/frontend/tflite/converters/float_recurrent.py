@@ -1,4 +1,4 @@
-"""LSTMs and simple recurrent layers on float32.
+"""LSTMs, simple recurrent layers and SVDF on float32.
 
 Their state is in variable tensors: each is a state of the model.
 """
@@ -22,6 +22,7 @@ from usmp.frontend.tflite.options import (
     require_shape,
     require_types,
 )
+from usmp.ops.float_svdf import FloatSvdf, float_svdf
 from usmp.ops.recurrent import (
     Activation,
     Cell,
@@ -109,8 +110,8 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, weights of data, weights of the state, biases; hidden and cell state."""
     options = operator.options(tflite.UnidirectionalSequenceLSTMOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
-    activation = _activation(operator, options.FusedActivationFunction())
-    layer = _lstm(operator, _FORWARD, activation, options.CellClip())
+    _check_is_tanh(operator, options.FusedActivationFunction())
+    layer = _lstm(operator, _FORWARD, options.CellClip())
     _convert(context, operator, data, [layer])
 
 
@@ -119,8 +120,9 @@ def convert_bidirectional_lstm(context: Context, operator: TfliteOperator) -> No
     """Inputs: data, all of the forward LSTM, all of the backward one, and their states."""
     options = operator.options(tflite.BidirectionalSequenceLSTMOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
-    activation = _activation(operator, options.FusedActivationFunction())
-    layers = [_lstm(operator, inputs, activation, options.CellClip()) for inputs in _BOTH]
+    _check_is_tanh(operator, options.FusedActivationFunction())
+    layers = [_lstm(operator, inputs, options.CellClip()) for inputs in _BOTH]
+    _require_equal_units(operator, layers)
     _convert(context, operator, data, layers, bool(options.MergeOutputs()))
 
 
@@ -155,6 +157,37 @@ def convert_bidirectional_rnn(context: Context, operator: TfliteOperator) -> Non
     _convert(context, operator, data, layers, bool(options.MergeOutputs()))
 
 
+@converts("SVDF", quantized=False)
+def convert_svdf(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, weights of the features, weights over time, bias, state."""
+    options = operator.options(tflite.SVDFOptions)
+    data, features, time, rank = *map(operator.input, range(3)), options.Rank()
+    require_types(operator, data, "input", _FLOAT)
+    for tensor, what in ((data, "input"), (features, "weight"), (time, "weight")):
+        require_rank(operator, tensor, what, (2,))
+        if 0 in tensor.shape:
+            raise operator.unsupported(f'{what} "{tensor.name}" has no elements')
+    filters, memory = time.shape
+    if rank < 1 or filters % rank:
+        raise operator.unsupported(f"{filters} filters are not a multiple of rank {rank}")
+    units = filters // rank
+    has_bias = operator.optional_input(3) is not None
+    layer = FloatSvdf(
+        _constant(operator, 1, "weight", (filters, data.shape[1])),
+        _constant(operator, 2, "weight", (filters, memory)),
+        _constant(operator, 3, "bias", (units,)) if has_bias else None,
+        units,
+        _activation(operator, options.FusedActivationFunction()),
+    )
+    require_types(operator, operator.input(4), "state", _FLOAT)
+    require_types(operator, operator.output, "output", _FLOAT)
+    require_shape(operator, operator.output, "output", (data.shape[0], units))
+    kept = variable_tensor(context, operator, 4, (data.shape[0], filters * memory))
+    result, after = float_svdf(context.builder, context.value(data), kept.after, layer)
+    context.set(operator.output, result)
+    assign_variable(context, operator, 4, kept, after)
+
+
 def _sequence(context: Context, operator: TfliteOperator, is_time_major: bool) -> Placed:
     """The data of an operator on sequences."""
     tensor = operator.input(0)
@@ -172,6 +205,14 @@ def _activation(operator: TfliteOperator, number: int) -> Activation:
     return _ACTIVATIONS[name]
 
 
+def _check_is_tanh(operator: TfliteOperator, number: int) -> None:
+    """Check that the activation of an LSTM is the one that all runtimes compute."""
+    if fused_activation(number) != "TANH":
+        raise operator.unsupported(
+            f"fused activation {fused_activation(number)} is not supported; only TANH is"
+        )
+
+
 def _check_left_out(operator: TfliteOperator, left_out: dict[str, Sequence[int]]) -> None:
     """Check that the operator does not have these parts."""
     for part, indices in left_out.items():
@@ -183,10 +224,8 @@ def _check_left_out(operator: TfliteOperator, left_out: dict[str, Sequence[int]]
                 )
 
 
-def _lstm(
-    operator: TfliteOperator, inputs: _LstmInputs, activation: Activation, cell_clip: float
-) -> _Direction:
-    """An LSTM; the activation is that of the cell and of the output."""
+def _lstm(operator: TfliteOperator, inputs: _LstmInputs, cell_clip: float) -> _Direction:
+    """An LSTM in one direction."""
     _check_left_out(operator, inputs.left_out)
     if operator.optional_input(inputs.data_weight) is None:
         raise operator.unsupported(
@@ -211,8 +250,7 @@ def _lstm(
         joined(inputs.bias, "bias"),
     )
     clip = cell_clip if 0 < cell_clip < math.inf else None
-    cell = LstmCell(candidate=activation, output=activation, cell_clip=clip)
-    return _Direction(cell, weights, units, inputs.states)
+    return _Direction(LstmCell(cell_clip=clip), weights, units, inputs.states)
 
 
 def _rnn(operator: TfliteOperator, first: int, activation: Activation) -> _Direction:
@@ -292,7 +330,7 @@ def _outputs(
 ) -> list[Placed]:
     """What each layer writes: types, the same for both if their outputs are merged."""
     if merges:
-        _require_mergeable(operator, layers)
+        _require_equal_units(operator, layers)
     parts = 2 if merges else 1
     axes = data.axes.replace("u", "du") if merges else data.axes
     outer = tuple(data.extent(axis) for axis in data.axes[:-1])
@@ -307,12 +345,12 @@ def _outputs(
     return [Placed(relax.TensorType(shape, "float32"), axes) for shape in shapes]
 
 
-def _require_mergeable(operator: TfliteOperator, layers: Sequence[_Direction]) -> None:
+def _require_equal_units(operator: TfliteOperator, layers: Sequence[_Direction]) -> None:
     """Check that both directions have as many units."""
     units = [layer.units for layer in layers]
-    if units[0] != units[1]:
+    if len(set(units)) > 1:
         raise operator.unsupported(
-            f"merged outputs of {units[0]} and {units[1]} units are not supported; leave them apart"
+            f"directions of {units[0]} and {units[1]} units are not supported; give both as many"
         )
 
 
