@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,8 +57,17 @@ def layer(case: Layer) -> bytes:
 
 
 def layer_graph(case: Layer) -> Graph:
-    """One operator without peepholes, projection, normalization and auxiliary inputs."""
-    graph, generator = Graph(), generator_of(case)
+    """One operator."""
+    graph = Graph()
+    x = graph.input((*case.outer, case.features), "float32")
+    graph.output(*add_layer(graph, case, x))
+    return graph
+
+
+def add_layer(graph: Graph, case: Layer, x: int) -> list[int]:
+    """Append an operator without peepholes, projection, normalization and auxiliary inputs, which
+    reads `x`; its outputs. Merged ones are of the same weights as others."""
+    generator = generator_of(replace(case, merges=False))
 
     def weight(*shape: int) -> int:
         values = generator.uniform(-case.strength, case.strength, shape)
@@ -67,7 +76,6 @@ def layer_graph(case: Layer) -> Graph:
     def state(units: int) -> int:
         return graph.tensor((case.batch, units), "float32", is_variable=True)
 
-    x = graph.input((*case.outer, case.features), "float32")
     inputs, states = [x], []
     for units in case.units[: case.directions]:
         if case.is_lstm:
@@ -92,8 +100,7 @@ def layer_graph(case: Layer) -> Graph:
     widths = [sum(case.units)] if case.merges else list(case.units[: case.directions])
     outputs = [graph.tensor((*case.outer, width), "float32") for width in widths]
     graph.operator(case.operator, inputs, outputs, options(_TABLES[case.operator], **fields))
-    graph.output(*outputs)
-    return graph
+    return outputs
 
 
 @dataclass(frozen=True)
