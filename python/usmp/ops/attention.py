@@ -14,12 +14,9 @@ from typing import Any
 
 from tvm import relax, tirx
 
-from usmp.ops.emit import add_prim_func
-from usmp.ops.statements import Local, loop
+from usmp.ops.emit import OPAQUE, add_prim_func
+from usmp.ops.statements import Local, loop, loops
 from usmp.tir.nodes import sequence
-
-_OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 
 Position = Sequence[Any]
 Element = Callable[[tirx.Buffer, Position], tirx.Expr]
@@ -99,24 +96,15 @@ def attention(
     extents = (*shape.batch, shape.queries, shape.width)
     output = tirx.decl_buffer(extents, dtype, "output")
     reads = [partial(o.element, b) for o, b in zip(operands, buffers, strict=True)]
-    body = _over(
+    body = loops(
         (*shape.batch, shape.queries),
         lambda row: _row(shape, reads, output, row, scale, is_causal),
     )
-    func = tirx.PrimFunc([*buffers, output], body).with_attr("op_pattern", _OPAQUE)
+    func = tirx.PrimFunc([*buffers, output], body).with_attr("op_pattern", OPAQUE)
     callee = add_prim_func(builder, func, "attention", None)
     return relax.call_tir(
         callee, [o.tensor for o in operands], out_ty=relax.TensorType(extents, dtype)
     )
-
-
-def _over(
-    extents: Sequence[int], body: Callable[[tuple[tirx.Var, ...]], tirx.Stmt], *outer: tirx.Var
-) -> tirx.Stmt:
-    """Nested loops over all positions."""
-    if not extents:
-        return body(outer)
-    return loop(f"i{len(outer)}", extents[0], lambda i: _over(extents[1:], body, *outer, i))
 
 
 def _row(

@@ -18,6 +18,8 @@ from usmp.support.errors import UnsupportedModelError
 _BROADCAST, _OUT_ELEMENT_WISE_FUSABLE = 1, 4
 """TVM's OpPatternKind of operators on elements, and of convolutions and matrix products.
 AnnotateTIROpPattern replaces 0, which is more to the point, but no other number that it finds."""
+OPAQUE = 8
+"""The same of operators that nothing is fused with."""
 ELEMENT_WISE_MARK = "usmp.is_element_wise"
 """On a PrimFunc: it is element-wise, though TVM cannot see that; `FuseTables` reads it."""
 

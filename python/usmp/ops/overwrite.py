@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import numpy as np
 from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
-from usmp.ops.statements import call_in_place
+from usmp.ops.statements import call_in_place, loops
 
 
 def overwritten_slice(
@@ -50,11 +48,11 @@ def overwritten_slice(
         return data
 
     def body(data: tirx.Buffer, updates: tirx.Buffer) -> tirx.Stmt:
-        def store(place: list[tirx.Var]) -> tirx.Stmt:
+        def store(place: tuple[tirx.Var, ...]) -> tirx.Stmt:
             target = [begin + i * step if n == axis else i for n, i in enumerate(place)]
-            return tirx.BufferStore(data, updates[tuple(place)], target)
+            return tirx.BufferStore(data, updates[place], target)
 
-        return _over(given, store)
+        return loops(given, store)
 
     arguments = [("data", data), ("updates", updates)]
     (result,) = call_in_place(builder, "overwrite", body, arguments, [0])
@@ -72,19 +70,10 @@ def filled(builder: relax.BlockBuilder, data: relax.Expr, value: np.generic) -> 
     number = tirx.const(value.item(), str(data.ty.dtype))
 
     def body(data: tirx.Buffer) -> tirx.Stmt:
-        return _over(
+        return loops(
             [int(extent) for extent in data.shape],
-            lambda place: tirx.BufferStore(data, number, place),
+            lambda place: tirx.BufferStore(data, number, list(place)),
         )
 
     (result,) = call_in_place(builder, "fill", body, [("data", data)], [0])
     return result
-
-
-def _over(extents: Sequence[int], body: Callable[[list[tirx.Var]], tirx.Stmt]) -> tirx.Stmt:
-    """Nested loops over all positions, the last axis innermost."""
-    place = [tirx.Var(f"i{axis}", "int32") for axis in range(len(extents))]
-    stmt = body(place)
-    for index, extent in reversed(list(zip(place, extents, strict=True))):
-        stmt = tirx.For(index, 0, extent, tirx.ForKind.SERIAL, stmt)
-    return stmt

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from tvm import relax, tirx
 
-from usmp.ops.emit import add_prim_func, constant
+from usmp.ops.emit import OPAQUE, add_prim_func, constant
 from usmp.ops.record import QuantizedOp
 from usmp.tir.nodes import sequence
 
@@ -31,7 +31,7 @@ def call_in_place(
     arguments
         names and tensors; arrays become constants.
     overwritten
-        which of the arguments `body` replaces by results.
+        which of the arguments `body` replaces by results; perhaps none.
     written
         names and types of results in memory of their own; their buffers come last.
     record
@@ -49,10 +49,15 @@ def call_in_place(
         tirx.decl_buffer([int(extent) for extent in ty.shape], str(ty.dtype), buffer)
         for buffer, ty in zip(names, types, strict=True)
     ]
-    callee = add_prim_func(builder, tirx.PrimFunc(buffers, body(*buffers)), name, record)
     results = [*(tensors[index].ty for index in overwritten), *(ty for _, ty in written)]
-    indices = [*overwritten, *(-1 for _ in written)]
-    call = relax.op.call_tir_inplace(callee, relax.Tuple(tensors), indices, results)
+    func = tirx.PrimFunc(buffers, body(*buffers))
+    if overwritten:
+        callee = add_prim_func(builder, func, name, record)
+        indices = [*overwritten, *(-1 for _ in written)]
+        call = relax.op.call_tir_inplace(callee, relax.Tuple(tensors), indices, results)
+    else:
+        callee = add_prim_func(builder, func.with_attr("op_pattern", OPAQUE), name, record)
+        call = relax.call_tir(callee, tensors, out_ty=results)
     value = builder.emit(call)
     if len(results) == 1:
         return [value]
@@ -94,3 +99,15 @@ def loop(
     index = tirx.Var(name, "int32")
     inner = body(index)
     return tirx.For(index, 0, extent, tirx.ForKind.SERIAL, sequence(inner))
+
+
+def loops(extents: Sequence[int], body: Callable[[tuple[tirx.Var, ...]], tirx.Stmt]) -> tirx.Stmt:
+    """`body` of every position, the last axis innermost."""
+
+    def over(*outer: tirx.Var) -> tirx.Stmt:
+        axis = len(outer)
+        if axis == len(extents):
+            return body(outer)
+        return loop(f"i{axis}", extents[axis], lambda index: over(*outer, index))
+
+    return over()

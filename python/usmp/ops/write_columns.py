@@ -7,13 +7,11 @@ from tvm import relax, tirx
 from tvm.ir import Call
 from tvm.s_tir import SBlock, SBlockRealize
 
-from usmp.ops.emit import add_prim_func, shape_of
+from usmp.ops.emit import OPAQUE, add_prim_func, shape_of
 from usmp.ops.statements import loop
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _NAME = "write_columns"
-_OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 
 
 def with_columns(
@@ -62,7 +60,7 @@ def with_columns(
         # that all of its result is written; nothing is fused with it.
         block = SBlock([], [], [], "root", body)
         func = tirx.PrimFunc([source, target], SBlockRealize([], True, block))
-        name = add_prim_func(builder, func.with_attr("op_pattern", _OPAQUE), _NAME, None)
+        name = add_prim_func(builder, func.with_attr("op_pattern", OPAQUE), _NAME, None)
         return relax.call_tir(name, relax.Tuple([part]), ty)
     name = add_prim_func(builder, tirx.PrimFunc([target, source], body), _NAME, None)
     return relax.op.call_tir_inplace(name, relax.Tuple([whole, part]), [0], [ty])

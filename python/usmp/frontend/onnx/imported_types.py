@@ -35,6 +35,10 @@ class TensorTypes:
         """Element type and extents of a tensor; `UNKNOWN` and none, if they are not known."""
         return self._dtypes.get(name, UNKNOWN), list(self._shapes.get(name, ()))
 
+    def unread(self, names: Sequence[str]) -> frozenset[int]:
+        """The places of outputs of a node that have no name, or that nothing reads."""
+        return frozenset(i for i, name in enumerate(names) if not name or name not in self._read)
+
     def check(self, names: Sequence[str], ty: Type) -> None:
         """Check that the outputs of a node that something reads have the types that they should.
 

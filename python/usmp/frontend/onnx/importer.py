@@ -145,7 +145,8 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
             "it cuts its input into", parts_made(op_name, inputs, attrs), "parts"
         )
         limits.check_tensor("its result", *computed_size(op_name, inputs, attrs))
-        node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output))
+        unread = self.types.unread(self.node.output)
+        node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output), unread)
         try:
             expr = None
             if self.sizes is not None:
@@ -178,7 +179,8 @@ def _described(node: onnx.NodeProto | None) -> str:
     if node is None:
         return "an input"
     name = f'node "{node.name}", ' if node.name else ""
-    return f'operator {_qualified(node)} ({name}output "{node.output[0]}")'
+    output = next(filter(None, node.output), "")
+    return f'operator {_qualified(node)} ({name}output "{output}")'
 
 
 def _check_outputs_have_elements(main: relax.Function, graph: onnx.GraphProto) -> None:

@@ -34,6 +34,8 @@ class OnnxNode:
         the version of the ONNX operators.
     outputs
         how many outputs the node has.
+    unread
+        the places of outputs that are left out, or that nothing reads.
     """
 
     builder: relax.BlockBuilder
@@ -41,6 +43,7 @@ class OnnxNode:
     attributes: Mapping[str, Any]
     opset: int
     outputs: int
+    unread: frozenset[int] = frozenset()
 
     def input(self, index: int) -> Expr | None:
         """The input, if the node has it."""

@@ -6,11 +6,9 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 
+from usmp.ops.emit import OPAQUE
 from usmp.passes import ModulePass
 from usmp.tir.nodes import nodes_of
-
-_OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 
 
 def in_place_operators(mod: IRModule) -> set[str]:
@@ -38,5 +36,5 @@ class KeepInPlaceOperators(ModulePass):
         names = in_place_operators(mod)
         for variable, func in mod.functions.items():
             if isinstance(func, tirx.PrimFunc) and variable.name_hint in names:
-                marked.update_func(variable, func.with_attr("op_pattern", _OPAQUE))
+                marked.update_func(variable, func.with_attr("op_pattern", OPAQUE))
         return marked

@@ -13,7 +13,12 @@ import pytest
 import usmp
 from conftest import ROOT
 from support.operator_trials.sweep import never_compared, trial_of
-from support.operator_trials.tflite import GENERATORS, generator_on, registered_operators
+from support.operator_trials.tflite import (
+    GENERATORS,
+    generator_on,
+    recurrent,
+    registered_operators,
+)
 from support.operator_trials.tflite.draw import QUANTIZED, TYPES
 from support.operator_trials.tflite.graphs import graph_trial
 from support.operator_trials.trial import outcome
@@ -27,7 +32,7 @@ QUICK = ("-O0",)
 OF_ONE_TYPE = {
     *((code, dtype) for code in CONVERTERS.keys() - MOVES for dtype in QUANTIZED),
     *((code, dtype) for code in IMPORTED.keys() | UNQUANTIZED for dtype in TYPES[:4]),
-} - {(code, dtype) for code in ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM") for dtype in QUANTIZED}
+} - {(code, dtype) for code in recurrent.GENERATORS for dtype in TYPES}
 
 
 def is_accepted(content: bytes) -> bool:
@@ -73,10 +78,12 @@ def test_every_operator_is_compared():
 def test_what_the_page_says_is_refused():
     page = (ROOT / "docs/tflite-operators.md").read_text().split("## Where")[0]
     rows = re.findall(r"^\| (`[^|]*)\| ([^|]*)\|", page, re.MULTILINE)
-    never = {name for names, what in rows if "float32" not in what for name in NAME.findall(names)}
-    in_part = {"ATAN2", "L2_NORMALIZATION"}
-    assert never & registered_operators() == in_part
-    in_integers = {
-        name for names, what in rows if "float32" in what for name in NAME.findall(names)
+    never = {name for names, _ in rows for name in NAME.findall(names)}
+    assert never & registered_operators() == {
+        "ATAN2",
+        "BIDIRECTIONAL_SEQUENCE_LSTM",
+        "BIDIRECTIONAL_SEQUENCE_RNN",
+        "L2_NORMALIZATION",
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        "UNIDIRECTIONAL_SEQUENCE_RNN",
     }
-    assert in_integers <= CONVERTERS.keys() - UNQUANTIZED.keys() - IMPORTED.keys()

@@ -5,11 +5,10 @@ Their state is in variable tensors: each is a state of the model.
 
 from __future__ import annotations
 
-import numpy as np
 import tflite
-from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
+from usmp.frontend.tflite.converters.variable_tensors import assign_variable, variable_tensor
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import (
     fused_activation,
@@ -17,7 +16,6 @@ from usmp.frontend.tflite.options import (
     require_shape,
     require_types,
 )
-from usmp.frontend.tflite.states import State
 from usmp.ops import quantized
 from usmp.ops.quantized import Gate, Quantization, SvdfWeights
 
@@ -50,7 +48,7 @@ def convert_svdf(context: Context, operator: TfliteOperator) -> None:
         operator.constant(3),
     )
     _check_bias_scale(operator, kept.scale * weights.time_scale)
-    memory = _variable(context, operator, 4, (data.shape[0], weights.time.size))
+    memory = variable_tensor(context, operator, 4, (data.shape[0], weights.time.size))
     result, after = quantized.svdf(
         context.builder,
         context.value(data),
@@ -59,7 +57,7 @@ def convert_svdf(context: Context, operator: TfliteOperator) -> None:
         (operator.quantization(data), kept, operator.quantization(operator.output)),
     )
     context.set(operator.output, result)
-    _assign(context, operator, 4, memory, after)
+    assign_variable(context, operator, 4, memory, after)
 
 
 def _check_svdf(operator: TfliteOperator, rank: int) -> None:
@@ -120,7 +118,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
         bool(options.TimeMajor()),
     )
     hidden_state, cell_state = (
-        _variable(context, operator, index, (batch, units)) for index in (18, 19)
+        variable_tensor(context, operator, index, (batch, units)) for index in (18, 19)
     )
     result, new_hidden, new_cell = quantized.lstm(
         context.builder,
@@ -130,8 +128,8 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
         parameters,
     )
     context.set(output, result)
-    _assign(context, operator, 18, hidden_state, new_hidden)
-    _assign(context, operator, 19, cell_state, new_cell)
+    assign_variable(context, operator, 18, hidden_state, new_hidden)
+    assign_variable(context, operator, 19, cell_state, new_cell)
 
 
 def _check_parts(operator: TfliteOperator, activation: str) -> None:
@@ -186,35 +184,3 @@ def _symmetric_scale(operator: TfliteOperator, index: int) -> float:
             f'weight "{tensor.name}" has zero point {quantization.zero_point}; supported: 0'
         )
     return quantization.scale
-
-
-def _variable(
-    context: Context, operator: TfliteOperator, index: int, shape: tuple[int, ...]
-) -> State:
-    """The state that an input is.
-
-    Raises
-    ------
-    UnsupportedModelError
-        the tensor is not variable, or of another shape.
-    """
-    tensor = operator.input(index)
-    if not tensor.table.IsVariable():
-        raise operator.unsupported(
-            f'input {index}, "{tensor.name}", is not a variable tensor, which the state must be'
-        )
-    require_shape(operator, tensor, "state", shape)
-    tensors, place = context.kept.of_graphs, (context.graph, tensor.index)
-    if place not in tensors:
-        # The reference runtime starts from the zero point for int8 only, and else from 0.
-        start = operator.quantization(tensor).zero_point if tensor.dtype == "int8" else 0
-        initial = np.full(shape, start, tensor.dtype)
-        tensors[place] = context.kept.add(tensor.name, initial)
-    return context.state(tensors[place])
-
-
-def _assign(
-    context: Context, operator: TfliteOperator, index: int, state: State, value: relax.Expr
-) -> None:
-    """From here on the state has the value, also for other readers of the tensor."""
-    state.after = context.values[operator.input(index).index] = value

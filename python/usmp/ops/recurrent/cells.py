@@ -1,0 +1,304 @@
+"""What recurrent layers compute in one step of one row of a batch.
+
+A step reads the whole hidden state before it, so what it computes for a unit waits until the step
+is over: in the output, or where there is none in a row of scratch memory.
+
+Source: ONNX operators, LSTM, GRU and RNN, for the equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from tvm import tirx
+
+from usmp.ops.recurrent.activation import SIGMOID, TANH, Activation
+from usmp.ops.recurrent.placed import Row
+from usmp.ops.statements import Local, loop
+
+ONE = tirx.FloatImm("float32", 1)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The tensors of a step.
+
+    Parameters
+    ----------
+    units
+        how many there are.
+    data
+        a row of features.
+    data_weight, hidden_weight, bias, hidden_bias
+        as in `Weights`.
+    states
+        rows of the hidden state, and of the cell state if there is one.
+    output
+        what the new hidden state goes to, or None.
+    scratch
+        rows of scratch memory, as many as the cell asks for.
+    """
+
+    units: int
+    features: int
+    data: Row
+    data_weight: tirx.Buffer
+    hidden_weight: tirx.Buffer
+    bias: tirx.Buffer | None
+    hidden_bias: tirx.Buffer | None
+    states: Sequence[Row]
+    output: Row | None
+    scratch: Sequence[Row]
+
+    @property
+    def hidden(self) -> Row:
+        """The hidden state before the step."""
+        return self.states[0]
+
+    def sum(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
+        """A sum for a unit of a gate, which begins with the bias."""
+        total = Local.of(name, "float32")
+        zero = tirx.FloatImm("float32", 0)
+        begin = zero if self.bias is None else self.bias[gate * self.units + u]
+        return total, total.declared(begin)
+
+    def add_data(self, sums: Sequence[Local], gates: Sequence[int], u: tirx.Expr) -> tirx.Stmt:
+        """Add what the data gives to the unit's sums of some gates."""
+        return self._add(sums, gates, u, self.data, self.data_weight, self.features)
+
+    def add_hidden(
+        self, sums: Sequence[Local], gates: Sequence[int], u: tirx.Expr, row: Row | None = None
+    ) -> tirx.Stmt:
+        """Add what the hidden state, or `row` in its place, gives."""
+        return self._add(sums, gates, u, row or self.hidden, self.hidden_weight, self.units)
+
+    def _add(
+        self,
+        sums: Sequence[Local],
+        gates: Sequence[int],
+        u: tirx.Expr,
+        row: Row,
+        weight: tirx.Buffer,
+        extent: int,
+    ) -> tirx.Stmt:
+        def products(k: tirx.Var) -> list[tirx.Stmt]:
+            value = Local.of("value", "float32")
+            added = [
+                total.add(value.get() * weight[gate * self.units + u, k])
+                for total, gate in zip(sums, gates, strict=True)
+            ]
+            return [*value.declared(row.load(k)), *added]
+
+        return loop("k", extent, products)
+
+    def wait(self, value: tirx.Expr, u: tirx.Expr) -> tirx.Stmt:
+        """Keep the new hidden state of a unit until `keep`."""
+        return (self.output or self.scratch[0]).store(value, u)
+
+    def keep(self) -> tirx.Stmt:
+        """Make what waits the hidden state."""
+        waiting = self.output or self.scratch[0]
+        return loop("u", self.units, lambda u: self.hidden.store(waiting.load(u), u))
+
+
+def _clipped(total: Local, clip: float | None) -> list[tirx.Stmt]:
+    """A sum within -clip and clip."""
+    if clip is None:
+        return []
+    low, high = tirx.FloatImm("float32", -clip), tirx.FloatImm("float32", clip)
+    return [total.set(tirx.min(tirx.max(total.get(), low), high))]
+
+
+@dataclass(frozen=True)
+class LstmCell:
+    """Long short-term memory; weights of the gates are those of i, o, f and c.
+
+    i, o, f = gate(...); c = candidate(...)
+    cell = f * cell + i * c
+    hidden = o * output(cell)
+
+    Parameters
+    ----------
+    clip
+        the greatest magnitude of what the functions of the gates are of.
+    cell_clip
+        of the cell state.
+    couples_forget
+        whether f is 1 - i; its weights are not used then.
+    """
+
+    gate: Activation = SIGMOID
+    candidate: Activation = TANH
+    output: Activation = TANH
+    clip: float | None = None
+    cell_clip: float | None = None
+    couples_forget: bool = False
+
+    name: ClassVar[str] = "lstm"
+    gates: ClassVar[int] = 4
+    states: ClassVar[int] = 2
+    """Hidden state and cell state."""
+
+    def scratch_rows(self, has_output: bool) -> int:
+        """How many rows of scratch memory a step needs."""
+        return 0 if has_output else 1
+
+    def step(self, step: Step) -> list[tirx.Stmt]:
+        """The statements of a step."""
+
+        def unit(u: tirx.Var) -> Iterator[tirx.Stmt]:
+            names = ("input_gate", "output_gate", "forget_gate", "candidate")
+            taken = [index for index in range(4) if index != 2 or not self.couples_forget]
+            sums = {index: step.sum(names[index], index, u) for index in taken}
+            totals = [total for total, _ in sums.values()]
+            for _, begin in sums.values():
+                yield from begin
+            yield step.add_data(totals, taken, u)
+            yield step.add_hidden(totals, taken, u)
+            for index, (total, _) in sums.items():
+                yield from _clipped(total, self.clip)
+                function = self.candidate if index == 3 else self.gate
+                yield total.set(function.of(total.get()))
+            of_input, of_output, candidate = (sums[i][0].get() for i in (0, 1, 3))
+            forget = ONE - of_input if self.couples_forget else sums[2][0].get()
+            cell = Local.of("cell_value", "float32")
+            memory = step.states[1]
+            yield from cell.declared(forget * memory.load(u) + of_input * candidate)
+            yield from _clipped(cell, self.cell_clip)
+            yield memory.store(cell.get(), u)
+            yield step.wait(of_output * self.output.of(cell.get()), u)
+
+        return [loop("u", step.units, unit), step.keep()]
+
+
+@dataclass(frozen=True)
+class GruCell:
+    """A gated recurrent unit; weights of the gates are those of z, r and h.
+
+    z, r = gate(...)
+    h = candidate(data_weight @ data + hidden_weight @ (r * hidden) + bias), or with `resets_after`
+    h = candidate(data_weight @ data + bias + r * (hidden_weight @ hidden + hidden_bias))
+    hidden = (1 - z) * h + z * hidden
+
+    Parameters
+    ----------
+    clip
+        the greatest magnitude of what the functions of the gates are of.
+    """
+
+    gate: Activation = SIGMOID
+    candidate: Activation = TANH
+    clip: float | None = None
+    resets_after: bool = False
+
+    name: ClassVar[str] = "gru"
+    gates: ClassVar[int] = 3
+    states: ClassVar[int] = 1
+
+    def scratch_rows(self, has_output: bool) -> int:
+        """How many rows of scratch memory a step needs."""
+        if self.resets_after:
+            return 0 if has_output else 1
+        return 2
+
+    def step(self, step: Step) -> list[tirx.Stmt]:
+        """The statements of a step."""
+        if self.resets_after:
+            return [
+                loop("u", step.units, lambda u: self._unit_reset_after(step, u)),
+                step.keep(),
+            ]
+        return [
+            loop("u", step.units, lambda u: self._gates(step, u)),
+            loop("u", step.units, lambda u: self._unit(step, u)),
+        ]
+
+    def _unit_reset_after(self, step: Step, u: tirx.Var) -> Iterator[tirx.Stmt]:
+        of_gates = [step.sum(name, i, u) for i, name in enumerate(("update", "reset", "candidate"))]
+        (update, _), (reset, _), (candidate, _) = of_gates
+        linear = Local.of("linear", "float32")
+        zero = tirx.FloatImm("float32", 0)
+        for _, begin in of_gates:
+            yield from begin
+        yield from linear.declared(zero if step.hidden_bias is None else step.hidden_bias[u])
+        yield step.add_data([update, reset, candidate], (0, 1, 2), u)
+        yield step.add_hidden([update, reset, linear], (0, 1, 2), u)
+        for total in (update, reset):
+            yield from self._set_gate(total)
+        yield candidate.add(reset.get() * linear.get())
+        yield from _clipped(candidate, self.clip)
+        yield step.wait(self._mixed(step, update.get(), candidate, u), u)
+
+    def _gates(self, step: Step, u: tirx.Var) -> Iterator[tirx.Stmt]:
+        of_gates = [step.sum(name, i, u) for i, name in enumerate(("update", "reset"))]
+        totals = [total for total, _ in of_gates]
+        for _, begin in of_gates:
+            yield from begin
+        yield step.add_data(totals, (0, 1), u)
+        yield step.add_hidden(totals, (0, 1), u)
+        for total in totals:
+            yield from self._set_gate(total)
+        updates, kept = step.scratch
+        yield updates.store(totals[0].get(), u)
+        yield kept.store(totals[1].get() * step.hidden.load(u), u)
+
+    def _unit(self, step: Step, u: tirx.Var) -> Iterator[tirx.Stmt]:
+        updates, kept = step.scratch
+        candidate, begin = step.sum("candidate", 2, u)
+        yield from begin
+        yield step.add_data([candidate], [2], u)
+        yield step.add_hidden([candidate], [2], u, kept)
+        yield from _clipped(candidate, self.clip)
+        hidden = Local.of("hidden_value", "float32")
+        yield from hidden.declared(self._mixed(step, updates.load(u), candidate, u))
+        yield step.hidden.store(hidden.get(), u)
+        if step.output is not None:
+            yield step.output.store(hidden.get(), u)
+
+    def _set_gate(self, total: Local) -> Iterator[tirx.Stmt]:
+        yield from _clipped(total, self.clip)
+        yield total.set(self.gate.of(total.get()))
+
+    def _mixed(self, step: Step, update: tirx.Expr, candidate: Local, u: tirx.Expr) -> tirx.Expr:
+        new = self.candidate.of(candidate.get())
+        return (ONE - update) * new + update * step.hidden.load(u)
+
+
+@dataclass(frozen=True)
+class RnnCell:
+    """hidden = function(data_weight @ data + hidden_weight @ hidden + bias).
+
+    Parameters
+    ----------
+    clip
+        the greatest magnitude of what the function is of.
+    """
+
+    function: Activation = TANH
+    clip: float | None = None
+
+    name: ClassVar[str] = "rnn"
+    gates: ClassVar[int] = 1
+    states: ClassVar[int] = 1
+
+    def scratch_rows(self, has_output: bool) -> int:
+        """How many rows of scratch memory a step needs."""
+        return 0 if has_output else 1
+
+    def step(self, step: Step) -> list[tirx.Stmt]:
+        """The statements of a step."""
+
+        def unit(u: tirx.Var) -> Iterator[tirx.Stmt]:
+            total, begin = step.sum("total", 0, u)
+            yield from begin
+            yield step.add_data([total], [0], u)
+            yield step.add_hidden([total], [0], u)
+            yield from _clipped(total, self.clip)
+            yield step.wait(self.function.of(total.get()), u)
+
+        return [loop("u", step.units, unit), step.keep()]
+
+
+Cell: TypeAlias = LstmCell | GruCell | RnnCell

@@ -1,0 +1,143 @@
+"""A recurrent layer in one direction, as a PrimFunc with a loop over the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from tvm import relax, tirx
+
+from usmp.ops.recurrent.cells import Cell, Step
+from usmp.ops.recurrent.placed import Placed, Row
+from usmp.ops.statements import call_in_place, loop, loops
+from usmp.tir.nodes import sequence
+
+Tensor: TypeAlias = "relax.Expr | np.ndarray"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The weights of a layer in one direction; the gates are one after the other.
+
+    Parameters
+    ----------
+    data_weight
+        (gates * units, features) of float32.
+    hidden_weight
+        (gates * units, units).
+    bias
+        (gates * units), or None.
+    hidden_bias
+        (units), of a GRU that resets what the hidden state gave; or None.
+    """
+
+    data_weight: Tensor
+    hidden_weight: Tensor
+    bias: Tensor | None = None
+    hidden_bias: Tensor | None = None
+
+
+def recurrent_layer(
+    builder: relax.BlockBuilder,
+    cell: Cell,
+    data: Placed,
+    weights: Weights,
+    states: Sequence[Placed],
+    output: Placed | None,
+    direction: int = 0,
+    backwards: bool = False,
+) -> tuple[list[relax.Expr], relax.Expr | None]:
+    """Append a call of a PrimFunc that goes through the steps.
+
+    Parameters
+    ----------
+    data
+        axes t, b and u, of float32.
+    states
+        hidden state, and for an LSTM the cell state, before the first step: axes b, u and perhaps
+        d. They are replaced by those after the last one. Types for states that are made here, and
+        0 before the first step.
+    output
+        where the hidden state after each step goes: axes t, b, u and perhaps d. A type for a
+        tensor that is made here; None if nothing reads it.
+    direction
+        the place on the axis d; others stay as they are.
+    backwards
+        whether the last step comes first.
+
+    Returns
+    -------
+    tuple[list[relax.Expr], relax.Expr | None]
+        The states after the last step, and the output.
+    """
+    places = dict(zip(("hidden", "cell"), states, strict=False))
+    if output is not None:
+        places["output"] = output
+    made = {name: place for name, place in places.items() if place.is_to_be_made}
+    given = {name: place.tensor for name, place in places.items() if name not in made}
+    constants = {name: value for name, value in vars(weights).items() if value is not None}
+    arguments = [*given.items(), ("data", data.tensor), *constants.items()]
+    written = [(name, place.type) for name, place in made.items()]
+    names = [name for name, _ in [*arguments, *written]]
+
+    def body(*buffers: tirx.Buffer) -> tirx.Stmt:
+        by_name = dict(zip(names, buffers, strict=True))
+        zeros = [_zeros(by_name[name]) for name in made if name != "output"]
+        steps = _all_steps(cell, data, states, output, by_name, direction, backwards)
+        return sequence([*zeros, *steps])
+
+    results = call_in_place(builder, cell.name, body, arguments, range(len(given)), written)
+    after = dict(zip([*given, *made], results, strict=True))
+    return [after[name] for name in places if name != "output"], after.get("output")
+
+
+def _zeros(buffer: tirx.Buffer) -> tirx.Stmt:
+    """Set all elements to 0."""
+    extents, zero = [int(extent) for extent in buffer.shape], tirx.FloatImm("float32", 0)
+    return loops(extents, lambda place: tirx.BufferStore(buffer, zero, list(place)))
+
+
+def _all_steps(
+    cell: Cell,
+    data: Placed,
+    states: Sequence[Placed],
+    output: Placed | None,
+    buffers: dict[str, tirx.Buffer],
+    direction: int,
+    backwards: bool,
+) -> list[tirx.Stmt]:
+    steps, batch, units = data.extent("t"), data.extent("b"), states[0].extent("u")
+    scratch = [
+        tirx.decl_buffer((units,), "float32", f"scratch{number}")
+        for number in range(cell.scratch_rows(output is not None))
+    ]
+
+    def step(t: tirx.Var, b: tirx.Var) -> list[tirx.Stmt]:
+        place = {
+            "t": steps - 1 - t if backwards else t,
+            "b": b,
+            "d": tirx.IntImm("int32", direction),
+        }
+
+        def row(name: str, axes: str) -> Row:
+            return Row(buffers[name], axes, place)
+
+        return cell.step(
+            Step(
+                units,
+                data.extent("u"),
+                row("data", data.axes),
+                buffers["data_weight"],
+                buffers["hidden_weight"],
+                buffers.get("bias"),
+                buffers.get("hidden_bias"),
+                [row(n, s.axes) for n, s in zip(("hidden", "cell"), states, strict=False)],
+                None if output is None else row("output", output.axes),
+                [Row(buffer, "u", {}) for buffer in scratch],
+            )
+        )
+
+    loops = loop("t", steps, lambda t: loop("b", batch, lambda b: step(t, b)))
+    return [*map(tirx.AllocBuffer, scratch), loops]
