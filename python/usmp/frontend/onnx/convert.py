@@ -21,6 +21,7 @@ _CONVERTERS: dict[str, Converter] = {
     "BatchNormalization": refusals.batch_normalization,
     "Clip": element_wise.clip,
     "Compress": arrangement.compress,
+    "ConvInteger": quantization.convolution_of_integers,
     "CumSum": arrangement.cumulative_sum,
     "Dropout": element_wise.dropout,
     "DynamicQuantizeLinear": quantization.dynamic_quantize_linear,
