@@ -127,6 +127,7 @@ class _Writer:
         name = self.new_name("constant")
         tensor = numpy_helper.from_array(values, name)
         self._graph.initializer.append(tensor)
+        self._constants[name] = tensor
         return name
 
     def new_name(self, operator: str) -> str:

@@ -9,8 +9,17 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
-from support.operator_trials.onnx.one_node import MICROSOFT, Operand, Varied, node_trial, opset_of
+from support.operator_trials.onnx.one_node import (
+    MICROSOFT,
+    Operand,
+    Varied,
+    graph_trial,
+    input_names,
+    node_trial,
+    opset_of,
+)
 from support.operator_trials.onnx.products import window_attributes
 from support.operator_trials.onnx.samples import (
     axis_of,
@@ -261,8 +270,15 @@ def softmax(random: Random) -> Trial:
     lowest = np.iinfo(dtype).min
     y: list[Operand] = [np.array(1 / 256, np.float32), np.array(lowest, dtype)]
     x = [values(dtype, shape), *quantization(random, dtype)]
-    axis, opset = axis_of(random, len(shape)), random.choice([11, 13, 13])
-    return _microsoft(random, "QLinearSoftmax", [*x, *y], dtype, axis=axis, opset=opset)
+    operands = [*x, *y]
+    attributes = {"axis": axis_of(random, len(shape)), "opset": random.choice([11, 13, 13])}
+    node = helper.make_node(
+        "QLinearSoftmax", input_names(operands), ["y"], domain=MICROSOFT, **attributes
+    )
+    name = f"{MICROSOFT}.QLinearSoftmax"
+    return graph_trial(
+        random, name, [node], operands, ["y"], NEWEST, str(attributes), output_types=[dtype]
+    )
 
 
 def product_to_float(random: Random) -> Trial:
