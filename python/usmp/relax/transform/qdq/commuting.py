@@ -68,10 +68,12 @@ def _rescaled_integers(
     before: Quantization, factor: QuantizedMultiplier, output: Output
 ) -> np.ndarray:
     """What a factor makes of them."""
-    parts = np.int64(factor.multiplier), np.int64(factor.shift)
-    scaled = rescaled(_all_integers(before), *parts, output.rounding)
+    multiplier, shift = np.array(factor.multiplier), np.array(factor.shift)
+    scaled = rescaled(_all_integers(before), multiplier, shift, output.rounding)
     limits = output.limits
-    return np.clip(scaled + output.quantization.zero_point, limits.minimum, limits.maximum)
+    zero_point = output.quantization.zero_point
+    kept: np.ndarray = np.clip(scaled + zero_point, limits.minimum, limits.maximum)
+    return kept
 
 
 def match_constant(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:

@@ -50,9 +50,11 @@ def zero_point_of(random: Random, dtype: str) -> np.ndarray:
     return np.array(random.randint(info.min, info.max) if chosen is None else chosen, dtype)
 
 
-def quantization(random: Random, dtype: str, typical: float = 0.05) -> list[Operand]:
+def quantization(
+    random: Random, dtype: str, typical: float = 0.05, is_scalar: bool = True
+) -> list[Operand]:
     """A scale and a zero point, scalars or vectors of one element."""
-    shape = random.choice([[], [1]])
+    shape = [] if is_scalar else random.choice([[], [1]])
     return [scale_of(random, typical).reshape(shape), zero_point_of(random, dtype).reshape(shape)]
 
 
@@ -107,7 +109,7 @@ def convolution_shapes(random: Random) -> tuple[list[int], list[int], dict[str, 
 def convolution(random: Random) -> Trial:
     data, shape, attributes = convolution_shapes(random)
     dtype = random.choice(TYPES)
-    x = quantization(random, dtype)
+    x = quantization(random, dtype, is_scalar=False)
     w = weight(random, shape, shape[0], [shape[0]])
     taps = prod(shape[1:])
     y = quantization(random, dtype, output_scale(x, w, taps))
