@@ -12,6 +12,7 @@ from usmp.frontend.onnx import (
     top_k,
 )
 from usmp.frontend.onnx.node import Converted, Converter, OnnxNode
+from usmp.frontend.onnx.qlinear_softmax import qlinear_softmax
 from usmp.frontend.onnx.reductions import reduction
 
 _REDUCTIONS = """ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceLogSumExp ReduceLogSum
@@ -41,6 +42,7 @@ _CONVERTERS: dict[str, Converter] = {
     "ThresholdedRelu": element_wise.thresholded_relu,
     "TopK": top_k.top_k,
     "Upsample": resize.upsample,
+    "com.microsoft.QLinearSoftmax": qlinear_softmax,
     **{name: reduction(name) for name in _REDUCTIONS},
 }
 

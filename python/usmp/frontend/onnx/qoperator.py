@@ -267,18 +267,6 @@ def _of_one(operator: str) -> Callable[[_Writer], None]:
     return write
 
 
-def _softmax(writer: _Writer) -> None:
-    axis, since = (int(writer.attributes.get(n, -1)) for n in ("axis", "opset"))
-    joins, model_joins = (o < _FIRST_OPSET_OF_ONE_AXIS for o in (since, writer.opset))
-    if axis != -1 and joins != model_joins:
-        raise NotSupported(
-            f"it is that of opset {since} over axis {axis}, in a model of opset {writer.opset}; "
-            "export the model for one opset"
-        )
-    real = writer.add("Softmax", [writer.dequantized(writer.tensor(0))], {"axis": axis})
-    writer.quantize(real, writer.input(3), writer.input(4))
-
-
 def _concatenation(writer: _Writer) -> None:
     starts = range(2, len(writer.node.input), 3)
     parts = [writer.dequantized(writer.tensor(start)) for start in starts]
@@ -335,7 +323,6 @@ _OPERATORS: Mapping[str, Callable[[_Writer], None]] = {
             "QLinearGlobalAveragePool": _of_one("GlobalAveragePool"),
             "QLinearLeakyRelu": _of_one("LeakyRelu"),
             "QLinearSigmoid": _of_one("Sigmoid"),
-            "QLinearSoftmax": _softmax,
             "QLinearConcat": _concatenation,
             "MatMulIntegerToFloat": _product_to_float,
             "DynamicQuantizeMatMul": _dynamic_product,
