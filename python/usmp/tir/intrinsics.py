@@ -11,6 +11,11 @@ MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING = (
 )
 """(int32 value, int32 multiplier, int32 shift) -> int32, rounded once."""
 
+MULTIPLY_AS_FLOAT = "tvmgen_multiply_as_float"
+"""(int32 value, int32 multiplier, int32 shift) -> int32: the product as float32 gives it, rounded
+to the nearest integer, halves to the even one; of the multiplier only the highest 24 bits are not
+zero, the shift is at most 7, and the result is exact if it has less than 10 bits."""
+
 RESCALE_CHANNEL = "tvmgen_rescale_channel"
 """(int32 accumulator, uint16 low, uint16 middle, uint32 high, int32 record bits, int32 mantissa
 bits, int32 shift bits, int32 shift) -> int32: bias and factor come from a channel's record."""

@@ -13,13 +13,15 @@ from support.compilers import require
 from usmp.codegen.c_files import C_INTRINSICS, text_of
 from usmp.codegen.c_helpers import Helpers
 from usmp.ops.quantized import gemmlowp
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier
+from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding
+from usmp.ops.quantized.rescaled_arrays import rescaled
 from usmp.tir.intrinsics import (
     DIVIDE,
     INVERSE_SQUARE_ROOT,
     INVERSE_SQUARE_ROOT_SHIFT,
     LEADING_ZEROS,
     LOGARITHM,
+    MULTIPLY_AS_FLOAT,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     ONE_OVER_ONE_PLUS,
 )
@@ -63,6 +65,29 @@ def test_multiply(intrinsics):
             expected = QuantizedMultiplier(multiplier, shift).apply(signed)
             actual = intrinsics[MULTIPLY_BY_QUANTIZED_MULTIPLIER](signed, multiplier, shift)
             assert actual == expected, (signed, multiplier, shift)
+
+
+def test_multiply_as_float(intrinsics):
+    generator, most = np.random.default_rng(3), 2.0**31 - 1
+    shift = generator.integers(-31, 8, 3000)
+    multiplier = generator.integers(2**23, 2**24, len(shift)) << 7
+    multiplier[::3] = 2**30
+    factor = multiplier * 2.0 ** (shift - 31)
+    value = generator.uniform(-1, 1, len(shift)) * np.minimum(500 / factor, most)
+    # Most of them near halves, where it makes a difference that a float has 24 bits.
+    near = np.rint((np.floor(value * factor) + 0.5) / factor) + generator.integers(
+        -1, 2, len(shift)
+    )
+    value = np.clip(np.where(generator.random(len(shift)) < 0.8, near, value), -most, most)
+    given = value.astype(np.int64), multiplier, shift
+    expected = rescaled(*given, Rounding.AS_FLOAT)
+    actual = [
+        intrinsics[MULTIPLY_AS_FLOAT](*row)
+        for row in zip(*map(np.ndarray.tolist, given), strict=True)
+    ]
+    np.testing.assert_array_equal(actual, expected)
+    once = rescaled(*given, Rounding.ONCE)
+    assert 0.1 < np.mean(once != expected) < 0.5
 
 
 def test_leading_zeros(intrinsics):

@@ -15,6 +15,7 @@ from onnxruntime.quantization import (
     CalibrationDataReader,
     QuantFormat,
     QuantType,
+    quantize_dynamic,
     quantize_static,
 )
 
@@ -177,9 +178,14 @@ def perceptron() -> bytes:
 
 
 @functools.cache
-def quantized(content: bytes, activations: str = "int8", is_per_channel: bool = True) -> bytes:
-    """A float model after onnxruntime's static quantization: QDQ form, int8 weights, int32 biases,
-    calibrated on random inputs."""
+def quantized(
+    content: bytes,
+    activations: str = "int8",
+    is_per_channel: bool = True,
+    form: QuantFormat = QuantFormat.QDQ,
+) -> bytes:
+    """A float model after onnxruntime's static quantization: int8 weights, int32 biases, calibrated
+    on random inputs."""
     types = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "quantized.onnx"
@@ -187,12 +193,21 @@ def quantized(content: bytes, activations: str = "int8", is_per_channel: bool = 
             onnx.ModelProto.FromString(content),
             path,
             _Calibration(content),
-            quant_format=QuantFormat.QDQ,
+            quant_format=form,
             activation_type=types[activations],
             weight_type=QuantType.QInt8,
             per_channel=is_per_channel,
             calibration_providers=["CPUExecutionProvider"],
         )
+        return path.read_bytes()
+
+
+def dynamically_quantized(content: bytes, weights: QuantType = QuantType.QInt8) -> bytes:
+    """A float model after onnxruntime's dynamic quantization: the scales of activations are those
+    of what they are in each run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "quantized.onnx"
+        quantize_dynamic(onnx.ModelProto.FromString(content), path, weight_type=weights)
         return path.read_bytes()
 
 

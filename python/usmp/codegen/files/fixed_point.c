@@ -33,6 +33,29 @@ static inline int32_t tvmgen_multiply_by_quantized_multiplier_single_rounding(in
   return (int32_t)(((int64_t)value * multiplier + ((int64_t)1 << (right - 1))) >> right);
 }
 
+/* Rounded as floats of 24 bits: first the value, then its product with the factor, whose multiplier
+ * has 24 bits, then that to an integer, each to the nearest one and halves to the even one. Only
+ * near a half that differs from one rounding. The shift is from -31 to 7, and the result is exact
+ * if it has less than 10 bits. */
+static inline int32_t tvmgen_multiply_as_float(int32_t value, int32_t multiplier, int32_t shift) {
+  const int32_t right = 31 - shift;
+  const int64_t rounded = (int64_t)value * multiplier + ((int64_t)1 << (right - 1));
+  const uint64_t from_half = ((uint64_t)rounded << (64 - right)) + ((uint64_t)1 << 50);
+  uint64_t magnitude = (uint64_t)(value < 0 ? -(int64_t)value : value);
+  if (from_half >= (uint64_t)1 << 51) return (int32_t)(rounded >> right);
+  for (int32_t step = 0; step < 3; ++step) {
+    int32_t bits = step < 2 ? 0 : right;
+    while (step < 2 && magnitude >> bits >= 1 << 24) ++bits;
+    const uint64_t half = ((uint64_t)1 << bits) >> 1;
+    const uint64_t rest = magnitude & (((uint64_t)1 << bits) - 1);
+    magnitude >>= bits;
+    magnitude += rest > half || (rest == half && half && (magnitude & 1));
+    magnitude = step < 2 ? magnitude << bits : magnitude;
+    magnitude *= step == 0 ? (uint32_t)multiplier : 1;
+  }
+  return value < 0 ? -(int32_t)magnitude : (int32_t)magnitude;
+}
+
 /* Bias and factor from the record of a channel, which has `record_bits` bits: the mantissa of the
  * multiplier, how much less its shift is than `shift`, and the bias. */
 static inline int32_t tvmgen_rescale_channel(int32_t accumulator, uint16_t low, uint16_t middle,

@@ -24,6 +24,7 @@ from usmp.tir.intrinsics import (
     INVERSE_SQUARE_ROOT_SHIFT,
     LEADING_ZEROS,
     LOGARITHM,
+    MULTIPLY_AS_FLOAT,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
@@ -105,6 +106,34 @@ def _multiply_single_rounding(b: Bindings, value: Expr, multiplier: Expr, shift:
     right = b.let("right", _as("int64", 31 - shift))
     product = _as("int64", value) * _as("int64", multiplier)
     return _as("int32", (product + (_int64(1) << (right - 1))) >> right)
+
+
+def _multiply_as_float(b: Bindings, value: Expr, multiplier: Expr, shift: Expr) -> Expr:
+    wide = b.let("wide", _as("int64", value))
+    magnitude = _as("uint64", Select(wide < 0, -wide, wide))
+    rounded = b.store("rounded", _to_24_bits(b, magnitude))
+    product = b.store("product", _to_24_bits(b, rounded * _as("uint64", multiplier)))
+    result = b.let("result", _as("int32", _to_even(b, product, _as("uint64", 31 - shift))))
+    return Select(value < 0, -result, result)
+
+
+def _to_24_bits(b: Bindings, value: Expr) -> Expr:
+    """A number of less than 63 bits as the nearest one with 24 bits before zeros."""
+    zero_is_undefined = tirx.IntImm("bool", 0)
+    zeros = tirx.call_llvm_pure_intrin("int64", "llvm.ctlz", _as("int64", value), zero_is_undefined)
+    bits = b.store("bits", _as("uint64", tirx.Max(_int64(40) - zeros, _int64(0))))
+    return _to_even(b, value, bits) << bits
+
+
+def _to_even(b: Bindings, value: Expr, bits: Expr) -> Expr:
+    """A number shifted to the right by some bits, rounded to nearest, halves to even."""
+    number = b.store("number", value)
+    power = b.store("power", _uint64(1) << bits)
+    half, rest = power >> _uint64(1), number & (power - _uint64(1))
+    whole = b.store("whole", number >> bits)
+    is_tie = tirx.And(rest.equal(half), bits > _uint64(0))
+    is_odd = (whole & _uint64(1)).equal(_uint64(1))
+    return whole + _as("uint64", tirx.Or(rest > half, tirx.And(is_tie, is_odd)))
 
 
 def _rescale_channel(
@@ -328,6 +357,7 @@ LLVM_INTRINSICS: dict[str, tuple[Intrinsic, tuple[str, ...]]] = {
     MULTIPLY_BY_QUANTIZED_MULTIPLIER: (_multiply, _THREE),
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64: (_multiply_64, ("int64", "int32", "int32")),
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: (_multiply_single_rounding, _THREE),
+    MULTIPLY_AS_FLOAT: (_multiply_as_float, _THREE),
     RESCALE_CHANNEL: (_rescale_channel, _RECORD),
     RESCALE_RECORD: (_rescale_record, ("int32",) * 4),
     MULTIPLY_HIGH: (_multiply_high, ("int32",) * 2),

@@ -15,6 +15,7 @@ from usmp.frontend.onnx import (
     top_k,
 )
 from usmp.frontend.onnx.node import Converted, Converter, OnnxNode
+from usmp.frontend.onnx.qlinear_softmax import qlinear_softmax
 from usmp.frontend.onnx.reductions import reduction
 
 _REDUCTIONS = """ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceLogSumExp ReduceLogSum
@@ -24,6 +25,7 @@ _CONVERTERS: dict[str, Converter] = {
     "BatchNormalization": refusals.batch_normalization,
     "Clip": element_wise.clip,
     "Compress": arrangement.compress,
+    "ConvInteger": quantization.convolution_of_integers,
     "CumSum": arrangement.cumulative_sum,
     "Dropout": element_wise.dropout,
     "DynamicQuantizeLinear": quantization.dynamic_quantize_linear,
@@ -50,6 +52,7 @@ _CONVERTERS: dict[str, Converter] = {
     "ThresholdedRelu": element_wise.thresholded_relu,
     "TopK": top_k.top_k,
     "Upsample": resize.upsample,
+    "com.microsoft.QLinearSoftmax": qlinear_softmax,
     **{name: reduction(name) for name in _REDUCTIONS},
 }
 

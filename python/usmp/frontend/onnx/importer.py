@@ -24,8 +24,10 @@ from usmp.frontend.onnx.fold import fold_shape_arithmetic
 from usmp.frontend.onnx.imported_types import TensorTypes
 from usmp.frontend.onnx.model_operators import ModelNodes
 from usmp.frontend.onnx.node import NotSupported, OnnxNode
+from usmp.frontend.onnx.nodes import described_node, qualified_name
 from usmp.frontend.onnx.normalize import normalize_onnx
 from usmp.frontend.onnx.opsets import opset_version, to_compared_opset
+from usmp.frontend.onnx.qoperator import to_qdq_form
 from usmp.frontend.onnx.schema_functions import write_out_schema_functions
 from usmp.frontend.onnx.shape_values import ShapeValues
 from usmp.frontend.onnx.sizes import check_onnx_sizes, computed_size, parts_made
@@ -64,6 +66,7 @@ def import_onnx(
     if model.functions:
         model = inliner.inline_local_functions(model)
     model = write_out_schema_functions(model, limits)
+    origins = to_qdq_form(model)
     model = fold_shape_arithmetic(model)
     normalize_onnx(model)
     check_onnx_sizes(model.graph, limits)
@@ -71,6 +74,7 @@ def import_onnx(
     importer = _Importer(input_shapes(model.graph, variables), {}, sanitize=False)
     importer.bb = LimitedBuilder(limits)
     importer.model_nodes = nodes
+    importer.origins = origins
     if sizes:
         bounds = [(variables[str(size.name)], size) for size in sizes]
         importer.sizes = ShapeValues(bounded_analyzer(bounds), model.opset_import)
@@ -79,12 +83,12 @@ def import_onnx(
         with contextlib.redirect_stdout(io.StringIO()):
             mod = importer.from_onnx(model.graph, opset_version(model))
     except LimitError as error:
-        raise UnsupportedModelError(f"{_described(importer.node)}: {error}") from error
+        raise UnsupportedModelError(f"{importer.described()}: {error}") from error
     except UnsupportedModelError:
         raise
     except Exception as error:
         # TVM's importer raises many kinds of exceptions; each means that it cannot import this.
-        where = f" at {_described(importer.node)}" if importer.node else ""
+        where = f" at {importer.described()}" if importer.node else ""
         hint = "; with fixed input shapes it may not" if sizes else ""
         raise UnsupportedModelError(
             f"TVM's ONNX importer failed{where}: {one_line(error)}{hint}"
@@ -104,15 +108,23 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     types: TensorTypes
     model_nodes: ModelNodes
     bb: LimitedBuilder
+    origins: Mapping[str, onnx.NodeProto]
+    """By the outputs of nodes that stand for one of the file, that one."""
     sizes: ShapeValues | None = None
     """What is computed of shapes, if some depend on sizes."""
+
+    def described(self, node: onnx.NodeProto | None = None) -> str:
+        """A node, that of the importer if none is given, as errors name it."""
+        node = node or self.node
+        found = [self.origins[name] for name in node.output if name in self.origins] if node else []
+        return described_node(found[0] if found else node)
 
     def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
         self.types = TensorTypes(graph)
         for node in graph.node:
-            refusal = why_refused(_qualified(node))
+            refusal = why_refused(qualified_name(node))
             if refusal:
-                raise UnsupportedModelError(f"{_described(node)} is not supported{refusal}")
+                raise UnsupportedModelError(f"{self.described(node)} is not supported{refusal}")
 
     def _parse_value_proto(self, value_proto: Any) -> str:
         if isinstance(value_proto, onnx.NodeProto):
@@ -150,12 +162,12 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         try:
             expr = None
             if self.sizes is not None:
-                expr = convert_dynamic(_qualified(self.node), node, self.sizes, self.node.input)
+                expr = convert_dynamic(qualified_name(self.node), node, self.sizes, self.node.input)
             if expr is None:
                 if self.sizes is not None:
                     tensors = self.sizes.as_tensors(self.bb, self.node.input, inputs)
                     node = replace(node, inputs=tensors)
-                expr = convert_operator(_qualified(self.node), node)
+                expr = convert_operator(qualified_name(self.node), node)
             if expr is None or isinstance(expr, OnnxNode):
                 node = expr or node
                 given = onnx_frontend.onnx_input(node.inputs)
@@ -163,24 +175,11 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
             expr = self.bb.normalize(expr)
             self.types.check(self.node.output, expr.ty)
         except NotSupported as error:
-            described = _described(self.node)
+            described = self.described()
             raise UnsupportedModelError(f"{described} is not supported: {error}") from error
         except DynamicShapeError as error:
-            raise UnsupportedModelError(f"{_described(self.node)} {error}") from error
+            raise UnsupportedModelError(f"{self.described()} {error}") from error
         return expr
-
-
-def _qualified(node: onnx.NodeProto) -> str:
-    """The name of the operator, with its domain if that is not ONNX's own."""
-    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
-
-
-def _described(node: onnx.NodeProto | None) -> str:
-    if node is None:
-        return "an input"
-    name = f'node "{node.name}", ' if node.name else ""
-    output = next(filter(None, node.output), "")
-    return f'operator {_qualified(node)} ({name}output "{output}")'
 
 
 def _check_outputs_have_elements(main: relax.Function, graph: onnx.GraphProto) -> None:

@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph or function, wherever in it they stand."""
+"""The nodes of an ONNX graph or function, wherever in it they stand, and what they are called."""
 
 from __future__ import annotations
 
@@ -14,3 +14,17 @@ def all_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.Node
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs):
                 yield from all_nodes(inner)
+
+
+def qualified_name(node: onnx.NodeProto) -> str:
+    """The name of the operator, with its domain if that is not ONNX's own."""
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+
+
+def described_node(node: onnx.NodeProto | None) -> str:
+    """A node as errors name it; an input if it is none."""
+    if node is None:
+        return "an input"
+    name = f'node "{node.name}", ' if node.name else ""
+    output = next(filter(None, node.output), "")
+    return f'operator {qualified_name(node)} ({name}output "{output}")'

@@ -10,7 +10,8 @@ from onnx import numpy_helper
 from usmp.frontend.onnx.known_shapes import known_shapes
 from usmp.frontend.onnx.nodes import all_nodes
 
-_PADDED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})
+_CONVOLUTIONS = ("Conv", "ConvInteger")
+_PADDED = frozenset({*_CONVOLUTIONS, "AveragePool", "MaxPool", "LpPool"})
 _SAME = (b"SAME_UPPER", b"SAME_LOWER")
 _QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
@@ -40,7 +41,7 @@ def _make_padding_explicit(node: onnx.NodeProto, shapes: dict[str, list[int]]) -
     mode = attributes.get("auto_pad", b"NOTSET")
     extents = shapes.get(node.input[0], [])[2:]
     kernel = attributes.get("kernel_shape")
-    if kernel is None and node.op_type == "Conv":
+    if kernel is None and node.op_type in _CONVOLUTIONS:
         kernel = shapes.get(node.input[1], [])[2:]
     if not extents and kernel and (mode == b"VALID" or set(attributes.get("strides", [1])) == {1}):
         # An extent that only the run knows makes no difference there.

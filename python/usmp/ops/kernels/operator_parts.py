@@ -16,7 +16,7 @@ from usmp.ops.quantized.fixed_point import Rounding
 from usmp.tir.intrinsics import RESCALE_CHANNEL
 from usmp.tir.nodes import nodes_of
 
-_RESCALES = (RESCALE_CHANNEL, Rounding.TWICE.value)
+_RESCALES = (RESCALE_CHANNEL, Rounding.TWICE.value, Rounding.AS_FLOAT.value)
 
 
 @dataclass(frozen=True)

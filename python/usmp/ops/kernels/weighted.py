@@ -22,8 +22,10 @@ from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import tensor_intrin
 
-_ROUNDING = Rounding.TWICE.name.lower()
-"""How kernels rescale."""
+_RECORDED = Rounding.TWICE.name.lower()
+"""How records of channels (`rescale_records`) rescale."""
+_ROUNDINGS = (_RECORDED, Rounding.AS_FLOAT.name.lower())
+"""How operators rescale that kernels compute."""
 
 _TILES = ((1, 2), (1, 4), (1, 6), (2, 2))
 """Pixels and channels that tensor intrinsics rescale together."""
@@ -87,6 +89,8 @@ class WeightedOperator:
         return Ending(self, self._records(weight, False), False, together)
 
     def _records(self, weight: np.ndarray, is_folded: bool) -> RescaleRecords | None:
+        if self.record.parameters["rounding"] != _RECORDED:
+            return None
         quantization = self.record.inputs[0]
         accumulators = accumulator_range(weight, self.bias, quantization, "int32")
         first = self.bias
@@ -226,7 +230,7 @@ def weighted_record(records: Sequence[QuantizedOp]) -> QuantizedOp | None:
     if types != ["int8", "int8"] or record.inputs[1].zero_points[0] != 0:
         return None
     # What is rescaled otherwise is the result of an operator that was fused to it.
-    return record if record.parameters["rounding"] == _ROUNDING else None
+    return record if record.parameters["rounding"] in _ROUNDINGS else None
 
 
 def weighted_operator(

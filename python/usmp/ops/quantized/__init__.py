@@ -21,7 +21,11 @@ from usmp.ops.quantized.convolution import conv2d, depthwise_conv2d
 from usmp.ops.quantized.cumulative import cumulative_sum
 from usmp.ops.quantized.dense import fully_connected
 from usmp.ops.quantized.explicit_padding import ExplicitPadding, explicit_padding
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding, quantize_multiplier
+from usmp.ops.quantized.fixed_point import (
+    QuantizedMultiplier,
+    Rounding,
+    quantize_multiplier,
+)
 from usmp.ops.quantized.gathering import gather, gather_nd, update_slice
 from usmp.ops.quantized.log_softmax import log_softmax
 from usmp.ops.quantized.lstm import Gate, LstmParameters, lstm

@@ -8,11 +8,14 @@ import numpy as np
 from tvm import relax, tirx
 
 from usmp.ops.quantized import gemmlowp
+from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import elementwise
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import (
     QuantizedMultiplier,
+    Rounding,
     apply_multiplier,
+    factor_of,
     quantize_multiplier,
     round_shift_right,
 )
@@ -39,20 +42,28 @@ def relu(
     before: Quantization,
     after: Quantization,
     limits: OutputLimits,
+    rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
     """Rescaled from one quantization to another, then moved into the limits."""
-    ratio = before.scale / after.scale
-    if before.dtype == "uint8":
-        # TFLite's kernel, unlike those of tflite-micro, divides in single precision.
-        ratio = float(np.float32(before.scale) / np.float32(after.scale))
-    factor = quantize_multiplier(ratio)
+    factor = factor_of_relu(before, after, rounding)
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        scaled = apply_multiplier(centered(value, before.zero_point), factor)
+        scaled = apply_multiplier(centered(value, before.zero_point), factor, rounding)
         return limits.shifted(scaled, after.zero_point)
 
-    record = QuantizedOp("relu", (before,), (after,), limits.as_parameters())
+    parameters = {**limits.as_parameters(), **rounding_parameter(rounding)}
+    record = QuantizedOp("relu", (before,), (after,), parameters)
     return elementwise(builder, record, function, [data])
+
+
+def factor_of_relu(
+    before: Quantization, after: Quantization, rounding: Rounding
+) -> QuantizedMultiplier:
+    """From the scale of what `relu` takes to that of what it gives."""
+    if before.dtype == "uint8" and rounding is Rounding.TWICE:
+        # TFLite's kernel, unlike those of tflite-micro, divides in single precision.
+        return quantize_multiplier(float(np.float32(before.scale) / np.float32(after.scale)))
+    return factor_of((before.scale,), after.scale, rounding)
 
 
 def leaky_relu(

@@ -10,11 +10,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from tvm import relax, tirx
 
+from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import elementwise
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import (
     QuantizedMultiplier,
+    Rounding,
     apply_multiplier,
+    factor_of,
     quantize_multiplier,
 )
 from usmp.ops.quantized.parameters import OutputLimits, Quantization, require_no_zero_points
@@ -181,6 +184,7 @@ def multiply_elements(
     right: relax.Expr | np.ndarray,
     quantizations: Quantizations,
     limits: OutputLimits,
+    rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
     """left * right.
 
@@ -191,13 +195,15 @@ def multiply_elements(
     """
     require_no_zero_points(quantizations)
     first, second, output = quantizations
-    factor = quantize_multiplier(first.scale * second.scale / output.scale)
+    factor = factor_of((first.scale, second.scale), output.scale, rounding)
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
         product = centered(left, first.zero_point) * centered(right, second.zero_point)
-        return limits.shifted(apply_multiplier(product, factor), output.zero_point)
+        scaled = apply_multiplier(product, factor, rounding)
+        return limits.shifted(scaled, output.zero_point)
 
-    record = _record("multiply", quantizations, limits)
+    parameters = {**limits.as_parameters(), **rounding_parameter(rounding)}
+    record = QuantizedOp("multiply", (first, second), (output,), parameters)
     return elementwise(builder, record, function, [left, right])
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tvm import relax, tirx
 
+from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import elementwise
 from usmp.ops.quantized.epilogue import centered
-from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier
+from usmp.ops.quantized.fixed_point import Rounding, apply_multiplier, factor_of
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.record import QuantizedOp
 
@@ -45,14 +46,19 @@ def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantizati
 
 
 def requantize(
-    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    before: Quantization,
+    after: Quantization,
+    rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
     """Integers of one quantization as those of another."""
-    factor = quantize_multiplier(before.scale / after.scale)
+    factor = factor_of((before.scale,), after.scale, rounding)
     limits = after.limits()
 
     def function(value: tirx.Expr) -> tirx.Expr:
-        scaled = apply_multiplier(centered(value, before.zero_point), factor)
+        scaled = apply_multiplier(centered(value, before.zero_point), factor, rounding)
         return limits.shifted(scaled, after.zero_point)
 
-    return elementwise(builder, QuantizedOp("requantize", (before,), (after,)), function, [data])
+    record = QuantizedOp("requantize", (before,), (after,), rounding_parameter(rounding))
+    return elementwise(builder, record, function, [data])

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from usmp.ops.quantized.epilogue import Epilogue
+from usmp.ops.quantized.fixed_point import Rounding
 from usmp.ops.quantized.pack_channels import unpack_channels
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.window import Layout, Window, named_layouts
@@ -61,6 +62,16 @@ def weighted_operator(
         "rounding": rescale.rounding.name.lower(),
     }
     return QuantizedOp(kind, (data, weight), (rescale.output,), parameters, constants)
+
+
+def rounding_parameter(rounding: Rounding) -> dict[str, str]:
+    """What a record says of how results are rounded: nothing if it is as TFLite does it."""
+    return {} if rounding is Rounding.TWICE else {"rounding": rounding.name.lower()}
+
+
+def rounding_of(record: QuantizedOp) -> Rounding:
+    """How the operator of a record rounds the product with a factor."""
+    return Rounding[str(record.parameters.get("rounding", Rounding.TWICE.name)).upper()]
 
 
 def describe_window(

@@ -4,20 +4,24 @@ A real factor M is an integer `multiplier` in [2**30, 2**31) and a `shift`: M = 
 2**(shift - 31). Multiplying by it rounds twice: first the high half of the doubled product to
 nearest, then the right shift to nearest with ties away from zero (gemmlowp, "Quantization and
 Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference", B. Jacob et al.,
-2018, section 2.2). A single rounding differs in about one of a thousand results.
+2018, section 2.2). A single rounding differs in about one of a thousand results. ONNX Runtime
+multiplies as floats do, and rounds the product to an integer (`Rounding.AS_FLOAT`).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
 from tvm import tirx
 
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import (
     LEADING_ZEROS,
+    MULTIPLY_AS_FLOAT,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
@@ -26,6 +30,7 @@ from usmp.tir.intrinsics import (
 
 _SMALLEST_SHIFT, _LARGEST_SHIFT = -31, 30
 _SHIFTS_OF_64_BITS = 8
+_SHIFTS_AS_FLOAT = 8
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,41 @@ def quantize_multiplier(real: float) -> QuantizedMultiplier:
     return QuantizedMultiplier(multiplier, shift)
 
 
+def float_factor(numerators: Sequence[float], denominator: float) -> QuantizedMultiplier:
+    """The product of some scales over another one as float32 gives it, one step after the other.
+
+    ONNX Runtime's kernels multiply accumulators with it (MLAS, MlasRequantizeOutput). A factor so
+    small that no accumulator leads to another integer than 0 is made the least one that there is.
+
+    Raises
+    ------
+    UnsupportedModelError
+        as `quantize_multiplier`.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        product = np.float32(numerators[0])
+        for numerator in numerators[1:]:
+            product = np.float32(product * np.float32(numerator))
+        ratio = float(np.float32(product / np.float32(denominator)))
+    factor = quantize_multiplier(ratio)
+    return factor if factor.multiplier else QuantizedMultiplier(2**30, _SMALLEST_SHIFT)
+
+
+def factor_of(
+    numerators: Sequence[float], denominator: float, rounding: Rounding
+) -> QuantizedMultiplier:
+    """The product of some scales over another number, as the rounding takes it.
+
+    Raises
+    ------
+    UnsupportedModelError
+        as `quantize_multiplier`.
+    """
+    if rounding is Rounding.AS_FLOAT:
+        return float_factor(numerators, denominator)
+    return quantize_multiplier(math.prod(numerators) / denominator)
+
+
 class Rounding(Enum):
     """How `multiply` rounds, by what the reference kernels use it for."""
 
@@ -88,6 +128,8 @@ class Rounding(Enum):
     """Accumulators of 32 bits."""
     ONCE = MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING
     """Fully connected operators on uint8."""
+    AS_FLOAT = MULTIPLY_AS_FLOAT
+    """Accumulators of 32 bits, as ONNX Runtime's kernels do: see `float_factor`."""
     ONCE_16_BITS = MULTIPLY_BY_QUANTIZED_MULTIPLIER_64
     """Accumulators of 64 bits: with the upper 16 bits of the multiplier."""
 
@@ -104,6 +146,11 @@ class Rounding(Enum):
         UnsupportedModelError
             it may not; the reference kernels assert the same.
         """
+        if self is Rounding.AS_FLOAT and shift >= _SHIFTS_AS_FLOAT:
+            raise UnsupportedModelError(
+                f"the ratio of the quantization scales is 2**{shift - 1} or more; less than "
+                f"2**{_SHIFTS_AS_FLOAT - 1} is supported"
+            )
         if self is Rounding.ONCE_16_BITS and shift >= _SHIFTS_OF_64_BITS:
             raise UnsupportedModelError(
                 "the ratio of the quantization scales is too great for accumulators of 64 bits: "
@@ -129,9 +176,11 @@ def multiply(
     return tirx.call_pure_extern("int32", rounding.value, value, int32(multiplier), int32(shift))
 
 
-def apply_multiplier(value: tirx.Expr, factor: QuantizedMultiplier) -> tirx.Expr:
+def apply_multiplier(
+    value: tirx.Expr, factor: QuantizedMultiplier, rounding: Rounding = Rounding.TWICE
+) -> tirx.Expr:
     """`value` (int32) times a factor that is known at compile time."""
-    return multiply(value, factor.multiplier, factor.shift)
+    return multiply(value, factor.multiplier, factor.shift, rounding)
 
 
 def wrapping_add(left: tirx.Expr, right: tirx.Expr | int) -> tirx.Expr:

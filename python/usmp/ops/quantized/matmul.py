@@ -8,9 +8,10 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator
+from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import broadcast_indices
 from usmp.ops.quantized.epilogue import centered
-from usmp.ops.quantized.fixed_point import Rounding, multiply, quantize_multiplier
+from usmp.ops.quantized.fixed_point import Rounding, factor_of, multiply
 from usmp.ops.quantized.parameters import (
     OutputLimits,
     Quantization,
@@ -28,6 +29,7 @@ def batch_matmul(
     quantizations: tuple[Quantization, Quantization, Quantization],
     transposed: tuple[bool, bool] = (False, False),
     limits: OutputLimits | None = None,
+    rounding: Rounding | None = None,
 ) -> relax.Expr:
     """left (..., rows, depth) times right (..., depth, columns), whose other axes are broadcast.
 
@@ -39,6 +41,8 @@ def batch_matmul(
         whether left is (..., depth, rows), and whether right is (..., columns, depth).
     limits
         of the output; those of its type by default.
+    rounding
+        of the sums; by default as TFLite rounds those of the type.
 
     Raises
     ------
@@ -47,15 +51,16 @@ def batch_matmul(
     """
     first, second, after = quantizations
     require_no_zero_points(quantizations)
-    rounding = Rounding.ONCE_16_BITS if after.dtype == "int16" else Rounding.TWICE
-    factor = quantize_multiplier(first.scale * second.scale / after.scale)
+    if rounding is None:
+        rounding = Rounding.ONCE_16_BITS if after.dtype == "int16" else Rounding.TWICE
+    factor = factor_of((first.scale, second.scale), after.scale, rounding)
     kept = limits or after.limits()
 
     def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
         shapes = [[int(extent) for extent in tensor.shape] for tensor in (left, right)]
         rows, depth = _swapped(shapes[0][-2:], transposed[0])
         _, columns = _swapped(shapes[1][-2:], transposed[1])
-        if rounding is Rounding.TWICE:
+        if rounding is not Rounding.ONCE_16_BITS:
             _require_summable(depth, first, second)
         batches = np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
         k = te.reduce_axis((0, depth), "k")
@@ -87,6 +92,8 @@ def batch_matmul(
         return te.compute(shape, output, "output")
 
     parameters = {"transposed": list(transposed), **kept.as_parameters()}
+    if rounding is Rounding.AS_FLOAT:
+        parameters |= rounding_parameter(rounding)
     record = QuantizedOp("batch_matmul", (first, second), (after,), parameters)
     return call_operator(builder, "batch_matmul", compute, [left, right], record=record)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.describe import describe_window
-from usmp.ops.quantized.fixed_point import multiply, quantize_multiplier
+from usmp.ops.quantized.describe import describe_window, rounding_parameter
+from usmp.ops.quantized.fixed_point import Rounding, factor_of, multiply
 from usmp.ops.quantized.parameters import OutputLimits, Quantization, integer_limits
 from usmp.ops.quantized.window import Layout, Window
 from usmp.ops.record import QuantizedOp
@@ -45,7 +45,7 @@ def _record(
     window: Window,
     layout: Layout,
     limits: OutputLimits,
-    **parameters: bool,
+    **parameters: object,
 ) -> QuantizedOp:
     moves = {**describe_window(window, layout), "kernel": list(window.kernel)}
     return QuantizedOp(kind, (before,), (after,), {**moves, **limits.as_parameters(), **parameters})
@@ -60,8 +60,9 @@ def rescaled_average_pool(
     limits: OutputLimits,
     layout: Layout,
     counts_padding: bool = False,
+    rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
-    """The mean at the scale of the output, of whatever number of elements, rounded once.
+    """The mean at the scale of the output, of whatever number of elements.
 
     Parameters
     ----------
@@ -69,19 +70,18 @@ def rescaled_average_pool(
         elements outside the data are zeros; else the mean is of those inside.
     """
     counts = [window.kernel[0] * window.kernel[1]] if counts_padding else window.tap_counts()
-    factors = [quantize_multiplier(before.scale / (after.scale * count)) for count in counts]
+    factors = [factor_of((before.scale,), after.scale * count, rounding) for count in counts]
 
     def mean(total: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
         count = tirx.IntImm("int32", counts[0]) if len(counts) == 1 else window.taps_inside(y, x)
         multiplier = _chosen(count, counts, [factor.multiplier for factor in factors])
         shift = _chosen(count, counts, [factor.shift for factor in factors])
         centered = total - tirx.IntImm("int32", before.zero_point) * count
-        return limits.shifted(multiply(centered, multiplier, shift), after.zero_point)
+        return limits.shifted(multiply(centered, multiplier, shift, rounding), after.zero_point)
 
     outside = before.zero_point if counts_padding else 0
-    record = _record(
-        "average_pool", before, after, window, layout, limits, counts_padding=counts_padding
-    )
+    said = {"counts_padding": counts_padding, **rounding_parameter(rounding)}
+    record = _record("average_pool", before, after, window, layout, limits, **said)
     return _pool(builder, record, data, window, te.sum, outside, mean, layout)
 
 

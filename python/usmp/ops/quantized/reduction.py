@@ -8,9 +8,12 @@ from collections.abc import Callable, Sequence
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.fixed_point import (
     QuantizedMultiplier,
+    Rounding,
     apply_multiplier,
+    factor_of,
     quantize_multiplier,
 )
 from usmp.ops.quantized.parameters import Quantization, integer_limits
@@ -24,6 +27,7 @@ def mean(
     axes: Sequence[int],
     before: Quantization,
     after: Quantization,
+    rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
     """The mean over `axes`, which the output lacks.
 
@@ -32,9 +36,9 @@ def mean(
     UnsupportedModelError
         a sum of so many elements may leave int32.
     """
-    factor = quantize_multiplier(before.scale / after.scale)
     count = math.prod(shape_of(data)[axis] for axis in set(axes))
-    return _scaled_sum(builder, "mean", data, axes, before, after, divided(factor, count))
+    factor = factor_of_mean(before, after, count, rounding)
+    return _scaled_sum(builder, "mean", data, axes, before, after, factor, rounding)
 
 
 def reduce_sum(
@@ -43,6 +47,7 @@ def reduce_sum(
     axes: Sequence[int],
     before: Quantization,
     after: Quantization,
+    rounding: Rounding = Rounding.TWICE,
 ) -> relax.Expr:
     """The sum over `axes`, which the output lacks.
 
@@ -51,11 +56,20 @@ def reduce_sum(
     UnsupportedModelError
         a sum of so many elements may leave int32.
     """
-    factor = quantize_multiplier(before.scale / after.scale)
-    return _scaled_sum(builder, "sum", data, axes, before, after, factor)
+    factor = factor_of((before.scale,), after.scale, rounding)
+    return _scaled_sum(builder, "sum", data, axes, before, after, factor, rounding)
 
 
-def divided(factor: QuantizedMultiplier, count: int) -> QuantizedMultiplier:
+def factor_of_mean(
+    before: Quantization, after: Quantization, count: int, rounding: Rounding
+) -> QuantizedMultiplier:
+    """From a sum of `count` elements to their mean."""
+    if rounding is Rounding.AS_FLOAT:
+        return factor_of((before.scale,), after.scale * count, rounding)
+    return _divided(quantize_multiplier(before.scale / after.scale), count)
+
+
+def _divided(factor: QuantizedMultiplier, count: int) -> QuantizedMultiplier:
     """The factor over `count`, with as many bits as fit."""
     shift = min(count.bit_length() - 1, 32, 31 + factor.shift)
     return QuantizedMultiplier((factor.multiplier << shift) // count, factor.shift - shift)
@@ -69,6 +83,7 @@ def _scaled_sum(
     before: Quantization,
     after: Quantization,
     factor: QuantizedMultiplier,
+    rounding: Rounding,
 ) -> relax.Expr:
     count = math.prod(shape_of(data)[axis] for axis in set(axes))
     least, greatest = integer_limits(before.dtype)
@@ -82,10 +97,11 @@ def _scaled_sum(
 
     def finish(accumulator: tirx.Expr) -> tirx.Expr:
         centered = accumulator - tirx.IntImm("int32", before.zero_point * count)
-        scaled = apply_multiplier(centered, factor)
+        scaled = apply_multiplier(centered, factor, rounding)
         return limits.shifted(scaled, after.zero_point)
 
-    record = QuantizedOp(kind, (before,), (after,), {"axes": list(axes)})
+    said = {"axes": list(axes), **rounding_parameter(rounding)}
+    record = QuantizedOp(kind, (before,), (after,), said)
     return reduced(builder, record, data, axes, te.sum, lambda x: x.astype("int32"), finish)
 
 

@@ -26,6 +26,10 @@ def rescaled(
         return rescaled_twice(value, multiplier, shift)
     if rounding is Rounding.ONCE:
         return _rounded_shift(value * multiplier, 31 - shift)
+    if rounding is Rounding.AS_FLOAT:
+        factor = (multiplier * 2.0 ** (shift - 31.0)).astype(np.float32)
+        nearest: np.ndarray = np.rint(value.astype(np.float32) * factor).astype(np.int64)
+        return nearest
     reduced = np.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
     return _rounded_shift(value * reduced, 15 - shift)
 

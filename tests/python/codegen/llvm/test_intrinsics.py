@@ -20,6 +20,7 @@ from usmp.tir.intrinsics import (
     INVERSE_SQUARE_ROOT_SHIFT,
     LEADING_ZEROS,
     LOGARITHM,
+    MULTIPLY_AS_FLOAT,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
@@ -68,6 +69,10 @@ def arguments(name: str) -> list[np.ndarray]:
         return [int32, multiplier, draw.between(-31, 30)]
     if name == MULTIPLY_BY_QUANTIZED_MULTIPLIER_64:
         return [draw.between(-(2**47), 2**47 - 1), multiplier, draw.between(-31, 7)]
+    if name == MULTIPLY_AS_FLOAT:
+        shift = draw.between(-31, 7)
+        most = np.minimum(2.0 ** (9 - shift), 2.0**31 - 1).astype(np.int64)
+        return [int32 % most, multiplier & -128, shift]
     if name == MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING:
         return [int32, multiplier, draw.between(-31, 30)]
     if name == RESCALE_RECORD:

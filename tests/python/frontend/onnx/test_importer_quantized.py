@@ -114,6 +114,9 @@ OPERATORS = {
 }
 
 
+SUMS = ("add", "add-channels", "sub")
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_give_the_integers_of_the_reference(name, dtype):
@@ -130,8 +133,9 @@ def test_operators_give_the_integers_of_the_reference(name, dtype):
     np.testing.assert_array_equal(float_outputs(mod, inputs)[0], expected)
     output = usmp.build(mod).run(inputs)["y"]
     assert output.dtype == expected.dtype
-    # Integer operators round halves away from zero, and these scales make many halves.
-    assert np.abs(output.astype(int) - expected).max() <= 1
+    # These scales make many halves, which sums in fixed point round away from zero.
+    steps = 1 if name in SUMS else 0
+    assert np.abs(output.astype(int) - expected).max() <= steps
 
 
 def test_halves_are_rounded_to_even():

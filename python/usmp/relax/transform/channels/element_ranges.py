@@ -7,9 +7,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from usmp.ops.quantized import Quantization, QuantizedMultiplier, Rounding, quantize_multiplier
+from usmp.ops.quantized import QuantizedMultiplier, Rounding
+from usmp.ops.quantized.activations import factor_of_relu
 from usmp.ops.quantized.arithmetic import factors_of_sum
-from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled_twice
+from usmp.ops.quantized.describe import rounding_of
+from usmp.ops.quantized.fixed_point import factor_of
+from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.record import QuantizedOp
 
 Ends: TypeAlias = "tuple[np.ndarray, np.ndarray]"
@@ -21,12 +24,14 @@ Ranges: TypeAlias = Callable[[QuantizedOp, Sequence[Ends]], Ends]
 _LEAST, _GREATEST = -(2**31), 2**31 - 1
 
 
-def scaled_ends(ends: Ends, factor: QuantizedMultiplier) -> Ends:
+def scaled_ends(
+    ends: Ends, factor: QuantizedMultiplier, rounding: Rounding = Rounding.TWICE
+) -> Ends:
     """What a factor makes of 32-bit integers (`usmp.ops.quantized.fixed_point.apply_multiplier`):
     anything, if one of the ends could wrap on the way."""
     multiplier, shift = (np.array([part]) for part in (factor.multiplier, factor.shift))
-    fits = np.all([never_wraps(end, multiplier, shift, Rounding.TWICE) for end in ends], axis=0)
-    least, greatest = (rescaled_twice(end, multiplier, shift) for end in ends)
+    fits = np.all([never_wraps(end, multiplier, shift, rounding) for end in ends], axis=0)
+    least, greatest = (rescaled(end, multiplier, shift, rounding) for end in ends)
     return np.where(fits, least, _LEAST), np.where(fits, greatest, _GREATEST)
 
 
@@ -82,15 +87,13 @@ def _same(record: QuantizedOp, operands: Sequence[Ends]) -> Ends:
 def _requantized(record: QuantizedOp, operands: Sequence[Ends]) -> Ends:
     (ends,) = operands
     before, after = record.inputs[0], record.outputs[0]
-    factor = quantize_multiplier(_ratio(record.kind, before, after))
+    rounding = rounding_of(record)
+    if record.kind == "relu":
+        factor = factor_of_relu(before, after, rounding)
+    else:
+        factor = factor_of((before.scale,), after.scale, rounding)
     centered = shifted_ends(ends, -before.zero_point)
-    return shifted_ends(scaled_ends(centered, factor), after.zero_point)
-
-
-def _ratio(kind: str, before: Quantization, after: Quantization) -> float:
-    if kind == "relu" and before.dtype == "uint8":
-        return float(np.float32(before.scale) / np.float32(after.scale))
-    return before.scale / after.scale
+    return shifted_ends(scaled_ends(centered, factor, rounding), after.zero_point)
 
 
 RANGES: dict[str, Ranges] = {

@@ -11,6 +11,7 @@ from tvm.ir import GenericConst
 
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
+from usmp.ops.quantized.describe import rounding_of
 from usmp.ops.quantized.parameters import integer_limits
 from usmp.ops.quantized.table import tabulated
 from usmp.ops.record import QuantizedOp
@@ -42,10 +43,16 @@ MAKERS: dict[str, Made] = {
     "clamp": lambda b, r, x: quantized.clamp(b, x[0], limits_of(r), r.outputs[0]),
     "maximum": lambda b, r, x: quantized.maximum(b, x[0], x[1], r.outputs[0]),
     "minimum": lambda b, r, x: quantized.minimum(b, x[0], x[1], r.outputs[0]),
-    "multiply": lambda b, r, x: quantized.multiply_elements(b, x[0], x[1], _three(r), limits_of(r)),
+    "multiply": lambda b, r, x: quantized.multiply_elements(
+        b, x[0], x[1], _three(r), limits_of(r), rounding_of(r)
+    ),
     "prelu": lambda b, r, x: quantized.prelu(b, x[0], x[1], *_three(r)),
-    "relu": lambda b, r, x: quantized.relu(b, x[0], r.inputs[0], r.outputs[0], limits_of(r)),
-    "requantize": lambda b, r, x: quantized.requantize(b, x[0], r.inputs[0], r.outputs[0]),
+    "relu": lambda b, r, x: quantized.relu(
+        b, x[0], r.inputs[0], r.outputs[0], limits_of(r), rounding_of(r)
+    ),
+    "requantize": lambda b, r, x: quantized.requantize(
+        b, x[0], r.inputs[0], r.outputs[0], rounding_of(r)
+    ),
     "subtract": lambda b, r, x: quantized.subtract(b, x[0], x[1], _three(r), limits_of(r)),
 }
 """How each kind is made from its record and operands."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from usmp.ops.quantized import OutputLimits, Quantization, QuantizedMultiplier, Rescale, Rounding
-from usmp.ops.quantized.describe import reference_constants
+from usmp.ops.quantized import OutputLimits, Quantization, QuantizedMultiplier, Rescale
+from usmp.ops.quantized.describe import reference_constants, rounding_of
 from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.record import QuantizedOp
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
@@ -143,11 +143,6 @@ def products_of(
     )
     zero_points = (record.inputs[0].zero_point, record.inputs[1].zero_points[0])
     return Products(weight, sources, bias, multiplier, shift, taps, *zero_points, record)
-
-
-def rounding_of(record: QuantizedOp) -> Rounding:
-    """How the record's operator rounds the product with a factor."""
-    return Rounding[str(record.parameters["rounding"]).upper()]
 
 
 def clamp_of(record: QuantizedOp) -> tuple[int, int]:

@@ -11,8 +11,10 @@ from tvm import relax
 
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized import Layout, Window, quantize_multiplier
-from usmp.ops.quantized.reduction import divided
+from usmp.ops.quantized import Layout, Window
+from usmp.ops.quantized.describe import rounding_of
+from usmp.ops.quantized.fixed_point import factor_of
+from usmp.ops.quantized.reduction import factor_of_mean
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.element_ranges import Ends, scaled_ends, shifted_ends
 from usmp.relax.transform.channels.faithful import makes
@@ -47,13 +49,14 @@ def average_pool(known: Known, recorded: RecordedCall) -> Step | None:
     record = recorded.record
     before, after, limits = record.inputs[0], record.outputs[0], limits_of(record)
     counts_padding = bool(record.parameters["counts_padding"])
+    rounding = rounding_of(record)
 
     def rounded(builder: relax.BlockBuilder, operand: relax.Expr) -> relax.Expr:
         return quantized.average_pool(builder, operand, window, limits, layout, after)
 
     def rescaled(builder: relax.BlockBuilder, operand: relax.Expr) -> relax.Expr:
         return quantized.rescaled_average_pool(
-            builder, operand, window, before, after, limits, layout, counts_padding
+            builder, operand, window, before, after, limits, layout, counts_padding, rounding
         )
 
     ends: Ends = (data.least, data.greatest)
@@ -66,7 +69,8 @@ def average_pool(known: Known, recorded: RecordedCall) -> Step | None:
     means = [
         scaled_ends(
             (low * count, high * count),
-            quantize_multiplier(before.scale / (after.scale * count)),
+            factor_of((before.scale,), after.scale * count, rounding),
+            rounding,
         )
         for count in counts
     ]
@@ -85,18 +89,22 @@ def reduction(known: Known, recorded: RecordedCall) -> Step | None:
     before, after = record.inputs[0], record.outputs[0]
     axis = data.axis - sum(reduced < data.axis for reduced in axes)
     ends: Ends = (data.least, data.greatest)
+    rounding = rounding_of(record)
     if record.kind in ("mean", "sum"):
         count = prod(shape_of(operand)[one] for one in set(axes))
-        factor = quantize_multiplier(before.scale / after.scale)
         low, high = shifted_ends(ends, -before.zero_point)
-        used = divided(factor, count) if record.kind == "mean" else factor
-        ends = shifted_ends(scaled_ends((low * count, high * count), used), after.zero_point)
+        if record.kind == "mean":
+            factor = factor_of_mean(before, after, count, rounding)
+        else:
+            factor = factor_of((before.scale,), after.scale, rounding)
+        scaled = scaled_ends((low * count, high * count), factor, rounding)
+        ends = shifted_ends(scaled, after.zero_point)
 
     def make(builder: relax.BlockBuilder, operand: relax.Expr) -> relax.Expr:
         if record.kind == "mean":
-            return quantized.mean(builder, operand, axes, before, after)
+            return quantized.mean(builder, operand, axes, before, after, rounding)
         if record.kind == "sum":
-            return quantized.reduce_sum(builder, operand, axes, before, after)
+            return quantized.reduce_sum(builder, operand, axes, before, after, rounding)
         extreme = quantized.reduce_max if record.kind == "reduce_max" else quantized.reduce_min
         return extreme(builder, operand, axes, after)
 

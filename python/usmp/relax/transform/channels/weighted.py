@@ -9,12 +9,12 @@ from tvm import relax
 from tvm.ir import GenericConst
 
 from usmp.ops import quantized
+from usmp.ops.quantized.describe import rounding_of
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.products import (
     Products,
     products_of,
     rescale_of,
-    rounding_of,
     stored_weight,
 )
 from usmp.relax.transform.channels.step import (

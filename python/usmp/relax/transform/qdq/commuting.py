@@ -15,7 +15,12 @@ from tvm.ir import Call
 
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized.parameters import farthest
+from usmp.ops.quantized import Quantization, QuantizedMultiplier, Rounding
+from usmp.ops.quantized.fixed_point import factor_of
+from usmp.ops.quantized.parameters import farthest, integer_limits
+from usmp.ops.quantized.rescaled_arrays import rescaled
+from usmp.ops.quantized.table import tabulated
+from usmp.ops.record import QuantizedOp
 from usmp.relax.transform.qdq import operands
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.data_movement import move_of
@@ -35,9 +40,40 @@ def match_change_of_scale(graph: Graph, expr: relax.Expr, output: Output) -> rel
         clamp = quantized.clamp
         return clamp(graph.builder, value, output.limits, after) if is_clamped else value
     check_int32_range(farthest(before), before.scale / after.scale)
+    rounding = output.rounding
+    if before.dtype != "int16" and rounding is Rounding.AS_FLOAT:
+        wanted = _stored_integers(before, output)
+        factor = factor_of((before.scale,), after.scale, rounding)
+        if not np.array_equal(_rescaled_integers(before, factor, output), wanted):
+            record = QuantizedOp("table", (before,), (after,))
+            least, _ = integer_limits(before.dtype)
+            return tabulated(graph.builder, record, value, lambda i: int(wanted[i - least]))
     if not is_clamped:
-        return quantized.requantize(graph.builder, value, before, after)
-    return quantized.relu(graph.builder, value, before, after, output.limits)
+        return quantized.requantize(graph.builder, value, before, after, rounding)
+    return quantized.relu(graph.builder, value, before, after, output.limits, rounding)
+
+
+def _all_integers(quantization: Quantization) -> np.ndarray:
+    """Those of the type less the zero point: int64."""
+    least, greatest = integer_limits(quantization.dtype)
+    return np.arange(least, greatest + 1) - quantization.zero_point
+
+
+def _stored_integers(before: Quantization, output: Output) -> np.ndarray:
+    """What R.quantize makes of all that integers of a type stand for."""
+    return _stored(_all_integers(before) * before.scale, output)
+
+
+def _rescaled_integers(
+    before: Quantization, factor: QuantizedMultiplier, output: Output
+) -> np.ndarray:
+    """What a factor makes of them."""
+    multiplier, shift = np.array(factor.multiplier), np.array(factor.shift)
+    scaled = rescaled(_all_integers(before), multiplier, shift, output.rounding)
+    limits = output.limits
+    zero_point = output.quantization.zero_point
+    kept: np.ndarray = np.clip(scaled + zero_point, limits.minimum, limits.maximum)
+    return kept
 
 
 def match_constant(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:

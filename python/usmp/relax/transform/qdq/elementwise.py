@@ -14,11 +14,7 @@ from usmp.relax.transform.qdq.operands import Operand, quantized_operands
 from usmp.relax.transform.qdq.signed_integers import signed, signed_output
 from usmp.support.errors import UnsupportedModelError
 
-_OPERATORS = {
-    "relax.add": quantized.add,
-    "relax.subtract": quantized.subtract,
-    "relax.multiply": quantized.multiply_elements,
-}
+_SUMS = {"relax.add": quantized.add, "relax.subtract": quantized.subtract}
 _FINEST = {"int8": 2.0**12, "uint8": 2.0**12, "int16": 2.0**6}
 """By how much the steps of the output of a sum may be finer than those of its terms: these have 20
 bits below the point, those of int16 15."""
@@ -26,7 +22,7 @@ bits below the point, those of int16 15."""
 
 def match_elementwise(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | None:
     """R.add, R.subtract or R.multiply, broadcast; one operand may be a constant."""
-    call = graph.call(expr, *_OPERATORS)
+    call = graph.call(expr, *_SUMS, "relax.multiply")
     if call is None:
         return None
     operands = quantized_operands(graph, call)
@@ -60,9 +56,10 @@ def _combined(graph: Graph, call: Call, left: Operand, right: Operand, output: O
         )
     else:
         _require_coarse(first, second, after)
-    function = _OPERATORS[call.op.name]
-    ends = (first, second, after)
-    return function(graph.builder, left_value, right_value, ends, output.limits), after
+    operands = (graph.builder, left_value, right_value, (first, second, after), output.limits)
+    if call.op.name == "relax.multiply":
+        return quantized.multiply_elements(*operands, output.rounding), after
+    return _SUMS[call.op.name](*operands), after
 
 
 def _require_coarse(first: Quantization, second: Quantization, after: Quantization) -> None:

@@ -11,7 +11,7 @@ from tvm import relax
 from tvm.ir import Call, GenericConst
 
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized import OutputLimits, Quantization
+from usmp.ops.quantized import OutputLimits, Quantization, Rounding
 
 INTEGER_TYPES = ("int8", "uint8", "int16")
 
@@ -22,6 +22,12 @@ class Output:
 
     quantization: Quantization
     limits: OutputLimits
+
+    @property
+    def rounding(self) -> Rounding:
+        """How operators round what they write: once, as the runtimes of quantized graphs do."""
+        is_wide = self.quantization.dtype == "int16"
+        return Rounding.TWICE if is_wide else Rounding.AS_FLOAT
 
 
 Matcher = Callable[["Graph", relax.Expr, Output], "relax.Expr | None"]

@@ -101,7 +101,9 @@ def match_batch_product(graph: Graph, expr: relax.Expr, output: Output) -> relax
     depth = shape_of(call.args[0])[-1]
     reach = depth * farthest(first) * farthest(second)
     check_int32_range(reach, first.scale * second.scale / after.scale)
-    result = quantized.batch_matmul(graph.builder, left, right, (first, second, after))
+    result = quantized.batch_matmul(
+        graph.builder, left, right, (first, second, after), rounding=output.rounding
+    )
     return clamped(graph, result, output)
 
 

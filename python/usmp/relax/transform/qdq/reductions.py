@@ -35,7 +35,15 @@ def match_average_pool(graph: Graph, expr: relax.Expr, output: Output) -> relax.
     check_int32_range(count * farthest(before), before.scale / after.scale / count)
     counts_padding = bool(call.attrs.count_include_pad)
     result = quantized.rescaled_average_pool(
-        graph.builder, image, window, before, after, output.limits, layout, counts_padding
+        graph.builder,
+        image,
+        window,
+        before,
+        after,
+        output.limits,
+        layout,
+        counts_padding,
+        output.rounding,
     )
     return reshaped(graph.builder, result, shape_of(call))
 
@@ -61,7 +69,9 @@ def match_reduction(graph: Graph, expr: relax.Expr, output: Output) -> relax.Exp
     check_int32_range(count * farthest(before), ratio if is_sum else ratio / count)
     function = quantized.reduce_sum if is_sum else quantized.mean
     value = data.emit(graph.builder)
-    result = clamped(graph, function(graph.builder, value, list(axes), before, after), output)
+    result = clamped(
+        graph, function(graph.builder, value, list(axes), before, after, output.rounding), output
+    )
     return reshaped(graph.builder, result, shape_of(call))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import tvm
 from tvm import relax
 from tvm.ir import Call
@@ -48,12 +49,15 @@ def _table(function: Function, data: IntegerTensor, output: Output) -> dict[int,
     table = {}
     for integer in range(least, greatest + 1):
         try:
-            real = function((integer - before.zero_point) * before.scale)
+            step = np.float32(integer - before.zero_point) * np.float32(before.scale)
+            real = function(float(step))
         except (ArithmeticError, ValueError):
             return None
         if math.isnan(real):
             return None
-        steps = round(min(max(real / after.scale, -(2.0**31)), 2.0**31))
+        with np.errstate(over="ignore"):
+            ratio = float(np.float32(real) / np.float32(after.scale))
+        steps = round(min(max(ratio, -(2.0**31)), 2.0**31))
         limits = output.limits
         table[integer] = min(max(steps + after.zero_point, limits.minimum), limits.maximum)
     return table

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TypeAlias
+
 import numpy as np
 from tvm import relax
 from tvm.ir import Call
 
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized import Quantization, Rescale, quantize_multiplier
+from usmp.ops.quantized import Quantization, Rescale
 from usmp.ops.quantized.accumulators import accumulator_range
+from usmp.ops.quantized.fixed_point import factor_of
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
+from usmp.relax.transform.qdq.data_movement import VIEWS
 from usmp.relax.transform.qdq.graph import Graph, Output
-from usmp.relax.transform.qdq.operands import IntegerConstant, real_constant
+from usmp.relax.transform.qdq.operands import IntegerConstant, integer_constant, real_constant
 from usmp.support.errors import UnsupportedModelError
 
 _BIAS_ERROR = 0.25
 """Steps of the output by which a rounded bias may be wrong."""
+_SAME = 1e-5
+"""By how much the scale of a stored bias may differ from that of the accumulators, relatively."""
+
+Bias: TypeAlias = "np.ndarray | IntegerConstant"
+"""Real numbers, or the integers that stand for them: one a channel, at the accumulators' scale."""
 
 
-def with_bias(
-    graph: Graph, expr: relax.Expr, *operators: str
-) -> tuple[Call | None, np.ndarray | None]:
-    """The call of one of the operators, and the real numbers that are added to its result."""
+def with_bias(graph: Graph, expr: relax.Expr, *operators: str) -> tuple[Call | None, Bias | None]:
+    """The call of one of the operators, and the numbers that are added to its result."""
     call = graph.call(expr, *operators)
     if call is not None:
         return call, None
@@ -29,10 +37,27 @@ def with_bias(
     if added is None:
         return None, None
     for product, other in (added.args, reversed(added.args)):
-        call, bias = graph.call(product, *operators), real_constant(graph, other)
+        call, bias = graph.call(product, *operators), _constant_bias(graph, other)
         if call is not None and bias is not None and shape_of(call) == shape_of(added):
             return call, bias
     return None, None
+
+
+def _constant_bias(graph: Graph, expr: relax.Expr) -> Bias | None:
+    """As it is stored, if that is a vector of int32."""
+    vector = expr
+    while (view := graph.call(vector, *VIEWS)) is not None:
+        vector = view.args[0]
+    stored = integer_constant(graph, vector)
+    is_vector = stored is not None and stored.values.ndim == 1
+    if stored is None or not is_vector or stored.values.dtype != np.int32:
+        return real_constant(graph, expr)
+    axis = [index for index, extent in enumerate(shape_of(expr)) if extent != 1]
+    if len(axis) != 1 or any(stored.quantization.zero_points):
+        return real_constant(graph, expr)
+    return IntegerConstant(
+        stored.values.reshape(shape_of(expr)), replace(stored.quantization, axis=axis[0])
+    )
 
 
 def is_supported(weight: IntegerConstant, data: Quantization) -> bool:
@@ -45,7 +70,7 @@ def is_supported(weight: IntegerConstant, data: Quantization) -> bool:
 
 def rescale_and_bias(
     weight: IntegerConstant,
-    bias: np.ndarray | None,
+    bias: Bias | None,
     axis: int,
     shape: tuple[int, ...],
     data: Quantization,
@@ -58,7 +83,7 @@ def rescale_and_bias(
     weight
         its first axis is the output channels.
     bias
-        the real numbers that are added to the result.
+        what is added to the result.
     axis
         of the output channels in the result.
     shape
@@ -70,7 +95,8 @@ def rescale_and_bias(
         the bias is not one number a channel, or 32 bits are not enough.
     """
     channels = shape[axis]
-    scales = data.scale * np.broadcast_to(weight.quantization.scales, channels)
+    weight_scales = weight.quantization.scales
+    scales = data.scale * np.broadcast_to(weight_scales, channels)
     factors = scales / output.quantization.scale
     stored = None if bias is None else _integer_bias(bias, axis, shape, scales, factors)
     centered = weight.values.reshape(channels, -1).astype(np.int64)
@@ -79,16 +105,20 @@ def rescale_and_bias(
     for channel, factor in enumerate(factors):
         reach = max(-int(accumulators.least[channel]), int(accumulators.greatest[channel]))
         check_int32_range(reach, float(factor))
-    multipliers = tuple(
-        quantize_multiplier(data.scale * s / output.quantization.scale)
-        for s in weight.quantization.scales
-    )
-    return Rescale(multipliers, output.quantization, output.limits), stored
+    after = output.quantization
+    multipliers = [factor_of((data.scale, s), after.scale, output.rounding) for s in weight_scales]
+    return Rescale(tuple(multipliers), after, output.limits, output.rounding), stored
 
 
 def _integer_bias(
-    bias: np.ndarray, axis: int, shape: tuple[int, ...], scales: np.ndarray, factors: np.ndarray
+    bias: Bias, axis: int, shape: tuple[int, ...], scales: np.ndarray, factors: np.ndarray
 ) -> np.ndarray:
+    if isinstance(bias, IntegerConstant):
+        values = bias.values.reshape((1,) * (len(shape) - bias.values.ndim) + bias.values.shape)
+        steps = np.broadcast_to(bias.quantization.scales, scales.shape[:1])
+        if values.shape[axis] == shape[axis] and np.allclose(steps, scales, _SAME, 0):
+            return values.reshape(-1)
+        bias = bias.real()
     aligned = bias.reshape((1,) * (len(shape) - bias.ndim) + bias.shape)
     if aligned.size != aligned.shape[axis]:
         raise UnsupportedModelError("a bias that is not one number a channel")

@@ -15,7 +15,7 @@ from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.macs import macs_of
 from usmp.ops.quantized import Window
-from usmp.ops.quantized.describe import reference_constants
+from usmp.ops.quantized.describe import reference_constants, rounding_of
 from usmp.ops.quantized.table import tabulated
 from usmp.ops.record import operator_of
 from usmp.relax.transform.channels.elementwise import MAKERS, TABLES
@@ -173,13 +173,14 @@ def _average_pool(recorded: RecordedCall) -> StripOperator | None:
     record = recorded.record
     before, after, limits = record.inputs[0], record.outputs[0], limits_of(record)
     counts_padding = bool(record.parameters["counts_padding"])
+    rounding = rounding_of(record)
 
     def rounded(builder: relax.BlockBuilder, data: relax.Expr, window: Window) -> relax.Expr:
         return quantized.average_pool(builder, data, window, limits, _NHWC, after)
 
     def rescaled(builder: relax.BlockBuilder, data: relax.Expr, window: Window) -> relax.Expr:
         return quantized.rescaled_average_pool(
-            builder, data, window, before, after, limits, _NHWC, counts_padding
+            builder, data, window, before, after, limits, _NHWC, counts_padding, rounding
         )
 
     if before == after and not counts_padding:
