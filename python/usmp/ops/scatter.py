@@ -13,12 +13,9 @@ import tvm
 from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
-from usmp.ops.statements import Local, call_in_place
+from usmp.ops.statements import OPAQUE, Local, call_in_place
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import sequence
-
-_OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 
 Combination = Callable[[tirx.Expr, tirx.Expr], tirx.Expr]
 """Of what stands at a place, and of what is written there."""
@@ -147,7 +144,7 @@ def scattered(
     source, *others, output = buffers
     written = _written(output, others, extents, coordinates, combine)
     body = sequence([_copy(source, output), written])
-    func = tirx.PrimFunc(buffers, body).with_attr("op_pattern", _OPAQUE)
+    func = tirx.PrimFunc(buffers, body).with_attr("op_pattern", OPAQUE)
     variable = builder.add_func(func, name)
     return relax.call_tir(variable, tensors, out_ty=data.ty)
 

@@ -47,6 +47,21 @@ def fused_limits(activation: int, output: Quantization) -> OutputLimits:
     return activation_limits(fused_activation(activation), output)
 
 
+def require_counts(operator: TfliteOperator, inputs: int, outputs: int) -> None:
+    """Check that an operator, a custom one of any signature, has so many inputs and outputs.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it has more, or fewer.
+    """
+    given = len(operator.inputs), len(operator.outputs)
+    if given != (inputs, outputs):
+        raise operator.unsupported(
+            f"it has {given[0]} inputs and {given[1]} outputs, not {inputs} and {outputs}"
+        )
+
+
 def require_types(
     operator: TfliteOperator, tensor: TfliteTensor, what: str, supported: tuple[str, ...]
 ) -> None:
