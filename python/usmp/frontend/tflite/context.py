@@ -100,8 +100,8 @@ class Context:
         return self.states[kept.name]
 
     def kept_of(self, tensor: TfliteTensor, shape: Sequence[int], dtype: str) -> State:
-        """The state, zero at first, that an operator keeps for a tensor of the graph."""
-        tensors, place = self.kept.of_graphs, (self.graph, tensor.index)
+        """The state, zero at first, that an operator keeps for the tensor that it writes."""
+        tensors, place = self.kept.of_results, (self.graph, tensor.index)
         if place not in tensors:
             tensors[place] = self.kept.add(tensor.name, np.zeros(shape, dtype))
         return self.state(tensors[place])

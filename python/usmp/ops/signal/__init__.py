@@ -8,7 +8,8 @@ from usmp.ops.signal.channels import (
     spectral_subtraction,
 )
 from usmp.ops.signal.filter_bank import FilterBank, filter_bank, square_root
-from usmp.ops.signal.real_fft import irfft, rfft
+from usmp.ops.signal.real_fft import has_real_fft, irfft, rfft
+from usmp.ops.signal.real_fft_2d import complex_part, magnitude, rfft_2d
 from usmp.ops.signal.samples import energy, fft_auto_scale, window
 from usmp.ops.signal.streams import (
     counted_to,
@@ -23,6 +24,7 @@ __all__ = [
     "GAIN_TABLE_SIZE",
     "FilterBank",
     "Smoothing",
+    "complex_part",
     "counted_to",
     "energy",
     "extended",
@@ -30,11 +32,14 @@ __all__ = [
     "filter_bank",
     "frames",
     "gain_control",
+    "has_real_fft",
     "irfft",
     "logarithm",
+    "magnitude",
     "overlap_add",
     "part",
     "rfft",
+    "rfft_2d",
     "spectral_subtraction",
     "square_root",
     "stacked",

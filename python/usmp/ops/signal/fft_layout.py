@@ -15,10 +15,18 @@ from functools import cached_property
 
 import numpy as np
 
-from usmp.support.errors import UnsupportedModelError
+_PRIMES = (2, 3, 5)
+"""Of which the butterflies that there are join 2, 3, 4 or 5 numbers."""
 
-RADICES = (2, 3, 4, 5)
-"""Of the butterflies that there are."""
+
+def is_supported(length: int) -> bool:
+    """Whether a transform of so many complex numbers has butterflies: 2 and more numbers, without
+    other prime factors than 2, 3 and 5."""
+    rest = length
+    for prime in _PRIMES:
+        while rest > 1 and rest % prime == 0:
+            rest //= prime
+    return length > 1 and rest == 1
 
 
 @dataclass(frozen=True)
@@ -52,19 +60,16 @@ class FftLayout:
 
     Raises
     ------
-    UnsupportedModelError
-        the length has a prime factor greater than 5, or is less than 2.
+    ValueError
+        there is none of that length (`is_supported`).
     """
 
     length: int
 
     def __post_init__(self) -> None:
         """Refuse lengths for which there is no butterfly."""
-        if self.length < 2 or any(stage.radix not in RADICES for stage in self.stages):
-            raise UnsupportedModelError(
-                f"a Fourier transform of {self.length} complex numbers; supported: 2 and more, as "
-                "products of 2, 3 and 5"
-            )
+        if not is_supported(self.length):
+            raise ValueError(f"no Fourier transform of {self.length} complex numbers")
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:

@@ -7,31 +7,20 @@ again: the spectrum of real numbers is symmetric.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tvm import relax, tirx
 
 from usmp.ops.emit import shape_of
 from usmp.ops.signal.complex_arithmetic import Arithmetic, Complex, Steps
 from usmp.ops.signal.fft import Index, Line, in_order, line_of, place_of, transformed
-from usmp.ops.signal.fft_layout import FftLayout
+from usmp.ops.signal.fft_layout import FftLayout, is_supported
 from usmp.ops.statements import call_statements, loop
-from usmp.support.errors import UnsupportedModelError
 
 
-def layout_of_real(length: int) -> FftLayout:
-    """How the transform of so many real numbers is laid out.
-
-    Raises
-    ------
-    UnsupportedModelError
-        there is none of that length.
-    """
-    if length < 4 or length % 2:
-        raise UnsupportedModelError(
-            f"a Fourier transform of {length} real numbers; supported: even numbers from 4 on"
-        )
-    return FftLayout(length // 2)
+def has_real_fft(length: int) -> bool:
+    """Whether there is a transform of so many real numbers."""
+    return length % 2 == 0 and is_supported(length // 2)
 
 
 def rfft(builder: relax.BlockBuilder, data: relax.Expr, length: int) -> relax.Expr:
@@ -50,10 +39,10 @@ def rfft(builder: relax.BlockBuilder, data: relax.Expr, length: int) -> relax.Ex
 
     Raises
     ------
-    UnsupportedModelError
-        there is no transform of that length.
+    ValueError
+        there is no transform of that length (`has_real_fft`).
     """
-    layout = layout_of_real(length)
+    layout = FftLayout(length // 2)
     *outer, given = shape_of(data)
     arithmetic = Arithmetic(str(data.ty.dtype))
 
@@ -61,23 +50,14 @@ def rfft(builder: relax.BlockBuilder, data: relax.Expr, length: int) -> relax.Ex
         data: tirx.Buffer, twiddles: tirx.Buffer, real: tirx.Buffer, output: tirx.Buffer
     ) -> tirx.Stmt:
         def row(row: tirx.Var) -> list[tirx.Stmt]:
-            line = line_of(arithmetic, output, row)
-
             def element(index: Index) -> tirx.Expr:
                 value = arithmetic.loaded(data, row, index)
                 if given == length:
                     return value
                 return tirx.if_then_else(index < given, value, tirx.const(0, arithmetic.sums))
 
-            def copy(place: Index, index: Index) -> list[tirx.Stmt]:
-                pair = Complex(element(index * 2), element(index * 2 + 1))
-                return line.store(place, pair)
-
-            return [
-                in_order(layout, copy),
-                *transformed(layout, arithmetic, line, twiddles),
-                *_taken_apart(layout, arithmetic, line, real),
-            ]
+            line = line_of(arithmetic, output, row)
+            return spectrum(layout, arithmetic, element, line, twiddles, real)
 
         return loop("row", math.prod(outer), row)
 
@@ -92,6 +72,34 @@ def rfft(builder: relax.BlockBuilder, data: relax.Expr, length: int) -> relax.Ex
     ]
     (result,) = call_statements(builder, "rfft", body, arguments, written)
     return builder.emit(relax.op.reshape(result, (*outer, length + 2)))
+
+
+def spectrum(
+    layout: FftLayout,
+    arithmetic: Arithmetic,
+    element: Callable[[Index], tirx.Expr],
+    line: Line,
+    twiddles: tirx.Buffer,
+    real_twiddles: tirx.Buffer,
+) -> list[tirx.Stmt]:
+    """The statements that write the spectrum of twice as many real numbers as the layout has.
+
+    Parameters
+    ----------
+    element
+        a number of the data, in the type of sums.
+    line
+        where the spectrum goes, one complex number more than the layout has.
+    """
+
+    def copy(place: Index, index: Index) -> list[tirx.Stmt]:
+        return line.store(place, Complex(element(index * 2), element(index * 2 + 1)))
+
+    return [
+        in_order(layout, copy),
+        *transformed(layout, arithmetic, line, twiddles),
+        *_taken_apart(layout, arithmetic, line, real_twiddles),
+    ]
 
 
 def _taken_apart(
@@ -154,12 +162,12 @@ def irfft(builder: relax.BlockBuilder, data: relax.Expr) -> relax.Expr:
 
     Raises
     ------
-    UnsupportedModelError
-        there is no transform of that length.
+    ValueError
+        there is no transform of that length (`has_real_fft`).
     """
     *outer, given = shape_of(data)
     length = given - 2
-    layout = layout_of_real(length)
+    layout = FftLayout(length // 2)
     arithmetic = Arithmetic(str(data.ty.dtype))
 
     def body(

@@ -6,10 +6,10 @@ from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.flexbuffer_options import flexbuffer_options
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import (
-    require_counts,
     require_rank,
     require_same_shape,
     require_shape,
+    require_tensors,
     require_types,
 )
 from usmp.frontend.tflite.read import custom_operator
@@ -24,7 +24,7 @@ _MOST_CHANNELS = 2**15 - 1
 def convert_filter_bank(context: Context, operator: TfliteOperator) -> None:
     """Inputs: spectrum; weights, unweights, and of each channel the start in the spectrum, the
     start in the weights, and the width."""
-    require_counts(operator, 6, 1)
+    require_tensors(operator, 6, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("uint32",))
     require_rank(operator, data, "input", (1,))
@@ -52,7 +52,7 @@ def convert_filter_bank(context: Context, operator: TfliteOperator) -> None:
 @converts(custom_operator("SignalFilterBankSquareRoot"), moves=True)
 def convert_square_root(context: Context, operator: TfliteOperator) -> None:
     """Inputs: the channels, and by how many bits their square roots are shifted to the right."""
-    require_counts(operator, 2, 1)
+    require_tensors(operator, 2, 1)
     data, bits, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, data, "input", ("uint64",))
     require_types(operator, bits, "scale bits", ("int32",))
@@ -65,7 +65,7 @@ def convert_square_root(context: Context, operator: TfliteOperator) -> None:
 @converts(custom_operator("SignalFilterBankSpectralSubtraction"), moves=True)
 def convert_spectral_subtraction(context: Context, operator: TfliteOperator) -> None:
     """Outputs: the channels without noise, and the estimate of it, which is a state."""
-    require_counts(operator, 1, 2)
+    require_tensors(operator, 1, 2)
     data, (output, noise) = operator.input(0), operator.outputs
     require_types(operator, data, "input", ("uint32",))
     _require_channels(operator, (data,), (output, noise), data)
@@ -103,7 +103,7 @@ def convert_spectral_subtraction(context: Context, operator: TfliteOperator) -> 
 @converts(custom_operator("SignalPCAN"), moves=True)
 def convert_gain_control(context: Context, operator: TfliteOperator) -> None:
     """Inputs: the channels, the estimate of their noise, a table of gains."""
-    require_counts(operator, 3, 1)
+    require_tensors(operator, 3, 1)
     data, noise, table = map(operator.input, range(3))
     require_types(operator, data, "input", ("uint32",))
     require_types(operator, noise, "noise", ("uint32",))
@@ -123,7 +123,7 @@ def convert_gain_control(context: Context, operator: TfliteOperator) -> None:
 @converts(custom_operator("SignalFilterBankLog"), moves=True)
 def convert_logarithm(context: Context, operator: TfliteOperator) -> None:
     """Input: the channels."""
-    require_counts(operator, 1, 1)
+    require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("uint32",))
     require_types(operator, output, "output", ("int16",))

@@ -6,10 +6,10 @@ from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.flexbuffer_options import flexbuffer_options
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import (
-    require_counts,
     require_rank,
     require_same_shape,
     require_shape,
+    require_tensors,
     require_types,
 )
 from usmp.frontend.tflite.read import custom_operator
@@ -21,7 +21,7 @@ _INT16 = ("int16",)
 @converts(custom_operator("SignalWindow"), moves=True)
 def convert_window(context: Context, operator: TfliteOperator) -> None:
     """Inputs: rows of samples, weights."""
-    require_counts(operator, 2, 1)
+    require_tensors(operator, 2, 1)
     data, weights, output = operator.input(0), operator.input(1), operator.output
     for tensor, what in ((data, "input"), (weights, "weight"), (output, "output")):
         require_types(operator, tensor, what, _INT16)
@@ -40,7 +40,7 @@ def convert_window(context: Context, operator: TfliteOperator) -> None:
 @converts(custom_operator("SignalFftAutoScale"), moves=True)
 def convert_fft_auto_scale(context: Context, operator: TfliteOperator) -> None:
     """Outputs: the scaled samples, and by how many bits they were shifted."""
-    require_counts(operator, 1, 2)
+    require_tensors(operator, 1, 2)
     data, (output, bits) = operator.input(0), operator.outputs
     require_types(operator, data, "input", _INT16)
     require_types(operator, output, "output", _INT16)
@@ -56,7 +56,7 @@ def convert_fft_auto_scale(context: Context, operator: TfliteOperator) -> None:
 @converts(custom_operator("SignalEnergy"), moves=True)
 def convert_energy(context: Context, operator: TfliteOperator) -> None:
     """Input: real and imaginary parts in turn."""
-    require_counts(operator, 1, 1)
+    require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", _INT16)
     require_types(operator, output, "output", ("uint32",))

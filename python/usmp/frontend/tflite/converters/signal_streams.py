@@ -15,10 +15,10 @@ from usmp.frontend.tflite.converters.signal_transforms import TYPE_NUMBERS
 from usmp.frontend.tflite.flexbuffer_options import flexbuffer_options
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import (
-    require_counts,
     require_rank,
     require_same_shape,
     require_shape,
+    require_tensors,
     require_types,
 )
 from usmp.frontend.tflite.read import custom_operator
@@ -32,7 +32,7 @@ _MOST = 1 << 20
 @converts(custom_operator("SignalFramer"), moves=True)
 def convert_framer(context: Context, operator: TfliteOperator) -> None:
     """Outputs: overlapping frames of the samples, and whether all of them are full."""
-    require_counts(operator, 1, 2)
+    require_tensors(operator, 1, 2)
     data, (output, is_full) = operator.input(0), operator.outputs
     new = _require_samples(operator, data, output)
     _require_flag(operator, is_full)
@@ -65,7 +65,7 @@ def convert_framer(context: Context, operator: TfliteOperator) -> None:
 @converts(custom_operator("SignalDelay"), moves=True)
 def convert_delay(context: Context, operator: TfliteOperator) -> None:
     """The samples of some time before."""
-    require_counts(operator, 1, 1)
+    require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     new = _require_samples(operator, data, output)
     require_same_shape(operator, data, output)
@@ -80,7 +80,7 @@ def convert_delay(context: Context, operator: TfliteOperator) -> None:
 @converts(custom_operator("SignalStacker"), moves=True)
 def convert_stacker(context: Context, operator: TfliteOperator) -> None:
     """Outputs: the last frames one after the other, and whether there are enough of them."""
-    require_counts(operator, 1, 2)
+    require_tensors(operator, 1, 2)
     data, (output, is_valid) = operator.input(0), operator.outputs
     channels = _require_samples(operator, data, output)
     require_rank(operator, data, "input", (1,))
@@ -117,12 +117,14 @@ def convert_stacker(context: Context, operator: TfliteOperator) -> None:
 @converts(custom_operator("SignalOverlapAdd"), moves=True)
 def convert_overlap_add(context: Context, operator: TfliteOperator) -> None:
     """Sums of overlapping frames."""
-    require_counts(operator, 1, 1)
+    require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("int16", "float32"))
     require_types(operator, output, "output", (data.dtype,))
-    if len(data.shape) < 2 or 0 in data.shape:
-        raise operator.unsupported(f'input "{data.name}" has shape {list(data.shape)}: no frames')
+    if len(data.shape) < 2:
+        raise operator.unsupported(
+            f'input "{data.name}" has shape {list(data.shape)}; supported: 2 axes and more'
+        )
     *outer, count, size = data.shape
     number = TYPE_NUMBERS[data.dtype]
     limits = {"T": (number, number), "frame_step": (1, size)}
@@ -141,8 +143,8 @@ def _require_samples(operator: TfliteOperator, data: TfliteTensor, output: Tflit
     """Check that both tensors are samples of int16, and return how many a row of the data has."""
     require_types(operator, data, "input", ("int16",))
     require_types(operator, output, "output", ("int16",))
-    if not data.shape or 0 in data.shape:
-        raise operator.unsupported(f'input "{data.name}" has shape {list(data.shape)}: no rows')
+    if not data.shape:
+        raise operator.unsupported(f'input "{data.name}" has no axes; supported: 1 and more')
     return data.shape[-1]
 
 

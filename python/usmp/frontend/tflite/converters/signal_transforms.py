@@ -7,7 +7,7 @@ import tflite
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.flexbuffer_options import flexbuffer_options
 from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.options import require_counts, require_shape, require_types
+from usmp.frontend.tflite.options import require_shape, require_tensors, require_types
 from usmp.frontend.tflite.read import custom_operator
 from usmp.ops import signal
 
@@ -51,12 +51,18 @@ def _length(operator: TfliteOperator) -> int:
     UnsupportedModelError
         they have not, or there are no rows.
     """
-    require_counts(operator, 1, 1)
+    require_tensors(operator, 1, 1)
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", tuple(TYPE_NUMBERS))
     require_types(operator, output, "output", (data.dtype,))
     number = TYPE_NUMBERS[data.dtype]
     options = flexbuffer_options(operator, {"T": (number, number), "fft_length": (4, _LONGEST)})
-    if 0 in data.shape or not data.shape:
-        raise operator.unsupported(f'input "{data.name}" has shape {list(data.shape)}: no rows')
-    return options["fft_length"]
+    length = options["fft_length"]
+    if not data.shape:
+        raise operator.unsupported(f'input "{data.name}" has no axes; supported: 1 and more')
+    if not signal.has_real_fft(length):
+        raise operator.unsupported(
+            f"option fft_length is {length}; supported: even numbers without other prime factors "
+            "than 2, 3 and 5, for which the kernels have memory"
+        )
+    return length

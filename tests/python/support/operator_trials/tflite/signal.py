@@ -16,7 +16,7 @@ from support.operator_trials.tflite.draw import Draw, Model, describe, trial
 from support.operator_trials.trial import EXACT, Generator, Tolerance, Trial
 from support.quantized_models.model import Constant, Spec, add_input, add_tensor
 from support.tflite_builder import Graph, options, write_model
-from support.tflite_tensors import GraphTensor, graph_tensors
+from support.tflite_tensors import GraphTensor, graph_tensors, random_inputs
 from usmp.frontend.tflite.read import custom_operator
 
 RUNS = 8
@@ -295,4 +295,40 @@ def signal_generator(code: str) -> Generator:
     return generate
 
 
-GENERATORS = {custom_operator(code): signal_generator(code) for code in DRAFTS}
+def spectrum_generator(code: str) -> Generator:
+    """Trials of a transform of matrices, and of what makes real numbers of it."""
+
+    def generate(random: Random) -> Trial:
+        draw = Draw(random)
+        height, width = draw.choice((1, 1, 2, 4, 8, 32)), draw.choice((4, 8, 16, 64))
+        shape = (*rows(draw, draw.number(1, 9))[:-1], draw.number(1, 9), draw.number(1, 70))
+        spectrum = (*shape[:-2], height, width // 2 + 1)
+        flat = (int(np.prod(spectrum)),) if draw.flag() else spectrum
+        graph = Graph()
+        x, lengths = (
+            graph.input(shape, "float32"),
+            graph.constant(np.array([height, width], np.int32)),
+        )
+        numbers, result = graph.tensor(spectrum, "complex64"), graph.tensor(flat, "float32")
+        graph.operator("RFFT2D", [x, lengths], [numbers])
+        if flat != spectrum:
+            moved, to = graph.tensor(flat, "complex64"), graph.constant(np.array(flat, np.int32))
+            graph.operator("RESHAPE", [numbers, to], [moved])
+            numbers = moved
+        kind = draw.choice(("REAL", "IMAG", "COMPLEX_ABS")) if code == "RFFT2D" else code
+        graph.operator(kind, [numbers], [result])
+        graph.output(result)
+        content = write_model(graph)
+        shown = f"float32{list(shape)} to {height}, {width}, {kind}"
+        tolerance = Tolerance(1e-5, 2e-6 * float(np.sqrt(height * width)))
+        tensors, _ = graph_tensors(content)
+        runs = [random_inputs(tensors, draw.number(0, 2**32)) for _ in range(RUNS)]
+        return trial(code, content, shown, Model([], [], tolerance=tolerance), random, runs)
+
+    return generate
+
+
+GENERATORS = {
+    **{custom_operator(code): signal_generator(code) for code in DRAFTS},
+    **{code: spectrum_generator(code) for code in ("RFFT2D", "REAL", "IMAG", "COMPLEX_ABS")},
+}
