@@ -12,6 +12,9 @@ from usmp.frontend.tflite.read import READER_ERRORS
 _ERRORS = (*READER_ERRORS, AssertionError, KeyError)
 """How the reader reports what points nowhere, or is of another type."""
 
+_LONGEST_LIST = 300
+"""Of what the file calls its options, in characters of a message."""
+
 
 def flexbuffer_options(
     operator: TfliteOperator, limits: Mapping[str, tuple[int, int]]
@@ -41,9 +44,8 @@ def flexbuffer_options(
             f"{_listed(list(limits))}"
         ) from error
     if list(values) != list(limits):
-        raise operator.unsupported(
-            f"it has the options {_listed(list(values))}, not {_listed(list(limits))}"
-        )
+        given = _listed(list(values))[:_LONGEST_LIST]
+        raise operator.unsupported(f"it has the options {given}, not {_listed(list(limits))}")
     for name, (least, greatest) in limits.items():
         if not least <= values[name] <= greatest:
             raise operator.unsupported(
@@ -77,4 +79,4 @@ def _integer(value: flexbuffers.Ref) -> int:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"
+    return ", ".join(f'"{name}"' for name in names) or "none"
