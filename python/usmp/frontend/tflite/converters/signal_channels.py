@@ -37,8 +37,9 @@ def convert_filter_bank(context: Context, operator: TfliteOperator) -> None:
     require_shape(operator, output, "output", (channels,))
     for index in range(3, 6):
         require_shape(operator, operator.input(index), f"input {index},", (channels + 1,))
+    tables = [operator.constant(index) for index in range(1, 6)]
     try:
-        filters = signal.FilterBank(*(operator.constant(index) for index in range(1, 6)))
+        filters = signal.FilterBank(*tables)
     except ValueError as error:
         raise operator.unsupported(str(error)) from error
     if filters.bins > data.shape[0]:
