@@ -24,7 +24,9 @@ _USUAL_TYPES = tuple(
     getattr(schema.TensorType, name)
     for name in ("FLOAT32", "INT32", "UINT8", "INT64", "BOOL", "INT16", "INT8", "INT4")
 )
-_CODES = tuple(getattr(schema.BuiltinOperator, name) for name in sorted(CONVERTERS))
+_CODES = tuple(
+    getattr(schema.BuiltinOperator, name) for name in sorted(CONVERTERS) if name.isidentifier()
+)
 
 
 def _graph(model: Any, generator: Random) -> Any:

@@ -10,7 +10,7 @@ import tflite
 
 _TYPES = {
     getattr(tflite.TensorType, name.upper()): np.dtype(name)
-    for name in "float16 float32 int8 uint8 int16 uint16 int32 uint32 int64 bool".split()
+    for name in "float16 float32 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool".split()
 }
 
 

@@ -43,6 +43,7 @@ _ITEM_BYTES = {
     tflite.TensorType.UINT64: 8,
     tflite.TensorType.UINT32: 4,
     tflite.TensorType.UINT16: 2,
+    tflite.TensorType.COMPLEX64: 8,
 }
 """Types whose constants are stored as plain arrays."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import tvm
 from tvm import relax
 
@@ -97,6 +98,13 @@ class Context:
             before = relax.Var(kept.name, ty)
             self.states[kept.name] = State(kept, before, before)
         return self.states[kept.name]
+
+    def kept_of(self, tensor: TfliteTensor, shape: Sequence[int], dtype: str) -> State:
+        """The state, zero at first, that an operator keeps for the tensor that it writes."""
+        tensors, place = self.kept.of_results, (self.graph, tensor.index)
+        if place not in tensors:
+            tensors[place] = self.kept.add(tensor.name, np.zeros(shape, dtype))
+        return self.state(tensors[place])
 
     def value(self, tensor: TfliteTensor) -> relax.Expr:
         """The tensor as a Relax expression; constants are made on the way.

@@ -55,6 +55,16 @@ _UNCHANGED = -1
 
 _INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
 
+_NOT_COMPUTABLE = {
+    "int4": "constants",
+    "resource": "results of VAR_HANDLE",
+    "complex64": "results of RFFT2D, of which COMPLEX_ABS, REAL or IMAG makes real numbers",
+}
+"""Element types that inputs and outputs may not have -> what may."""
+
+_COMPLEX = ("RFFT2D", "COMPLEX_ABS", "REAL", "IMAG", "RESHAPE", "SQUEEZE", "EXPAND_DIMS")
+"""Operators that take or give complex numbers."""
+
 
 def import_tflite(
     content: bytes, limits: Limits = DEFAULT_LIMITS, asked: AskedSizes | None = None
@@ -207,11 +217,10 @@ def _check_is_computable(tensor: TfliteTensor) -> None:
     UnsupportedModelError
         only constants and handles of variables may have it.
     """
-    if tensor.dtype in ("int4", "resource"):
-        kinds = {"int4": "constants", "resource": "results of VAR_HANDLE"}
+    if tensor.dtype in _NOT_COMPUTABLE:
         raise UnsupportedModelError(
             f'tensor "{tensor.name}" is of type {tensor.dtype}; '
-            f"supported only for {kinds[tensor.dtype]}"
+            f"supported only for {_NOT_COMPUTABLE[tensor.dtype]}"
         )
 
 
@@ -257,6 +266,22 @@ def _check_computes_no_float16(operator: TfliteOperator) -> None:
             )
 
 
+def _check_takes_complex(operator: TfliteOperator) -> None:
+    """Return unless the operator reads complex numbers that it does not know.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it does.
+    """
+    for tensor in operator.inputs if operator.name not in _COMPLEX else ():
+        if tensor is not None and tensor.dtype == "complex64":
+            raise operator.unsupported(
+                f'tensor "{tensor.name}" is of type complex64; supported only in '
+                f"{', '.join(_COMPLEX)}"
+            )
+
+
 def _convert(context: Context, imported: ImportedOperators, operator: TfliteOperator) -> None:
     """Append one operator.
 
@@ -270,8 +295,10 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
     try:
         tensors = [*operator.inputs, *operator.outputs]
         for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
-            _check_is_computable(tensor)
+            if tensor.dtype != "complex64" or operator.name not in _COMPLEX:
+                _check_is_computable(tensor)
         _check_computes_no_float16(operator)
+        _check_takes_complex(operator)
         is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
         if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
             _check_is_not_hybrid(operator)

@@ -28,6 +28,7 @@ _DTYPES = {
     tflite.TensorType.UINT32: "uint32",
     tflite.TensorType.UINT16: "uint16",
     tflite.TensorType.INT4: "int4",
+    tflite.TensorType.COMPLEX64: "complex64",
     tflite.TensorType.RESOURCE: "resource",
 }
 _QUANTIZED = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "int4")

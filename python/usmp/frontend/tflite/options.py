@@ -47,6 +47,24 @@ def fused_limits(activation: int, output: Quantization) -> OutputLimits:
     return activation_limits(fused_activation(activation), output)
 
 
+def require_tensors(operator: TfliteOperator, inputs: int, outputs: int) -> None:
+    """Check that an operator has so many inputs and outputs, of which none is empty.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it has more, or fewer, or empty ones.
+    """
+    given = len(operator.inputs), len(operator.outputs)
+    if given != (inputs, outputs):
+        raise operator.unsupported(
+            f"it has {given[0]} inputs and {given[1]} outputs, not {inputs} and {outputs}"
+        )
+    for tensor in (*operator.inputs, *operator.outputs):
+        if tensor is not None and 0 in tensor.shape:
+            raise operator.unsupported(f'"{tensor.name}" of shape {list(tensor.shape)} is empty')
+
+
 def require_types(
     operator: TfliteOperator, tensor: TfliteTensor, what: str, supported: tuple[str, ...]
 ) -> None:

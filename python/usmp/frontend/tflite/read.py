@@ -37,8 +37,13 @@ def operator_name(model: tflite.Model, operator: tflite.Operator) -> str:
     number = builtin_code(model, operator)
     if number == tflite.BuiltinOperator.CUSTOM:
         custom: bytes = model.OperatorCodes(operator.OpcodeIndex()).CustomCode() or b""
-        return f'CUSTOM "{custom.decode("utf-8", errors="replace")}"'
+        return custom_operator(custom.decode("utf-8", errors="replace"))
     return _OPERATOR_NAMES.get(number, str(number))
+
+
+def custom_operator(code: str) -> str:
+    """What a custom operator is called, as in 'CUSTOM "Mine"'."""
+    return f'CUSTOM "{code}"'
 
 
 def read_options(operator: tflite.Operator, kind: type) -> Any | None:

@@ -94,6 +94,8 @@ class KeptTensors:
         the span of what gives variables their initial values in a subgraph, by its number.
     of_graphs
         variable tensors, by the number of their subgraph and their index in it.
+    of_results
+        what operators keep for the tensors that they write, by the same.
     """
 
     functions: int = 1
@@ -102,6 +104,7 @@ class KeptTensors:
     initializations: dict[int, dict[Variable, Assignment]] = field(default_factory=dict)
     set_by: dict[int, dict[Variable, AnySpan]] = field(default_factory=dict)
     of_graphs: dict[tuple[int, int], KeptTensor] = field(default_factory=dict)
+    of_results: dict[tuple[int, int], KeptTensor] = field(default_factory=dict)
 
     def add(self, name: str, initial: np.ndarray) -> KeptTensor:
         """A tensor that starts as `initial`, called like `name`."""

@@ -84,6 +84,7 @@ def test_what_the_page_says_is_refused():
         "BIDIRECTIONAL_SEQUENCE_LSTM",
         "BIDIRECTIONAL_SEQUENCE_RNN",
         "L2_NORMALIZATION",
+        "RFFT2D",
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
         "UNIDIRECTIONAL_SEQUENCE_RNN",
     }

@@ -156,9 +156,16 @@ def describe(model: Model) -> str:
     return f"({shown}) {inputs} -> {outputs}"
 
 
-def trial(operator: str, content: bytes, description: str, model: Model, random: Random) -> Trial:
-    """A trial of a model file; its runs draw from `random`."""
-    runs = _runs(content, model, random)
+def trial(
+    operator: str,
+    content: bytes,
+    description: str,
+    model: Model,
+    random: Random,
+    runs: list[dict[str, np.ndarray]] | None = None,
+) -> Trial:
+    """A trial of a model file; its runs draw from `random` if none are given."""
+    runs = runs or _runs(content, model, random)
     expected = _expected(content, runs, (Reference,) if model.is_for_litert else (Micro, Reference))
     return Trial(
         "tflite",

@@ -1,0 +1,24 @@
+"""Functions of the bits of integers in TIR."""
+
+from __future__ import annotations
+
+from tvm import tirx
+
+from usmp.ops.quantized.fixed_point import leading_zeros
+
+
+def significant_bits(value: tirx.Expr) -> tirx.Expr:
+    """How many bits an int32 or uint32 takes: int32; 0 for 0, 32 for a negative number."""
+    if str(value.ty.dtype) == "uint32":
+        value = tirx.reinterpret("int32", value)
+    return tirx.IntImm("int32", 32) - leading_zeros(value)
+
+
+def uint32(value: int) -> tirx.Expr:
+    """A constant."""
+    return tirx.IntImm("uint32", value)
+
+
+def uint64(value: tirx.Expr | int) -> tirx.Expr:
+    """A constant, or an expression in this type."""
+    return tirx.IntImm("uint64", value) if isinstance(value, int) else value.astype("uint64")

@@ -1,0 +1,236 @@
+"""Operators on the channels of a filter bank: noise, gain and logarithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.signal.bits import significant_bits, uint32, uint64
+from usmp.ops.statements import Local, call_in_place, loop
+
+_SNR_BITS, _GAIN_OUTPUT_BITS = 12, 6
+"""Fractional bits of signal to noise, and of what the gain control makes of it."""
+GAIN_TABLE_SIZE = 4 * 32 - 6 + 3
+"""Values for 0, 1 and 2; then three coefficients, and one between them, for each number of bits."""
+_GAIN_POSITION_BITS = 10
+
+_LOG_BITS, _SEGMENT_BITS = 16, 7
+"""Fractional bits of logarithms; the logarithm of the number of segments of their table."""
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How an estimate of the noise follows a channel: estimate = old * (1 - a) + signal * a.
+
+    Parameters
+    ----------
+    factors, complements
+        a and 1 - a, of the channels with even and with odd numbers, as integers.
+    floor
+        the least part of the signal that is left, as an integer.
+    scale_bits
+        the fractional bits of these integers.
+    signal_bits
+        the fractional bits of the estimate.
+    is_clamped
+        whether the estimate is never above the signal.
+    """
+
+    factors: tuple[int, int]
+    complements: tuple[int, int]
+    floor: int
+    scale_bits: int
+    signal_bits: int
+    is_clamped: bool
+
+
+def spectral_subtraction(
+    builder: relax.BlockBuilder, data: relax.Expr, estimate: relax.Expr, smoothing: Smoothing
+) -> tuple[relax.Expr, relax.Expr]:
+    """The channels without their noise, and the new estimate of it, in place of the old one.
+
+    Parameters
+    ----------
+    data, estimate
+        (n) of uint32.
+    """
+    count = shape_of(data)[0]
+
+    def body(estimate: tirx.Buffer, data: tirx.Buffer, output: tirx.Buffer) -> tirx.Stmt:
+        def channel(index: tirx.Var) -> Iterator[tirx.Stmt]:
+            is_odd = (index & int32(1)) == int32(1)
+
+            def by_parity(pair: tuple[int, int]) -> tirx.Expr:
+                even, odd = map(uint64, pair)
+                return even if pair[0] == pair[1] else tirx.Select(is_odd, odd, even)
+
+            signal, noise = Local.of("signal", "uint32"), Local.of("noise", "uint32")
+            yield from signal.declared(data[index] << uint32(smoothing.signal_bits))
+            followed = uint64(signal.get()) * by_parity(smoothing.factors)
+            kept = uint64(estimate[index]) * by_parity(smoothing.complements)
+            total = (followed + kept) >> uint64(smoothing.scale_bits)
+            yield from noise.declared(total.astype("uint32"))
+            if not smoothing.is_clamped:
+                yield tirx.BufferStore(estimate, noise.get(), [index])
+            yield noise.set(tirx.min(noise.get(), signal.get()))
+            if smoothing.is_clamped:
+                yield tirx.BufferStore(estimate, noise.get(), [index])
+            least = uint64(data[index]) * uint64(smoothing.floor) >> uint64(smoothing.scale_bits)
+            rest = (signal.get() - noise.get()) >> uint32(smoothing.signal_bits)
+            result = tirx.max(rest, least.astype("uint32"))
+            yield tirx.BufferStore(output, result, [index])
+
+        return loop("channel", count, channel)
+
+    new_estimate, result = call_in_place(
+        builder,
+        "spectral_subtraction",
+        body,
+        [("estimate", estimate), ("data", data)],
+        overwritten=[0],
+        written=[("output", data.ty)],
+    )
+    return result, new_estimate
+
+
+def gain_control(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    noise: relax.Expr,
+    table: relax.Expr,
+    *,
+    shift: int,
+) -> relax.Expr:
+    """Per-channel amplitude normalization: each channel times a gain that depends on its noise.
+
+    The gain is a polynomial of degree two between powers of two (Y. Wang et al., "Trainable
+    frontend for robust and far-field keyword spotting", 2017).
+
+    Parameters
+    ----------
+    data, noise
+        (n) of uint32.
+    table
+        (`GAIN_TABLE_SIZE` or more) of int16.
+    shift
+        how many bits the product loses: 0 to 63.
+    """
+    shape = shape_of(data)
+
+    def compute(data: te.Tensor, noise: te.Tensor, table: te.Tensor) -> te.Tensor:
+        gain = te.compute(shape, lambda index: _gain(noise(index), table), "gain")
+
+        def ratio(index: tirx.Var) -> tirx.Expr:
+            product = uint64(data(index)) * uint64(gain(index))
+            return (product >> uint64(shift)).astype("uint32")
+
+        ratios = te.compute(shape, ratio, "ratio")
+        return te.compute(shape, lambda index: _shrunk(ratios(index)), "output")
+
+    return call_operator(builder, "gain_control", compute, [data, noise, table])
+
+
+def _gain(noise: tirx.Expr, table: te.Tensor) -> tirx.Expr:
+    """The value of the table at `noise`: an int16, whose sign fills the upper bits of a uint32."""
+    bits = significant_bits(noise)
+    first = tirx.max(bits * 4 - 6, int32(0))
+    position = _aligned(noise, bits, _GAIN_POSITION_BITS + 1)
+    position = (position & uint32((1 << _GAIN_POSITION_BITS) - 1)).astype("int32")
+    square, slope, start = (table(first + at).astype("int32") for at in (2, 1, 0))
+    bent = (square * position >> int32(5)) + (slope << int32(5))
+    rounded = (bent * position + int32(1 << 14)) >> int32(15)
+    value = (rounded + start).astype("int16")
+    direct = table(tirx.min(noise, uint32(2)).astype("int32"))
+    result = tirx.if_then_else(noise <= uint32(2), direct, value)
+    return tirx.reinterpret("uint32", result.astype("int32"))
+
+
+def _aligned(value: tirx.Expr, bits: tirx.Expr, wanted: int) -> tirx.Expr:
+    """A uint32 shifted so that the first of its `bits` bits is the first of `wanted` ones."""
+    left, right = (
+        (amount & int32(31)).astype("uint32") for amount in (wanted - bits, bits - wanted)
+    )
+    return tirx.if_then_else(bits < int32(wanted), value << left, value >> right)
+
+
+def _shrunk(ratio: tirx.Expr) -> tirx.Expr:
+    """x * x / 4 below 2, else x - 1."""
+    square = (ratio * ratio) >> uint32(2 + 2 * _SNR_BITS - _GAIN_OUTPUT_BITS)
+    line = (ratio >> uint32(_SNR_BITS - _GAIN_OUTPUT_BITS)) - uint32(1 << _GAIN_OUTPUT_BITS)
+    return tirx.Select(ratio < uint32(2 << _SNR_BITS), square, line)
+
+
+def logarithm(builder: relax.BlockBuilder, data: relax.Expr, shift: int, scale: int) -> relax.Expr:
+    """The natural logarithm of each number times 2**`shift`, times `scale`.
+
+    Parameters
+    ----------
+    data
+        (n) of uint32.
+    shift
+        0 to 31; what leaves 32 bits is lost.
+    scale
+        a uint32.
+
+    Returns
+    -------
+    relax.Expr
+        (n) of int16, saturated; 0 for what has no positive logarithm.
+    """
+    shape = shape_of(data)
+
+    def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:
+        scaled = te.compute(shape, lambda index: data(index) << uint32(shift), "scaled")
+        bits = te.compute(
+            shape, lambda index: tirx.max(significant_bits(scaled(index)) - 1, int32(0)), "bits"
+        )
+
+        def fraction(index: tirx.Var) -> tirx.Expr:
+            power = uint32(1) << (bits(index) & int32(31)).astype("uint32")
+            return _aligned(scaled(index) - power, bits(index), _LOG_BITS).astype("int32")
+
+        fractions = te.compute(shape, fraction, "fraction")
+
+        def element(index: tirx.Var) -> tirx.Expr:
+            log2 = uint32(1 << _LOG_BITS) * bits(index).astype("uint32") + _corrected(
+                fractions(index), table
+            )
+            result = _scaled_logarithm(log2, scale)
+            limited = tirx.min(result, uint32(2**15 - 1)).astype("int16")
+            is_positive = scaled(index) > uint32(1)
+            return tirx.Select(is_positive, limited, tirx.IntImm("int16", 0))
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, "logarithm", compute, [data, _log_table()])
+
+
+def _corrected(fraction: tirx.Expr, table: te.Tensor) -> tirx.Expr:
+    """log2(1 + x), by x and the table of differences to it, which is interpolated: uint32."""
+    inner_bits = _LOG_BITS - _SEGMENT_BITS
+    segment = fraction >> int32(inner_bits)
+    position = fraction & int32((1 << inner_bits) - 1)
+    low, high = (table(segment + at).astype("int32") for at in (0, 1))
+    between = ((high - low) * position) >> int32(_LOG_BITS)
+    parts = [part.astype("uint32") for part in (fraction, low, between)]
+    return parts[0] + parts[1] + parts[2]
+
+
+def _scaled_logarithm(log2: tirx.Expr, scale: int) -> tirx.Expr:
+    """From the logarithm to base 2 to `scale` natural ones, each rounded: uint32, which wraps."""
+    half, bits = 1 << (_LOG_BITS - 1), _LOG_BITS
+    log_of_2 = round(math.log(2) * (1 << bits))
+    natural = (uint64(log2) * uint64(log_of_2) + uint64(half)) >> uint64(bits)
+    return (natural.astype("uint32") * uint32(scale) + uint32(half)) >> uint32(bits)
+
+
+def _log_table() -> np.ndarray:
+    """log2(1 + x) - x at the ends of the segments."""
+    ends = [index / (1 << _SEGMENT_BITS) for index in range((1 << _SEGMENT_BITS) + 1)]
+    return np.array([round((math.log2(1 + x) - x) * (1 << _LOG_BITS)) for x in ends], np.uint16)

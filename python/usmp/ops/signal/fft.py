@@ -1,0 +1,120 @@
+"""Fast Fourier transforms of complex numbers as statements, in the memory of their result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tvm import tirx
+
+from usmp.ops.signal.butterflies import BUTTERFLIES
+from usmp.ops.signal.complex_arithmetic import Arithmetic, Complex, Steps
+from usmp.ops.signal.fft_layout import FftLayout, Stage
+from usmp.ops.statements import loop
+from usmp.tir.nodes import sequence
+
+Index: TypeAlias = "tirx.Expr | int"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Complex numbers that lie in a buffer, as the transform sees them.
+
+    Parameters
+    ----------
+    load
+        the number at an index.
+    store
+        the statements that replace it.
+    """
+
+    load: Callable[[Index], Complex]
+    store: Callable[[Index, Complex], list[tirx.Stmt]]
+
+
+def line_of(arithmetic: Arithmetic, buffer: tirx.Buffer, *outer: Index) -> Line:
+    """The pairs of elements along the last axis of a buffer."""
+    return Line(
+        lambda index: arithmetic.complex(buffer, *outer, index),
+        lambda index, value: arithmetic.stores(buffer, value, *outer, index),
+    )
+
+
+def in_order(
+    layout: FftLayout, copy: Callable[[Index, Index], tirx.Stmt | list[tirx.Stmt]]
+) -> tirx.Stmt:
+    """`copy` of the place and the index of every number: where it has to be before the first stage,
+    and which number of the data it is."""
+    variables = [tirx.Var(f"digit{index}", "int32") for index in range(len(layout.stages))]
+    place: Index = 0
+    index: Index = 0
+    for variable, stage in zip(variables, layout.stages, strict=True):
+        place, index = place + variable * stage.length, index + variable * stage.stride
+    statement = sequence(copy(place, index))
+    for variable, stage in reversed(list(zip(variables, layout.stages, strict=True))):
+        statement = tirx.For(variable, 0, stage.radix, tirx.ForKind.SERIAL, statement)
+    return statement
+
+
+def place_of(layout: FftLayout, index: Index) -> Index:
+    """Where `in_order` has the number of an index."""
+    place: Index = 0
+    for stage in layout.stages:
+        digit = tirx.floormod(tirx.floordiv(index, stage.stride), stage.radix)
+        place = place + digit * stage.length
+    return place
+
+
+def transformed(
+    layout: FftLayout,
+    arithmetic: Arithmetic,
+    line: Line,
+    twiddles: tirx.Buffer,
+    inverse: bool = False,
+) -> Iterator[tirx.Stmt]:
+    """The loops that replace the numbers of a line, put in order by `in_order`, by their transform.
+
+    Parameters
+    ----------
+    twiddles
+        (length, 2), those of the layout, for the inverse if it is one.
+    """
+    for stage in reversed(layout.stages):
+        yield _all_butterflies(stage, arithmetic, line, twiddles, inverse)
+
+
+def _all_butterflies(
+    stage: Stage, arithmetic: Arithmetic, line: Line, twiddles: tirx.Buffer, inverse: bool
+) -> tirx.Stmt:
+    def root(index: Index) -> Complex:
+        return Complex(*(arithmetic.loaded(twiddles, index, part) for part in (0, 1)))
+
+    roots = [root(stage.length * stage.stride * k) for k in range(1, stage.radix)]
+
+    def butterfly(group: tirx.Var, number: tirx.Var) -> list[tirx.Stmt]:
+        steps = Steps(arithmetic)
+        places = [
+            group * (stage.radix * stage.length) + number + k * stage.length
+            for k in range(stage.radix)
+        ]
+        values = []
+        for k, place in enumerate(places):
+            value = steps.keep(f"value{k}", arithmetic.divided(line.load(place), stage.radix))
+            if k:
+                twiddle = root(number * (stage.stride * k))
+                value = steps.keep(f"turned{k}", arithmetic.complex_product(value, twiddle))
+            values.append(value)
+        results = BUTTERFLIES[stage.radix](steps, values, roots, inverse)
+        stores = [
+            statement
+            for place, result in zip(places, results, strict=True)
+            for statement in line.store(place, result)
+        ]
+        return [*steps.statements, *stores]
+
+    return loop(
+        "group",
+        stage.stride,
+        lambda group: loop("number", stage.length, lambda number: butterfly(group, number)),
+    )

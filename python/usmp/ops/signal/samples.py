@@ -1,0 +1,123 @@
+"""Operators on samples of int16 before a Fourier transform, and on the spectrum behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.signal.bits import significant_bits, uint32
+from usmp.ops.statements import Local, call_statements, loop
+from usmp.tir.nodes import sequence
+
+_LEAST, _GREATEST = -(2**15), 2**15 - 1
+
+
+def window(
+    builder: relax.BlockBuilder, data: relax.Expr, weights: relax.Expr, shift: int
+) -> relax.Expr:
+    """Rows of samples times the weights, over 2**`shift` and saturated.
+
+    Parameters
+    ----------
+    data
+        (..., n) of int16.
+    weights
+        (n) of int16.
+    shift
+        0 to 31.
+    """
+
+    shape = shape_of(data)
+
+    def compute(data: te.Tensor, weights: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            product = data[at].astype("int32") * weights[at[-1]].astype("int32")
+            shifted = product >> int32(shift)
+            limited = tirx.max(tirx.min(shifted, int32(_GREATEST)), int32(_LEAST))
+            return limited.astype("int16")
+
+        return te.compute(shape, element, "output")
+
+    return call_operator(builder, "window", compute, [data, weights])
+
+
+def fft_auto_scale(builder: relax.BlockBuilder, data: relax.Expr) -> list[relax.Expr]:
+    """The samples times the greatest power of two that keeps them in 16 bits, and its exponent.
+
+    The magnitude of -32768 counts as -32768, as in the reference kernel: what follows it decides.
+
+    Parameters
+    ----------
+    data
+        (n) of int16.
+
+    Returns
+    -------
+    list[relax.Expr]
+        (n) of int16; the exponent, an int32 without axes.
+    """
+    (length,) = shape_of(data)
+
+    def body(data: tirx.Buffer, output: tirx.Buffer, exponent: tirx.Buffer) -> Iterable[tirx.Stmt]:
+        greatest, bits = Local.of("greatest", "int16"), Local.of("bits", "int32")
+        yield from greatest.declared(tirx.IntImm("int16", 0))
+        yield loop("index", length, lambda index: _raise_to(greatest, data[index]))
+        magnitude = greatest.get().astype("int32")
+        # Of 0 and of negative numbers there is nothing to scale.
+        headroom = int32(15) - significant_bits(magnitude)
+        scale = tirx.if_then_else(magnitude > 0, headroom, int32(0))
+        yield from bits.declared(scale)
+        yield tirx.BufferStore(exponent, bits.get(), [])
+
+        def scaled(index: tirx.Var) -> tirx.Stmt:
+            value = data[index].astype("int32") << (bits.get() & int32(15))
+            return tirx.BufferStore(output, value.astype("int16"), [index])
+
+        yield loop("index", length, scaled)
+
+    written = [
+        ("output", relax.TensorType((length,), "int16")),
+        ("exponent", relax.TensorType((), "int32")),
+    ]
+    return call_statements(
+        builder, "fft_auto_scale", lambda *b: sequence(body(*b)), [("data", data)], written
+    )
+
+
+def _raise_to(greatest: Local, value: tirx.Expr) -> tirx.Stmt:
+    """Keep the greater one of a number and the magnitude of a sample."""
+    wide, known = value.astype("int32"), greatest.get().astype("int32")
+    negative = tirx.IfThenElse(-wide > known, greatest.set((-wide).astype("int16")), None)
+    return tirx.IfThenElse(wide > known, greatest.set(value), negative)
+
+
+def energy(builder: relax.BlockBuilder, data: relax.Expr, begin: int, end: int) -> relax.Expr:
+    """The squared magnitudes of complex numbers.
+
+    Parameters
+    ----------
+    data
+        (2 * n) of int16: real and imaginary part in turn.
+    begin, end
+        which of them; the others give 0.
+
+    Returns
+    -------
+    relax.Expr
+        (n) of uint32.
+    """
+    bins = shape_of(data)[0] // 2
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        def element(index: tirx.Var) -> tirx.Expr:
+            real, imaginary = (data[index * 2 + part].astype("int32") for part in (0, 1))
+            squares = (real * real).astype("uint32") + (imaginary * imaginary).astype("uint32")
+            is_asked = tirx.all(index >= begin, index < end)
+            return tirx.if_then_else(is_asked, squares, uint32(0))
+
+        return te.compute((bins,), element, "output")
+
+    return call_operator(builder, "energy", compute, [data])
