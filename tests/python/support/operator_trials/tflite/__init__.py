@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from support.operator_trials.tflite import elementwise, moves, recurrent, reductions, windows
+from support.operator_trials.tflite import (
+    detection,
+    elementwise,
+    moves,
+    recurrent,
+    reductions,
+    windows,
+)
 from support.operator_trials.tflite.draw import generator_of
 from support.operator_trials.trial import Generator
 from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, UNQUANTIZED
@@ -10,6 +17,7 @@ from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, UNQUANTIZED
 _DRAFTS = {**elementwise.DRAFTS, **moves.DRAFTS, **reductions.DRAFTS, **windows.DRAFTS}
 GENERATORS: dict[str, Generator] = {
     **{operator: generator_of(operator, draft) for operator, draft in _DRAFTS.items()},
+    **detection.GENERATORS,
     **recurrent.GENERATORS,
 }
 
