@@ -13,7 +13,7 @@ from flatbuffers import flexbuffers
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.read import READER_ERRORS
 
-_ERRORS = (*READER_ERRORS, KeyError)
+_ERRORS = (*READER_ERRORS, AssertionError, KeyError)
 """Also of a name that is missing, which the error has, and of a type that there is not."""
 
 

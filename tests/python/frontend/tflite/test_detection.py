@@ -12,9 +12,8 @@ from flatbuffers import flexbuffers
 
 import usmp
 from support.operator_trials.tflite.detection import postprocess
-from support.quantized_models.model import Constant, Spec
+from support.quantized_models.model import Constant, Spec, one_operator, scalar
 from support.tflite_builder import Graph, write_model
-from support.tflite_custom_options import flexbuffer
 from support.tflite_refusals import message_of
 from usmp.frontend.tflite.importer import import_tflite
 
@@ -126,7 +125,7 @@ def test_options_that_are_no_map(content, message):
 
 
 def test_damaged_options_are_refused_or_read():
-    good, random = flexbuffer(OPTIONS), Random(0)
+    good, random = bytes(flexbuffers.Dumps(OPTIONS)), Random(0)
     refused = 0
     for _ in range(120):
         damaged = bytearray(good)
@@ -182,7 +181,7 @@ def test_outputs_that_are_read_need_their_shapes():
         [*inputs, graph.constant(ANCHORS)],
         outputs,
         custom_code="TFLite_Detection_PostProcess",
-        custom_options=flexbuffer(OPTIONS),
+        custom_options=bytes(flexbuffers.Dumps(OPTIONS)),
     )
     y = graph.tensor((), "float32")
     graph.operator("RELU", [outputs[2]], [y])
@@ -190,3 +189,39 @@ def test_outputs_that_are_read_need_their_shapes():
     assert 'output "t4" is float32[]; the inputs and options give float32[1, 3]' in message_of(
         write_model(graph)
     )
+
+
+def of_two_outputs(code: str, inputs: list, outputs: list[Spec]) -> str:
+    message = message_of(one_operator(code, inputs, outputs))
+    return message.removeprefix(message.split("): ")[0] + "): ")
+
+
+def test_selections_that_are_refused():
+    boxes = [real(5, 4), real(5)]
+    indices = [Spec((3,), 0, 0, "int32"), Spec((), 0, 0, "int32")]
+    limits = [Constant(np.array(0.5, np.float32))] * 2
+    refused = of_two_outputs("NON_MAX_SUPPRESSION_V4", [*boxes, scalar(0), *limits], indices)
+    assert refused == "[0] of 5 boxes cannot be selected"
+    refused = of_two_outputs("NON_MAX_SUPPRESSION_V4", [*boxes, scalar(4), *limits], indices)
+    assert refused == 'output "t5" is int32[3]; the inputs and options give int32[4]'
+    sigma = Constant(np.array(math.nan, np.float32))
+    outputs = [indices[0], real(3), indices[1]]
+    refused = of_two_outputs("NON_MAX_SUPPRESSION_V5", [*boxes, scalar(3), *limits, sigma], outputs)
+    assert refused == "sigma is nan; it should be at least 0"
+    refused = of_two_outputs("TOPK_V2", [real(2, 3), scalar(4)], [real(2, 4), indices[0]])
+    assert refused == "[4] elements of each row of shape [2, 3] cannot be taken"
+
+
+@pytest.mark.cc
+def test_boxes_without_area_are_selected_again():
+    """As in LiteRT: they do not overlap themselves."""
+    limits = [Constant(np.array(value, np.float32)) for value in (0.5, 0.1)]
+    outputs = [Spec((3,), 0, 0, "int32"), Spec((), 0, 0, "int32")]
+    content = one_operator(
+        "NON_MAX_SUPPRESSION_V4", [real(3, 4), real(3), scalar(3), *limits], outputs
+    )
+    boxes = np.array([[0, 0, 1, 1], [0, 0, 0, 1], [0.9, 1, 0, 0]], np.float32)
+    result = usmp.build(import_tflite(content)).run(
+        {"t0": boxes, "t1": np.array([0.3, 0.2, 0.4], np.float32)}
+    )
+    assert [value.tolist() for value in result.values()] == [[2, 1, 1], 3]

@@ -1,9 +1,10 @@
-"""TFLite_Detection_PostProcess: boxes of detected objects."""
+"""TFLite_Detection_PostProcess and NON_MAX_SUPPRESSION: boxes of detected objects."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
@@ -12,6 +13,7 @@ from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import require_rank, require_shape, require_types
 from usmp.frontend.tflite.read import vector
 from usmp.ops.detection_postprocess import DetectionOptions, Quantized, detection_postprocess
+from usmp.ops.non_max_suppression import non_max_suppression
 
 _SCALES = ("y_scale", "x_scale", "h_scale", "w_scale")
 _LARGEST = 2**31 - 1
@@ -49,7 +51,55 @@ def convert_detection_postprocess(context: Context, operator: TfliteOperator) ->
         _quantized(context, operator, anchors, anchors.shape),
         options,
     )
-    _set_outputs(context, operator, results)
+    _set_outputs(context, operator, results, ("float32",) * len(results))
+
+
+@converts("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5", moves=True)
+def convert_non_max_suppression(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: boxes, scores, how many are selected, the overlap and the score that decide; in
+    version 5 sigma, by which scores decrease."""
+    is_soft = operator.name == "NON_MAX_SUPPRESSION_V5"
+    boxes, scores = operator.input(0), operator.input(1)
+    require_types(operator, boxes, "the boxes", ("float32",))
+    require_types(operator, scores, "the scores", ("float32",))
+    require_rank(operator, boxes, "the boxes", (2,))
+    require_shape(operator, boxes, "the boxes", (boxes.shape[0], 4))
+    require_shape(operator, scores, "the scores", boxes.shape[:1])
+    thresholds = [operator.input(index) for index in (3, 4)]
+    for tensor in thresholds:
+        require_types(operator, tensor, "threshold", ("float32",))
+        require_shape(operator, tensor, "threshold", ())
+    most = [int(value) for value in operator.integers(2).reshape(-1)]
+    if len(most) != 1 or not 1 <= most[0] <= _MOST_DETECTIONS or boxes.shape[0] == 0:
+        raise operator.unsupported(f"{most} of {boxes.shape[0]} boxes cannot be selected")
+    results = non_max_suppression(
+        context.builder,
+        context.value(boxes),
+        context.value(scores),
+        [context.value(tensor) for tensor in thresholds],
+        most[0],
+        _decay(operator) if is_soft else None,
+    )
+    types = ("int32", "float32", "int32") if is_soft else ("int32", "int32")
+    _set_outputs(context, operator, results, types)
+
+
+def _decay(operator: TfliteOperator) -> float:
+    """What the square of an overlap is multiplied by, in float32; 0 if scores do not decrease.
+
+    Raises
+    ------
+    UnsupportedModelError
+        sigma is computed, or is none.
+    """
+    sigma = operator.input(5)
+    require_types(operator, sigma, "sigma", ("float32",))
+    require_shape(operator, sigma, "sigma", ())
+    value = float(operator.constant(5).item())
+    if not value >= 0:
+        raise operator.unsupported(f"sigma is {value}; it should be at least 0")
+    with np.errstate(over="ignore"):
+        return float(np.float32(-0.5 / value)) if value > 0 else 0.0
 
 
 def _options(operator: TfliteOperator) -> DetectionOptions:
@@ -109,13 +159,15 @@ def _quantized(
     return Quantized(reshaped(context, context.value(tensor), shape), quantization)
 
 
-def _set_outputs(context: Context, operator: TfliteOperator, results: list[relax.Expr]) -> None:
+def _set_outputs(
+    context: Context, operator: TfliteOperator, results: list[relax.Expr], types: tuple[str, ...]
+) -> None:
     """Converters leave out the shapes of outputs, which the options give; an operator that reads
     such an output would take it for one number."""
     if len(operator.outputs) != len(results):
         raise operator.unsupported(f"it has {len(operator.outputs)} outputs, not {len(results)}")
-    for tensor, result in zip(operator.outputs, results, strict=True):
-        require_types(operator, tensor, "output", ("float32",))
+    for tensor, result, dtype in zip(operator.outputs, results, types, strict=True):
+        require_types(operator, tensor, "output", (dtype,))
         as_output = vector(tensor.graph, "Outputs").count(tensor.index)
         if tensor.shape or context.readers[tensor.index] > as_output:
             context.set_moved(operator, result, tensor)

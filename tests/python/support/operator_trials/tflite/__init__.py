@@ -8,13 +8,15 @@ from support.operator_trials.tflite import (
     moves,
     recurrent,
     reductions,
+    selection,
     windows,
 )
 from support.operator_trials.tflite.draw import generator_of
 from support.operator_trials.trial import Generator
 from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, UNQUANTIZED
 
-_DRAFTS = {**elementwise.DRAFTS, **moves.DRAFTS, **reductions.DRAFTS, **windows.DRAFTS}
+_FAMILIES = (detection, elementwise, moves, reductions, selection, windows)
+_DRAFTS = {code: draft for family in _FAMILIES for code, draft in family.DRAFTS.items()}
 GENERATORS: dict[str, Generator] = {
     **{operator: generator_of(operator, draft) for operator, draft in _DRAFTS.items()},
     **detection.GENERATORS,

@@ -7,12 +7,12 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+from flatbuffers import flexbuffers
 
-from support.operator_trials.tflite.draw import Draw, Model, describe, trial
+from support.operator_trials.tflite.draw import Draft, Draw, Model, describe, trial
 from support.operator_trials.trial import Inputs, Trial
-from support.quantized_models.model import Constant, Spec, add_input, add_tensor
-from support.tflite_builder import Graph, Quantization, write_model
-from support.tflite_custom_options import flexbuffer
+from support.quantized_models.model import Constant, Spec, add_input, add_tensor, scalar
+from support.tflite_builder import Graph, Quantization, options, write_model
 
 POSTPROCESS = 'CUSTOM "TFLite_Detection_PostProcess"'
 
@@ -25,7 +25,7 @@ def postprocess_trial(random: Random) -> Trial:
     several, is_regular = draw.number(1, 3), draw.flag()
     background, values = draw.number(0, 1), draw.choice((4, 4, 6))
     has_ties = is_regular or min(several, classes) == 1
-    options = {
+    given = {
         "max_detections": draw.number(1, 12),
         "max_classes_per_detection": several,
         "num_classes": classes,
@@ -37,9 +37,9 @@ def postprocess_trial(random: Random) -> Trial:
         "w_scale": 5,
     }
     if draw.flag() or is_regular:
-        options["use_regular_nms"] = is_regular
+        given["use_regular_nms"] = is_regular
     if draw.flag():
-        options["detections_per_class"] = draw.number(1, 6)
+        given["detections_per_class"] = draw.number(1, 6)
     dtype = draw.choice(("float32", "float32", "uint8"))
     encodings = draw.spec((1, boxes, values), dtype)
     limits = {0: (-4.0, 4.0) if dtype == "float32" else (0, 255), 1: (0.0, 1.0)}
@@ -47,18 +47,18 @@ def postprocess_trial(random: Random) -> Trial:
     if has_ties and draw.flag():
         scores = Spec(scores.shape, 1 / 256, 0, "uint8")
         limits[1] = (0, draw.choice((3, 255)))
-    count = options["max_detections"] * several
+    count = given["max_detections"] * several
     outputs = [Spec(s, 0, 0, "float32") for s in ((1, count, 4), (1, count), (1, count), (1,))]
     # Several classes of one box overlap in the outputs of TFLite Micro.
     model = Model([encodings, scores, _anchors(draw, boxes, dtype)], outputs, None, limits)
     model = replace(model, is_for_litert=not is_regular and several > 1)
-    content = postprocess(model.inputs, outputs, options)
-    made = trial(POSTPROCESS, content, f"{options} {describe(model)}", model, random)
-    return replace(made, reference=lambda inputs: _without_rest(made, inputs, options))
+    content = postprocess(model.inputs, outputs, given)
+    made = trial(POSTPROCESS, content, f"{given} {describe(model)}", model, random)
+    return replace(made, reference=lambda inputs: _without_rest(made, inputs, given))
 
 
 def postprocess(
-    inputs: Sequence[Spec | Constant | None], outputs: Sequence[Spec], options: dict[str, object]
+    inputs: Sequence[Spec | Constant | None], outputs: Sequence[Spec], given: dict[str, object]
 ) -> bytes:
     """A model of the operator alone."""
     graph = Graph()
@@ -69,7 +69,7 @@ def postprocess(
         tensors,
         results,
         custom_code="TFLite_Detection_PostProcess",
-        custom_options=flexbuffer(options),
+        custom_options=bytes(flexbuffers.Dumps(given)),
     )
     graph.output(*results)
     return write_model(graph)
@@ -83,12 +83,12 @@ def _anchors(draw: Draw, boxes: int, dtype: str) -> Constant:
     return Constant((values * 200 + 20).astype(np.uint8), Quantization((1 / 200,), (20,)))
 
 
-def _without_rest(made: Trial, inputs: Inputs, options: dict[str, object]) -> list[np.ndarray]:
+def _without_rest(made: Trial, inputs: Inputs, given: dict[str, object]) -> list[np.ndarray]:
     """The outputs of the reference, which leaves what is in memory behind the detections, with
     zeros there."""
     corners, classes, scores, count = made.reference(inputs)
-    several = 1 if options.get("use_regular_nms") else options["max_classes_per_detection"]
-    most = min(several, options["num_classes"])
+    several = 1 if given.get("use_regular_nms") else given["max_classes_per_detection"]
+    most = min(several, given["num_classes"])
     is_set = np.zeros(classes.shape, bool)
     for detection in range(int(count[0])):
         is_set[0, detection * several : detection * several + most] = True
@@ -96,4 +96,28 @@ def _without_rest(made: Trial, inputs: Inputs, options: dict[str, object]) -> li
     return [np.where(is_set[..., None], corners, np.float32(0)), *zeros, count]
 
 
+def non_max_suppression(code: str) -> Draft:
+    def draft(draw: Draw) -> Model:
+        boxes, most = draw.number(1, 25), draw.number(1, 12)
+        sigma = [real(draw.choice((0.0, 0.2, 0.5, 3.0)))] if code.endswith("V5") else []
+        # Computed thresholds are drawn as the others are.
+        overlap = draw.choice((real(draw.choice((0.2, 0.5, 1.0))), Spec((), 0, 0, "float32")))
+        least = draw.choice((real(draw.choice((-1.0, 0.0, 0.3))), Spec((), 0, 0, "float32")))
+        corners = Spec((boxes, 4), 0, 0, "float32")
+        inputs = [corners, Spec((boxes,), 0, 0, "float32"), scalar(most), overlap, least, *sigma]
+        scores = [Spec((most,), 0, 0, "float32")] if sigma else []
+        outputs = [Spec((most,), 0, 0, "int32"), *scores, Spec((), 0, 0, "int32")]
+        limits = {0: (0.0, 1.0), 1: (-0.2, 1.0), 3: (0.1, 1.0), 4: (-1.0, 0.6)}
+        return Model(inputs, outputs, options(TABLES[code]), limits)
+
+    return draft
+
+
+def real(value: float) -> Constant:
+    """A float32 without axes."""
+    return Constant(np.array(value, np.float32))
+
+
+TABLES = {f"NON_MAX_SUPPRESSION_{v}": f"NonMaxSuppression{v}Options" for v in ("V4", "V5")}
+DRAFTS = {code: non_max_suppression(code) for code in TABLES}
 GENERATORS = {POSTPROCESS: postprocess_trial}

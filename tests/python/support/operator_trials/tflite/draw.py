@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from support.litert import Reference
+from support.litert import OptimizedReference, Reference
 from support.micro import Micro
 from support.operator_trials.trial import NoReferenceError, Tolerance, Trial
 from support.quantized_models.model import Constant, Spec, one_operator
@@ -159,7 +159,8 @@ def describe(model: Model) -> str:
 def trial(operator: str, content: bytes, description: str, model: Model, random: Random) -> Trial:
     """A trial of a model file; its runs draw from `random`."""
     runs = _runs(content, model, random)
-    expected = _expected(content, runs, (Reference,) if model.is_for_litert else (Micro, Reference))
+    references = (Reference, OptimizedReference)
+    expected = _expected(content, runs, references if model.is_for_litert else (Micro, *references))
     return Trial(
         "tflite",
         operator,
