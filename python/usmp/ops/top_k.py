@@ -23,8 +23,9 @@ def top_elements(
     count: int,
     largest: bool,
     nan: PlaceOfNan = "anywhere",
+    place_type: str = "int64",
 ) -> list[relax.Expr]:
-    """The `count` largest or smallest elements, in order, and their places of type int64.
+    """The `count` largest or smallest elements, in order, and their places of type `place_type`.
 
     Each is searched for after the one before it, which needs no memory; of equal elements the
     first one comes first.
@@ -38,9 +39,9 @@ def top_elements(
     outer, depth, inner = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
     is_before = partial(precedes, is_largest=largest, nan=nan)
     is_equal = equals if nan != "anywhere" else lambda a, b: a == b
-    function = _function((outer, depth, inner), count, dtype, is_before, is_equal)
+    function = _function((outer, depth, inner), count, (dtype, place_type), is_before, is_equal)
     rows = builder.emit(relax.op.reshape(data, (outer, depth, inner)))
-    types = [relax.TensorType((outer, count, inner), t) for t in (dtype, "int64")]
+    types = [relax.TensorType((outer, count, inner), t) for t in (dtype, place_type)]
     callee = builder.add_func(function, "top_k")
     found = builder.emit(relax.call_tir(callee, [rows], out_ty=types))
     results = [*shape[:axis], count, *shape[axis + 1 :]]
@@ -71,10 +72,14 @@ def _is_float(value: tirx.Expr) -> bool:
 
 
 def _function(
-    shape: tuple[int, int, int], count: int, dtype: str, is_before: Before, is_equal: Before
+    shape: tuple[int, int, int],
+    count: int,
+    types: tuple[str, str],
+    is_before: Before,
+    is_equal: Before,
 ) -> tirx.PrimFunc:
-    """The `count` best along the middle axis."""
-    outer, depth, inner = shape
+    """The `count` best along the middle axis, of elements and places of these types."""
+    (outer, depth, inner), (dtype, place_type) = shape, types
 
     def is_next(
         value: tirx.Expr, place: tirx.Expr, last: tirx.Expr, last_place: tirx.Expr
@@ -87,7 +92,7 @@ def _function(
     def top_k(
         data: T.Buffer((outer, depth, inner), dtype),  # type: ignore[valid-type]
         elements: T.Buffer((outer, count, inner), dtype),  # type: ignore[valid-type]
-        places: T.Buffer((outer, count, inner), "int64"),  # type: ignore[valid-type]
+        places: T.Buffer((outer, count, inner), place_type),  # type: ignore[valid-type]
     ) -> None:
         for i, j in T.grid(outer, inner):
             with T.sblock("row"):
@@ -113,7 +118,7 @@ def _function(
                     # Where NaN is in no order, there may be no next one.
                     last[0] = T.max(best[0], 0)
                     elements[row, k, column] = data[row, last[0], column]
-                    places[row, k, column] = T.Cast("int64", last[0])
+                    places[row, k, column] = T.Cast(place_type, last[0])
 
     function: tirx.PrimFunc = top_k
     return function

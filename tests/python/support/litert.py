@@ -14,10 +14,12 @@ from support.tflite_tensors import GraphTensor, graph_tensors, random_inputs
 class Reference:
     """A model in the reference runtime."""
 
+    KERNELS = OpResolverType.BUILTIN_REF
+
     def __init__(self, model: Path | bytes) -> None:
         self._content = model if isinstance(model, bytes) else model.read_bytes()
         self._interpreter = Interpreter(
-            model_content=self._content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+            model_content=self._content, experimental_op_resolver_type=self.KERNELS
         )
         self._interpreter.allocate_tensors()
         self._inputs = self._interpreter.get_input_details()
@@ -39,6 +41,12 @@ class Reference:
             self._interpreter.set_tensor(tensor["index"], value)
         self._interpreter.invoke()
         return [self._interpreter.get_tensor(tensor["index"]) for tensor in self._outputs]
+
+
+class OptimizedReference(Reference):
+    """A model in LiteRT with the kernels for this processor, where no other kernel is."""
+
+    KERNELS = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
 
 
 class SignatureReference:

@@ -23,6 +23,7 @@ ReduceSumSquare ReduceL1 ReduceL2""".split()
 
 _CONVERTERS: dict[str, Converter] = {
     "BatchNormalization": refusals.batch_normalization,
+    "Celu": element_wise.celu,
     "Clip": element_wise.clip,
     "Compress": arrangement.compress,
     "ConvInteger": quantization.convolution_of_integers,

@@ -71,6 +71,21 @@ def thresholded_relu(node: OnnxNode) -> Expr:
     return relax.op.where(relax.op.greater(data, threshold), data, zero)
 
 
+def celu(node: OnnxNode) -> Expr:
+    """As ONNX says: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    data, alpha = node.required(0), float(node.attributes.get("alpha", 1.0))
+    if not is_float(data):
+        raise NotSupported(f"of {dtype_of(data)}; cast the input to float")
+    if alpha == 0 or not math.isfinite(alpha):
+        raise NotSupported(f"its alpha is {alpha}, by which elements are divided")
+    emit, dtype = node.builder.emit, dtype_of(data)
+    zero, one, factor = (relax.const(value, dtype) for value in (0.0, 1.0, alpha))
+    grown = emit(relax.op.exp(emit(relax.op.divide(data, factor))))
+    scaled = emit(relax.op.multiply(factor, emit(relax.op.subtract(grown, one))))
+    negative = emit(relax.op.minimum(scaled, zero))
+    return relax.op.add(emit(relax.op.maximum(data, zero)), negative)
+
+
 def shrink(node: OnnxNode) -> None:
     """TVM's, of floats: integers would be added to a bias that is none."""
     if not is_float(node.required(0)):

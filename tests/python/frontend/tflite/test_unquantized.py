@@ -165,6 +165,27 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         "not supported, as it was never compared with TFLite's kernels; replace it, or end the "
         "model before it",
     ),
+    "position_outside": (
+        "SCATTER_ND",
+        [Constant(np.array([[0, 2], [1, 3]], np.int32)), real(2), int32(2, 3)],
+        REAL,
+        options("ScatterNdOptions"),
+        "index 3 of an axis of 3 elements",
+    ),
+    "updates_of_another_shape": (
+        "SCATTER_ND",
+        [Constant(np.array([[0, 2]], np.int32)), real(2), int32(2, 3)],
+        REAL,
+        options("ScatterNdOptions"),
+        'the updates "t1" has shape [2]; it should be [1]',
+    ),
+    "segments_with_a_gap": (
+        "SEGMENT_SUM",
+        [real(3, 2), int32(0, 0, 2)],
+        real(3, 2),
+        None,
+        "the segments do not count up from 0, each the same as or one more than that before it",
+    ),
     "operands_that_do_not_go_together": (
         "FLOOR_MOD",
         [REAL, real(2)],

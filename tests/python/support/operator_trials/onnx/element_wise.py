@@ -37,6 +37,7 @@ _SPECIAL = {
     "Log": WITH_NAN, "Reciprocal": WITH_NAN, "Sigmoid": WITH_NAN, "Tanh": WITH_NAN,
     "Erf": WITH_NAN, "Relu": INFINITIES, "Sign": INFINITIES, "LeakyRelu": INFINITIES,
     "Elu": INFINITIES, "Selu": INFINITIES, "HardSigmoid": INFINITIES, "ThresholdedRelu": INFINITIES,
+    "Celu": INFINITIES,
     "Sin": (0.0, -0.0, np.nan), "Cos": (0.0, np.nan), "Atan": WITH_NAN, "Softsign": (0.0, np.nan),
     "Acos": (np.nan, 2.0), "Asin": (np.nan, -2.0), "Acosh": (np.nan, 0.5, np.inf),
     "Softplus": (*INFINITIES, 100.0, -100.0), "Asinh": INFINITIES, "Atanh": (1.0, -1.0, np.nan),
@@ -48,6 +49,8 @@ def _attributes(operator: str, random: Random) -> dict[str, Any]:
     def maybe(low: float, high: float) -> float | None:
         return random.choice([None, round(random.uniform(low, high), 2)])
 
+    if operator == "Celu":
+        return {"alpha": random.choice([None, -1.3, 0.4, 2.0])}
     if operator in ("LeakyRelu", "Elu"):
         return {"alpha": maybe(0.01, 2)}
     if operator == "ThresholdedRelu":
@@ -81,7 +84,7 @@ def unary(operator: str, random: Random) -> Trial:
 
 _UNARY = """Log Exp Acos Acosh Asin Asinh Atan Atanh Cos Cosh Sin Sinh Tan Tanh Neg Abs Reciprocal
 Floor Ceil Round IsInf IsNaN Sqrt Relu Selu Mish LeakyRelu ThresholdedRelu Elu Gelu HardSigmoid
-HardSwish Sign Softplus Softsign Shrink Erf Sigmoid Not BitwiseNot""".split()
+HardSwish Sign Softplus Softsign Shrink Erf Sigmoid Not BitwiseNot Celu""".split()
 
 
 def binary(operator: str, random: Random) -> Trial:

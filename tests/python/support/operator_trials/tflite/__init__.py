@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from support.operator_trials.tflite import (
+    detection,
     elementwise,
     moves,
     recurrent,
     reductions,
+    selection,
     signal,
     windows,
 )
@@ -14,9 +16,11 @@ from support.operator_trials.tflite.draw import generator_of
 from support.operator_trials.trial import Generator
 from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, UNQUANTIZED
 
-_DRAFTS = {**elementwise.DRAFTS, **moves.DRAFTS, **reductions.DRAFTS, **windows.DRAFTS}
+_FAMILIES = (detection, elementwise, moves, reductions, selection, windows)
+_DRAFTS = {code: draft for family in _FAMILIES for code, draft in family.DRAFTS.items()}
 GENERATORS: dict[str, Generator] = {
     **{operator: generator_of(operator, draft) for operator, draft in _DRAFTS.items()},
+    **detection.GENERATORS,
     **recurrent.GENERATORS,
     **signal.GENERATORS,
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from support.litert import Reference
+from support.litert import OptimizedReference, Reference
 from support.micro import Micro
 from support.operator_trials.trial import NoReferenceError, Tolerance, Trial
 from support.quantized_models.model import Constant, Spec, one_operator
@@ -166,7 +166,8 @@ def trial(
 ) -> Trial:
     """A trial of a model file; its runs draw from `random` if none are given."""
     runs = runs or _runs(content, model, random)
-    expected = _expected(content, runs, (Reference,) if model.is_for_litert else (Micro, Reference))
+    references = (Reference, OptimizedReference)
+    expected = _expected(content, runs, references if model.is_for_litert else (Micro, *references))
     return Trial(
         "tflite",
         operator,

@@ -1,0 +1,175 @@
+"""TFLite_Detection_PostProcess and NON_MAX_SUPPRESSION: boxes of detected objects."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from tvm import relax
+
+from usmp.frontend.tflite.context import Context, converts, reshaped
+from usmp.frontend.tflite.custom_options import CustomOptions
+from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.options import require_rank, require_shape, require_types
+from usmp.frontend.tflite.read import vector
+from usmp.ops.detection_postprocess import DetectionOptions, Quantized, detection_postprocess
+from usmp.ops.non_max_suppression import non_max_suppression
+
+_SCALES = ("y_scale", "x_scale", "h_scale", "w_scale")
+_LARGEST = 2**31 - 1
+_MOST_DETECTIONS = 2**24
+"""The output tells how many there are, in a float32."""
+_DETECTIONS_PER_CLASS = 100
+"""Of a class, if the options do not say."""
+
+
+@converts('CUSTOM "TFLite_Detection_PostProcess"', moves=True)
+def convert_detection_postprocess(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: encoded boxes, scores of the classes, anchors.
+
+    TFLite's own kernel takes uint8 too, TFLite Micro's only float32.
+    """
+    encodings, scores, anchors = (operator.input(index) for index in range(3))
+    require_types(operator, encodings, "the boxes", ("float32", "uint8"))
+    require_types(operator, anchors, "the anchors", (encodings.dtype,))
+    require_types(operator, scores, "the scores", ("float32", "uint8"))
+    require_rank(operator, encodings, "the boxes", (3,))
+    boxes, values = encodings.shape[1:]
+    options = _options(operator)
+    if encodings.shape[0] != 1 or boxes < 1 or values < 4:
+        raise operator.unsupported(
+            f'the boxes "{encodings.name}" have shape {list(encodings.shape)}; it should be 1, '
+            "at least 1, and at least 4"
+        )
+    with_background = int(scores.shape == (1, boxes, options.classes + 1))
+    require_shape(operator, scores, "the scores", (1, boxes, options.classes + with_background))
+    require_shape(operator, anchors, "the anchors", (boxes, 4))
+    results = detection_postprocess(
+        context.builder,
+        _quantized(context, operator, encodings, (boxes, values)),
+        _quantized(context, operator, scores, scores.shape[1:]),
+        _quantized(context, operator, anchors, anchors.shape),
+        options,
+    )
+    _set_outputs(context, operator, results, ("float32",) * len(results))
+
+
+@converts("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5", moves=True)
+def convert_non_max_suppression(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: boxes, scores, how many are selected, the overlap and the score that decide; in
+    version 5 sigma, by which scores decrease."""
+    is_soft = operator.name == "NON_MAX_SUPPRESSION_V5"
+    boxes, scores = operator.input(0), operator.input(1)
+    require_types(operator, boxes, "the boxes", ("float32",))
+    require_types(operator, scores, "the scores", ("float32",))
+    require_rank(operator, boxes, "the boxes", (2,))
+    require_shape(operator, boxes, "the boxes", (boxes.shape[0], 4))
+    require_shape(operator, scores, "the scores", boxes.shape[:1])
+    thresholds = [operator.input(index) for index in (3, 4)]
+    for tensor in thresholds:
+        require_types(operator, tensor, "threshold", ("float32",))
+        require_shape(operator, tensor, "threshold", ())
+    most = [int(value) for value in operator.integers(2).reshape(-1)]
+    if len(most) != 1 or not 1 <= most[0] <= _MOST_DETECTIONS or boxes.shape[0] == 0:
+        raise operator.unsupported(f"{most} of {boxes.shape[0]} boxes cannot be selected")
+    results = non_max_suppression(
+        context.builder,
+        context.value(boxes),
+        context.value(scores),
+        [context.value(tensor) for tensor in thresholds],
+        most[0],
+        _decay(operator) if is_soft else None,
+    )
+    types = ("int32", "float32", "int32") if is_soft else ("int32", "int32")
+    _set_outputs(context, operator, results, types)
+
+
+def _decay(operator: TfliteOperator) -> float:
+    """What the square of an overlap is multiplied by, in float32; 0 if scores do not decrease.
+
+    Raises
+    ------
+    UnsupportedModelError
+        sigma is computed, or is none.
+    """
+    sigma = operator.input(5)
+    require_types(operator, sigma, "sigma", ("float32",))
+    require_shape(operator, sigma, "sigma", ())
+    value = float(operator.constant(5).item())
+    if not value >= 0:
+        raise operator.unsupported(f"sigma is {value}; it should be at least 0")
+    with np.errstate(over="ignore"):
+        return float(np.float32(-0.5 / value)) if value > 0 else 0.0
+
+
+def _options(operator: TfliteOperator) -> DetectionOptions:
+    """The options, each of which is known to be possible.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one is not.
+    """
+    given = CustomOptions(operator)
+    is_regular = given.flag("use_regular_nms", False)
+    scales = [given.real(name) for name in _SCALES]
+    for name, scale in zip(_SCALES, scales, strict=True):
+        if scale == 0 or math.isinf(scale):
+            raise operator.unsupported(
+                f"its option {name} is {scale}; coordinates are divided by it"
+            )
+    overlap = given.real("nms_iou_threshold")
+    if not 0 < overlap <= 1:
+        raise operator.unsupported(
+            f"its option nms_iou_threshold is {overlap}; it should be above 0 and at most 1"
+        )
+    most = _count(operator, given, "max_detections")
+    classes = _count(operator, given, "max_classes_per_detection")
+    if most * classes > _MOST_DETECTIONS:
+        raise operator.unsupported(
+            f"its options ask for {most} detections of {classes} classes each; the output may have "
+            f"{_MOST_DETECTIONS}"
+        )
+    return DetectionOptions(
+        max_detections=most,
+        max_classes=classes,
+        detections_per_class=_count(operator, given, "detections_per_class", _DETECTIONS_PER_CLASS),
+        is_regular=is_regular,
+        score_threshold=given.real("nms_score_threshold"),
+        overlap_threshold=overlap,
+        classes=_count(operator, given, "num_classes"),
+        scales=(scales[0], scales[1], scales[2], scales[3]),
+    )
+
+
+def _count(
+    operator: TfliteOperator, given: CustomOptions, name: str, default: int | None = None
+) -> int:
+    count = given.integer(name, default)
+    if not 1 <= count <= _LARGEST:
+        raise operator.unsupported(f"its option {name} is {count}; it should be at least 1")
+    return count
+
+
+def _quantized(
+    context: Context, operator: TfliteOperator, tensor: TfliteTensor, shape: tuple[int, ...]
+) -> Quantized:
+    """A tensor without the axis of the batch."""
+    quantization = operator.quantization(tensor) if tensor.dtype == "uint8" else None
+    return Quantized(reshaped(context, context.value(tensor), shape), quantization)
+
+
+def _set_outputs(
+    context: Context, operator: TfliteOperator, results: list[relax.Expr], types: tuple[str, ...]
+) -> None:
+    """Converters leave out the shapes of outputs, which the options give; an operator that reads
+    such an output would take it for one number."""
+    if len(operator.outputs) != len(results):
+        raise operator.unsupported(f"it has {len(operator.outputs)} outputs, not {len(results)}")
+    for tensor, result, dtype in zip(operator.outputs, results, types, strict=True):
+        require_types(operator, tensor, "output", (dtype,))
+        as_output = vector(tensor.graph, "Outputs").count(tensor.index)
+        if tensor.shape or context.readers[tensor.index] > as_output:
+            context.set_moved(operator, result, tensor)
+        else:
+            context.set(tensor, result)

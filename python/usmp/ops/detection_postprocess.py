@@ -1,0 +1,392 @@
+"""`TFLite_Detection_PostProcess`: detected objects, from what a network says of its anchors.
+
+The boxes with the greatest scores are taken, and those left out that overlap them much. TFLite
+sorts the scores; here the greatest one is searched for after each box that is taken, which gives
+the same boxes and needs a byte a box.
+
+Source: TFLite and TFLite Micro, detection_postprocess.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tvm import relax, tirx
+
+from usmp.ops.boxes import NOTHING, ZERO, find_greatest, intersection_over_union, scratch, when
+from usmp.ops.emit import add_prim_func, shape_of
+from usmp.ops.quantization import Quantization
+from usmp.ops.statements import Local, loop
+from usmp.tir.nodes import sequence
+
+_OPAQUE = 8
+"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
+_ONE = tirx.IntImm("int32", 1)
+Element = Callable[[tirx.Expr, tirx.Expr | int], tirx.Expr]
+"""The real number at a row and a column of a matrix."""
+
+
+@dataclass(frozen=True)
+class DetectionOptions:
+    """What the operator is told.
+
+    Parameters
+    ----------
+    max_detections
+        boxes in the output, at most.
+    max_classes
+        for how many classes a box is given, unless `is_regular`.
+    detections_per_class
+        of a class, at most, if `is_regular`.
+    is_regular
+        whether boxes compete within their class only.
+    score_threshold
+        the least score of a box.
+    overlap_threshold
+        boxes that overlap a better one by more are left out: intersection over union.
+    classes
+        without the background, which may come before them.
+    scales
+        of the encoded y, x, height and width.
+    """
+
+    max_detections: int
+    max_classes: int
+    detections_per_class: int
+    is_regular: bool
+    score_threshold: float
+    overlap_threshold: float
+    classes: int
+    scales: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A tensor, and how its integers stand for real numbers; None for float32."""
+
+    tensor: relax.Expr
+    quantization: Quantization | None
+
+    def element(self, buffer: tirx.Buffer) -> Element:
+        """The real numbers of the tensor in a buffer, as TFLite makes them of integers."""
+        quantization = self.quantization
+        if quantization is None:
+            return lambda row, column: buffer[row, column]
+        zero_point = tirx.FloatImm("float32", float(quantization.zero_point))
+        scale = tirx.FloatImm("float32", quantization.scale)
+        return lambda row, column: (tirx.Cast("float32", buffer[row, column]) - zero_point) * scale
+
+    def buffer(self, name: str) -> tirx.Buffer:
+        """A parameter for the tensor."""
+        return tirx.decl_buffer(shape_of(self.tensor), str(self.tensor.ty.dtype), name)
+
+
+def detection_postprocess(
+    builder: relax.BlockBuilder,
+    encodings: Quantized,
+    scores: Quantized,
+    anchors: Quantized,
+    options: DetectionOptions,
+) -> list[relax.Expr]:
+    """The boxes that are detected.
+
+    Parameters
+    ----------
+    encodings
+        [boxes, 4 or more]: y, x, height and width, relative to an anchor; more is not read.
+    scores
+        [boxes, classes], or one more with the background in front.
+    anchors
+        [boxes, 4]: y, x, height and width.
+
+    Returns
+    -------
+    list[relax.Expr]
+        float32: corners [1, detections, 4], classes [1, detections], scores [1, detections], and
+        how many of them there are [1]. What is beyond is zeros.
+    """
+    boxes = _decoded(builder, encodings, anchors, options)
+    detections = options.max_detections * options.max_classes
+    shapes = [(1, detections, 4), (1, detections), (1, detections), (1,)]
+    outputs = [
+        tirx.decl_buffer(shape, "float32", name)
+        for shape, name in zip(shapes, ("corners", "classes", "scores", "count"), strict=True)
+    ]
+    box_buffer = tirx.decl_buffer(shape_of(boxes), "float32", "boxes")
+    score_buffer = scores.buffer("predictions")
+    selection = _Selection(box_buffer, scores.element(score_buffer), outputs, options)
+    first = shape_of(scores.tensor)[1] - options.classes
+    body = selection.regular(first) if options.is_regular else selection.fast(first)
+    func = tirx.PrimFunc([box_buffer, score_buffer, *outputs], sequence(body))
+    callee = add_prim_func(
+        builder, func.with_attr("op_pattern", _OPAQUE), "detection_postprocess", None
+    )
+    types = [relax.TensorType(shape, "float32") for shape in shapes]
+    result = builder.emit(relax.call_tir(callee, [boxes, scores.tensor], out_ty=types))
+    return [builder.emit(relax.TupleGetItem(result, index)) for index in range(len(shapes))]
+
+
+def _decoded(
+    builder: relax.BlockBuilder, encodings: Quantized, anchors: Quantized, options: DetectionOptions
+) -> relax.Expr:
+    """The corners of all boxes, (y, x), the smaller first: float32 [boxes, 4]."""
+    count = shape_of(encodings.tensor)[0]
+    buffers = [encodings.buffer("encodings"), anchors.buffer("anchors")]
+    output = tirx.decl_buffer((count, 4), "float32", "boxes")
+    encoded, anchor = encodings.element(buffers[0]), anchors.element(buffers[1])
+
+    def wide(value: tirx.Expr) -> tirx.Expr:
+        return tirx.Cast("float64", value)
+
+    def decode(box: tirx.Var) -> list[tirx.Stmt]:
+        statements: list[tirx.Stmt] = []
+        for axis in (0, 1):
+            center, half = (Local.of(f"{name}{axis}", "float32") for name in ("center", "half"))
+            place, length = (
+                wide(encoded(box, column)) / tirx.FloatImm("float64", options.scales[column])
+                for column in (axis, axis + 2)
+            )
+            size = wide(anchor(box, axis + 2))
+            center_value = place * size + wide(anchor(box, axis))
+            half_value = tirx.FloatImm("float64", 0.5) * tirx.exp(length) * size
+            statements += center.declared(tirx.Cast("float32", center_value))
+            statements += half.declared(tirx.Cast("float32", half_value))
+            statements += [
+                tirx.BufferStore(output, center.get() - half.get(), [box, axis]),
+                tirx.BufferStore(output, center.get() + half.get(), [box, axis + 2]),
+            ]
+        return statements
+
+    func = tirx.PrimFunc([*buffers, output], loop("box", count, decode))
+    callee = add_prim_func(builder, func.with_attr("op_pattern", _OPAQUE), "decode_boxes", None)
+    tensors = [encodings.tensor, anchors.tensor]
+    return builder.emit(
+        relax.call_tir(callee, tensors, out_ty=relax.TensorType((count, 4), "float32"))
+    )
+
+
+class _Selection:
+    """Which boxes are taken."""
+
+    def __init__(
+        self,
+        boxes: tirx.Buffer,
+        score: Element,
+        outputs: list[tirx.Buffer],
+        options: DetectionOptions,
+    ) -> None:
+        self.boxes, self.score, self.options = boxes, score, options
+        self.corners, self.classes, self.scores, self.number = outputs
+        self.count = int(boxes.shape[0])
+        self.active = scratch((self.count,), "int8", "active")
+        self.top, self.more = Local.of("top", "int32"), Local.of("more", "int32")
+        self.taken = Local.of("taken", "int32")
+
+    def fast(self, first: int) -> list[tirx.Stmt]:
+        """Boxes compete by the greatest of their scores, whatever class it is of."""
+        options = self.options
+        greatest = scratch((self.count,), "float32", "greatest")
+        best = Local.of("greatest_score", "float32")
+
+        def begin(box: tirx.Var) -> list[tirx.Stmt]:
+            def compare(index: tirx.Var) -> tirx.Stmt:
+                value = self.score(box, index + first)
+                return when(value > best.get(), [best.set(value)])
+
+            return [
+                *best.declared(self.score(box, first)),
+                loop("index", options.classes, compare),
+                tirx.BufferStore(greatest, best.get(), [box]),
+                *self._activate(box, best.get()),
+            ]
+
+        def take(_: tirx.Var) -> tirx.Stmt:
+            search = find_greatest(
+                self.count, self.top, lambda box: greatest[box], lambda box: self._is_active(box)
+            )
+            stored = [*self._take_classes(first), *self._suppress(), self.taken.add(_ONE)]
+            return when(self.more.get() != 0, [*search, self._if_found(stored)])
+
+        return [
+            tirx.AllocBuffer(self.active),
+            tirx.AllocBuffer(greatest),
+            *self._begun(),
+            loop("box", self.count, begin),
+            self.more.set(_ONE),
+            loop("detection", options.max_detections, take),
+            self._store_number(),
+        ]
+
+    def regular(self, first: int) -> list[tirx.Stmt]:
+        """Boxes compete within each class; those with the greatest scores of all classes remain.
+
+        The scores that are stored so far stay in descending order, equal ones in the order in which
+        they came.
+        """
+        options = self.options
+        places = scratch((options.max_detections,), "int32", "places")
+        most = min(options.detections_per_class, options.max_detections, self.count)
+
+        def take_class(index: tirx.Var) -> list[tirx.Stmt]:
+            def score(box: tirx.Expr) -> tirx.Expr:
+                return self.score(box, index + first)
+
+            def take(_: tirx.Var) -> tirx.Stmt:
+                search = find_greatest(self.count, self.top, score, self._is_active)
+                stored = [self._insert(index, places, score), *self._suppress()]
+                return when(self.more.get() != 0, [*search, self._if_found(stored)])
+
+            return [
+                loop("box", self.count, lambda box: self._activate(box, score(box))),
+                self.more.set(_ONE),
+                loop("detection", most, take),
+            ]
+
+        def copy(detection: tirx.Var) -> tirx.Stmt:
+            stores = [
+                tirx.BufferStore(
+                    self.corners, self.boxes[places[detection], side], [0, detection, side]
+                )
+                for side in range(4)
+            ]
+            return when(detection < self.taken.get(), stores)
+
+        return [
+            tirx.AllocBuffer(self.active),
+            tirx.AllocBuffer(places),
+            *self._begun(),
+            loop("index", options.classes, take_class),
+            loop("kept", options.max_detections, copy),
+            self._store_number(),
+        ]
+
+    def _begun(self) -> list[tirx.Stmt]:
+        """Zeros everywhere, and the variables."""
+
+        def clear(detection: tirx.Var) -> list[tirx.Stmt]:
+            at = [tirx.IntImm("int32", 0), detection]
+            corners = [tirx.BufferStore(self.corners, ZERO, [*at, side]) for side in range(4)]
+            return [
+                *corners,
+                tirx.BufferStore(self.classes, ZERO, at),
+                tirx.BufferStore(self.scores, ZERO, at),
+            ]
+
+        return [
+            *self.top.declared(NOTHING),
+            *self.more.declared(_ONE),
+            *self.taken.declared(tirx.IntImm("int32", 0)),
+            loop("cleared", int(self.scores.shape[1]), clear),
+        ]
+
+    def _activate(self, box: tirx.Expr, score: tirx.Expr) -> list[tirx.Stmt]:
+        threshold = tirx.FloatImm("float32", self.options.score_threshold)
+        flag = tirx.Cast("int8", score >= threshold)
+        return [tirx.BufferStore(self.active, flag, [box])]
+
+    def _is_active(self, box: tirx.Expr) -> tirx.Expr:
+        return self.active[box] != tirx.IntImm("int8", 0)
+
+    def _if_found(self, statements: list[tirx.Stmt]) -> tirx.Stmt:
+        """The statements, if there is another box; otherwise it is the end."""
+        end = self.more.set(tirx.IntImm("int32", 0))
+        return tirx.IfThenElse(self.top.get() >= 0, sequence(statements), end)
+
+    def _suppress(self) -> list[tirx.Stmt]:
+        """Leave out the box that was taken, and those that overlap it too much."""
+        ratio = Local.of("ratio", "float32")
+        threshold = tirx.FloatImm("float32", self.options.overlap_threshold)
+        inactive = tirx.IntImm("int8", 0)
+
+        def compare(box: tirx.Var) -> tirx.Stmt:
+            overlap = intersection_over_union(
+                self.boxes, self.top.get(), box, ratio, is_ordered=True
+            )
+            leave_out = when(
+                ratio.get() > threshold, [tirx.BufferStore(self.active, inactive, [box])]
+            )
+            return when(self._is_active(box), [*overlap, leave_out])
+
+        return [
+            tirx.BufferStore(self.active, inactive, [self.top.get()]),
+            *ratio.declared(ZERO),
+            loop("other", self.count, compare),
+        ]
+
+    def _take_classes(self, first: int) -> list[tirx.Stmt]:
+        """Store the box that was found with its best classes, equal ones in their order."""
+        options, top = self.options, self.top.get()
+        last, value = Local.of("last", "int32"), Local.of("last_score", "float32")
+        found = Local.of("found", "int32")
+
+        def score(index: tirx.Expr) -> tirx.Expr:
+            return self.score(top, index + first)
+
+        def is_left(index: tirx.Expr) -> tirx.Expr:
+            is_later = tirx.all(score(index) == value.get(), index > last.get())
+            return tirx.any(last.get() < 0, score(index) < value.get(), is_later)
+
+        def take(number: tirx.Var) -> list[tirx.Stmt]:
+            at = [tirx.IntImm("int32", 0), self.taken.get() * options.max_classes + number]
+            corners = [
+                tirx.BufferStore(self.corners, self.boxes[top, side], [*at, side])
+                for side in range(4)
+            ]
+            return [
+                *find_greatest(options.classes, found, score, is_left),
+                # Where a score is not a number, there may be none left.
+                last.set(tirx.max(found.get(), 0)),
+                value.set(score(last.get())),
+                *corners,
+                tirx.BufferStore(self.classes, tirx.Cast("float32", last.get()), at),
+                tirx.BufferStore(self.scores, value.get(), at),
+            ]
+
+        return [
+            *last.declared(NOTHING),
+            *value.declared(ZERO),
+            *found.declared(NOTHING),
+            loop("number", min(options.max_classes, options.classes), take),
+        ]
+
+    def _insert(
+        self, index: tirx.Var, places: tirx.Buffer, score: Callable[[tirx.Expr], tirx.Expr]
+    ) -> tirx.Stmt:
+        """Store the box that was found where its score belongs. If all others are at least as
+        great, the class ends: what follows of it is less."""
+        most = self.options.max_detections
+        zero = tirx.IntImm("int32", 0)
+        value, place = Local.of("score", "float32"), Local.of("place", "int32")
+
+        def move(step: tirx.Var) -> tirx.Stmt:
+            at = most - 1 - step
+            stores = [
+                tirx.BufferStore(buffer, buffer[0, at - 1], [zero, at])
+                for buffer in (self.scores, self.classes)
+            ]
+            stores += [tirx.BufferStore(places, places[at - 1], [at]), place.set(at - 1)]
+            is_less = tirx.And(place.get() == at, self.scores[0, at - 1] < value.get())
+            return when(is_less, stores)
+
+        stored = [
+            place.set(tirx.min(self.taken.get(), most - 1)),
+            loop("step", most - 1, move),
+            tirx.BufferStore(self.scores, value.get(), [zero, place.get()]),
+            tirx.BufferStore(self.classes, tirx.Cast("float32", index), [zero, place.get()]),
+            tirx.BufferStore(places, self.top.get(), [place.get()]),
+            self.taken.set(tirx.min(self.taken.get() + 1, most)),
+        ]
+        has_place = tirx.Or(self.taken.get() < most, value.get() > self.scores[0, most - 1])
+        return sequence(
+            [
+                *value.declared(score(self.top.get())),
+                *place.declared(zero),
+                tirx.IfThenElse(has_place, sequence(stored), self.more.set(zero)),
+            ]
+        )
+
+    def _store_number(self) -> tirx.Stmt:
+        return tirx.BufferStore(
+            self.number, tirx.Cast("float32", self.taken.get()), [tirx.IntImm("int32", 0)]
+        )
