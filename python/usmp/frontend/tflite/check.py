@@ -18,6 +18,7 @@ from usmp.frontend.tflite.read import (
     vector,
 )
 from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
+from usmp.frontend.tflite.unknown_operators import CUSTOM, reason_against
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.support.errors import UnsupportedModelError
 
@@ -260,7 +261,7 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
         what = f"operator {position}{where}"
         codes = model.OperatorCodesLength()
         _check_index(operator.OpcodeIndex(), codes, what, "operator code")
-        operator_name(model, operator)  # fails if the code's table is damaged
+        name = operator_name(model, operator)  # fails if the code's table is damaged
         if not is_readable(operator):
             raise UnsupportedModelError(
                 f"the file is damaged: a field of {what} points outside the file"
@@ -271,6 +272,9 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
         for index in vector(operator, "Inputs"):
             if index != _MISSING:
                 _check_index(index, tensors, what, "tensor")
+                if name.startswith(CUSTOM) and index not in written:
+                    # Its own memory, which no operator of the schema is given as a tensor.
+                    raise UnsupportedModelError(f"{what} ({name}): {reason_against(name)}")
                 _check_written(graph, index, written, what)
         for index in vector(operator, "Outputs"):
             _check_index(index, tensors, what, "tensor")

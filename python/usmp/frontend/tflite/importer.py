@@ -19,6 +19,7 @@ from tvm.ir import IRModule
 from usmp.frontend.tflite.check import check_tflite
 from usmp.frontend.tflite.converters import (
     CONVERTERS,
+    IMPORTED,
     MOVES,
     UNQUANTIZED,
     Context,
@@ -31,6 +32,7 @@ from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.initializations import called_once_by, enter_variables
 from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
 from usmp.frontend.tflite.states import KeptTensors
+from usmp.frontend.tflite.unknown_operators import reason_against
 from usmp.objects.attributes import (
     ENTRIES_ATTR,
     INPUT_QUANTIZATION_ATTR,
@@ -257,6 +259,8 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
     span, appended = operator.described_in_full(context.graph).as_span(), context.builder.operators
     context.builder.begin_operator(span, lambda: context.folded.take(operator.inputs))
     try:
+        if not any(operator.name in known for known in (CONVERTERS, UNQUANTIZED, IMPORTED)):
+            raise operator.unsupported(reason_against(operator.name))
         tensors = [*operator.inputs, *operator.outputs]
         for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
             _check_is_computable(tensor)
@@ -266,7 +270,10 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
             _check_is_not_hybrid(operator)
             CONVERTERS[operator.name](context, operator)
         elif is_integer:
-            raise operator.unsupported("not supported on integers of 8 or 16 bits")
+            raise operator.unsupported(
+                "not supported on integers of 8 or 16 bits; compute it in float32, replace it, or "
+                "end the model before it"
+            )
         elif operator.name in UNQUANTIZED:
             UNQUANTIZED[operator.name](context, operator)
         else:

@@ -345,7 +345,8 @@ def test_errors_in_operators_say_which_signature():
     graph.operator("FLOOR", [x], [y])
     graph.output(y)
     assert message_of(two(summing(), graph)) == (
-        'signature "b": operator 0 (FLOOR, output "t1"): not supported on integers of 8 or 16 bits'
+        'signature "b": operator 0 (FLOOR, output "t1"): not supported on integers of 8 or 16 '
+        "bits; compute it in float32, replace it, or end the model before it"
     )
 
 
