@@ -30,6 +30,7 @@ from usmp.frontend.tflite.converters import (
 )
 from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.initializations import called_once_by, enter_variables
+from usmp.frontend.tflite.known_values import known_results
 from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
 from usmp.frontend.tflite.states import KeptTensors
 from usmp.frontend.tflite.unknown_operators import reason_against
@@ -266,7 +267,11 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
             _check_is_computable(tensor)
         _check_computes_no_float16(operator)
         is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
-        if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
+        known = known_results(operator)
+        if known is not None:
+            for tensor, value in zip(operator.outputs, known, strict=True):
+                context.set_known(operator, value, tensor)
+        elif operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
             _check_is_not_hybrid(operator)
             CONVERTERS[operator.name](context, operator)
         elif is_integer:

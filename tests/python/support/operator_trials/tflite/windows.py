@@ -181,7 +181,7 @@ def fully_connected(draw: Draw) -> Model:
     x = draw.spec(shape, dtype)
     rows = math.prod(shape) // depth
     before = shape[:-1] if keep else (rows,)
-    if draw.flag(0.3):
+    if dtype in ("float32", "int16") and draw.flag(0.3):
         # tflite-micro takes the shape from the file, also with more or fewer axes.
         before = draw.choice(((1, rows), (rows, 1, 1), () if rows == 1 else (rows,)))
     y = draw.spec((*before, channels), dtype)
