@@ -170,7 +170,8 @@ def _check_parts(model: tflite.Model, signature: Signature) -> None:
         _check_index(index, tensors, "the graph's input", "tensor")
         shape = vector(graph.Tensors(index), "Shape")
         given = vector(graph.Tensors(index), "ShapeSignature")
-        if any(extent < 0 for extent in given[1:]) or any(extent <= 0 for extent in shape):
+        is_open = any(extent < 0 for extent in (*given[1:], *shape))
+        if is_open or (0 in shape and any(extent < 0 for extent in given)):
             raise UnsupportedModelError(
                 f'{signature.prefix}input "{tensor_name(graph, index)}" has a dynamic shape, '
                 f"{given or shape}; memory is planned at compile time: convert the model with "

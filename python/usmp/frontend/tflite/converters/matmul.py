@@ -47,6 +47,10 @@ def convert_float_fully_connected(context: Context, operator: TfliteOperator) ->
     for tensor, what in ((data, "input"), (weight, "weight"), (output, "output")):
         require_types(operator, tensor, what, ("float32",))
     rows, depth, outputs = dense_shape(operator)
+    if rows == 0:
+        # TVM has no product of no rows.
+        context.set(output, relax.op.zeros(output.shape, output.dtype))
+        return
     value = context.value(data)
     if (*data.shape[:-1], outputs) != output.shape or data.shape[-1:] != (depth,):
         value = reshaped(context, value, (rows, depth))
