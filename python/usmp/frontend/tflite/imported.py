@@ -18,7 +18,7 @@ from tvm.relax.frontend.tflite.tflite_frontend import (
 
 from usmp.frontend.tflite.context import Context
 from usmp.frontend.tflite.fused_activations import activated
-from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import fused_activation, require_same_shape, require_types
 from usmp.frontend.tflite.unknown_operators import reason_against
 from usmp.support.errors import UnsupportedModelError
@@ -138,8 +138,8 @@ class ImportedOperators(OperatorConverter):  # type: ignore[misc]
         return input_tensor_idx in self.context.values
 
     def get_expr(self, input_tensor_idx: int) -> relax.Expr:
-        """The computed tensor."""
-        return self.context.values[input_tensor_idx]
+        """The tensor; some converters ask without a look whether it is a constant."""
+        return self.context.value(TfliteTensor(self.model, self.subgraph, input_tensor_idx))
 
     def get_tensors(self, tensors_idx_list: list[int]) -> list[TensorWrapper]:
         """Tensors without scale and zero point: kernels ignore those of types that are not

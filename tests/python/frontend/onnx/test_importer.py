@@ -119,8 +119,8 @@ def test_a_symbolic_first_extent_is_a_batch_of_one(batch):
 def test_an_unknown_extent_of_an_output_follows_from_the_inputs(batch):
     """onnxruntime takes no negative extent as a number either."""
     model = onnx.ModelProto.FromString(small_model(shape=(batch, 4)))
-    (dim, _) = model.graph.output[0].type.tensor_type.shape.dim
-    dim.dim_value = batch
+    dims = model.graph.output[0].type.tensor_type.shape.dim
+    dims.add().dim_value, dims.add().dim_value = batch, 4
     assert shapes_of(model.SerializeToString()) == [[1, 4]]
 
 

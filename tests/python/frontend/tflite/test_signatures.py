@@ -330,7 +330,9 @@ def test_an_output_without_name():
 
 
 def test_a_function_that_computes_nothing():
-    assert message_of(two(summing(), Graph())) == 'signature "b": the model has no operators'
+    assert message_of(two(summing(), Graph())) == (
+        'signature "b": it has no outputs and changes no variables'
+    )
     once = Graph()
     handle(once)
     assert message_of(two(summing(), once)) == (
