@@ -192,6 +192,35 @@ def test_tflite_tensors_of_one_name(workspace_io):
 
 
 @pytest.mark.cc
+@pytest.mark.parametrize("workspace_io", [False, True])
+def test_tflite_outputs_that_nothing_computes_in_a_run(workspace_io):
+    """Inputs and constants; of two inputs nothing is read, and one has no elements."""
+    graph = tflite_builder.Graph()
+    x = graph.input((2, 3), "int8", per_tensor(0.5, 1), name="a/b")
+    graph.input((4,), "float32", name="a:b")
+    empty = graph.input((0, 4), "float32", name="a b")
+    c = graph.constant(np.array([-1, 2], np.float32))
+    outputs = [x, c, empty, x]
+    if workspace_io:
+        y = graph.tensor((2,), "float32", name="int")
+        graph.operator("RELU", [c], [y])
+        outputs.append(y)
+    graph.output(*outputs)
+    with tvm.transform.PassContext(config=options(workspace_io, poison=workspace_io)):
+        factory = usmp.build(import_tflite(write_model(graph)))
+    interface = factory.interface
+    assert [t.c_name for t in interface.inputs] == ["a_b", "a_b_1", "a_b_2"]
+    given = np.arange(6, dtype=np.int8).reshape(2, 3)
+    none = np.zeros((0, 4), np.float32)
+    inputs = {"a/b": given, "a:b": np.ones(4, np.float32), "a b": none}
+    expected = [given, np.array([-1, 2], np.float32), none, given, np.array([0, 2], np.float32)]
+    for output, values in zip(factory.run(inputs).values(), expected, strict=False):
+        np.testing.assert_array_equal(output, values)
+        assert output.shape == values.shape
+    assert len(interface.outputs) == len(outputs)
+
+
+@pytest.mark.cc
 def test_places_in_the_workspace_do_not_meet():
     """Outputs that are one tensor have two places, and so have an input and its output."""
     body, inputs, names, *_ = CASES["input twice"]

@@ -171,7 +171,7 @@ def scattered_to_zeros(
     )
     written = _written(output, inputs, shape_of(tensors[-1]), coordinates, combine)
     func = tirx.PrimFunc([*inputs, output], sequence([cleared, written]))
-    variable = builder.add_func(func.with_attr("op_pattern", _OPAQUE), name)
+    variable = builder.add_func(func.with_attr("op_pattern", OPAQUE), name)
     return relax.call_tir(variable, tensors, out_ty=result)
 
 

@@ -356,13 +356,14 @@ def test_truncated_model(refused, model_file, digits_model, part):
     [
         (
             BuiltinOperator.CUSTOM,
-            'operator 0 (CUSTOM "MyOperator", output "y"): not supported, as it was never '
-            "compared with TFLite's kernels; replace it, or end the model before it",
+            'operator 0 (CUSTOM "MyOperator", output "y"): it is a custom operator, and the file '
+            "does not say what it computes; replace it by builtin operators, or end the model "
+            "before it",
         ),
         (
-            BuiltinOperator.FULLY_CONNECTED,
-            'operator 0 (FULLY_CONNECTED, output "y"): TVM\'s importer failed: '
-            "AssertionError: input tensors length should be two or three",
+            BuiltinOperator.CONV_3D,
+            'operator 0 (CONV_3D, output "y"): TVM\'s importer failed: '
+            "AssertionError: input tensors length should be >= 2",
         ),
         (
             BuiltinOperator.LSH_PROJECTION,

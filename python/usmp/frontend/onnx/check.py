@@ -137,6 +137,9 @@ def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[Dyn
     values: Iterable[Any] = (*graph.input, *graph.output, *graph.value_info)
     for value in values:
         for dim in value.type.tensor_type.shape.dim:
+            if not _is_fixed(dim):
+                # Of inputs it is a name by now; of others it follows from the inputs.
+                dim.ClearField("dim_value")
             size = by_name.get(dim.dim_param)
             if size is None:
                 continue

@@ -11,7 +11,7 @@ from typing import Any
 
 import onnx
 from onnx import inliner
-from tvm import relax, tirx
+from tvm import tirx
 from tvm.ir import Expr, IRModule
 from tvm.relax.frontend.onnx import onnx_frontend
 
@@ -34,7 +34,6 @@ from usmp.frontend.onnx.sizes import check_onnx_sizes, computed_size, parts_made
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.ops.emit import DynamicShapeError
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
-from usmp.relax.static_shapes import flatten_types, has_static_shape
 from usmp.relax.symbolic_sizes import bounded_analyzer, with_bounds
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
@@ -94,7 +93,6 @@ def import_onnx(
             f"TVM's ONNX importer failed{where}: {one_line(error)}{hint}"
         ) from error
     main = with_bounds(mod["main"], sizes)
-    _check_outputs_have_elements(main, model.graph)
     names = [output.name for output in model.graph.output]
     main = with_function_span(main, nodes.joined_span(importer.types.of))
     mod.update_func(mod.get_global_var("main"), main.with_attr(OUTPUT_NAMES_ATTR, names))
@@ -180,10 +178,3 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         except DynamicShapeError as error:
             raise UnsupportedModelError(f"{self.described()} {error}") from error
         return expr
-
-
-def _check_outputs_have_elements(main: relax.Function, graph: onnx.GraphProto) -> None:
-    for output, ty in zip(graph.output, flatten_types(main.body.body.ty), strict=True):
-        shape = [int(extent) for extent in ty.shape] if has_static_shape(ty) else []
-        if 0 in shape:
-            raise UnsupportedModelError(f'output "{output.name}" of shape {shape} has no elements')

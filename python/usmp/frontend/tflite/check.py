@@ -19,6 +19,7 @@ from usmp.frontend.tflite.read import (
     vector,
 )
 from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
+from usmp.frontend.tflite.unknown_operators import CUSTOM, reason_against
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.support.errors import UnsupportedModelError
 
@@ -157,13 +158,12 @@ def _check_possible(counts: dict[str, int], size: int) -> None:
 
 
 def _check_parts(model: tflite.Model, signature: Signature) -> None:
-    """Whether it computes something, of inputs whose shapes are known.
+    """Whether it gives something, of inputs whose shapes are known.
 
     One of several may have no inputs, and no outputs if it changes variables.
     """
     graph = model.Subgraphs(signature.graph)
-    needed = ["Operators"] if signature.prefix else ["Operators", "Inputs", "Outputs"]
-    for kind in needed:
+    for kind in () if signature.prefix else ("Inputs", "Outputs"):
         if getattr(graph, f"{kind}Length")() == 0:
             raise UnsupportedModelError(f"{signature.prefix}the model has no {kind.lower()}")
     tensors = graph.TensorsLength()
@@ -171,7 +171,8 @@ def _check_parts(model: tflite.Model, signature: Signature) -> None:
         _check_index(index, tensors, "the graph's input", "tensor")
         shape = vector(graph.Tensors(index), "Shape")
         given = vector(graph.Tensors(index), "ShapeSignature")
-        if any(extent < 0 for extent in given[1:]) or any(extent <= 0 for extent in shape):
+        is_open = any(extent < 0 for extent in (*given[1:], *shape))
+        if is_open or (0 in shape and any(extent < 0 for extent in given)):
             has_example = len(given) == len(shape) and min(shape, default=1) > 0
             offer = f"{GIVE_SHAPE}, or " if has_example else ""
             raise UnsupportedModelError(
@@ -264,7 +265,7 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
         what = f"operator {position}{where}"
         codes = model.OperatorCodesLength()
         _check_index(operator.OpcodeIndex(), codes, what, "operator code")
-        operator_name(model, operator)  # fails if the code's table is damaged
+        name = operator_name(model, operator)  # fails if the code's table is damaged
         if not is_readable(operator):
             raise UnsupportedModelError(
                 f"the file is damaged: a field of {what} points outside the file"
@@ -275,6 +276,9 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
         for index in vector(operator, "Inputs"):
             if index != _MISSING:
                 _check_index(index, tensors, what, "tensor")
+                if name.startswith(CUSTOM) and index not in written:
+                    # Its own memory, which no operator of the schema is given as a tensor.
+                    raise UnsupportedModelError(f"{what} ({name}): {reason_against(name)}")
                 _check_written(graph, index, written, what)
         for index in vector(operator, "Outputs"):
             _check_index(index, tensors, what, "tensor")

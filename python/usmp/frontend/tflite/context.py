@@ -146,6 +146,20 @@ class Context:
                 f"the inputs and options give {dtype}{list(shape)}"
             )
 
+    def set_known(
+        self, operator: TfliteOperator, value: np.ndarray, tensor: TfliteTensor | None = None
+    ) -> None:
+        """The same of a constant, which operators that read it find as they find those of the file.
+
+        Raises
+        ------
+        UnsupportedModelError
+            the file gives the tensor another shape or element type.
+        """
+        tensor = operator.output if tensor is None else tensor
+        self.set_moved(operator, constant(value), tensor)
+        tensor.computed[tensor.index] = value
+
 
 def reshaped(context: Context, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:
     """`value` in another shape; itself if it has that shape."""

@@ -17,8 +17,10 @@ from tvm.relax.frontend.tflite.tflite_frontend import (
 )
 
 from usmp.frontend.tflite.context import Context
-from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.fused_activations import activated
+from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import fused_activation, require_same_shape, require_types
+from usmp.frontend.tflite.unknown_operators import reason_against
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
 
@@ -39,7 +41,6 @@ IMPORTED: dict[str, tuple[str, ...]] = {
             "ELU",
             "EXP",
             "FLOOR",
-            "FULLY_CONNECTED",
             "HARD_SWISH",
             "L2_NORMALIZATION",
             "L2_POOL_2D",
@@ -89,8 +90,6 @@ IMPORTED: dict[str, tuple[str, ...]] = {
 _DATA = {"ONE_HOT": 2}
 """Operators whose first input is no data -> the input that is."""
 
-_ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6")
-
 
 class ImportedOperators(OperatorConverter):  # type: ignore[misc]
     """TVM's converter of single operators, on tensors that are known by their index."""
@@ -139,8 +138,8 @@ class ImportedOperators(OperatorConverter):  # type: ignore[misc]
         return input_tensor_idx in self.context.values
 
     def get_expr(self, input_tensor_idx: int) -> relax.Expr:
-        """The computed tensor."""
-        return self.context.values[input_tensor_idx]
+        """The tensor; some converters ask without a look whether it is a constant."""
+        return self.context.value(TfliteTensor(self.model, self.subgraph, input_tensor_idx))
 
     def get_tensors(self, tensors_idx_list: list[int]) -> list[TensorWrapper]:
         """Tensors without scale and zero point: kernels ignore those of types that are not
@@ -153,20 +152,8 @@ class ImportedOperators(OperatorConverter):  # type: ignore[misc]
     def convert_fused_activation_function(
         self, in_expr: relax.Expr, fused_activation_fn: int
     ) -> relax.Expr:
-        """The expression with its fused activation.
-
-        Raises
-        ------
-        UnsupportedModelError
-            the kernels do not apply it.
-        """
-        name = fused_activation(fused_activation_fn)
-        if name not in _ACTIVATIONS:
-            raise UnsupportedModelError(
-                f"fused activation {name} is not supported, and TFLite's kernels leave it out; "
-                f"make it an operator of its own. Supported: {', '.join(_ACTIVATIONS)}"
-            )
-        return super().convert_fused_activation_function(in_expr, fused_activation_fn)
+        """The expression with its fused activation, if the kernels apply it."""
+        return activated(in_expr, fused_activation_fn)
 
 
 def _check_is_imported(operator: TfliteOperator) -> None:
@@ -178,10 +165,7 @@ def _check_is_imported(operator: TfliteOperator) -> None:
         it was not.
     """
     if operator.name not in IMPORTED:
-        raise operator.unsupported(
-            "not supported, as it was never compared with TFLite's kernels; replace it, or end the "
-            "model before it"
-        )
+        raise operator.unsupported(reason_against(operator.name))
     data = operator.input(_DATA.get(operator.name, 0))
     require_types(operator, data, "input", IMPORTED[operator.name])
     if operator.name == "ATAN2":

@@ -20,6 +20,7 @@ from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.tflite.check import check_tflite
 from usmp.frontend.tflite.converters import (
     CONVERTERS,
+    IMPORTED,
     MOVES,
     UNQUANTIZED,
     Context,
@@ -31,8 +32,10 @@ from usmp.frontend.tflite.converters import (
 from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.given_shapes import with_given_shapes
 from usmp.frontend.tflite.initializations import called_once_by, enter_variables
+from usmp.frontend.tflite.known_values import known_results
 from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
 from usmp.frontend.tflite.states import KeptTensors
+from usmp.frontend.tflite.unknown_operators import reason_against
 from usmp.objects.attributes import (
     ENTRIES_ATTR,
     INPUT_QUANTIZATION_ATTR,
@@ -293,6 +296,8 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
     span, appended = operator.described_in_full(context.graph).as_span(), context.builder.operators
     context.builder.begin_operator(span, lambda: context.folded.take(operator.inputs))
     try:
+        if not any(operator.name in known for known in (CONVERTERS, UNQUANTIZED, IMPORTED)):
+            raise operator.unsupported(reason_against(operator.name))
         tensors = [*operator.inputs, *operator.outputs]
         for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
             if tensor.dtype != "complex64" or operator.name not in _COMPLEX:
@@ -300,11 +305,18 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
         _check_computes_no_float16(operator)
         _check_takes_complex(operator)
         is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
-        if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
+        known = known_results(operator)
+        if known is not None:
+            for tensor, value in zip(operator.outputs, known, strict=True):
+                context.set_known(operator, value, tensor)
+        elif operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
             _check_is_not_hybrid(operator)
             CONVERTERS[operator.name](context, operator)
         elif is_integer:
-            raise operator.unsupported("not supported on integers of 8 or 16 bits")
+            raise operator.unsupported(
+                "not supported on integers of 8 or 16 bits; compute it in float32, replace it, or "
+                "end the model before it"
+            )
         elif operator.name in UNQUANTIZED:
             UNQUANTIZED[operator.name](context, operator)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -44,11 +44,15 @@ class TfliteTensor:
     ----------
     index
         its index in the graph's list of tensors.
+    computed
+        the values of tensors of the graph that operators compute, but of shapes alone, so that
+        they are known, by index.
     """
 
     model: tflite.Model
     graph: tflite.SubGraph
     index: int
+    computed: dict[int, np.ndarray] = field(default_factory=dict)
 
     @cached_property
     def table(self) -> tflite.Tensor:
@@ -82,9 +86,19 @@ class TfliteTensor:
             )
         return _DTYPES[number]
 
-    @cached_property
+    @property
     def data(self) -> np.ndarray | None:
-        """The values of a constant; None if the tensor is computed."""
+        """The values of a constant; None if they are not known before the run."""
+        return self.computed.get(self.index, self._stored)
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether an operator computes it, of what is known."""
+        return self.index in self.computed
+
+    @cached_property
+    def _stored(self) -> np.ndarray | None:
+        """The values that the file has."""
         buffer = self.model.Buffers(self.table.Buffer())
         if self.table.IsVariable() or (buffer.DataLength() == 0 and 0 not in self.shape):
             return None
@@ -317,7 +331,8 @@ class TfliteOperator:
 
 def operators_of(model: tflite.Model, graph: tflite.SubGraph) -> list[TfliteOperator]:
     """The operators of a graph that `check_tflite` has found whole, in order."""
-    tensors = [TfliteTensor(model, graph, index) for index in range(graph.TensorsLength())]
+    computed: dict[int, np.ndarray] = {}
+    tensors = [TfliteTensor(model, graph, i, computed) for i in range(graph.TensorsLength())]
     operators = []
     for position in range(graph.OperatorsLength()):
         table = graph.Operators(position)

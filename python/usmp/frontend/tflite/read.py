@@ -9,7 +9,9 @@ from typing import Any
 
 import tflite
 
+from usmp.frontend.tflite.unknown_operators import CUSTOM
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
 
 READER_ERRORS = (
     struct.error,
@@ -33,7 +35,10 @@ def tensor_name(graph: tflite.SubGraph, index: int) -> str:
 
 
 def operator_name(model: tflite.Model, operator: tflite.Operator) -> str:
-    """What the operator is called, as in "CONV_2D" or 'CUSTOM "Mine"'."""
+    """What the operator is called, as in "CONV_2D" or 'CUSTOM "Mine"'.
+
+    One that the schema has no name for is called by its number.
+    """
     number = builtin_code(model, operator)
     if number == tflite.BuiltinOperator.CUSTOM:
         custom: bytes = model.OperatorCodes(operator.OpcodeIndex()).CustomCode() or b""
@@ -43,7 +48,7 @@ def operator_name(model: tflite.Model, operator: tflite.Operator) -> str:
 
 def custom_operator(code: str) -> str:
     """What a custom operator is called, as in 'CUSTOM "Mine"'."""
-    return f'CUSTOM "{code}"'
+    return f'{CUSTOM}"{shown(code)}"'
 
 
 def read_options(operator: tflite.Operator, kind: type) -> Any | None:

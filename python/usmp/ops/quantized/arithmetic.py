@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from tvm import relax, tirx
+from tvm.ir import GenericConst
 
 from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import elementwise
@@ -188,6 +189,9 @@ def multiply_elements(
 ) -> relax.Expr:
     """left * right.
 
+    Where a constant stands for zeros, the products are 0 whatever the scales are, as converters
+    leave them beside a minute scale of the output.
+
     Raises
     ------
     UnsupportedModelError
@@ -195,7 +199,10 @@ def multiply_elements(
     """
     require_no_zero_points(quantizations)
     first, second, output = quantizations
-    factor = factor_of((first.scale, second.scale), output.scale, rounding)
+    if _stands_for_zeros(left, first) or _stands_for_zeros(right, second):
+        factor = QuantizedMultiplier(0, 0)
+    else:
+        factor = factor_of((first.scale, second.scale), output.scale, rounding)
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
         product = centered(left, first.zero_point) * centered(right, second.zero_point)
@@ -205,6 +212,12 @@ def multiply_elements(
     parameters = {**limits.as_parameters(), **rounding_parameter(rounding)}
     record = QuantizedOp("multiply", (first, second), (output,), parameters)
     return elementwise(builder, record, function, [left, right])
+
+
+def _stands_for_zeros(operand: relax.Expr | np.ndarray, quantization: Quantization) -> bool:
+    if isinstance(operand, GenericConst):
+        operand = operand.value.numpy()
+    return isinstance(operand, np.ndarray) and bool((operand == quantization.zero_point).all())
 
 
 def divide(

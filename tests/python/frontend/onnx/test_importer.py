@@ -115,6 +115,15 @@ def test_a_symbolic_first_extent_is_a_batch_of_one(batch):
     assert shapes_of(small_model(shape=(batch, 4))) == [[1, 4]]
 
 
+@pytest.mark.parametrize("batch", [0, -1, -2])
+def test_an_unknown_extent_of_an_output_follows_from_the_inputs(batch):
+    """onnxruntime takes no negative extent as a number either."""
+    model = onnx.ModelProto.FromString(small_model(shape=(batch, 4)))
+    dims = model.graph.output[0].type.tensor_type.shape.dim
+    dims.add().dim_value, dims.add().dim_value = batch, 4
+    assert shapes_of(model.SerializeToString()) == [[1, 4]]
+
+
 def test_the_symbol_of_the_batch_is_one_everywhere():
     graph = Graph()
     x = graph.input("x", ["N", 4])

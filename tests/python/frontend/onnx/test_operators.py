@@ -9,10 +9,10 @@ from random import Random
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import ModelProto, TensorProto, helper
 
 import usmp
-from support.onnx_models import Graph
+from support.onnx_models import Graph, Reference
 from support.operator_trials.onnx import GENERATORS
 from support.operator_trials.onnx.one_node import Varied, graph_trial, node_trial
 from support.operator_trials.onnx.samples import int64, values
@@ -375,12 +375,20 @@ def test_old_models_that_cannot_be_converted():
 
 
 @pytest.mark.models
-def test_outputs_without_elements_are_refused():
+def test_outputs_without_elements():
     graph = Graph()
-    graph.node("Shape", graph.input("x", [2, 3]), outputs=["y"], start=1, end=1)
-    with pytest.raises(usmp.UnsupportedModelError) as error:
-        imported(graph.model("y", dtype="int64"))
-    assert str(error.value) == 'output "y" of shape [0] has no elements'
+    x = graph.input("x", [2, 3])
+    graph.node("Shape", x, outputs=["y"], start=1, end=1)
+    begin = graph.constant([3], np.int64)
+    graph.node("Slice", x, begin, begin, graph.constant([1], np.int64), outputs=["z"])
+    model = ModelProto.FromString(graph.model("y", "z", dtype="int64"))
+    model.graph.output[1].type.tensor_type.elem_type = TensorProto.FLOAT
+    content = model.SerializeToString()
+    inputs = {"x": np.ones((2, 3), np.float32)}
+    actual = usmp.build(import_onnx(content, None)).run(inputs)
+    for name, expected in Reference(content).run(inputs).items():
+        assert actual[name].shape == expected.shape
+        assert actual[name].dtype == expected.dtype
 
 
 @pytest.mark.models

@@ -26,19 +26,54 @@ POOL = options("Pool2DOptions", padding=0, stride_h=1, stride_w=1, filter_height
 
 
 def test_operator_that_is_not_supported_on_integers():
-    assert refusal("FLOOR", [X], X) == "not supported on integers of 8 or 16 bits"
+    assert refusal("FLOOR", [X], X) == (
+        "not supported on integers of 8 or 16 bits; compute it in float32, replace it, or end the "
+        "model before it"
+    )
+
+
+def test_operator_of_a_newer_schema():
+    content = one_operator(300, [X], [X])
+    assert message_of(content) == (
+        'operator 0 (300, output "t1"): it is a builtin operator of a newer schema than is known; '
+        "convert the model with an older converter, or without the operator"
+    )
+
+
+CUSTOM = {
+    "ethos-u": "Vela compiled the file for an Arm Ethos-U, and this operator is code of that NPU; "
+    "give the .tflite file that was given to Vela",
+    "edgetpu-custom-op": "edgetpu_compiler compiled the file for a Coral Edge TPU, and this "
+    "operator is code of that TPU; give the .tflite file that was given to edgetpu_compiler",
+    "FlexErf": "it is an operator of TensorFlow (SELECT_TF_OPS), which only TensorFlow itself "
+    "computes; convert the model with TFLITE_BUILTINS alone, or end it before the operator",
+    'A\x1b[2J"\n' + "b" * 300: "it is a custom operator, and the file does not say what it "
+    "computes; replace it by builtin operators, or end the model before it",
+}
 
 
 @pytest.mark.parametrize("spec", [X, REAL], ids=["int8", "float32"])
-def test_custom_operators_are_named(spec):
+@pytest.mark.parametrize("code", CUSTOM, ids=["vela", "edgetpu", "flex", "other"])
+def test_custom_operators(code, spec):
     graph = Graph()
     x, y = (graph.tensor(spec.shape, spec.dtype, spec.quantization) for _ in range(2))
     graph.inputs.append(x)
-    graph.operator("CUSTOM", [x], [y], custom_code="FlexErf")
+    graph.operator("CUSTOM", [x], [y], custom_code=code)
     graph.output(y)
-    message = message_of(write_model(graph))
-    assert message.startswith('operator 0 (CUSTOM "FlexErf", output "t1"): ')
-    assert "not support" in message
+    called, name = message_of(write_model(graph)).split(', output "t1"): ')
+    assert name == CUSTOM[code]
+    assert called.startswith(f'operator 0 (CUSTOM "{code[:1]}')
+    assert called.isprintable() and len(called) < 250
+
+
+def test_memory_that_vela_gives_an_operator():
+    """As a tensor that nothing writes."""
+    graph = Graph()
+    graph.input(X.shape, X.dtype, X.quantization)
+    graph.tensor((64,), "uint8")
+    graph.output(graph.tensor(X.shape, X.dtype, X.quantization))
+    graph.operator("CUSTOM", [1, 0], [2], custom_code="ethos-u")
+    assert message_of(write_model(graph)) == f'operator 0 (CUSTOM "ethos-u"): {CUSTOM["ethos-u"]}'
 
 
 @pytest.mark.parametrize("code", ["IF", "WHILE"])

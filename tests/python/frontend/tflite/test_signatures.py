@@ -330,7 +330,9 @@ def test_an_output_without_name():
 
 
 def test_a_function_that_computes_nothing():
-    assert message_of(two(summing(), Graph())) == 'signature "b": the model has no operators'
+    assert message_of(two(summing(), Graph())) == (
+        'signature "b": it has no outputs and changes no variables'
+    )
     once = Graph()
     handle(once)
     assert message_of(two(summing(), once)) == (
@@ -345,7 +347,8 @@ def test_errors_in_operators_say_which_signature():
     graph.operator("FLOOR", [x], [y])
     graph.output(y)
     assert message_of(two(summing(), graph)) == (
-        'signature "b": operator 0 (FLOOR, output "t1"): not supported on integers of 8 or 16 bits'
+        'signature "b": operator 0 (FLOOR, output "t1"): not supported on integers of 8 or 16 '
+        "bits; compute it in float32, replace it, or end the model before it"
     )
 
 

@@ -21,6 +21,8 @@ ARG = options("ArgMinOptions", output_type=2)
 WINDOW = {"padding": 1, "stride_h": 1, "stride_w": 1, "filter_height": 1, "filter_width": 1}
 REAL = Spec((2, 3), 0, 0, "float32")
 LONG = Spec((), 0, 0, "int64")
+DENSE = options("FullyConnectedOptions")
+WEIGHT = Constant(np.linspace(-2, 3, 24, dtype=np.float32).reshape(4, 6))
 
 
 def real(*shape: int) -> Spec:
@@ -83,6 +85,13 @@ CASES = {
         real(2, 4, 5),
         options("BatchMatMulOptions", adj_x=True, adj_y=False),
     ),
+    "dense_of_rows_across_axes": (
+        "FULLY_CONNECTED",
+        [real(2, 2, 3), WEIGHT, Constant(np.float32([1, -2, 3, -4]))],
+        real(2, 1, 4),
+        options("FullyConnectedOptions", keep_num_dims=True, fused_activation_function=3),
+    ),
+    "dense_of_one_row": ("FULLY_CONNECTED", [real(1, 1, 6), WEIGHT], real(4), DENSE),
     "wide_constant": (
         "MAXIMUM",
         [LONG(2, 3), Constant(np.array([2**40, 5, -(2**50)]))],
@@ -192,6 +201,20 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         REAL,
         None,
         "inputs of shapes [2, 3] and [2] do not go together",
+    ),
+    "dense_of_half_a_row": (
+        "FULLY_CONNECTED",
+        [real(1, 9), WEIGHT],
+        real(1, 4),
+        DENSE,
+        "shapes [1, 9] -> [1, 4] do not go with a weight of shape [4, 6]",
+    ),
+    "dense_of_more_outputs_than_rows": (
+        "FULLY_CONNECTED",
+        [real(2, 6), WEIGHT],
+        real(1, 4),
+        DENSE,
+        "shapes [2, 6] -> [1, 4] do not go with a weight of shape [4, 6]",
     ),
 }
 

@@ -12,6 +12,7 @@ from tvm import relax
 from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import (
+    dense_shape,
     fused_limits,
     make_window,
     require_rank,
@@ -199,19 +200,9 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
     options = operator.options(tflite.FullyConnectedOptions)
     data, weight, output = operator.input(0), operator.input(1), operator.output
     _check(operator)
-    require_rank(operator, weight, "weight", (2,))
-    if options.WeightsFormat() != 0:
-        raise operator.unsupported("shuffled weights are not supported")
-    outputs, depth = weight.shape
-    size = int(np.prod(data.shape))
-    fits = depth > 0 and size % depth == 0 and output.shape[-1:] == (outputs,)
-    if not fits or int(np.prod(output.shape)) != size // depth * outputs:
-        raise operator.unsupported(
-            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with a weight of shape "
-            f"{list(weight.shape)}"
-        )
+    count, depth, outputs = dense_shape(operator)
     if weight.data is None:
-        _multiply_computed(context, operator, options.FusedActivationFunction())
+        _multiply_computed(context, operator, (count, depth), options.FusedActivationFunction())
         return
     scales = operator.weight_quantization(weight, 0)
     accumulator = _accumulator(operator, options.QuantizedBiasType())
@@ -219,7 +210,7 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
     if data.dtype == "uint8" or (weight.dtype == "int4" and not scales.is_per_tensor):
         # tflite-micro has neither; LiteRT rounds once.
         rescale = replace(rescale, rounding=Rounding.ONCE)
-    rows = reshaped(context, context.value(data), (size // depth, depth))
+    rows = reshaped(context, context.value(data), (count, depth))
     result = context.builder.emit(
         quantized.fully_connected(
             context.builder,
@@ -234,7 +225,9 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
     context.set(output, reshaped(context, result, output.shape))
 
 
-def _multiply_computed(context: Context, operator: TfliteOperator, activation: int) -> None:
+def _multiply_computed(
+    context: Context, operator: TfliteOperator, shape: tuple[int, int], activation: int
+) -> None:
     """A weight that is computed: a product of two matrices."""
     data, weight, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, data, "input of a computed weight", ("int8",))
@@ -243,8 +236,7 @@ def _multiply_computed(context: Context, operator: TfliteOperator, activation: i
             f'weight "{weight.name}" is computed, and there is a bias; supported: one or the other'
         )
     quantizations = tuple(operator.quantization(t) for t in (data, weight, output))
-    depth = weight.shape[1]
-    rows = reshaped(context, context.value(data), (int(np.prod(data.shape)) // depth, depth))
+    rows = reshaped(context, context.value(data), shape)
     product = quantized.batch_matmul(
         context.builder,
         rows,

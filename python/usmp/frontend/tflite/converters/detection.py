@@ -11,7 +11,7 @@ from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.custom_options import CustomOptions
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import require_rank, require_shape, require_types
-from usmp.frontend.tflite.read import vector
+from usmp.frontend.tflite.read import custom_operator, vector
 from usmp.ops.detection_postprocess import DetectionOptions, Quantized, detection_postprocess
 from usmp.ops.non_max_suppression import non_max_suppression
 
@@ -23,7 +23,7 @@ _DETECTIONS_PER_CLASS = 100
 """Of a class, if the options do not say."""
 
 
-@converts('CUSTOM "TFLite_Detection_PostProcess"', moves=True)
+@converts(custom_operator("TFLite_Detection_PostProcess"), moves=True)
 def convert_detection_postprocess(context: Context, operator: TfliteOperator) -> None:
     """Inputs: encoded boxes, scores of the classes, anchors.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from tvm import relax
 
@@ -9,6 +11,7 @@ from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import (
     require_rank,
+    require_shape,
     require_shape_operand,
     require_types,
     stored_quantization,
@@ -25,14 +28,14 @@ def convert_shape(context: Context, operator: TfliteOperator) -> None:
     output = operator.output
     require_types(operator, output, "output", ("int32", "int64"))
     shape = np.array(operator.input(0).shape, output.dtype)
-    context.set_moved(operator, constant(shape))
+    context.set_known(operator, shape)
 
 
 @converts("RANK", moves=True)
 def convert_rank(context: Context, operator: TfliteOperator) -> None:
     """How many axes the input has, which is known."""
     rank = np.array(len(operator.input(0).shape), np.int32)
-    context.set_moved(operator, constant(rank))
+    context.set_known(operator, rank)
 
 
 @converts("ZEROS_LIKE", moves=True)
@@ -41,6 +44,30 @@ def convert_zeros_like(context: Context, operator: TfliteOperator) -> None:
     data = operator.input(0)
     require_types(operator, data, "input", _NUMBERS)
     context.set_moved(operator, constant(np.zeros(data.shape, data.dtype)))
+
+
+@converts("RANGE", moves=True)
+def convert_range(context: Context, operator: TfliteOperator) -> None:
+    """Inputs, which must be known: the first number, the limit, the step."""
+    output = operator.output
+    require_types(operator, output, "output", ("int32", "int64", "float32"))
+    for index in (0, 1, 2):
+        require_types(operator, operator.input(index), "input", (output.dtype,))
+        require_rank(operator, operator.input(index), "input", (0,))
+    start, limit, step = (operator.constant(index)[()] for index in (0, 1, 2))
+    is_finite = bool(np.isfinite([start, limit, step]).all())
+    if not is_finite or step == 0 or (start != limit and (start < limit) != (step > 0)):
+        raise operator.unsupported(f"numbers from {start} to {limit} in steps of {step}")
+    if output.dtype == "float32":
+        # The kernel divides in float32.
+        count = max(0, math.ceil(np.float32(np.float32(limit - start) / step)))
+    else:
+        count = max(0, -((int(start) - int(limit)) // int(step)))
+    require_shape(operator, output, "output", (count,))
+    numbers = np.full(count, step, output.dtype)
+    numbers[:1] = start
+    # One after the other, in the type.
+    context.set_known(operator, np.add.accumulate(numbers, dtype=output.dtype))
 
 
 @converts("FILL", moves=True)

@@ -1,4 +1,4 @@
-"""BATCH_MATMUL."""
+"""BATCH_MATMUL, and FULLY_CONNECTED on float32."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 import tflite
 from tvm import relax
 
-from usmp.frontend.tflite.context import Context, converts
+from usmp.frontend.tflite.context import Context, converts, reshaped
+from usmp.frontend.tflite.fused_activations import activated
 from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.options import require_types
+from usmp.frontend.tflite.options import dense_shape, require_shape, require_types
 from usmp.ops import quantized
 
 
@@ -36,6 +37,32 @@ def convert_float_batch_matmul(context: Context, operator: TfliteOperator) -> No
             value = context.builder.emit(relax.op.permute_dims(value, order))
         factors.append(value)
     context.set(operator.output, relax.op.matmul(*factors))
+
+
+@converts("FULLY_CONNECTED", quantized=False)
+def convert_float_fully_connected(context: Context, operator: TfliteOperator) -> None:
+    """The weight is (outputs, depth); the data is taken as rows of that depth."""
+    options = operator.options(tflite.FullyConnectedOptions)
+    data, weight, output = operator.input(0), operator.input(1), operator.output
+    for tensor, what in ((data, "input"), (weight, "weight"), (output, "output")):
+        require_types(operator, tensor, what, ("float32",))
+    rows, depth, outputs = dense_shape(operator)
+    if rows == 0:
+        # TVM has no product of no rows.
+        context.set(output, relax.op.zeros(output.shape, output.dtype))
+        return
+    value = context.value(data)
+    if (*data.shape[:-1], outputs) != output.shape or data.shape[-1:] != (depth,):
+        value = reshaped(context, value, (rows, depth))
+    transposed = relax.op.permute_dims(context.value(weight), [1, 0])
+    result = context.builder.emit(relax.op.matmul(value, transposed))
+    bias = operator.optional_input(2)
+    if bias is not None:
+        require_types(operator, bias, "bias", ("float32",))
+        require_shape(operator, bias, "bias", (outputs,))
+        result = context.builder.emit(relax.op.add(result, context.value(bias)))
+    result = activated(result, options.FusedActivationFunction())
+    context.set(output, reshaped(context, context.builder.normalize(result), output.shape))
 
 
 def _check(operator: TfliteOperator, types: tuple[str, ...]) -> tuple[bool, bool]:

@@ -9,6 +9,7 @@ from support.operator_trials.tflite import (
     recurrent,
     reductions,
     selection,
+    shape_chains,
     signal,
     windows,
 )
@@ -23,6 +24,7 @@ GENERATORS: dict[str, Generator] = {
     **detection.GENERATORS,
     **recurrent.GENERATORS,
     **signal.GENERATORS,
+    "RANGE": shape_chains.shape_chain,
 }
 
 

@@ -180,7 +180,11 @@ def fully_connected(draw: Draw) -> Model:
     keep = depth == shape[-1] and draw.flag()
     x = draw.spec(shape, dtype)
     rows = math.prod(shape) // depth
-    y = draw.spec((*shape[:-1], channels) if keep else (rows, channels), dtype)
+    before = shape[:-1] if keep else (rows,)
+    if dtype in ("float32", "int16") and draw.flag(0.3):
+        # tflite-micro takes the shape from the file, also with more or fewer axes.
+        before = draw.choice(((1, rows), (rows, 1, 1), () if rows == 1 else (rows,)))
+    y = draw.spec((*before, channels), dtype)
     constants = weights(draw, (channels, depth), 0, depth, x, y)
     inputs = [x, *constants]
     if dtype == "float32" and draw.flag(0.2):
