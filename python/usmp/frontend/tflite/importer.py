@@ -21,11 +21,13 @@ from usmp.frontend.tflite.converters import (
     CONVERTERS,
     MOVES,
     UNQUANTIZED,
+    WITH_STORED_WEIGHT,
     Context,
     ImportedOperators,
     TfliteOperator,
     TfliteTensor,
     operators_of,
+    takes_stored_weight,
 )
 from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.initializations import called_once_by, enter_variables
@@ -262,7 +264,13 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
             _check_is_computable(tensor)
         _check_computes_no_float16(operator)
         is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
-        if operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
+        is_weighted = takes_stored_weight(context, operator)
+        for read in () if is_weighted else operator.inputs:
+            if read is not None and read.index in context.stored:
+                context.value(read)
+        if is_weighted:
+            WITH_STORED_WEIGHT[operator.name](context, operator)
+        elif operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
             _check_is_not_hybrid(operator)
             CONVERTERS[operator.name](context, operator)
         elif is_integer:

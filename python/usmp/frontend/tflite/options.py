@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 
 import tflite
 
@@ -126,6 +127,32 @@ def require_same_shape(operator: TfliteOperator, data: TfliteTensor, output: Tfl
             f'input "{data.name}" has shape {list(data.shape)} and output "{output.name}" has '
             f"shape {list(output.shape)}; they must be the same"
         )
+
+
+def dense_shape(operator: TfliteOperator) -> tuple[int, int, int]:
+    """Rows of the data of a FULLY_CONNECTED, elements of each, and outputs of each.
+
+    The kernels take the data as rows of the weight's depth, whatever its axes are, and the output
+    as rows of its last axis, with or without `keep_num_dims`.
+
+    Raises
+    ------
+    UnsupportedModelError
+        data, weight (outputs, depth) and output do not go together, or the weight is shuffled.
+    """
+    data, weight, output = operator.input(0), operator.input(1), operator.output
+    require_rank(operator, weight, "weight", (2,))
+    if operator.options(tflite.FullyConnectedOptions).WeightsFormat() != 0:
+        raise operator.unsupported("shuffled weights are not supported")
+    outputs, depth = weight.shape
+    size = prod(data.shape)
+    fits = depth > 0 and size % depth == 0 and output.shape[-1:] == (outputs,)
+    if not fits or prod(output.shape) != size // depth * outputs:
+        raise operator.unsupported(
+            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with a weight of shape "
+            f"{list(weight.shape)}"
+        )
+    return size // depth, depth, outputs
 
 
 def stored_quantization(tensor: TfliteTensor) -> Quantization | None:

@@ -12,6 +12,7 @@ from tvm import relax
 from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import (
+    dense_shape,
     fused_limits,
     make_window,
     require_rank,
@@ -32,6 +33,28 @@ _WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8"
 def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
     """The weight is (output channels, height, width, channels / groups)."""
     options = operator.options(tflite.Conv2DOptions)
+    _check(operator)
+    _convolve(
+        context,
+        operator,
+        quantized.conv2d,
+        operator.constant(1),
+        conv2d_window(operator),
+        0,
+        options.FusedActivationFunction(),
+        _accumulator(operator, options.QuantizedBiasType()),
+    )
+
+
+def conv2d_window(operator: TfliteOperator) -> Window:
+    """The window of a CONV_2D.
+
+    Raises
+    ------
+    UnsupportedModelError
+        data, weight and output do not go together.
+    """
+    options = operator.options(tflite.Conv2DOptions)
     _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
     outputs, height, width, depth = weight.shape
@@ -40,23 +63,34 @@ def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
             f"data of {data.shape[3]} channels does not go with a weight of shape "
             f"{list(weight.shape)}"
         )
-    window = _window(operator, options, (height, width))
-    _convolve(
-        context,
-        operator,
-        quantized.conv2d,
-        operator.constant(1),
-        window,
-        outputs,
-        0,
-        options.FusedActivationFunction(),
-        _accumulator(operator, options.QuantizedBiasType()),
-    )
+    return _window(operator, options, (height, width), outputs)
 
 
 @converts("DEPTHWISE_CONV_2D")
 def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None:
     """The weight is (1, height, width, output channels)."""
+    options = operator.options(tflite.DepthwiseConv2DOptions)
+    _check(operator)
+    _convolve(
+        context,
+        operator,
+        quantized.depthwise_conv2d,
+        operator.constant(1)[0],
+        depthwise_conv2d_window(operator),
+        3,
+        options.FusedActivationFunction(),
+        "int64" if operator.input(0).dtype == "int16" else "int32",
+    )
+
+
+def depthwise_conv2d_window(operator: TfliteOperator) -> Window:
+    """The window of a DEPTHWISE_CONV_2D.
+
+    Raises
+    ------
+    UnsupportedModelError
+        data, weight and output do not go together.
+    """
     options = operator.options(tflite.DepthwiseConv2DOptions)
     _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
@@ -66,28 +100,25 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
             f"data of {data.shape[3]} channels does not go with a weight of shape "
             f"{list(weight.shape)}"
         )
-    window = _window(operator, options, (height, width))
-    _convolve(
-        context,
-        operator,
-        quantized.depthwise_conv2d,
-        operator.constant(1)[0],
-        window,
-        outputs,
-        3,
-        options.FusedActivationFunction(),
-        "int64" if data.dtype == "int16" else "int32",
-    )
+    return _window(operator, options, (height, width), outputs)
 
 
 def _window(
     operator: TfliteOperator,
     options: tflite.Conv2DOptions | tflite.DepthwiseConv2DOptions,
     kernel: tuple[int, int],
+    outputs: int,
 ) -> Window:
     strides = (options.StrideH(), options.StrideW())
     dilations = (options.DilationHFactor(), options.DilationWFactor())
-    return make_window(operator, kernel, strides, dilations, options.Padding())
+    window = make_window(operator, kernel, strides, dilations, options.Padding())
+    data, output = operator.input(0), operator.output
+    if output.shape[3] != outputs or output.shape[0] != data.shape[0]:
+        raise operator.unsupported(
+            f'output "{output.name}" has shape {list(output.shape)}; '
+            f"it should have batch {data.shape[0]} and {outputs} channels"
+        )
+    return window
 
 
 def _convolve(
@@ -96,18 +127,12 @@ def _convolve(
     function: Callable[..., relax.Expr],
     weight: np.ndarray,
     window: Window,
-    outputs: int,
     axis: int,
     activation: int,
     accumulator: str,
 ) -> None:
-    """Append `function` of a weight whose `axis` is that of its `outputs` channels."""
+    """Append `function` of a weight whose `axis` in the file is that of the output channels."""
     data, output = operator.input(0), operator.output
-    if output.shape[3] != outputs or output.shape[0] != data.shape[0]:
-        raise operator.unsupported(
-            f'output "{output.name}" has shape {list(output.shape)}; '
-            f"it should have batch {data.shape[0]} and {outputs} channels"
-        )
     scales = operator.weight_quantization(operator.input(1), axis)
     (weight_zero_point,) = set(scales.zero_points)
     if weight_zero_point and data.dtype != "uint8":
@@ -129,7 +154,7 @@ def _convolve(
             context.builder,
             source,
             weight,
-            _bias(operator, outputs, accumulator),
+            _bias(operator, output.shape[3], accumulator),
             window,
             quantization,
             rescale,
@@ -160,7 +185,6 @@ def _check(operator: TfliteOperator) -> None:
 
 
 def _check_images(operator: TfliteOperator) -> None:
-    _check(operator)
     tensors = (operator.input(0), operator.input(1), operator.output)
     for tensor, what in zip(tensors, ("input", "weight", "output"), strict=True):
         require_rank(operator, tensor, what, (4,))
@@ -199,19 +223,9 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
     options = operator.options(tflite.FullyConnectedOptions)
     data, weight, output = operator.input(0), operator.input(1), operator.output
     _check(operator)
-    require_rank(operator, weight, "weight", (2,))
-    if options.WeightsFormat() != 0:
-        raise operator.unsupported("shuffled weights are not supported")
-    outputs, depth = weight.shape
-    size = int(np.prod(data.shape))
-    fits = depth > 0 and size % depth == 0 and output.shape[-1:] == (outputs,)
-    if not fits or int(np.prod(output.shape)) != size // depth * outputs:
-        raise operator.unsupported(
-            f"shapes {list(data.shape)} -> {list(output.shape)} do not go with a weight of shape "
-            f"{list(weight.shape)}"
-        )
+    count, depth, outputs = dense_shape(operator)
     if weight.data is None:
-        _multiply_computed(context, operator, options.FusedActivationFunction())
+        _multiply_computed(context, operator, (count, depth), options.FusedActivationFunction())
         return
     scales = operator.weight_quantization(weight, 0)
     accumulator = _accumulator(operator, options.QuantizedBiasType())
@@ -219,7 +233,7 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
     if data.dtype == "uint8" or (weight.dtype == "int4" and not scales.is_per_tensor):
         # tflite-micro has neither; LiteRT rounds once.
         rescale = replace(rescale, rounding=Rounding.ONCE)
-    rows = reshaped(context, context.value(data), (size // depth, depth))
+    rows = reshaped(context, context.value(data), (count, depth))
     result = context.builder.emit(
         quantized.fully_connected(
             context.builder,
@@ -234,7 +248,9 @@ def convert_fully_connected(context: Context, operator: TfliteOperator) -> None:
     context.set(output, reshaped(context, result, output.shape))
 
 
-def _multiply_computed(context: Context, operator: TfliteOperator, activation: int) -> None:
+def _multiply_computed(
+    context: Context, operator: TfliteOperator, shape: tuple[int, int], activation: int
+) -> None:
     """A weight that is computed: a product of two matrices."""
     data, weight, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, data, "input of a computed weight", ("int8",))
@@ -243,8 +259,7 @@ def _multiply_computed(context: Context, operator: TfliteOperator, activation: i
             f'weight "{weight.name}" is computed, and there is a bias; supported: one or the other'
         )
     quantizations = tuple(operator.quantization(t) for t in (data, weight, output))
-    depth = weight.shape[1]
-    rows = reshaped(context, context.value(data), (int(np.prod(data.shape)) // depth, depth))
+    rows = reshaped(context, context.value(data), shape)
     product = quantized.batch_matmul(
         context.builder,
         rows,

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from support.operator_trials.tflite import elementwise, moves, recurrent, reductions, windows
+from support.operator_trials.tflite import (
+    elementwise,
+    moves,
+    recurrent,
+    reductions,
+    stored_weights,
+    windows,
+)
 from support.operator_trials.tflite.draw import generator_of
 from support.operator_trials.trial import Generator
 from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, UNQUANTIZED
@@ -11,6 +18,7 @@ _DRAFTS = {**elementwise.DRAFTS, **moves.DRAFTS, **reductions.DRAFTS, **windows.
 GENERATORS: dict[str, Generator] = {
     **{operator: generator_of(operator, draft) for operator, draft in _DRAFTS.items()},
     **recurrent.GENERATORS,
+    **stored_weights.GENERATORS,
 }
 
 
