@@ -161,8 +161,10 @@ class Context:
 
 
 def dequantized(builder: relax.BlockBuilder, stored: TfliteTensor) -> relax.Expr:
-    """A constant of integers, whose quantization was checked, as float32: each run converts it."""
-    assert stored.data is not None and stored.quantization is not None
+    """A constant whose quantization was checked as float32: each run converts integers."""
+    assert stored.data is not None
+    if stored.quantization is None:
+        return constant(stored.data.astype(np.float32))
     value, quantization = constant(stored.data), stored.quantization
     if quantization.is_per_tensor:
         return quantized.dequantize(builder, value, quantization)

@@ -77,7 +77,7 @@ OPERATORS = {
 }
 
 
-def add_operator(graph, name, x, rows, *, dequantizes=False):
+def add_operator(graph, name, x, rows, *, dequantizes=False, dtype="int8"):
     """Append an operator on the image, or BATCH_MATMUL on its rows, and declare its output."""
     operator, shape, axis, result, has_bias, table = OPERATORS[name]
     generator = np.random.default_rng(len(name))
@@ -85,6 +85,8 @@ def add_operator(graph, name, x, rows, *, dequantizes=False):
     scales = generator.uniform(0.002, 0.02, 1 if axis is None else shape[axis]).tolist()
     zero_point = 3 if dequantizes and axis is None else 0
     how = per_tensor(scales[0], zero_point) if axis is None else per_channel(scales, axis)
+    if dtype == "float16":
+        stored, how, scales = (stored / 64).astype(dtype), None, []
     weight = graph.constant(stored, how)
     if dequantizes:
         real = graph.tensor(shape, "float32")
@@ -102,13 +104,13 @@ def add_operator(graph, name, x, rows, *, dequantizes=False):
     return stored.nbytes + FLOAT * (len(scales) + (result[-1] if has_bias else 0))
 
 
-def model_of(names, *, dequantizes=False):
+def model_of(names, **how):
     """The operators on one image, and about how many bytes of constants they have."""
     graph = Graph()
     x = graph.input(IMAGE, "float32", name="x")
     rows = graph.tensor((2, 20, 4), "float32")
     graph.operator("RESHAPE", [x], [rows], options("ReshapeOptions", new_shape=[2, 20, 4]))
-    stored = [add_operator(graph, name, x, rows, dequantizes=dequantizes) for name in names]
+    stored = [add_operator(graph, name, x, rows, **how) for name in names]
     return write_model(graph), sum(stored)
 
 
@@ -140,6 +142,11 @@ def test_dynamic_range():
 def test_weight_only():
     """The weights have zero points here, which DEQUANTIZE knows."""
     check(*model_of(OPERATORS, dequantizes=True), 2e-6)
+
+
+@pytest.mark.models
+def test_weights_of_float16():
+    check(*model_of(["conv_groups", "dense"], dequantizes=True, dtype="float16"), 2e-6)
 
 
 # ---- refusals

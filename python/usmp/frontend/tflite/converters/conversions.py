@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import require_same_shape, require_types
 from usmp.ops import quantized
-from usmp.ops.emit import constant
 
 _SMALL = ("int8", "uint8", "int16")
 _OUTPUTS = {
@@ -78,6 +76,7 @@ def convert_float16(context: Context, operator: TfliteOperator) -> None:
     require_types(operator, data, "input", ("float16",))
     require_types(operator, output, "output", ("float32",))
     if data.data is not None:
-        context.set_moved(operator, constant(data.data.astype(np.float32)))
+        require_same_shape(operator, data, output)
+        context.stored[output.index] = data
     else:
         context.set_moved(operator, relax.op.astype(context.value(data), "float32"))

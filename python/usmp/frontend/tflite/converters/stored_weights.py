@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import tflite
 from tvm import relax
-from tvm.ir import GenericConst
 
 from usmp.frontend.tflite.context import (
     WITH_STORED_WEIGHT,
@@ -51,11 +50,11 @@ def takes_stored_weight(context: Context, operator: TfliteOperator) -> bool:
 def _is_in_loop(context: Context, operator: TfliteOperator, weight: TfliteTensor) -> bool:
     """Whether an operator can compute with a weight as it is stored before DEQUANTIZE."""
     stored = context.stored.get(weight.index)
-    if stored is None or stored.quantization is None:
-        return False
-    if operator.name == "BATCH_MATMUL" and not _is_one_matrix(weight):
+    if stored is None or (operator.name == "BATCH_MATMUL" and not _is_one_matrix(weight)):
         return False
     quantization = stored.quantization
+    if quantization is None:
+        return stored.dtype == "float16"
     of_channel = quantization.is_per_tensor or quantization.axis == _channel_axis(operator)
     return of_channel and len(set(quantization.zero_points)) == 1
 
@@ -96,6 +95,9 @@ class _Weighted:
         is_hybrid = stored is weight
         require_types(operator, operator.output, "output", ("float32",))
         axis = _channel_axis(operator)
+        if stored.dtype == "float16":
+            assert stored.data is not None
+            return cls(context, operator, StoredWeight(stored.data, None), is_hybrid)
         if is_hybrid:
             types = _HYBRID_TYPES.get(operator.name, ("int8",))
             require_types(operator, weight, "weight of float32 data", types)
@@ -149,12 +151,11 @@ class _Weighted:
             return None
         require_types(self.operator, tensor, "bias", ("float32",))
         require_shape(self.operator, tensor, "bias", (self.outputs,))
-        value = self.context.values.get(tensor.index)
-        if isinstance(value, GenericConst):
-            return np.array(value.value.numpy())
         stored = self.context.stored.get(tensor.index)
-        if stored is None or stored.data is None or stored.quantization is None:
+        if stored is None or stored.data is None:
             return self.operator.constant(index)
+        if stored.quantization is None:
+            return stored.data.astype(np.float32)
         scales = np.array(stored.quantization.scales, np.float32)
         return (stored.data.astype(np.float32) - stored.quantization.zero_points[0]) * scales
 
@@ -175,14 +176,14 @@ def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
     weighted = _Weighted.of(context, operator)
     weight, window = weighted.weight, conv2d_window(operator)
     scales = weight.scales
-    assert scales is not None
-    is_per_channel = len(set(scales.tolist())) > 1
+    is_per_channel = scales is not None and len(set(scales.tolist())) > 1
     if weighted.is_hybrid and not is_per_channel:
         if operator.input(0).shape[3] != weight.stored.shape[3]:
             raise operator.unsupported(
                 "groups of channels whose weights have one scale: TFLite's kernel reads more "
                 "scales; quantize the weight per channel, or the data too"
             )
+        assert scales is not None
         weight = StoredWeight(weight.stored, scales[:1], weight.zero_point)
     data = weighted.slices(weighted.data, asymmetric=is_per_channel)
     result = stored_weights.conv2d(
@@ -197,8 +198,8 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
     options = operator.options(tflite.DepthwiseConv2DOptions)
     weighted = _Weighted.of(context, operator)
     weight, window = weighted.weight, depthwise_conv2d_window(operator)
-    assert weight.scales is not None
-    if weighted.is_hybrid and weight.scales.size != weighted.outputs:
+    count = 0 if weight.scales is None else weight.scales.size
+    if weighted.is_hybrid and count != weighted.outputs:
         raise operator.unsupported(
             f"{weighted.outputs} channels whose weights have one scale: TFLite's kernel reads more "
             "scales; quantize the weight per channel, or the data too"

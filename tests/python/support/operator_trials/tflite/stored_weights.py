@@ -40,7 +40,10 @@ def stored_weight_trial(random: Random) -> Trial:
     axis = WEIGHTS[operator][1]
     if axis is None:
         axis = len(inputs[1].data.shape) - (2 if fields["adj_y"] else 1)
-    inputs[1] = integers(draw, inputs[1].data.shape, axis, operator, dequantizes)
+    shape = inputs[1].data.shape
+    inputs[1] = integers(draw, shape, axis, operator, dequantizes)
+    if dequantizes and draw.flag(0.3):
+        inputs[1] = Constant(draw.generator.standard_normal(shape).astype(np.float16))
     table = options(model.options.table, **fields)
     stored = Model(inputs, model.outputs, table, model.limits, _SUMS, is_for_litert=True)
     how = f"{operator}{' of DEQUANTIZE' if dequantizes else ''} {describe(stored)}"
