@@ -12,6 +12,7 @@ from tvm import relax
 from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.states import KeptTensor, KeptTensors, State, Variable
+from usmp.ops import quantized
 from usmp.ops.emit import constant, shape_of
 from usmp.support.errors import UnsupportedModelError
 
@@ -21,6 +22,9 @@ CONVERTERS: dict[str, Converter] = {}
 
 UNQUANTIZED: dict[str, Converter] = {}
 """The same for float32 and for integers that are just numbers, where TVM's importer is not used."""
+
+WITH_STORED_WEIGHT: dict[str, Converter] = {}
+"""The same for float32 with a weight that is stored in fewer bits, and stays so."""
 
 MOVES: set[str] = set()
 """Operators whose converters take every type: most only move elements, and compute nothing."""
@@ -52,6 +56,16 @@ def converts(
     return register
 
 
+def converts_stored_weight(name: str) -> Callable[[Converter], Converter]:
+    """Register the converter of an operator on float32 whose input 1 is a weight of few bits."""
+
+    def register(converter: Converter) -> Converter:
+        WITH_STORED_WEIGHT[name] = converter
+        return converter
+
+    return register
+
+
 @dataclass
 class Context:
     """The Relax function as it grows.
@@ -78,6 +92,9 @@ class Context:
         what the function reads or changes of what is kept, by name.
     folded
         the operators that nothing was appended for.
+    stored
+        the constants that DEQUANTIZE reads, by the index of what it writes; operators take them as
+        they are stored, or `value` appends the conversion.
     """
 
     builder: relax.BlockBuilder
@@ -90,6 +107,7 @@ class Context:
     ran: set[int] = field(default_factory=set)
     states: dict[str, State] = field(default_factory=dict)
     folded: FoldedOperators = field(default_factory=FoldedOperators)
+    stored: dict[int, TfliteTensor] = field(default_factory=dict)
 
     def state(self, kept: KeptTensor) -> State:
         """What is kept, as this function has it so far."""
@@ -114,6 +132,8 @@ class Context:
         UnsupportedModelError
             nothing computes the tensor.
         """
+        if tensor.index in self.stored and tensor.index not in self.values:
+            self.set(tensor, dequantized(self.builder, self.stored[tensor.index]))
         if tensor.index in self.values:
             return self.values[tensor.index]
         if tensor.data is None:
@@ -159,6 +179,21 @@ class Context:
         tensor = operator.output if tensor is None else tensor
         self.set_moved(operator, constant(value), tensor)
         tensor.computed[tensor.index] = value
+
+
+def dequantized(builder: relax.BlockBuilder, stored: TfliteTensor) -> relax.Expr:
+    """A constant whose quantization was checked as float32: each run converts integers."""
+    assert stored.data is not None
+    if stored.quantization is None:
+        return constant(stored.data.astype(np.float32))
+    value, quantization = constant(stored.data), stored.quantization
+    if quantization.is_per_tensor:
+        return quantized.dequantize(builder, value, quantization)
+    along = [1] * len(stored.shape)
+    along[quantization.axis] = -1
+    scales = np.array(quantization.scales, np.float32).reshape(along)
+    real = builder.emit(relax.op.astype(value, "float32"))
+    return relax.op.multiply(real, constant(scales))
 
 
 def reshaped(context: Context, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:

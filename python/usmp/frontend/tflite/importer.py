@@ -23,11 +23,13 @@ from usmp.frontend.tflite.converters import (
     IMPORTED,
     MOVES,
     UNQUANTIZED,
+    WITH_STORED_WEIGHT,
     Context,
     ImportedOperators,
     TfliteOperator,
     TfliteTensor,
     operators_of,
+    takes_stored_weight,
 )
 from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.given_shapes import with_given_shapes
@@ -306,9 +308,15 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
         _check_takes_complex(operator)
         is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
         known = known_results(operator)
+        is_weighted = known is None and takes_stored_weight(context, operator)
+        for read in () if is_weighted or known is not None else operator.inputs:
+            if read is not None and read.index in context.stored:
+                context.value(read)
         if known is not None:
             for tensor, value in zip(operator.outputs, known, strict=True):
                 context.set_known(operator, value, tensor)
+        elif is_weighted:
+            WITH_STORED_WEIGHT[operator.name](context, operator)
         elif operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
             _check_is_not_hybrid(operator)
             CONVERTERS[operator.name](context, operator)

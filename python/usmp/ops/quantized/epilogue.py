@@ -75,6 +75,7 @@ def make_epilogue(
     UnsupportedModelError
         the accumulators may overflow.
     """
+    weight, bias = _without_dead_channels(weight, bias, rescale)
     accumulators = accumulator_range(weight, bias, data, rescale.rounding.accumulator)
     if bias is not None and not bias.any():
         bias = None
@@ -87,6 +88,21 @@ def make_epilogue(
     if bias is not None:
         constants = [narrowed(bias), *constants]
     return weight, Epilogue(rescale, tuple(constants), None, bias is not None)
+
+
+def _without_dead_channels(
+    weight: np.ndarray, bias: np.ndarray | None, rescale: Rescale
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Weights and biases, 0 in channels whose factor is 0.
+
+    The kernels multiply any accumulator by 0 there, also one that has left its type, as those of
+    channels that converters write with a scale of 1e-21 and a bias of -(2**31 - 1).
+    """
+    is_dead = np.array([factor.multiplier == 0 for factor in rescale.factors])
+    if not is_dead.any():
+        return weight, bias
+    kept = np.where(is_dead[:, None], 0, weight).astype(weight.dtype)
+    return kept, None if bias is None else np.where(is_dead, 0, bias).astype(bias.dtype)
 
 
 def _rescale_packed(

@@ -1,6 +1,6 @@
 """TFLite graphs to Relax: quantized operators in integers, float ones through TVM's importer."""
 
-from usmp.frontend.tflite.context import CONVERTERS, MOVES, UNQUANTIZED, Context
+from usmp.frontend.tflite.context import CONVERTERS, MOVES, UNQUANTIZED, WITH_STORED_WEIGHT, Context
 from usmp.frontend.tflite.converters import (
     activations,
     arithmetic,
@@ -28,11 +28,13 @@ from usmp.frontend.tflite.converters import (
     signal_transforms,
     slicing,
     softmax,
+    stored_weights,
     transposed_convolutions,
     transposing,
     unquantized_arithmetic,
     variables,
 )
+from usmp.frontend.tflite.converters.stored_weights import takes_stored_weight
 from usmp.frontend.tflite.imported import IMPORTED, ImportedOperators
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor, operators_of
 
@@ -41,6 +43,7 @@ __all__ = [
     "IMPORTED",
     "MOVES",
     "UNQUANTIZED",
+    "WITH_STORED_WEIGHT",
     "Context",
     "ImportedOperators",
     "TfliteOperator",
@@ -72,6 +75,8 @@ __all__ = [
     "signal_transforms",
     "slicing",
     "softmax",
+    "stored_weights",
+    "takes_stored_weight",
     "transposed_convolutions",
     "transposing",
     "unquantized_arithmetic",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import require_same_shape, require_types
 from usmp.ops import quantized
-from usmp.ops.emit import constant
 
 _SMALL = ("int8", "uint8", "int16")
 _OUTPUTS = {
@@ -39,13 +37,36 @@ def convert_quantize(context: Context, operator: TfliteOperator) -> None:
 
 @converts("DEQUANTIZE")
 def convert_dequantize(context: Context, operator: TfliteOperator) -> None:
-    """To float32."""
+    """To float32; a constant where it is used."""
     data, output = operator.input(0), operator.output
-    require_types(operator, data, "input", _SMALL)
+    require_types(operator, data, "input", _SMALL if data.data is None else (*_SMALL, "int4"))
     require_types(operator, output, "output", ("float32",))
     require_same_shape(operator, data, output)
+    if data.data is not None:
+        _check_scales(operator)
+        context.stored[output.index] = data
+        return
     before = operator.quantization(data)
     context.set(output, quantized.dequantize(context.builder, context.value(data), before))
+
+
+def _check_scales(operator: TfliteOperator) -> None:
+    """Check that a constant has a scale, or one for each index of an axis.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it has not.
+    """
+    data = operator.input(0)
+    axis = data.quantization.axis if data.quantization is not None else 0
+    if not (data.quantization and data.quantization.is_per_tensor) and axis not in range(
+        len(data.shape)
+    ):
+        raise operator.unsupported(
+            f'tensor "{data.name}" is quantized along axis {axis}, and has {len(data.shape)} axes'
+        )
+    operator.weight_quantization(data, axis)
 
 
 @converts("DEQUANTIZE", quantized=False)
@@ -55,6 +76,7 @@ def convert_float16(context: Context, operator: TfliteOperator) -> None:
     require_types(operator, data, "input", ("float16",))
     require_types(operator, output, "output", ("float32",))
     if data.data is not None:
-        context.set_moved(operator, constant(data.data.astype(np.float32)))
+        require_same_shape(operator, data, output)
+        context.stored[output.index] = data
     else:
         context.set_moved(operator, relax.op.astype(context.value(data), "float32"))

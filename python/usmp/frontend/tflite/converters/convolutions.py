@@ -33,6 +33,28 @@ _WEIGHT_TYPES = {"int8": ("int8", "int4"), "int16": ("int8",), "uint8": ("uint8"
 def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
     """The weight is (output channels, height, width, channels / groups)."""
     options = operator.options(tflite.Conv2DOptions)
+    _check(operator)
+    _convolve(
+        context,
+        operator,
+        quantized.conv2d,
+        operator.constant(1),
+        conv2d_window(operator),
+        0,
+        options.FusedActivationFunction(),
+        _accumulator(operator, options.QuantizedBiasType()),
+    )
+
+
+def conv2d_window(operator: TfliteOperator) -> Window:
+    """The window of a CONV_2D.
+
+    Raises
+    ------
+    UnsupportedModelError
+        data, weight and output do not go together.
+    """
+    options = operator.options(tflite.Conv2DOptions)
     _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
     outputs, height, width, depth = weight.shape
@@ -41,23 +63,34 @@ def convert_conv2d(context: Context, operator: TfliteOperator) -> None:
             f"data of {data.shape[3]} channels does not go with a weight of shape "
             f"{list(weight.shape)}"
         )
-    window = _window(operator, options, (height, width))
-    _convolve(
-        context,
-        operator,
-        quantized.conv2d,
-        operator.constant(1),
-        window,
-        outputs,
-        0,
-        options.FusedActivationFunction(),
-        _accumulator(operator, options.QuantizedBiasType()),
-    )
+    return _window(operator, options, (height, width), outputs)
 
 
 @converts("DEPTHWISE_CONV_2D")
 def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None:
     """The weight is (1, height, width, output channels)."""
+    options = operator.options(tflite.DepthwiseConv2DOptions)
+    _check(operator)
+    _convolve(
+        context,
+        operator,
+        quantized.depthwise_conv2d,
+        operator.constant(1)[0],
+        depthwise_conv2d_window(operator),
+        3,
+        options.FusedActivationFunction(),
+        "int64" if operator.input(0).dtype == "int16" else "int32",
+    )
+
+
+def depthwise_conv2d_window(operator: TfliteOperator) -> Window:
+    """The window of a DEPTHWISE_CONV_2D.
+
+    Raises
+    ------
+    UnsupportedModelError
+        data, weight and output do not go together.
+    """
     options = operator.options(tflite.DepthwiseConv2DOptions)
     _check_images(operator)
     data, weight = operator.input(0), operator.input(1)
@@ -67,28 +100,25 @@ def convert_depthwise_conv2d(context: Context, operator: TfliteOperator) -> None
             f"data of {data.shape[3]} channels does not go with a weight of shape "
             f"{list(weight.shape)}"
         )
-    window = _window(operator, options, (height, width))
-    _convolve(
-        context,
-        operator,
-        quantized.depthwise_conv2d,
-        operator.constant(1)[0],
-        window,
-        outputs,
-        3,
-        options.FusedActivationFunction(),
-        "int64" if data.dtype == "int16" else "int32",
-    )
+    return _window(operator, options, (height, width), outputs)
 
 
 def _window(
     operator: TfliteOperator,
     options: tflite.Conv2DOptions | tflite.DepthwiseConv2DOptions,
     kernel: tuple[int, int],
+    outputs: int,
 ) -> Window:
     strides = (options.StrideH(), options.StrideW())
     dilations = (options.DilationHFactor(), options.DilationWFactor())
-    return make_window(operator, kernel, strides, dilations, options.Padding())
+    window = make_window(operator, kernel, strides, dilations, options.Padding())
+    data, output = operator.input(0), operator.output
+    if output.shape[3] != outputs or output.shape[0] != data.shape[0]:
+        raise operator.unsupported(
+            f'output "{output.name}" has shape {list(output.shape)}; '
+            f"it should have batch {data.shape[0]} and {outputs} channels"
+        )
+    return window
 
 
 def _convolve(
@@ -97,18 +127,12 @@ def _convolve(
     function: Callable[..., relax.Expr],
     weight: np.ndarray,
     window: Window,
-    outputs: int,
     axis: int,
     activation: int,
     accumulator: str,
 ) -> None:
-    """Append `function` of a weight whose `axis` is that of its `outputs` channels."""
+    """Append `function` of a weight whose `axis` in the file is that of the output channels."""
     data, output = operator.input(0), operator.output
-    if output.shape[3] != outputs or output.shape[0] != data.shape[0]:
-        raise operator.unsupported(
-            f'output "{output.name}" has shape {list(output.shape)}; '
-            f"it should have batch {data.shape[0]} and {outputs} channels"
-        )
     scales = operator.weight_quantization(operator.input(1), axis)
     (weight_zero_point,) = set(scales.zero_points)
     if weight_zero_point and data.dtype != "uint8":
@@ -130,7 +154,7 @@ def _convolve(
             context.builder,
             source,
             weight,
-            _bias(operator, outputs, accumulator),
+            _bias(operator, output.shape[3], accumulator),
             window,
             quantization,
             rescale,
@@ -161,7 +185,6 @@ def _check(operator: TfliteOperator) -> None:
 
 
 def _check_images(operator: TfliteOperator) -> None:
-    _check(operator)
     tensors = (operator.input(0), operator.input(1), operator.output)
     for tensor, what in zip(tensors, ("input", "weight", "output"), strict=True):
         require_rank(operator, tensor, what, (4,))

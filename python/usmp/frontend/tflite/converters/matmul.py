@@ -73,11 +73,23 @@ def _check(operator: TfliteOperator, types: tuple[str, ...]) -> tuple[bool, bool
     UnsupportedModelError
         they, or the output, are of other types, or do not go together.
     """
+    left = operator.input(0)
+    require_types(operator, left, "input", types)
+    require_types(operator, operator.input(1), "input", (left.dtype,))
+    require_types(operator, operator.output, "output", (left.dtype,))
+    return transposed_matrices(operator)
+
+
+def transposed_matrices(operator: TfliteOperator) -> tuple[bool, bool]:
+    """Which of the two matrices are transposed.
+
+    Raises
+    ------
+    UnsupportedModelError
+        they, or the output, do not go together.
+    """
     options = operator.options(tflite.BatchMatMulOptions)
     left, right, output = operator.input(0), operator.input(1), operator.output
-    require_types(operator, left, "input", types)
-    require_types(operator, right, "input", (left.dtype,))
-    require_types(operator, output, "output", (left.dtype,))
     transposed = (bool(options.AdjX()), bool(options.AdjY()))
     if output.shape != _shape(operator, transposed):
         raise operator.unsupported(

@@ -57,8 +57,9 @@ def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
     options = operator.options(tflite.TransposeConvOptions)
     weight, data, output = operator.input(1), operator.input(2), operator.output
     _check(operator)
+    sides = transposed_sides(operator)
     if data.dtype == "float32":
-        _convert_float(context, operator, options)
+        _convert_float(context, operator, sides)
         return
     scales = operator.weight_quantization(weight, 0)
     if any(scales.zero_points) and data.dtype != "uint8":
@@ -68,7 +69,7 @@ def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
         context.value(data),
         operator.constant(1),
         _bias(operator),
-        _sides(operator, options),
+        sides,
         operator.quantization(data),
         _rescale(operator, scales, options.FusedActivationFunction()),
         Layout("NHWC"),
@@ -78,14 +79,15 @@ def convert_transpose_conv(context: Context, operator: TfliteOperator) -> None:
 
 
 def _convert_float(
-    context: Context, operator: TfliteOperator, options: tflite.TransposeConvOptions
+    context: Context, operator: TfliteOperator, sides: tuple[TransposedSide, TransposedSide]
 ) -> None:
+    options = operator.options(tflite.TransposeConvOptions)
     result = float_transpose_conv2d(
         context.builder,
         context.value(operator.input(2)),
         operator.constant(1),
         _bias(operator),
-        _sides(operator, options),
+        sides,
     )
     activation = fused_activation(options.FusedActivationFunction())
     if activation not in _FLOAT_LIMITS:
@@ -103,6 +105,10 @@ def _check(operator: TfliteOperator) -> None:
     require_types(operator, weight, "weight", _WEIGHT_TYPES[data.dtype])
     require_types(operator, output, "output", (data.dtype,))
     require_symmetric_int16(operator, (data, output))
+
+
+def _check_shapes(operator: TfliteOperator) -> None:
+    weight, data, output = operator.input(1), operator.input(2), operator.output
     for tensor, what in ((weight, "weight"), (data, "input"), (output, "output")):
         require_rank(operator, tensor, what, (4,))
     require_shape_operand(operator, 0)
@@ -129,9 +135,16 @@ def _rescale(operator: TfliteOperator, weight: Quantization, activation: int) ->
     )
 
 
-def _sides(
-    operator: TfliteOperator, options: tflite.TransposeConvOptions
-) -> tuple[TransposedSide, TransposedSide]:
+def transposed_sides(operator: TfliteOperator) -> tuple[TransposedSide, TransposedSide]:
+    """Rows and columns of a TRANSPOSE_CONV.
+
+    Raises
+    ------
+    UnsupportedModelError
+        data, weight and output do not go together.
+    """
+    options = operator.options(tflite.TransposeConvOptions)
+    _check_shapes(operator)
     strides = (options.StrideH(), options.StrideW())
     if min(strides) < 1:
         raise operator.unsupported(f"strides {list(strides)} must be at least 1")

@@ -11,6 +11,7 @@ from support.operator_trials.tflite import (
     selection,
     shape_chains,
     signal,
+    stored_weights,
     windows,
 )
 from support.operator_trials.tflite.draw import generator_of
@@ -25,6 +26,7 @@ GENERATORS: dict[str, Generator] = {
     **recurrent.GENERATORS,
     **signal.GENERATORS,
     "RANGE": shape_chains.shape_chain,
+    **stored_weights.GENERATORS,
 }
 
 
