@@ -9,6 +9,9 @@ long.
 
     python benchmarks/coverage.py FOLDER|MODEL ... [--runs N] [--timeout SECONDS] [--wanted N]
     python benchmarks/coverage.py --onnx-node-tests
+
+With --onnx-node-tests, the models are those of the tests of ONNX's backends, of single operators
+on elements of C types with fixed shapes, and outputs are compared with theirs.
 """
 
 from __future__ import annotations
@@ -16,13 +19,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
 from support.model_coverage.case import cases_of
 from support.model_coverage.judge import FAULTS, VERDICTS, Judged, judge
+from support.model_coverage.node_tests import judged_node_tests
 from support.model_coverage.wanted import most_wanted
 
 
@@ -35,16 +39,25 @@ def main() -> None:
         "--timeout", type=int, default=600, metavar="SECONDS", help="for each model"
     )
     parser.add_argument("--wanted", type=int, default=20, metavar="N", help="kinds of refusals")
+    parser.add_argument("--onnx-node-tests", action="store_true", help="those that ONNX has")
     arguments = parser.parse_args()
     missing = [str(path) for path in arguments.paths if not path.exists()]
     if missing:
         parser.error(f"there is no {', '.join(missing)}")
     judged = []
-    for case in cases_of(arguments.paths):
-        judged.append(judge(case, arguments.runs, arguments.timeout))
-        print_row(judged[-1])
+    for one in judgments(arguments):
+        judged.append(one)
+        print_row(one)
     print_summary(judged, arguments.wanted)
     sys.exit(1 if any(one.verdict in FAULTS for one in judged) else 0)
+
+
+def judgments(arguments: argparse.Namespace) -> Iterator[Judged]:
+    """What becomes of the models that are named, one by one."""
+    for case in cases_of(arguments.paths):
+        yield judge(case, arguments.runs, arguments.timeout)
+    if arguments.onnx_node_tests:
+        yield from judged_node_tests(expanded=False)
 
 
 def print_row(one: Judged) -> None:

@@ -14,15 +14,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests/python"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
+import usmp
 from support.operator_trials.sweep import generators, trial_of
 from support.operator_trials.trial import ENDINGS, Trial
 
-import usmp
-
-PAGE = ROOT / "docs/operators.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs/operators.md"
 TITLES = {"tflite": "TFLite", "onnx": "ONNX", "pytorch": "PyTorch"}
 TYPES = """float64 float32 float16 int64 int32 int16 int8 uint64 uint32 uint16 uint8 bool
 complex64""".split()
@@ -30,11 +28,11 @@ complex64""".split()
 _HEAD = """\
 # Operators
 
-Every operator that can be compiled, by front end, with the types of its inputs, indices and shapes among
-them. This page is written by `benchmarks/operators_page.py` from the registries of the front ends, and the
-types are those of random models that were compared with other runtimes. What an operator does not take of
-these, and what is refused, is on the page of the front end. A Relax module of your own may have any operator
-that TVM lowers to loops.
+Every operator that can be compiled, by front end, with the types of its inputs, indices and shapes
+among them. This page is written by `benchmarks/operators_page.py` from the registries of the front
+ends, and the types are those of random models that were compared with other runtimes. What an
+operator does not take of these, and what is refused, is on the page of the front end. A Relax module
+of your own may have any operator that TVM lowers to loops.
 """
 
 
