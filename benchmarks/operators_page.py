@@ -31,8 +31,8 @@ _HEAD = """\
 Every operator that can be compiled, by front end, with the types of its inputs, indices and shapes
 among them. This page is written by `benchmarks/operators_page.py` from the registries of the front
 ends, and the types are those of random models that were compared with other runtimes. What an
-operator does not take of these, and what is refused, is on the page of the front end. A Relax module
-of your own may have any operator that TVM lowers to loops.
+operator does not take of these, and what is refused, is on the page of the front end. A Relax
+module of your own may have any operator that TVM lowers to loops.
 """
 
 
