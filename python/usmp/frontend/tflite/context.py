@@ -14,6 +14,7 @@ from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.states import KeptTensor, KeptTensors, State, Variable
 from usmp.ops import quantized
 from usmp.ops.emit import constant, shape_of
+from usmp.relax.limits import LimitedBuilder
 from usmp.support.errors import UnsupportedModelError
 
 Converter = Callable[["Context", TfliteOperator], None]
@@ -97,7 +98,7 @@ class Context:
         they are stored, or `value` appends the conversion.
     """
 
-    builder: relax.BlockBuilder
+    builder: LimitedBuilder
     values: dict[int, relax.Expr] = field(default_factory=dict)
     readers: dict[int, int] = field(default_factory=dict)
     graph: int = 0
@@ -118,7 +119,14 @@ class Context:
         return self.states[kept.name]
 
     def kept_of(self, tensor: TfliteTensor, shape: Sequence[int], dtype: str) -> State:
-        """The state, zero at first, that an operator keeps for the tensor that it writes."""
+        """The state, zero at first, that an operator keeps for the tensor that it writes.
+
+        Raises
+        ------
+        LimitError
+            it takes more memory than a model may ask for.
+        """
+        self.builder.limits.check_tensor("the state", shape, np.dtype(dtype).itemsize)
         tensors, place = self.kept.of_results, (self.graph, tensor.index)
         if place not in tensors:
             tensors[place] = self.kept.add(tensor.name, np.zeros(shape, dtype))

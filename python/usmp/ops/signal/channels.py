@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from tvm import relax, te, tirx
+from tvm import relax, tirx
 
-from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.emit import shape_of
 from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.signal.bits import significant_bits, uint32, uint64
-from usmp.ops.statements import Local, call_in_place, loop
+from usmp.ops.statements import Local, call_in_place, call_statements, loop
+from usmp.tir.nodes import sequence
 
 _SNR_BITS, _GAIN_OUTPUT_BITS = 12, 6
 """Fractional bits of signal to noise, and of what the gain control makes of it."""
@@ -121,34 +122,41 @@ def gain_control(
     shift
         how many bits the product loses: 0 to 63.
     """
-    shape = shape_of(data)
+    count = shape_of(data)[0]
 
-    def compute(data: te.Tensor, noise: te.Tensor, table: te.Tensor) -> te.Tensor:
-        gain = te.compute(shape, lambda index: _gain(noise(index), table), "gain")
+    def body(
+        data: tirx.Buffer, noise: tirx.Buffer, table: tirx.Buffer, output: tirx.Buffer
+    ) -> tirx.Stmt:
+        def channel(index: tirx.Var) -> Iterator[tirx.Stmt]:
+            bits, gain = Local.of("bits", "int32"), Local.of("gain", "int16")
+            yield from bits.declared(significant_bits(noise[index]))
+            yield from gain.declared(_gain(noise[index], bits.get(), table))
+            # The sign of a gain fills the upper bits, as in the reference kernel.
+            factor = gain.get().astype("int32").astype("uint32")
+            product = uint64(data[index]) * uint64(factor)
+            ratio = Local.of("ratio", "uint32")
+            yield from ratio.declared((product >> uint64(shift)).astype("uint32"))
+            yield tirx.BufferStore(output, _shrunk(ratio.get()), [index])
 
-        def ratio(index: tirx.Var) -> tirx.Expr:
-            product = uint64(data(index)) * uint64(gain(index))
-            return (product >> uint64(shift)).astype("uint32")
+        return loop("channel", count, channel)
 
-        ratios = te.compute(shape, ratio, "ratio")
-        return te.compute(shape, lambda index: _shrunk(ratios(index)), "output")
-
-    return call_operator(builder, "gain_control", compute, [data, noise, table])
+    arguments = [("data", data), ("noise", noise), ("table", table)]
+    written = [("output", relax.TensorType((count,), "uint32"))]
+    (result,) = call_statements(builder, "gain_control", body, arguments, written)
+    return result
 
 
-def _gain(noise: tirx.Expr, table: te.Tensor) -> tirx.Expr:
-    """The value of the table at `noise`: an int16, whose sign fills the upper bits of a uint32."""
-    bits = significant_bits(noise)
+def _gain(noise: tirx.Expr, bits: tirx.Expr, table: tirx.Buffer) -> tirx.Expr:
+    """The value of the table at `noise`, which has so many bits: int16."""
     first = tirx.max(bits * 4 - 6, int32(0))
     position = _aligned(noise, bits, _GAIN_POSITION_BITS + 1)
     position = (position & uint32((1 << _GAIN_POSITION_BITS) - 1)).astype("int32")
-    square, slope, start = (table(first + at).astype("int32") for at in (2, 1, 0))
+    square, slope, start = (table[first + at].astype("int32") for at in (2, 1, 0))
     bent = (square * position >> int32(5)) + (slope << int32(5))
     rounded = (bent * position + int32(1 << 14)) >> int32(15)
     value = (rounded + start).astype("int16")
-    direct = table(tirx.min(noise, uint32(2)).astype("int32"))
-    result = tirx.if_then_else(noise <= uint32(2), direct, value)
-    return tirx.reinterpret("uint32", result.astype("int32"))
+    direct = table[tirx.min(noise, uint32(2)).astype("int32")]
+    return tirx.if_then_else(noise <= uint32(2), direct, value)
 
 
 def _aligned(value: tirx.Expr, bits: tirx.Expr, wanted: int) -> tirx.Expr:
@@ -183,40 +191,41 @@ def logarithm(builder: relax.BlockBuilder, data: relax.Expr, shift: int, scale: 
     relax.Expr
         (n) of int16, saturated; 0 for what has no positive logarithm.
     """
-    shape = shape_of(data)
+    count = shape_of(data)[0]
 
-    def compute(data: te.Tensor, table: te.Tensor) -> te.Tensor:
-        scaled = te.compute(shape, lambda index: data(index) << uint32(shift), "scaled")
-        bits = te.compute(
-            shape, lambda index: tirx.max(significant_bits(scaled(index)) - 1, int32(0)), "bits"
-        )
+    def body(data: tirx.Buffer, table: tirx.Buffer, output: tirx.Buffer) -> tirx.Stmt:
+        def channel(index: tirx.Var) -> Iterator[tirx.Stmt]:
+            scaled = Local.of("scaled", "uint32")
+            yield from scaled.declared(data[index] << uint32(shift))
+            positive = sequence(of_positive(scaled.get(), index))
+            none = tirx.BufferStore(output, tirx.IntImm("int16", 0), [index])
+            yield tirx.IfThenElse(scaled.get() > uint32(1), positive, none)
 
-        def fraction(index: tirx.Var) -> tirx.Expr:
-            power = uint32(1) << (bits(index) & int32(31)).astype("uint32")
-            return _aligned(scaled(index) - power, bits(index), _LOG_BITS).astype("int32")
-
-        fractions = te.compute(shape, fraction, "fraction")
-
-        def element(index: tirx.Var) -> tirx.Expr:
-            log2 = uint32(1 << _LOG_BITS) * bits(index).astype("uint32") + _corrected(
-                fractions(index), table
-            )
-            result = _scaled_logarithm(log2, scale)
+        def of_positive(value: tirx.Expr, index: tirx.Var) -> Iterator[tirx.Stmt]:
+            bits, fraction = Local.of("bits", "int32"), Local.of("fraction", "int32")
+            yield from bits.declared(significant_bits(value) - int32(1))
+            power = uint32(1) << (bits.get() & int32(31)).astype("uint32")
+            part = _aligned(value - power, bits.get(), _LOG_BITS)
+            yield from fraction.declared(part.astype("int32"))
+            whole = bits.get().astype("uint32") * uint32(1 << _LOG_BITS)
+            result = _scaled_logarithm(whole + _corrected(fraction.get(), table), scale)
             limited = tirx.min(result, uint32(2**15 - 1)).astype("int16")
-            is_positive = scaled(index) > uint32(1)
-            return tirx.Select(is_positive, limited, tirx.IntImm("int16", 0))
+            yield tirx.BufferStore(output, limited, [index])
 
-        return te.compute(shape, element, "output")
+        return loop("channel", count, channel)
 
-    return call_operator(builder, "logarithm", compute, [data, _log_table()])
+    arguments = [("data", data), ("table", _log_table())]
+    written = [("output", relax.TensorType((count,), "int16"))]
+    (result,) = call_statements(builder, "logarithm", body, arguments, written)
+    return result
 
 
-def _corrected(fraction: tirx.Expr, table: te.Tensor) -> tirx.Expr:
+def _corrected(fraction: tirx.Expr, table: tirx.Buffer) -> tirx.Expr:
     """log2(1 + x), by x and the table of differences to it, which is interpolated: uint32."""
     inner_bits = _LOG_BITS - _SEGMENT_BITS
     segment = fraction >> int32(inner_bits)
     position = fraction & int32((1 << inner_bits) - 1)
-    low, high = (table(segment + at).astype("int32") for at in (0, 1))
+    low, high = (table[segment + at].astype("int32") for at in (0, 1))
     between = ((high - low) * position) >> int32(_LOG_BITS)
     parts = [part.astype("uint32") for part in (fraction, low, between)]
     return parts[0] + parts[1] + parts[2]

@@ -29,7 +29,6 @@ def window(
     shift
         0 to 31.
     """
-
     shape = shape_of(data)
 
     def compute(data: te.Tensor, weights: te.Tensor) -> te.Tensor:

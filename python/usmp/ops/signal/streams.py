@@ -133,15 +133,6 @@ def stacked(
         data: tirx.Buffer,
         output: tirx.Buffer,
         is_valid: tirx.Buffer,
-    ) -> tirx.Stmt:
-        return sequence(statements(history, phase, data, output, is_valid))
-
-    def statements(
-        history: tirx.Buffer,
-        phase: tirx.Buffer,
-        data: tirx.Buffer,
-        output: tirx.Buffer,
-        is_valid: tirx.Buffer,
     ) -> Iterator[tirx.Stmt]:
         waiting = Local.of("waiting", "int32")
         is_first = phase[()] == int32(0)
@@ -178,7 +169,7 @@ def stacked(
     return call_in_place(
         builder,
         "stack_frames",
-        body,
+        lambda *buffers: sequence(body(*buffers)),
         [("history", history), ("phase", phase), ("data", data)],
         overwritten=[0, 1],
         written=[

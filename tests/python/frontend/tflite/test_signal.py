@@ -182,6 +182,11 @@ REFUSED = {
         ("SignalDelay", [SAMPLES], [SAMPLES], {"delay_length": -1}),
         "option delay_length is -1; supported: 0 to 1048576",
     ),
+    "long_delay": (
+        ("SignalDelay", [SAMPLES(1000, 1)], [SAMPLES(1000, 1)], {"delay_length": 2**20}),
+        "the state of shape [1000, 1048576] takes 2097152000 bytes; a tensor may take 268435456, "
+        "which --max-model-bytes (in Python max_model_bytes) can raise",
+    ),
     "stacker_step": (
         ("SignalStacker", [SAMPLES], [SAMPLES(24), FLAG], STACKER | {"stacker_step": 4}),
         "option stacker_step is 4; supported: 1 to 3, the frames of a result",
