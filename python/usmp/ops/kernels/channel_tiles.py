@@ -76,7 +76,14 @@ def _with_last_stage(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _is_sum_of_products(parts: OperatorParts) -> bool:
-    sources = {load.source for load in nodes_of(parts.sum, TensorLoad)}
+    reduced = parts.axes[len(parts.indices) :]
+    # What does not change within a sum, as the zero point of data that was quantized in this run,
+    # is no factor of its own.
+    sources = {
+        load.source
+        for load in nodes_of(parts.sum, TensorLoad)
+        if any(mentions(index, axis) for index in load.indices for axis in reduced)
+    }
     calls = [call for call in nodes_of(parts.sum, Call) if not is_op(call, "prim.if_then_else")]
     is_cheap = parts.reduction is tirx.Add and not calls and not nodes_of(parts.sum, tirx.Div)
     product = _guarded_product(parts.sum)[1]
