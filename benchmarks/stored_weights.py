@@ -4,10 +4,11 @@
 
 The weights of CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED are quantized to int8, with a scale
 for each channel of a convolution, and each model is compiled three times: as it is, with these
-weights ("dynamic range"), and with DEQUANTIZE behind them ("weight-only"). Instructions are those of
-a run in QEMU; "difference" is the largest one of an output from that of LiteRT's reference kernels
-for the same file, as a part of the greatest output, and "XNNPACK" the same of what LiteRT takes by
-default.
+weights ("dynamic range"), and with DEQUANTIZE behind them ("weight-only").
+
+Instructions are those of a run in QEMU. "difference" is the largest one of an output from that of
+LiteRT's reference kernels for the same file, as a part of the greatest output, and "XNNPACK" the
+same of what LiteRT takes by default.
 """
 
 from __future__ import annotations
