@@ -14,7 +14,6 @@ from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.states import KeptTensor, KeptTensors, State, Variable
 from usmp.ops import quantized
 from usmp.ops.emit import constant, shape_of
-from usmp.ops.quantized import Quantization
 from usmp.support.errors import UnsupportedModelError
 
 Converter = Callable[["Context", TfliteOperator], None]
@@ -164,7 +163,7 @@ class Context:
 
 
 def dequantized(
-    builder: relax.BlockBuilder, value: relax.Expr, quantization: Quantization | None
+    builder: relax.BlockBuilder, value: relax.Expr, quantization: quantized.Quantization | None
 ) -> relax.Expr:
     """Numbers that DEQUANTIZE reads as float32: of float16 if they have no quantization, which was
     checked before."""
