@@ -153,7 +153,7 @@ def transpose_conv2d(
         def product(b: tirx.Var, y: tirx.Var, x: tirx.Var, c: tirx.Var) -> tirx.Expr:
             positions, taps, condition = reached(sides, (y, x), steps, ascending=True)
             indices, factor = (b, *positions, inner), (c, *taps, inner)
-            return terms.product(tensors, indices, factor, condition)
+            return terms.product(tensors, indices, factor, None, condition)
 
         shape = (terms.shape[0], sides[0].output, sides[1].output, outputs)
         return terms.sums(shape, product, [*steps, inner], tensors)
@@ -254,22 +254,29 @@ class _Terms:
         indices: Sequence[tirx.Expr],
         factor: Sequence[tirx.Expr],
         condition: tirx.Expr | None,
+        has_factor: tirx.Expr | None = None,
     ) -> tirx.Expr:
-        """An element of the data times one of the weight, or 0 where there is none."""
+        """An element of the data times one of the weight.
+
+        Parameters
+        ----------
+        condition
+            whether there is the element of the data, which counts as 0 if not.
+        has_factor
+            whether there are both; nothing is read if not.
+        """
         named = self._named(tensors)
         value, stored = named["data"](*indices), named["weight"](*factor)
         if self.slices is not None:
             value = value.astype("int32")
             if "offsets" in named:
                 value = value - named["offsets"][indices[0]]
-            term = value * stored.astype("int32")
+            weight = stored.astype("int32")
         elif str(stored.ty.dtype) == "float16":
-            term = value * stored.astype("float32")
+            weight = stored.astype("float32")
         else:
-            term = value * centered(stored, self.weight.zero_point).astype("float32")
-        if condition is None:
-            return term
-        return tirx.if_then_else(condition, term, tirx.const(0, str(term.ty.dtype)))
+            weight = centered(stored, self.weight.zero_point).astype("float32")
+        return _or_zero(has_factor, _or_zero(condition, value) * weight)
 
     def sums(
         self,
@@ -309,3 +316,9 @@ class _Terms:
 
     def _named(self, tensors: Sequence[te.Tensor]) -> dict[str, te.Tensor]:
         return dict(zip(self.arguments, tensors, strict=True))
+
+
+def _or_zero(condition: tirx.Expr | None, value: tirx.Expr) -> tirx.Expr:
+    if condition is None:
+        return value
+    return tirx.if_then_else(condition, value, tirx.const(0, str(value.ty.dtype)))

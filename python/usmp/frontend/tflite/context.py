@@ -25,7 +25,7 @@ UNQUANTIZED: dict[str, Converter] = {}
 """The same for float32 and for integers that are just numbers, where TVM's importer is not used."""
 
 WITH_STORED_WEIGHT: dict[str, Converter] = {}
-"""The same for float32 with a weight that is stored in fewer bits, and stays so."""
+"""The same for float32 with a weight, or table, that is stored in fewer bits, and stays so."""
 
 MOVES: set[str] = set()
 """Operators whose converters take every type: most only move elements, and compute nothing."""
@@ -58,7 +58,7 @@ def converts(
 
 
 def converts_stored_weight(name: str) -> Callable[[Converter], Converter]:
-    """Register the converter of an operator on float32 whose input 1 is a weight of few bits."""
+    """Register the converter of an operator with a weight, or table, in few bits, to float32."""
 
     def register(converter: Converter) -> Converter:
         WITH_STORED_WEIGHT[name] = converter
@@ -95,7 +95,7 @@ class Context:
         the operators that nothing was appended for.
     stored
         the constants that DEQUANTIZE reads, by the index of what it writes; operators take them as
-        they are stored, or `value` appends the conversion.
+        they are stored, or `value` appends the conversion, which is done at compile time.
     """
 
     builder: LimitedBuilder
@@ -140,8 +140,10 @@ class Context:
         UnsupportedModelError
             nothing computes the tensor.
         """
-        if tensor.index in self.stored and tensor.index not in self.values:
-            self.set(tensor, dequantized(self.builder, self.stored[tensor.index]))
+        stored = self.stored.get(tensor.index)
+        if stored is not None and tensor.index not in self.values:
+            value = self.value(stored)
+            self.set(tensor, dequantized(self.builder, value, stored.quantization))
         if tensor.index in self.values:
             return self.values[tensor.index]
         if tensor.data is None:
@@ -189,15 +191,16 @@ class Context:
         tensor.computed[tensor.index] = value
 
 
-def dequantized(builder: relax.BlockBuilder, stored: TfliteTensor) -> relax.Expr:
-    """A constant whose quantization was checked as float32: each run converts integers."""
-    assert stored.data is not None
-    if stored.quantization is None:
-        return constant(stored.data.astype(np.float32))
-    value, quantization = constant(stored.data), stored.quantization
+def dequantized(
+    builder: relax.BlockBuilder, value: relax.Expr, quantization: quantized.Quantization | None
+) -> relax.Expr:
+    """Numbers that DEQUANTIZE reads as float32: of float16 if they have no quantization, which was
+    checked before."""
+    if quantization is None:
+        return relax.op.astype(value, "float32")
     if quantization.is_per_tensor:
         return quantized.dequantize(builder, value, quantization)
-    along = [1] * len(stored.shape)
+    along = [1] * len(shape_of(value))
     along[quantization.axis] = -1
     scales = np.array(quantization.scales, np.float32).reshape(along)
     real = builder.emit(relax.op.astype(value, "float32"))

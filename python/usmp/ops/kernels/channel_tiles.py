@@ -77,17 +77,27 @@ def _with_last_stage(func: tirx.PrimFunc) -> tirx.PrimFunc:
 
 
 def _is_sum_of_products(parts: OperatorParts) -> bool:
-    sources = {load.source for load in nodes_of(parts.sum, TensorLoad)}
+    sources = {load.source for load in _summed_loads(parts)}
     calls = [call for call in nodes_of(parts.sum, Call) if not is_op(call, "prim.if_then_else")]
     is_cheap = parts.reduction is tirx.Add and not calls and not nodes_of(parts.sum, tirx.Div)
     product = _guarded_product(parts.sum)[1]
     return isinstance(product, tirx.Mul) and len(sources) == 2 and is_cheap
 
 
+def _summed_loads(parts: OperatorParts) -> list[TensorLoad]:
+    """What is read anew for each product, unlike a zero point that the run computed."""
+    reduced = parts.axes[len(parts.indices) :]
+    return [
+        load
+        for load in nodes_of(parts.sum, TensorLoad)
+        if any(mentions(index, axis) for index in load.indices for axis in reduced)
+    ]
+
+
 def _has_vectors(parts: OperatorParts) -> bool:
     """Whether a C compiler that knows vectors does much better with the plain loops: each product
     of bytes is of the elements next to those of the one before."""
-    loads = nodes_of(parts.sum, TensorLoad)
+    loads = _summed_loads(parts)
     is_row = parts.extents[-1] >= _VECTOR and all(
         mentions(load.indices[-1], parts.axes[-1]) for load in loads
     )

@@ -149,6 +149,29 @@ def test_weights_of_float16():
     check(*model_of(["conv_groups", "dense"], dequantizes=True, dtype="float16"), 2e-6)
 
 
+@pytest.mark.models
+def test_tables():
+    """Only the rows that are looked up become float32."""
+    graph, generator = Graph(), np.random.default_rng(3)
+    indices = graph.input((4,), "int32", name="i")
+    rows = generator.integers(-127, 127, (20, 6), np.int8, endpoint=True)
+    scales = generator.uniform(0.01, 0.1, 20).tolist()
+    whole, own = per_tensor(0.1, -4), per_channel(scales, 0)
+    real = graph.tensor(rows.shape, "float32")
+    outputs = [graph.tensor((4, 6), "float32") for _ in range(2)]
+    graph.operator("DEQUANTIZE", [graph.constant(rows, whole)], [real])
+    graph.operator("GATHER", [real, indices], outputs[:1], options("GatherOptions", axis=0))
+    graph.operator("EMBEDDING_LOOKUP", [indices, graph.constant(rows, own)], outputs[1:])
+    graph.output(*outputs)
+    content, inputs = write_model(graph), {"i": np.array([19, 0, 7, 7], np.int32)}
+    factory = usmp.build(import_tflite(content))
+    ours, theirs = factory.run(inputs), Reference(content).run(inputs)
+    for name, values in theirs.items():
+        np.testing.assert_array_equal(ours[name], values, name, strict=True)
+    (main,) = factory.metadata["modules"]["default"]["memory"]["functions"]["main"]
+    assert main["constants_size_bytes"] < 2 * rows.nbytes + FLOAT * len(scales) + 48
+
+
 # ---- refusals
 
 ROWS = Spec((2, 3), 0, 0, "float32")

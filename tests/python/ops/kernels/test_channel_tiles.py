@@ -72,6 +72,20 @@ def integers(data_type: str, sum_type: str):
     return [data, weight], te.compute((3, 5), lambda i, j: te.sum(term(i, j), k))
 
 
+def offset_of_row():
+    """Data whose zero point was computed."""
+    data = te.placeholder((3, 7), "int8", "data")
+    offsets = te.placeholder((3,), "int16", "offsets")
+    weight = te.placeholder((5, 7), "int8", "weight")
+    k = te.reduce_axis((0, 7), "k")
+
+    def term(i, j):
+        left = data[i, k].astype("int32") - offsets[i].astype("int32")
+        return te.sum(left * weight[j, k].astype("int32"), k)
+
+    return [data, offsets, weight], te.compute((3, 5), term)
+
+
 def transposed(is_last: bool):
     """A kernel of three taps that moves by two, whose second tap of odd outputs does not exist."""
     data = te.placeholder((4, 7), "int8", "data")
@@ -114,6 +128,7 @@ CASES = {
     "transposed, by columns": transposed(True),
     "uint8": integers("uint8", "int32"),
     "int16": integers("int16", "int64"),
+    "offset": offset_of_row(),
     "int16 image": int16_image(5, 7, 1),
     "int16 image, nothing padded": int16_image(5, 7, 0),
     "int16 image of many channels": int16_image(57, 3, 1),
@@ -148,7 +163,7 @@ def computed(func: tirx.PrimFunc) -> np.ndarray:
 def test_every_bit(case):
     func = in_blocks(*case)
     kernel = channel_tiles_kernel(OperatorCall(func, (None,) * len(case[0])), M4)
-    assert kernel.arguments == (0, 1)
+    assert kernel.arguments == tuple(range(len(case[0])))
     assert not nodes_of(kernel.func.body, s_tir.SBlock)
     assert UNROLL_EXPLICIT in [str(n.attr_key) for n in nodes_of(kernel.func.body, tirx.AttrStmt)]
     np.testing.assert_array_equal(computed(func), computed(kernel.func))

@@ -7,8 +7,15 @@ import math
 import numpy as np
 import tflite
 from tvm import relax
+from tvm.ir import Var
 
-from usmp.frontend.tflite.context import Context, converts, reshaped
+from usmp.frontend.tflite.context import (
+    Context,
+    converts,
+    converts_stored_weight,
+    dequantized,
+    reshaped,
+)
 from usmp.frontend.tflite.converters.slicing import part_along
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import (
@@ -18,6 +25,7 @@ from usmp.frontend.tflite.options import (
     stored_quantization,
 )
 from usmp.ops import quantized
+from usmp.ops.emit import constant
 
 _INDEX_TYPES = ("int32", "int64", "int16")
 
@@ -25,8 +33,20 @@ _INDEX_TYPES = ("int32", "int64", "int16")
 @converts("GATHER", moves=True)
 def convert_gather(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, indices along an axis of it."""
-    options = operator.options(tflite.GatherOptions)
-    data, indices = operator.input(0), operator.input(1)
+    context.set_moved(operator, _gathered(context, operator, operator.input(0)))
+
+
+@converts_stored_weight("GATHER")
+def convert_gather_of_stored(context: Context, operator: TfliteOperator) -> None:
+    """Data that DEQUANTIZE gives: only what is gathered becomes float32."""
+    stored = context.stored[operator.input(0).index]
+    value = _gathered(context, operator, stored)
+    bound = value if isinstance(value, Var) else context.builder.emit(value)
+    context.set_moved(operator, dequantized(context.builder, bound, stored.quantization))
+
+
+def _gathered(context: Context, operator: TfliteOperator, data: TfliteTensor) -> relax.Expr:
+    options, indices = operator.options(tflite.GatherOptions), operator.input(1)
     require_types(operator, indices, "indices", _INDEX_TYPES)
     rank = len(data.shape)
     axis = positive_axis(operator, options.Axis(), rank)
@@ -42,9 +62,8 @@ def convert_gather(context: Context, operator: TfliteOperator) -> None:
         _check_indices(operator, indices.data, data.shape[axis])
         if _is_run(indices.data) and (batch_axes == 0 or indices.data.size == 1):
             first = int(indices.data.reshape(-1)[0])
-            _take_run(context, operator, axis, first, indices.shape[batch_axes:])
-            return
-    gathered = quantized.gather(
+            return _run(context, data, axis, first, indices.shape[batch_axes:])
+    return quantized.gather(
         context.builder,
         context.value(data),
         _index_value(context, indices),
@@ -52,7 +71,6 @@ def convert_gather(context: Context, operator: TfliteOperator) -> None:
         batch_axes,
         stored_quantization(data),
     )
-    context.set_moved(operator, gathered)
 
 
 @converts("GATHER_ND", moves=True)
@@ -95,14 +113,36 @@ def convert_embedding_lookup(context: Context, operator: TfliteOperator) -> None
         0,
         stored_quantization(data),
     )
-    if data.dtype == "int8" and output.dtype == "float32":
-        quantization = operator.quantization(data)
-        if quantization.zero_point != 0:
-            raise operator.unsupported(f"rows with zero point {quantization.zero_point}, not 0")
+    if data.dtype in ("int8", "int4") and output.dtype == "float32":
         real = relax.op.astype(context.builder.emit(rows), "float32")
-        scale = relax.const(quantization.scale, "float32")
-        rows = relax.op.multiply(context.builder.emit(real), scale)
+        scales = _scales_of_rows(context, operator)
+        rows = relax.op.multiply(context.builder.emit(real), scales)
     context.set_moved(operator, rows)
+
+
+def _scales_of_rows(context: Context, operator: TfliteOperator) -> relax.Expr:
+    """The scale of all rows of an EMBEDDING_LOOKUP, or that of each row that is looked up.
+
+    Raises
+    ------
+    UnsupportedModelError
+        there is none, or the rows have a zero point.
+    """
+    indices, data = operator.input(0), operator.input(1)
+    quantization = operator.weight_quantization(data, 0)
+    if any(quantization.zero_points):
+        raise operator.unsupported(f"rows with zero point {quantization.zero_points[0]}, not 0")
+    if quantization.is_per_tensor:
+        return relax.const(quantization.scale, "float32")
+    if quantization.axis != 0:
+        raise operator.unsupported(
+            f'rows "{data.name}" have scales along axis {quantization.axis}; supported: 0'
+        )
+    scales = np.array(quantization.scales, np.float32)
+    places = _index_value(context, indices)
+    taken = context.builder.emit(quantized.gather(context.builder, constant(scales), places, 0, 0))
+    shape = (*indices.shape, *(1 for _ in data.shape[1:]))
+    return reshaped(context, taken, shape)
 
 
 def _check_indices(operator: TfliteOperator, indices: np.ndarray, extent: int) -> None:
@@ -125,13 +165,12 @@ def _is_run(indices: np.ndarray) -> bool:
     return bool(flat.size) and bool((np.diff(flat) == 1).all())
 
 
-def _take_run(
-    context: Context, operator: TfliteOperator, axis: int, first: int, shape: tuple[int, ...]
-) -> None:
+def _run(
+    context: Context, data: TfliteTensor, axis: int, first: int, shape: tuple[int, ...]
+) -> relax.Expr:
     """Known indices one after the other, of that shape, select a slice, which may need no copy."""
-    data = operator.input(0)
     value = context.value(data)
     rows = part_along(value, axis, first, first + math.prod(shape))
     rows = rows if rows is value else context.builder.emit(rows)
     whole = (*data.shape[:axis], *shape, *data.shape[axis + 1 :])
-    context.set_moved(operator, reshaped(context, rows, whole))
+    return reshaped(context, rows, whole)

@@ -36,9 +36,15 @@ _INTEGERS = ("int8", "uint8", "int16", "int4")
 
 
 def takes_stored_weight(context: Context, operator: TfliteOperator) -> bool:
-    """Whether an operator multiplies float32 by a constant weight in fewer bits."""
+    """Whether an operator multiplies float32 by a constant weight in fewer bits, or gathers from
+    a table that DEQUANTIZE gives."""
     if operator.name not in WITH_STORED_WEIGHT:
         return False
+    if operator.name == "GATHER":
+        table = context.stored.get(operator.input(0).index)
+        return table is not None and (
+            table.quantization is None or table.quantization.is_per_tensor
+        )
     data = operator.optional_input(_DATA.get(operator.name, 0))
     weight = operator.optional_input(_WEIGHT)
     if data is None or weight is None or data.dtype != "float32":
