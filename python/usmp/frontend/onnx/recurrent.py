@@ -6,7 +6,7 @@ Source: ONNX operators; onnxruntime 1.32, core/providers/cpu/rnn, for what ONNX 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tvm import relax
@@ -126,12 +126,13 @@ def _layer(
         output = Placed(kind, shapes.output_axes)
     for direction, (cell, backwards) in enumerate(zip(cells, reversals, strict=True)):
         weights = _weights(node, shapes, direction)
+        states = [replace(state, direction=direction) for state in states]
+        output = None if output is None else replace(output, direction=direction)
         after, result = recurrent_layer(
-            node.builder, cell, data, weights, states, output, direction, backwards
+            node.builder, cell, data, weights, states, output, backwards
         )
         states = [Placed(state, shapes.state_axes) for state in after]
-        if result is not None:
-            output = Placed(result, shapes.output_axes)
+        output = None if result is None else Placed(result, shapes.output_axes)
     # The node has a name for each output up to the last; what nothing reads is any tensor.
     results = [states[0].tensor if output is None else output.tensor, *(s.tensor for s in states)]
     return results[0] if node.outputs == 1 else relax.Tuple(results[: node.outputs])
@@ -282,23 +283,18 @@ def _activation(name: str, values: dict[str, list[float]], has_defaults: bool) -
 
 
 def _weights(node: OnnxNode, shapes: _Shapes, direction: int) -> Weights:
-    """Those of one direction, with the two biases added up where they are."""
+    """Those of one direction; the two biases are added up if they are constant and may be."""
     data, hidden = (_part(node, index, direction) for index in (1, 2))
     if node.input(3) is None:
         return Weights(data, hidden)
-    both = _part(node, 3, direction)
-    rows = shapes.gates * shapes.units
-    of_data, of_hidden = _cut(node, both, 0, rows), _cut(node, both, rows, 2 * rows)
-    if shapes.gates != GruCell.gates or not _resets_after(node):
-        return Weights(data, hidden, _sum(node, of_data, of_hidden))
-    split = rows - shapes.units
-    begin = _sum(node, _cut(node, of_data, 0, split), _cut(node, of_hidden, 0, split))
-    end = _cut(node, of_data, split, rows)
-    if isinstance(begin, np.ndarray) and isinstance(end, np.ndarray):
-        bias: Expr | np.ndarray = np.concatenate([begin, end])
-    else:
-        bias = node.builder.emit(relax.op.concat([begin, end], axis=0))
-    return Weights(data, hidden, bias, _cut(node, of_hidden, split, rows))
+    both, rows = _part(node, 3, direction), shapes.gates * shapes.units
+    if not isinstance(both, np.ndarray):
+        begins = (0, rows)
+        cut = (relax.op.strided_slice(both, [0], [begin], [begin + rows]) for begin in begins)
+        return Weights(data, hidden, *map(node.builder.emit, cut))
+    if shapes.gates == GruCell.gates and _resets_after(node):
+        return Weights(data, hidden, both[:rows], both[rows:])
+    return Weights(data, hidden, both[:rows] + both[rows:])
 
 
 def _part(node: OnnxNode, index: int, direction: int) -> Expr | np.ndarray:
@@ -312,18 +308,6 @@ def _part(node: OnnxNode, index: int, direction: int) -> Expr | np.ndarray:
             relax.op.strided_slice(tensor, [0], [direction], [direction + 1])
         )
     return node.builder.emit(relax.op.reshape(tensor, tuple(shape)))
-
-
-def _cut(node: OnnxNode, vector: Expr | np.ndarray, begin: int, end: int) -> Expr | np.ndarray:
-    if isinstance(vector, np.ndarray):
-        return vector[begin:end]
-    return node.builder.emit(relax.op.strided_slice(vector, [0], [begin], [end]))
-
-
-def _sum(node: OnnxNode, one: Expr | np.ndarray, other: Expr | np.ndarray) -> Expr | np.ndarray:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one + other
-    return node.builder.emit(relax.op.add(one, other))
 
 
 def _initial(node: OnnxNode, index: int, shapes: _Shapes) -> Placed:

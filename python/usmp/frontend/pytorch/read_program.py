@@ -15,6 +15,7 @@ import torch.ao.quantization.fx._decomposed  # registers the operators of PT2E
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
+from usmp.frontend.pytorch.converters.recurrent import layers_in_loops
 from usmp.frontend.pytorch.pt2 import Trace, check_arithmetic, checked_archive
 from usmp.frontend.pytorch.pt2.archive import damaged
 from usmp.frontend.pytorch.states import changed_tensors
@@ -143,21 +144,21 @@ def _is_tensor(argument: Any) -> bool:
 
 def _decomposed(program: Any, limits: Limits) -> Any:
     """The program in PyTorch's core operators, but for what has a converter."""
-    decomposed = _within_limits(program, _decompositions(), limits)
+    decomposed = _within_limits(program, _decompositions(program), limits)
     if not changed_tensors(decomposed):
         return decomposed
     # Only now is it known that the program keeps anything. PyTorch would write all of a tensor
     # where a part changes, and compute with all keys and values in memory of their own.
-    table = _decompositions()
+    table = _decompositions(program)
     table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)
     table[torch.ops.aten.select_scatter.default] = _select_scatter
     return _within_limits(program, table, limits)
 
 
-def _decompositions() -> Any:
+def _decompositions(program: Any) -> Any:
     """PyTorch's own, but for what has a converter."""
     table = torch.export.default_decompositions()
-    for kept in _KEPT:
+    for kept in (*_KEPT, *layers_in_loops(program)):
         table.pop(kept, None)
     return table
 

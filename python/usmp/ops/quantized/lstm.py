@@ -338,7 +338,7 @@ def _argument(
 
 def _factor(scale: float, weight_scale: float, rounding: Rounding) -> QuantizedMultiplier:
     """From sums of products to the argument of a gate."""
-    product = float(np.float32(scale) * np.float32(weight_scale))
+    product = scale * weight_scale
     factor = quantize_multiplier(product / 2.0**_ARGUMENT_POWER)
     if rounding is Rounding.ONCE_16_BITS and factor.shift > _LARGEST_WIDE_SHIFT:
         raise UnsupportedModelError(

@@ -58,10 +58,25 @@ class Step:
         return self.states[0]
 
     def sum(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
-        """A sum for a unit of a gate, which begins with the bias."""
+        """A sum for a unit of a gate, which begins with the biases."""
+        return self._sum(name, gate, u, self.bias, self.hidden_bias)
+
+    def sum_of_data(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
+        """The same with the bias of the data only."""
+        return self._sum(name, gate, u, self.bias)
+
+    def sum_of_hidden(self, name: str, gate: int, u: tirx.Expr) -> tuple[Local, list[tirx.Stmt]]:
+        """The same with the bias of the hidden state only."""
+        return self._sum(name, gate, u, self.hidden_bias)
+
+    def _sum(
+        self, name: str, gate: int, u: tirx.Expr, *biases: tirx.Buffer | None
+    ) -> tuple[Local, list[tirx.Stmt]]:
         total = Local.of(name, "float32")
-        zero = tirx.FloatImm("float32", 0)
-        begin = zero if self.bias is None else self.bias[gate * self.units + u]
+        given = [bias[gate * self.units + u] for bias in biases if bias is not None]
+        begin = given[0] if given else tirx.FloatImm("float32", 0)
+        for other in given[1:]:
+            begin = begin + other
         return total, total.declared(begin)
 
     def add_data(self, sums: Sequence[Local], gates: Sequence[int], u: tirx.Expr) -> tirx.Stmt:
@@ -113,7 +128,7 @@ def _clipped(total: Local, clip: float | None) -> list[tirx.Stmt]:
 
 @dataclass(frozen=True)
 class LstmCell:
-    """Long short-term memory; weights of the gates are those of i, o, f and c.
+    """Long short-term memory.
 
     i, o, f = gate(...); c = candidate(...)
     cell = f * cell + i * c
@@ -127,6 +142,8 @@ class LstmCell:
         of the cell state.
     couples_forget
         whether f is 1 - i; its weights are not used then.
+    order
+        the places of i, o, f and c among the gates in the weights.
     """
 
     gate: Activation = SIGMOID
@@ -135,6 +152,7 @@ class LstmCell:
     clip: float | None = None
     cell_clip: float | None = None
     couples_forget: bool = False
+    order: tuple[int, int, int, int] = (0, 1, 2, 3)
 
     name: ClassVar[str] = "lstm"
     gates: ClassVar[int] = 4
@@ -151,12 +169,13 @@ class LstmCell:
         def unit(u: tirx.Var) -> Iterator[tirx.Stmt]:
             names = ("input_gate", "output_gate", "forget_gate", "candidate")
             taken = [index for index in range(4) if index != 2 or not self.couples_forget]
-            sums = {index: step.sum(names[index], index, u) for index in taken}
+            places = [self.order[index] for index in taken]
+            sums = {index: step.sum(names[index], self.order[index], u) for index in taken}
             totals = [total for total, _ in sums.values()]
             for _, begin in sums.values():
                 yield from begin
-            yield step.add_data(totals, taken, u)
-            yield step.add_hidden(totals, taken, u)
+            yield step.add_data(totals, places, u)
+            yield step.add_hidden(totals, places, u)
             for index, (total, _) in sums.items():
                 yield from _clipped(total, self.clip)
                 function = self.candidate if index == 3 else self.gate
@@ -175,7 +194,7 @@ class LstmCell:
 
 @dataclass(frozen=True)
 class GruCell:
-    """A gated recurrent unit; weights of the gates are those of z, r and h.
+    """A gated recurrent unit.
 
     z, r = gate(...)
     h = candidate(data_weight @ data + hidden_weight @ (r * hidden) + bias), or with `resets_after`
@@ -186,12 +205,15 @@ class GruCell:
     ----------
     clip
         the greatest magnitude of what the functions of the gates are of.
+    order
+        the places of z, r and h among the gates in the weights.
     """
 
     gate: Activation = SIGMOID
     candidate: Activation = TANH
     clip: float | None = None
     resets_after: bool = False
+    order: tuple[int, int, int] = (0, 1, 2)
 
     name: ClassVar[str] = "gru"
     gates: ClassVar[int] = 3
@@ -216,15 +238,18 @@ class GruCell:
         ]
 
     def _unit_reset_after(self, step: Step, u: tirx.Var) -> Iterator[tirx.Stmt]:
-        of_gates = [step.sum(name, i, u) for i, name in enumerate(("update", "reset", "candidate"))]
-        (update, _), (reset, _), (candidate, _) = of_gates
-        linear = Local.of("linear", "float32")
-        zero = tirx.FloatImm("float32", 0)
-        for _, begin in of_gates:
+        of_update, of_reset, of_candidate = self.order
+        sums = [
+            step.sum("update", of_update, u),
+            step.sum("reset", of_reset, u),
+            step.sum_of_data("candidate", of_candidate, u),
+            step.sum_of_hidden("linear", of_candidate, u),
+        ]
+        update, reset, candidate, linear = (total for total, _ in sums)
+        for _, begin in sums:
             yield from begin
-        yield from linear.declared(zero if step.hidden_bias is None else step.hidden_bias[u])
-        yield step.add_data([update, reset, candidate], (0, 1, 2), u)
-        yield step.add_hidden([update, reset, linear], (0, 1, 2), u)
+        yield step.add_data([update, reset, candidate], self.order, u)
+        yield step.add_hidden([update, reset, linear], self.order, u)
         for total in (update, reset):
             yield from self._set_gate(total)
         yield candidate.add(reset.get() * linear.get())
@@ -232,12 +257,15 @@ class GruCell:
         yield step.wait(self._mixed(step, update.get(), candidate, u), u)
 
     def _gates(self, step: Step, u: tirx.Var) -> Iterator[tirx.Stmt]:
-        of_gates = [step.sum(name, i, u) for i, name in enumerate(("update", "reset"))]
+        gates = self.order[:2]
+        of_gates = [
+            step.sum(n, gate, u) for n, gate in zip(("update", "reset"), gates, strict=True)
+        ]
         totals = [total for total, _ in of_gates]
         for _, begin in of_gates:
             yield from begin
-        yield step.add_data(totals, (0, 1), u)
-        yield step.add_hidden(totals, (0, 1), u)
+        yield step.add_data(totals, gates, u)
+        yield step.add_hidden(totals, gates, u)
         for total in totals:
             yield from self._set_gate(total)
         updates, kept = step.scratch
@@ -246,10 +274,11 @@ class GruCell:
 
     def _unit(self, step: Step, u: tirx.Var) -> Iterator[tirx.Stmt]:
         updates, kept = step.scratch
-        candidate, begin = step.sum("candidate", 2, u)
+        gate = self.order[2]
+        candidate, begin = step.sum("candidate", gate, u)
         yield from begin
-        yield step.add_data([candidate], [2], u)
-        yield step.add_hidden([candidate], [2], u, kept)
+        yield step.add_data([candidate], [gate], u)
+        yield step.add_hidden([candidate], [gate], u, kept)
         yield from _clipped(candidate, self.clip)
         hidden = Local.of("hidden_value", "float32")
         yield from hidden.declared(self._mixed(step, updates.load(u), candidate, u))

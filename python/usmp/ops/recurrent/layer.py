@@ -27,10 +27,9 @@ class Weights:
         (gates * units, features) of float32.
     hidden_weight
         (gates * units, units).
-    bias
-        (gates * units), or None.
-    hidden_bias
-        (units), of a GRU that resets what the hidden state gave; or None.
+    bias, hidden_bias
+        (gates * units), or None: they are added to the products of the data and of the hidden
+        state.
     """
 
     data_weight: Tensor
@@ -46,7 +45,6 @@ def recurrent_layer(
     weights: Weights,
     states: Sequence[Placed],
     output: Placed | None,
-    direction: int = 0,
     backwards: bool = False,
 ) -> tuple[list[relax.Expr], relax.Expr | None]:
     """Append a call of a PrimFunc that goes through the steps.
@@ -60,10 +58,8 @@ def recurrent_layer(
         d. They are replaced by those after the last one. Types for states that are made here, and
         0 before the first step.
     output
-        where the hidden state after each step goes: axes t, b, u and perhaps d. A type for a
-        tensor that is made here; None if nothing reads it.
-    direction
-        the place on the axis d; others stay as they are.
+        where the hidden state after each step goes: axes t, b, u and perhaps d, of which other
+        places stay as they are. A type for a tensor that is made here; None if nothing reads it.
     backwards
         whether the last step comes first.
 
@@ -85,7 +81,7 @@ def recurrent_layer(
     def body(*buffers: tirx.Buffer) -> tirx.Stmt:
         by_name = dict(zip(names, buffers, strict=True))
         zeros = [_zeros(by_name[name]) for name in made if name != "output"]
-        steps = _all_steps(cell, data, states, output, by_name, direction, backwards)
+        steps = _all_steps(cell, data, states, output, by_name, backwards)
         return sequence([*zeros, *steps])
 
     results = call_in_place(builder, cell.name, body, arguments, range(len(given)), written)
@@ -105,7 +101,6 @@ def _all_steps(
     states: Sequence[Placed],
     output: Placed | None,
     buffers: dict[str, tirx.Buffer],
-    direction: int,
     backwards: bool,
 ) -> list[tirx.Stmt]:
     steps, batch, units = data.extent("t"), data.extent("b"), states[0].extent("u")
@@ -115,26 +110,22 @@ def _all_steps(
     ]
 
     def step(t: tirx.Var, b: tirx.Var) -> list[tirx.Stmt]:
-        place = {
-            "t": steps - 1 - t if backwards else t,
-            "b": b,
-            "d": tirx.IntImm("int32", direction),
-        }
-
-        def row(name: str, axes: str) -> Row:
-            return Row(buffers[name], axes, place)
+        def row(name: str, placed: Placed) -> Row:
+            position = steps - 1 - t if backwards else t
+            place = {"t": position, "b": b, "d": tirx.IntImm("int32", placed.direction)}
+            return Row(buffers[name], placed.axes, place)
 
         return cell.step(
             Step(
                 units,
                 data.extent("u"),
-                row("data", data.axes),
+                row("data", data),
                 buffers["data_weight"],
                 buffers["hidden_weight"],
                 buffers.get("bias"),
                 buffers.get("hidden_bias"),
-                [row(n, s.axes) for n, s in zip(("hidden", "cell"), states, strict=False)],
-                None if output is None else row("output", output.axes),
+                [row(n, state) for n, state in zip(("hidden", "cell"), states, strict=False)],
+                None if output is None else row("output", output),
                 [Row(buffer, "u", {}) for buffer in scratch],
             )
         )

@@ -16,12 +16,15 @@ class Placed:
     tensor
         or the type of one that is still to be written.
     axes
-        a letter for each axis: t for steps, b for the rows of a batch, d for directions, u for
-        units or features.
+        a letter for each axis: t for steps, b for the rows of a batch, d for directions and layers,
+        u for units or features.
+    direction
+        the place on the axis d, if there is one.
     """
 
     tensor: relax.Expr | relax.TensorType
     axes: str
+    direction: int = 0
 
     @property
     def is_to_be_made(self) -> bool:

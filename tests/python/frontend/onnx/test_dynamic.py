@@ -303,7 +303,8 @@ def test_a_recurrent_network_is_refused():
     weights = graph.weight(1, 9, 4), graph.weight(1, 9, 3)
     graph.node("GRU", x, *weights, outputs=["y"], hidden_size=3)
     assert message_of(graph.model("y")).startswith(
-        'operator GRU (node "node_y", output "y") is not supported'
+        'operator GRU (node "node_y", output "y") is supported for fixed shapes only, and here a '
+        "tensor has the shape [n, 1, 4]"
     )
 
 

@@ -86,9 +86,8 @@ def test_stacked_layers_like_onnxruntime():
             np.testing.assert_allclose(outputs[name], value, rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("operator", GATES)
-def test_code_does_not_grow_with_the_steps(operator):
-    short, long = (build(one_layer(operator, steps=steps)).source for steps in (4, 44))
+def test_code_does_not_grow_with_the_steps():
+    short, long = (build(one_layer("LSTM", steps=steps)).source for steps in (4, 44))
     assert len(short.splitlines()) == len(long.splitlines())
 
 

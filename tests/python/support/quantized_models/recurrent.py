@@ -175,6 +175,16 @@ LSTMS = {
     "strong": Lstm(strength=8.0),
     "weak": Lstm(strength=0.3, units=3),
     "int16": Lstm(dtype="int16", zero_points=(0, 0)),
+    # In single precision, the product of two scales rounds to another multiplier of 16 bits.
+    "int16_product_of_scales": Lstm(
+        features=3,
+        time_major=True,
+        cell_clip=0.0,
+        cell_power=10,
+        zero_points=(0, 0),
+        dtype="int16",
+        strength=0.334964394569397,
+    ),
 }
 
 MODELS: list[QuantizedModel] = [

@@ -43,7 +43,7 @@ _ACTIVATIONS = {
 }
 _GATES = ("input", "forget", "cell", "output")
 _ORDER = (0, 3, 1, 2)
-"""Of the gates in an `LstmCell`, by their places in `_GATES`."""
+"""The places of input gate, output gate, forget gate and cell gate."""
 
 
 @dataclass(frozen=True)
@@ -236,11 +236,10 @@ def _lstm(operator: TfliteOperator, inputs: _LstmInputs, cell_clip: float) -> _D
 
     def joined(first: int, what: str, *columns: int) -> np.ndarray:
         """The constants of all gates."""
-        names = [f"{_GATES[gate]} gate's {what}" for gate in _ORDER]
         return np.concatenate(
             [
-                _constant(operator, first + gate, name, (units, *columns))
-                for gate, name in zip(_ORDER, names, strict=True)
+                _constant(operator, first + gate, f"{name} gate's {what}", (units, *columns))
+                for gate, name in enumerate(_GATES)
             ]
         )
 
@@ -250,7 +249,7 @@ def _lstm(operator: TfliteOperator, inputs: _LstmInputs, cell_clip: float) -> _D
         joined(inputs.bias, "bias"),
     )
     clip = cell_clip if 0 < cell_clip < math.inf else None
-    return _Direction(LstmCell(cell_clip=clip), weights, units, inputs.states)
+    return _Direction(LstmCell(cell_clip=clip, order=_ORDER), weights, units, inputs.states)
 
 
 def _rnn(operator: TfliteOperator, first: int, activation: Activation) -> _Direction:
@@ -311,8 +310,7 @@ def _convert(
             data,
             layer.weights,
             [Placed(state.after, "bu") for state in states],
-            Placed(results[0], target.axes) if merges and results else target,
-            direction,
+            Placed(results[0] if merges and results else target.tensor, target.axes, direction),
             backwards=direction == 1,
         )
         for index, state, value in zip(layer.states, states, after, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 import torch
@@ -19,30 +20,59 @@ def _seeded(random: Random) -> None:
     torch.manual_seed(random.getrandbits(32))
 
 
-class _Layer(nn.Module):
-    """A layer that returns a nested tuple, as tensors in one."""
-
-    def __init__(self, layer: nn.Module) -> None:
-        super().__init__()
-        self.layer = layer
-
-    def forward(self, *inputs: torch.Tensor) -> object:
-        return self.layer(*inputs)
-
-
 @makes("recurrent layers")
-def _recurrent(random: Random) -> Case:
+def _unrolled(random: Random) -> Case:
+    """PyTorch decomposes those that are not of float32."""
+    name = random.choice(list(_RECURRENT))
+    return _recurrent(name, random, torch.float64)
+
+
+def _recurrent(name: str, random: Random, dtype: torch.dtype = torch.float32) -> Case:
+    """Layers of one kind, with random initial states half of the time."""
     _seeded(random)
-    kind = random.choice([nn.LSTM, nn.GRU, nn.RNN])
+    kind, fixed = _RECURRENT[name]
+    layers, both = random.randint(1, 2), random.random() < 0.4
+    features, units = random.randint(1, 4), random.randint(1, 5)
     options = {
-        "num_layers": random.randint(1, 2),
-        "bidirectional": random.random() < 0.4,
+        "num_layers": layers,
+        "bidirectional": both,
         "batch_first": random.random() < 0.5,
         "bias": random.random() < 0.7,
     }
-    layer = kind(3, 4, **options).eval()
-    data = tensor(random, [2, 3, 3])
-    return Case(_Layer(layer), [data], f"{kind.__name__} {options}", _SUMS)
+    layer = kind(features, units, dtype=dtype, **options, **fixed).eval()
+    extents = [random.randint(1, 3), random.randint(1, 4)]
+    batch = extents[0] if options["batch_first"] else extents[1]
+    inputs = [tensor(random, [*extents, features], dtype)]
+    states = 2 if kind is nn.LSTM else 1
+    if random.random() < 0.5:
+        shape = [layers * (2 if both else 1), batch, units]
+        inputs += [tensor(random, shape, dtype, -1, 1) for _ in range(states)]
+    results = random.choice([None, 0, 1])
+    case = _Recurrent(layer, results)
+    return Case(case, inputs, f"{name} {options}, results {results}", _SUMS)
+
+
+class _Recurrent(nn.Module):
+    """A layer, all of whose results are returned, or one of them."""
+
+    def __init__(self, layer: nn.Module, result: int | None) -> None:
+        super().__init__()
+        self.layer, self.result = layer, result
+
+    def forward(self, data: torch.Tensor, *states: torch.Tensor) -> object:
+        given = [] if not states else [states if len(states) > 1 else states[0]]
+        results = self.layer(data, *given)
+        return results if self.result is None else results[self.result]
+
+
+_RECURRENT: dict[str, tuple[type[nn.Module], dict[str, str]]] = {
+    "lstm.input": (nn.LSTM, {}),
+    "gru.input": (nn.GRU, {}),
+    "rnn_tanh.input": (nn.RNN, {}),
+    "rnn_relu.input": (nn.RNN, {"nonlinearity": "relu"}),
+}
+for _name in _RECURRENT:
+    makes(_name)(partial(_recurrent, _name))
 
 
 class _Keeping(nn.Module):
