@@ -133,6 +133,7 @@ class Context:
         self.set(tensor, value)
         moved = self.values[tensor.index]
         shape, dtype = shape_of(moved), str(moved.ty.dtype)
+        tensor.take_shape(shape)
         if (shape, dtype) != (tensor.shape, tensor.dtype):
             raise operator.unsupported(
                 f'output "{tensor.name}" is {tensor.dtype}{list(tensor.shape)}; '
@@ -151,7 +152,7 @@ class Context:
         """
         tensor = operator.output if tensor is None else tensor
         self.set_moved(operator, constant(value), tensor)
-        tensor.computed[tensor.index] = value
+        tensor.inferred.values[tensor.index] = value
 
 
 def reshaped(context: Context, value: relax.Expr, shape: Sequence[int]) -> relax.Expr:
