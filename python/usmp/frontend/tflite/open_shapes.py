@@ -76,6 +76,25 @@ def _reshaped(operator: TfliteOperator) -> Shape | None:
     return tuple(rest if extent == -1 else extent for extent in given)
 
 
+def _expanded(operator: TfliteOperator) -> Shape | None:
+    given, data = _given(1)(operator), operator.input(0).shape
+    if given is None or len(given) != 1:
+        return None
+    axis = positive_axis(operator, given[0], len(data) + 1)
+    return (*data[:axis], 1, *data[axis:])
+
+
+def _squeezed(operator: TfliteOperator) -> Shape | None:
+    """Without the extents of 1 that are named, or without all if none is."""
+    named, data = (
+        operator.options(tflite.SqueezeOptions).SqueezeDimsAsNumpy(),
+        operator.input(0).shape,
+    )
+    given = [] if isinstance(named, int) else [int(axis) for axis in named]
+    axes = {positive_axis(operator, axis, len(data)) for axis in given or range(len(data))}
+    return tuple(e for axis, e in enumerate(data) if e != 1 or axis not in axes)
+
+
 def _dense(operator: TfliteOperator) -> Shape | None:
     data, (outputs, depth) = operator.input(0).shape, operator.input(1).shape
     if operator.options(tflite.FullyConnectedOptions).KeepNumDims():
@@ -107,7 +126,9 @@ _RULES: dict[str, Rule] = {
     **dict.fromkeys(_TOGETHER, _broadcast),
     **dict.fromkeys(_REDUCTIONS, _reduced),
     "BROADCAST_TO": _given(1),
+    "EXPAND_DIMS": _expanded,
     "FILL": _given(0),
     "FULLY_CONNECTED": _dense,
     "RESHAPE": _reshaped,
+    "SQUEEZE": _squeezed,
 }

@@ -55,7 +55,10 @@ def rows_of_four() -> bytes:
     first, step = (graph.constant(np.array(value, np.int32)) for value in (3, 2))
     numbers = graph.opened((-1,), "int32")
     graph.operator("RANGE", [first, size, step], [numbers], options("RangeOptions"))
-    graph.output(back, mean, pooled, numbers)
+    column, line = graph.opened((-1, 1)), graph.opened((-1, 4))
+    graph.operator("EXPAND_DIMS", [mean, graph.numbers(-1)], [column])
+    graph.operator("SQUEEZE", [pooled], [line], options("SqueezeOptions", squeeze_dims=[1, -1]))
+    graph.output(back, column, line, numbers)
     return write_model(graph)
 
 
