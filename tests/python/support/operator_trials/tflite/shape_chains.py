@@ -121,8 +121,9 @@ class _Chain:
         kind = draw.number(0, 6)
         if kind == 0:
             at, end = draw.number(-length, length - 1), draw.number(-length - 1, length + 1)
-            step = draw.choice((1, 1, 2, -1))
             shrink = draw.flag()
+            # Of a single element, LiteRT reads anything if the step is negative.
+            step = 1 if shrink else draw.choice((1, 1, 2, -1))
             numbers = [self.constant([v]) for v in (at, end, step)]
             value = one[at] if shrink else one[at:end:step]
             if np.size(value):
