@@ -170,6 +170,7 @@ class Context:
         self.set(tensor, value)
         moved = self.values[tensor.index]
         shape, dtype = shape_of(moved), str(moved.ty.dtype)
+        tensor.take_shape(shape)
         if (shape, dtype) != (tensor.shape, tensor.dtype):
             raise operator.unsupported(
                 f'output "{tensor.name}" is {tensor.dtype}{list(tensor.shape)}; '
@@ -188,7 +189,7 @@ class Context:
         """
         tensor = operator.output if tensor is None else tensor
         self.set_moved(operator, constant(value), tensor)
-        tensor.computed[tensor.index] = value
+        tensor.inferred.values[tensor.index] = value
 
 
 def dequantized(

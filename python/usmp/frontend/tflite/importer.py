@@ -35,6 +35,7 @@ from usmp.frontend.tflite.folded import FoldedOperators
 from usmp.frontend.tflite.given_shapes import with_given_shapes
 from usmp.frontend.tflite.initializations import called_once_by, enter_variables
 from usmp.frontend.tflite.known_values import known_results
+from usmp.frontend.tflite.open_shapes import find_open_shape
 from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
 from usmp.frontend.tflite.states import KeptTensors
 from usmp.frontend.tflite.unknown_operators import reason_against
@@ -295,9 +296,11 @@ def _convert(context: Context, imported: ImportedOperators, operator: TfliteOper
     UnsupportedModelError
         that is not possible; the message names the operator.
     """
-    span, appended = operator.described_in_full(context.graph).as_span(), context.builder.operators
-    context.builder.begin_operator(span, lambda: context.folded.take(operator.inputs))
+    appended = context.builder.operators
     try:
+        find_open_shape(operator)
+        span = operator.described_in_full(context.graph).as_span()
+        context.builder.begin_operator(span, lambda: context.folded.take(operator.inputs))
         if not any(operator.name in known for known in (CONVERTERS, UNQUANTIZED, IMPORTED)):
             raise operator.unsupported(reason_against(operator.name))
         tensors = [*operator.inputs, *operator.outputs]

@@ -75,6 +75,7 @@ def _held(value: Any, tensor: TfliteTensor) -> Values | None:
     """The elements as the tensor holds them; None if it does not."""
     # Of a single Python integer, NumPy makes no array.
     value = np.asarray(value)
+    tensor.take_shape(value.shape)
     if value.shape != tensor.shape:
         return None
     if tensor.dtype in _INTEGERS:

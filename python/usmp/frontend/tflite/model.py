@@ -36,6 +36,22 @@ _TYPE_NAMES = {number: name for name, number in vars(tflite.TensorType).items() 
 _OPTION_NAMES = {number: name for name, number in vars(tflite.BuiltinOptions).items()}
 
 
+@dataclass
+class Inferred:
+    """What follows of tensors of a graph before any run, by their index.
+
+    Parameters
+    ----------
+    values
+        of those that operators compute, but of shapes alone.
+    shapes
+        of those whose extents the file leaves open.
+    """
+
+    values: dict[int, np.ndarray] = field(default_factory=dict)
+    shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, eq=False)
 class TfliteTensor:
     """A tensor of the graph.
@@ -44,15 +60,14 @@ class TfliteTensor:
     ----------
     index
         its index in the graph's list of tensors.
-    computed
-        the values of tensors of the graph that operators compute, but of shapes alone, so that
-        they are known, by index.
+    inferred
+        what is known of the tensors of the graph beside what the file says.
     """
 
     model: tflite.Model
     graph: tflite.SubGraph
     index: int
-    computed: dict[int, np.ndarray] = field(default_factory=dict)
+    inferred: Inferred = field(default_factory=Inferred)
 
     @cached_property
     def table(self) -> tflite.Tensor:
@@ -64,10 +79,32 @@ class TfliteTensor:
         """Its name, or one made of its index."""
         return tensor_name(self.graph, self.index)
 
-    @cached_property
+    @property
     def shape(self) -> tuple[int, ...]:
         """Its extents; empty for a scalar."""
+        return self.inferred.shapes.get(self.index, self._stored_shape)
+
+    @cached_property
+    def _stored_shape(self) -> tuple[int, ...]:
+        """The extents that the file has."""
         return tuple(vector(self.table, "Shape"))
+
+    @cached_property
+    def open_axes(self) -> tuple[int, ...]:
+        """The axes whose extents the file leaves open, and has a number for all the same."""
+        extents = vector(self.table, "ShapeSignature")
+        if len(extents) != len(self._stored_shape):
+            return ()
+        return tuple(axis for axis, extent in enumerate(extents) if extent < 0)
+
+    def take_shape(self, shape: tuple[int, ...]) -> None:
+        """Take a shape that follows from the inputs, if it is the file's but for open extents."""
+        closed = [axis for axis in range(len(shape)) if axis not in self.open_axes]
+        stored = self._stored_shape
+        if len(shape) != len(stored) or min(shape, default=0) < 0:
+            return
+        if all(shape[axis] == stored[axis] for axis in closed):
+            self.inferred.shapes[self.index] = shape
 
     @cached_property
     def dtype(self) -> str:
@@ -89,12 +126,12 @@ class TfliteTensor:
     @property
     def data(self) -> np.ndarray | None:
         """The values of a constant; None if they are not known before the run."""
-        return self.computed.get(self.index, self._stored)
+        return self.inferred.values.get(self.index, self._stored)
 
     @property
     def is_computed(self) -> bool:
         """Whether an operator computes it, of what is known."""
-        return self.index in self.computed
+        return self.index in self.inferred.values
 
     @cached_property
     def _stored(self) -> np.ndarray | None:
@@ -331,8 +368,8 @@ class TfliteOperator:
 
 def operators_of(model: tflite.Model, graph: tflite.SubGraph) -> list[TfliteOperator]:
     """The operators of a graph that `check_tflite` has found whole, in order."""
-    computed: dict[int, np.ndarray] = {}
-    tensors = [TfliteTensor(model, graph, i, computed) for i in range(graph.TensorsLength())]
+    inferred = Inferred()
+    tensors = [TfliteTensor(model, graph, i, inferred) for i in range(graph.TensorsLength())]
     operators = []
     for position in range(graph.OperatorsLength()):
         table = graph.Operators(position)

@@ -63,7 +63,9 @@ def convert_range(context: Context, operator: TfliteOperator) -> None:
         count = max(0, math.ceil(np.float32(np.float32(limit - start) / step)))
     else:
         count = max(0, -((int(start) - int(limit)) // int(step)))
+    output.take_shape((count,))
     require_shape(operator, output, "output", (count,))
+    context.builder.limits.check_tensor("its result", (count,), np.dtype(output.dtype).itemsize)
     numbers = np.full(count, step, output.dtype)
     numbers[:1] = start
     # One after the other, in the type.

@@ -45,6 +45,7 @@ class _Chain:
     def __init__(self, draw: Draw) -> None:
         self.draw, self.graph = draw, Graph()
         self.dtype = draw.choice(("int32", "int32", "int64"))
+        self.is_open = draw.flag(0.3)
         self.known: list[tuple[int, np.ndarray]] = []
         shape = draw.shape(1, 4, 5)
         self.x = self.graph.input(shape, "int8", per_tensor(0.1, 3))
@@ -55,10 +56,14 @@ class _Chain:
         return self.graph.constant(np.array(value, dtype))
 
     def add(self, code: str, inputs: list[int], value: Any, table: Options | None = None) -> int:
-        """An operator that gives this."""
+        """An operator that gives this, of a shape that the file may leave open."""
         value = np.asarray(value)
         dtype = "bool" if value.dtype == bool else self.dtype
-        result = self.graph.tensor(value.shape, dtype)
+        opened = [self.is_open and self.draw.flag() for _ in value.shape]
+        pairs = list(zip(value.shape, opened, strict=True))
+        shape = [1 if is_open else extent for extent, is_open in pairs]
+        signature = [-1 if is_open else extent for extent, is_open in pairs]
+        result = self.graph.tensor(shape, dtype, signature=signature if any(opened) else None)
         self.graph.operator(code, inputs, [result], table)
         if dtype != "bool":
             self.known.append((result, np.asarray(value, dtype)))
@@ -116,8 +121,9 @@ class _Chain:
         kind = draw.number(0, 6)
         if kind == 0:
             at, end = draw.number(-length, length - 1), draw.number(-length - 1, length + 1)
-            step = draw.choice((1, 1, 2, -1))
             shrink = draw.flag()
+            # Of a single element, LiteRT reads anything if the step is negative.
+            step = 1 if shrink else draw.choice((1, 1, 2, -1))
             numbers = [self.constant([v]) for v in (at, end, step)]
             value = one[at] if shrink else one[at:end:step]
             if np.size(value):
@@ -181,4 +187,5 @@ def shape_chain(random: Random) -> Trial:
     graph.operator("ABS", [chain.x], [y], options("AbsOptions"))
     graph.output(y)
     codes = " ".join(str(operator.code) for operator in graph.operators)
-    return trial("RANGE", write_model(graph), codes, Model([], []), random)
+    model = Model([], [], is_for_litert=chain.is_open)
+    return trial("RANGE", write_model(graph), codes, model, random)
