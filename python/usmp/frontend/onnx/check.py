@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError, Message
 from onnx import TensorProto, numpy_helper
 
 from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, found_sizes, resolved_sizes
+from usmp.frontend.onnx.accepted_forms import accept_forms
 from usmp.frontend.onnx.error_message import message_of
 from usmp.frontend.onnx.external_data import load_external_data
 from usmp.frontend.onnx.functions import check_function_calls
@@ -49,6 +50,7 @@ def read_onnx(
             "export or copy the model again"
         ) from error
     _check_text(model)
+    accept_forms(model)
     load_external_data(model, folder, limits)
     check_function_calls(model, limits)
     sizes = _resolve_input_shapes(model.graph, asked or AskedSizes())

@@ -15,14 +15,16 @@ OLDEST_OPSET, NEWEST_OPSET = 7, 28
 _ONNX = frozenset(
     """
     Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool
-    BatchNormalization BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Clip
-    Compress Concat ConcatFromSequence Constant ConstantOfShape Conv ConvTranspose Cos Cosh CumSum
-    DepthToSpace DequantizeLinear Div Dropout DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand
+    BatchNormalization BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike
+    Ceil Clip Compress Concat ConcatFromSequence Constant ConstantOfShape Conv ConvTranspose Cos
+    Cosh CumProd CumSum DepthToSpace DequantizeLinear Div Dropout DynamicQuantizeLinear
+    Einsum Elu Equal Erf Exp Expand
     EyeLike Flatten Floor Gather GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalLpPool
     GlobalMaxPool Greater GreaterOrEqual GridSample GroupNormalization HardSigmoid HardSwish Hardmax
     Identity InstanceNormalization IsInf IsNaN LRN LayerNormalization LeakyRelu Less LessOrEqual Log
-    LogSoftmax LpPool MatMul MatMulInteger Max MaxPool Mean MeanVarianceNormalization Min
-    Mish Mod Mul Neg Not OneHot Optional OptionalGetElement OptionalHasElement Or PRelu Pad Pow
+    LogSoftmax LpNormalization LpPool MatMul MatMulInteger Max MaxPool Mean
+    MeanVarianceNormalization Min Mish Mod Mul Neg Not OneHot Optional OptionalGetElement
+    OptionalHasElement Or PRelu Pad Pow
     QuantizeLinear RMSNormalization Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
     ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize RoiAlign
     Round Scatter ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpty

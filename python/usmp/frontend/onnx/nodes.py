@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph or function, wherever in it they stand."""
+"""The nodes of an ONNX graph or function, wherever in it they stand, and what they read."""
 
 from __future__ import annotations
 
@@ -14,3 +14,21 @@ def all_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.Node
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs):
                 yield from all_nodes(inner)
+
+
+def names_read(node: onnx.NodeProto) -> set[str]:
+    """The tensors that a node reads, also by the graphs inside of it."""
+    names = set(node.input)
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            names |= _names_read_from_outside(graph)
+    return names
+
+
+def _names_read_from_outside(graph: onnx.GraphProto) -> set[str]:
+    read = {output.name for output in graph.output}
+    own = {value.name for value in (*graph.input, *graph.initializer)}
+    for node in graph.node:
+        read |= names_read(node)
+        own.update(node.output)
+    return read - own
