@@ -22,6 +22,14 @@ _TYPES = frozenset(
 
 _RANDOM = frozenset({"Bernoulli", "RandomNormalLike", "RandomUniformLike"})
 
+_OTHERWISE_IN_ONNXRUNTIME = frozenset(
+    {
+        "test_resize_downsample_scales_cubic_align_corners",
+        "test_resize_downsample_scales_linear_align_corners",
+    }
+)
+"""Those whose expected outputs onnxruntime, which is the reference here, does not give."""
+
 _SHAPE_OPERANDS = {
     "AffineGrid": [1],
     "BlackmanWindow": [0],
@@ -116,6 +124,8 @@ def _node_test(case: Any) -> NodeTest:
     is_expanded = bool(expanded) or case.name.endswith("_expanded")
     node = _nodes()[name]
     reason = _out_of_scope(case.model, node.op_type)
+    if name in _OTHERWISE_IN_ONNXRUNTIME:
+        reason = "another result in onnxruntime"
     if reason:
         return NodeTest(case.name, node.op_type, is_expanded, None, reason)
     return NodeTest(case.name, node.op_type, is_expanded, _trial(case, node))

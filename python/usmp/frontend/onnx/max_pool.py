@@ -27,8 +27,10 @@ def max_pool(node: OnnxNode) -> Expr | None:
     pads = _numbers(node, "pads", [0] * 2 * rank)
     if not len(kernel) == len(strides) == len(dilations) == len(pads) / 2 == rank:
         raise NotSupported("its attributes are not of as many axes as its input")
-    if node.attributes.get("ceil_mode", 0) or min(*strides, *dilations, *kernel) < 1:
-        raise NotSupported("with indices, ceil_mode must be 0, and strides positive")
+    if min(*strides, *dilations, *kernel) < 1:
+        raise NotSupported("its kernel, strides and dilations are not all positive")
+    if node.attributes.get("ceil_mode", 0):
+        raise NotSupported("with indices, ceil_mode must be 0")
     reach = [(taps - 1) * step for taps, step in zip(kernel, dilations, strict=True)]
     sizes = [
         (extent + before + after - far - 1) // stride + 1

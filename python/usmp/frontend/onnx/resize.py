@@ -238,12 +238,6 @@ def _pytorch_half_pixel(axis: _Axis) -> np.ndarray:
 def _align_corners(axis: _Axis) -> np.ndarray:
     if axis.after == 1:
         return np.zeros(1, np.float32)
-    if abs(float(axis.scale) * axis.before - axis.after) > 1e-3:
-        # ONNX goes by the product that is no whole number, onnxruntime by the extent.
-        raise NotSupported(
-            f'with coordinate_transformation_mode "align_corners", a scale of {axis.scale} of '
-            f"{axis.before} elements is computed differently by every runtime; give sizes"
-        )
     return _positions(axis) * np.float32(axis.before - 1) / np.float32(axis.after - 1)
 
 

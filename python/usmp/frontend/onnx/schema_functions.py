@@ -54,9 +54,9 @@ def _is_written_out(node: onnx.NodeProto, types: Mapping[str, onnx.TypeProto]) -
         # TVM's has one output.
         return sum(map(bool, node.output)) > 1
     if node.op_type == "RMSNormalization" and len(node.input) > 1:
-        # TVM's has weights of one axis.
-        scale = types.get(node.input[1])
-        return scale is not None and len(scale.tensor_type.shape.dim) != 1
+        # TVM's is of one axis, and not the only one.
+        ranks = [len(types[n].tensor_type.shape.dim) for n in node.input[:2] if n in types]
+        return len(ranks) == 2 and (ranks[0] < 2 or ranks[1] != 1)
     return node.op_type in WRITTEN_OUT
 
 
