@@ -18,11 +18,13 @@ from usmp.relax.transform.normalize_take_indices import count_from_start
 def pad(node: OnnxNode) -> Expr | None:
     """`R.nn.pad` in the place of a TIR function, if every extent is padded with one constant."""
     data, widths, value, *axes = [*node.inputs, None, None, None][:4]
-    if node.text("mode", "constant") != "constant" or any(a is not None for a in axes):
-        return None
-    if data is None or not isinstance(widths, GenericConst):
+    if node.text("mode", "constant") != "constant":
         return None
     if value is not None and not isinstance(value, GenericConst):
+        return _pad_with_computed(node)
+    if any(a is not None for a in axes):
+        return None
+    if data is None or not isinstance(widths, GenericConst):
         return None
     flat = [int(width) for width in widths.value.numpy()]
     if any(width < 0 for width in flat):
@@ -71,6 +73,23 @@ def slice_(node: OnnxNode) -> OnnxNode:
         limits.append((first, last if last >= 0 else -extent - 1, int(axis), by))
     columns = np.array(limits, np.int64).reshape(-1, 4).T
     return replace(node, inputs=[node.inputs[0], *map(relax.const, columns.copy())])
+
+
+def cumulative_product(node: OnnxNode) -> Expr:
+    """In one pass over the elements."""
+    axis = node.constant(1, "the axis")
+    if axis is None:
+        raise NotSupported("it has no axis")
+    data = node.required(0)
+    return running(
+        node.builder,
+        data,
+        int(axis.item()),
+        lambda product, element: product * element,
+        tirx.const(1, dtype_of(data)),
+        exclusive=bool(node.attributes.get("exclusive", 0)),
+        backwards=bool(node.attributes.get("reverse", 0)),
+    )
 
 
 def cumulative_sum(node: OnnxNode) -> Expr:
@@ -173,3 +192,49 @@ def split_to_sequence(node: OnnxNode) -> Expr:
     if sizes is None and not node.attributes.get("keepdims", 1):
         parts = [node.builder.emit(relax.op.squeeze(part, [axis])) for part in parts]
     return relax.Tuple(parts)
+
+
+def space_to_depth(node: OnnxNode) -> Expr | None:
+    """With the channels outermost in the depth, which TVM does not know."""
+    if node.text("mode", "DCR") != "CRD":
+        return None
+    data, block = node.required(0), int(node.attributes["blocksize"])
+    batch, depth, height, width = shape_of(data)
+    rows, columns = height // block, width // block
+    parts = relax.op.reshape(data, (batch, depth, rows, block, columns, block))
+    moved = relax.op.permute_dims(parts, [0, 1, 3, 5, 2, 4])
+    return relax.op.reshape(moved, (batch, depth * block * block, rows, columns))
+
+
+def with_list_of_axes(node: OnnxNode) -> OnnxNode | None:
+    """`Squeeze` and `Unsqueeze` of one axis that is a scalar."""
+    axes = node.constant(1, "the axes")
+    if axes is None or axes.ndim:
+        return None
+    return replace(node, inputs=[node.inputs[0], relax.const(axes.reshape(1))])
+
+
+def _pad_with_computed(node: OnnxNode) -> Expr:
+    """`Pad` with a value that the run computes; negative widths cut."""
+    data, value = node.required(0), node.required(2)
+    widths, axes = node.constant(1, "the widths"), node.constant(3, "the axes")
+    shape = shape_of(data)
+    axes = np.arange(len(shape)) if axes is None else axes % len(shape)
+    if widths is None or len(widths) != 2 * len(axes):
+        raise NotSupported("it has not two widths for each axis")
+    begins, full = [0] * len(shape), list(shape)
+    for axis, begin, end in zip(axes, widths, widths[len(axes) :], strict=False):
+        begins[int(axis)] = int(begin)
+        full[int(axis)] += int(begin) + int(end)
+    if min(full, default=1) < 1:
+        raise NotSupported(f"nothing is left of shape {shape}")
+
+    def compute(data: te.Tensor, value: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            place = [i - begin for i, begin in zip(at, begins, strict=True)]
+            inside = [tirx.And(p >= 0, p < e) for p, e in zip(place, shape, strict=True)]
+            return tirx.if_then_else(tirx.all(*inside), data(*place), value(*[0] * value.ndim))
+
+        return te.compute(full, element, name="pad")
+
+    return call_operator(node.builder, "pad", compute, [data, value])

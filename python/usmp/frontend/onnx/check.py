@@ -12,6 +12,7 @@ from onnx import TensorProto, numpy_helper
 
 from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, resolved_sizes
 from usmp.frontend.input_shapes import GIVE_SHAPE
+from usmp.frontend.onnx.accepted_forms import accept_forms
 from usmp.frontend.onnx.error_message import message_of
 from usmp.frontend.onnx.external_data import load_external_data
 from usmp.frontend.onnx.functions import check_function_calls
@@ -50,6 +51,7 @@ def read_onnx(
             "export or copy the model again"
         ) from error
     _check_text(model)
+    accept_forms(model)
     load_external_data(model, folder, limits)
     check_function_calls(model, limits)
     sizes = _resolve_input_shapes(model.graph, asked or AskedSizes())

@@ -14,19 +14,23 @@ from usmp.frontend.onnx import (
     resize,
     top_k,
 )
+from usmp.frontend.onnx.max_pool import max_pool
 from usmp.frontend.onnx.node import Converted, Converter, OnnxNode
 from usmp.frontend.onnx.qlinear_softmax import qlinear_softmax
-from usmp.frontend.onnx.reductions import reduction
+from usmp.frontend.onnx.reductions import lp_normalization, reduction
 
 _REDUCTIONS = """ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceLogSumExp ReduceLogSum
 ReduceSumSquare ReduceL1 ReduceL2""".split()
 
 _CONVERTERS: dict[str, Converter] = {
     "BatchNormalization": refusals.batch_normalization,
+    "BitCast": element_wise.bit_cast,
+    "BitShift": element_wise.bit_shift,
     "Celu": element_wise.celu,
     "Clip": element_wise.clip,
     "Compress": arrangement.compress,
     "ConvInteger": quantization.convolution_of_integers,
+    "CumProd": arrangement.cumulative_product,
     "CumSum": arrangement.cumulative_sum,
     "Dropout": element_wise.dropout,
     "DynamicQuantizeLinear": quantization.dynamic_quantize_linear,
@@ -36,9 +40,12 @@ _CONVERTERS: dict[str, Converter] = {
     "IsInf": element_wise.is_infinite,
     "LRN": refusals.local_response_normalization,
     "LSTM": recurrent.lstm,
+    "LpNormalization": lp_normalization,
     "Max": element_wise.of_each_input(relax.op.maximum),
+    "MaxPool": max_pool,
     "Mean": element_wise.mean,
     "Min": element_wise.of_each_input(relax.op.minimum),
+    "Mod": element_wise.modulo,
     "OneHot": arrangement.one_hot,
     "Pad": arrangement.pad,
     "Pow": element_wise.power,
@@ -48,10 +55,13 @@ _CONVERTERS: dict[str, Converter] = {
     "SequenceInsert": arrangement.sequence_insert,
     "Shrink": element_wise.shrink,
     "Slice": arrangement.slice_,
+    "SpaceToDepth": arrangement.space_to_depth,
     "SplitToSequence": arrangement.split_to_sequence,
+    "Squeeze": arrangement.with_list_of_axes,
     "Sum": element_wise.of_each_input(relax.op.add),
     "ThresholdedRelu": element_wise.thresholded_relu,
     "TopK": top_k.top_k,
+    "Unsqueeze": arrangement.with_list_of_axes,
     "Upsample": resize.upsample,
     "com.microsoft.QLinearSoftmax": qlinear_softmax,
     **{name: reduction(name) for name in _REDUCTIONS},

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
-from tvm import relax
+from onnx import helper
+from tvm import relax, te, tirx
 from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.onnx.node import Converter, NotSupported, OnnxNode, dtype_of, is_float
+from usmp.ops.emit import call_operator
 
 
 def clip(node: OnnxNode) -> Expr | None:
@@ -121,3 +123,62 @@ def power(node: OnnxNode) -> Expr:
     elif dtype_of(exponent) != dtype_of(base):
         exponent = relax.op.astype(exponent, dtype_of(base))
     return relax.op.power(base, exponent)
+
+
+def modulo(node: OnnxNode) -> Expr | None:
+    """Of floats with the sign of the divisor, which ONNX has since opset 28, as Python computes it:
+    from the exact remainder. Others are TVM's."""
+    data, divisor = node.required(0), node.required(1)
+    if not is_float(data) or node.attributes.get("fmod", 0):
+        return None
+    if node.opset < 28:
+        raise NotSupported("of floats, fmod must be 1 before opset 28")
+    builder, zero = node.builder, relax.const(0, dtype_of(data))
+    rest = builder.emit(relax.op.mod(data, divisor))
+    is_negative = builder.emit(relax.op.less(divisor, zero))
+    has_other_sign = relax.op.not_equal(relax.op.less(rest, zero), is_negative)
+    signed_zero = relax.op.where(is_negative, relax.const(-0.0, dtype_of(data)), zero)
+    moved = relax.op.where(has_other_sign, relax.op.add(rest, divisor), rest)
+    return relax.op.where(relax.op.equal(rest, zero), signed_zero, moved)
+
+
+def bit_shift(node: OnnxNode) -> Expr | None:
+    """By any number of bits, and of signed elements, since opset 28: all bits are shifted out by a
+    negative number, or one that is too large."""
+    if node.opset < 28:
+        return None
+    data, amount = node.required(0), node.required(1)
+    dtype, builder = dtype_of(data), node.builder
+    is_signed, is_left = not dtype.startswith("u"), node.text("direction", "") == "LEFT"
+    bits = np.iinfo(dtype).bits
+    zero = relax.const(0, dtype)
+    is_outside = relax.op.greater_equal(amount, relax.const(bits, dtype))
+    if is_signed:
+        is_outside = relax.op.logical_or(is_outside, relax.op.less(amount, zero))
+    is_outside = builder.emit(is_outside)
+    by = relax.op.where(is_outside, zero, amount)
+    if is_left and is_signed:
+        # In C, only unsigned elements may lose bits on the left.
+        unsigned = relax.op.left_shift(*(relax.op.astype(e, f"u{dtype}") for e in (data, by)))
+        shifted = relax.op.astype(unsigned, dtype)
+    else:
+        shifted = (relax.op.left_shift if is_left else relax.op.right_shift)(data, by)
+    fill = zero
+    if is_signed and not is_left:
+        fill = relax.op.where(relax.op.less(data, zero), relax.const(-1, dtype), zero)
+    return relax.op.where(is_outside, fill, shifted)
+
+
+def bit_cast(node: OnnxNode) -> Expr:
+    """The same bits as elements of another type of as many bits."""
+    data = node.required(0)
+    dtype = str(helper.tensor_dtype_to_np_dtype(int(node.attributes["to"])))
+    if dtype == "bool" or np.dtype(dtype).itemsize != np.dtype(dtype_of(data)).itemsize:
+        raise NotSupported(f"{dtype_of(data)} elements have no bits of {dtype}")
+    if dtype_of(data) == "bool":
+        return relax.op.astype(data, dtype)
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        return te.compute(data.shape, lambda *at: tirx.reinterpret(dtype, data(*at)), "bit_cast")
+
+    return call_operator(node.builder, "bit_cast", compute, [data])

@@ -15,7 +15,9 @@ from onnx import numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from usmp.frontend.onnx.asked_sizes import asked_size
+from usmp.frontend.onnx.constant_branches import take_branches
 from usmp.frontend.onnx.known_shapes import known_shapes
+from usmp.frontend.onnx.nodes import names_read
 
 MOST_ELEMENTS = 1024
 """More is no shape but a weight, which TVM folds itself."""
@@ -91,7 +93,7 @@ def _fold(model: onnx.ModelProto) -> bool:
     if folded:
         del graph.node[:]
         graph.node.extend(kept)
-    return folded
+    return take_branches(graph, known) or folded
 
 
 def _evaluate(
@@ -163,15 +165,6 @@ def _drop_unused(graph: onnx.GraphProto) -> None:
         if needed.isdisjoint(node.output):
             continue
         kept.append(node)
-        needed.update(node.input)
-        needed.update(name for a in node.attribute for name in _names_read(a))
+        needed |= names_read(node)
     del graph.node[:]
     graph.node.extend(reversed(kept))
-
-
-def _names_read(attribute: onnx.AttributeProto) -> set[str]:
-    """The tensors that graphs inside a node read, its own ones among them."""
-    nodes = [node for graph in (attribute.g, *attribute.graphs) for node in graph.node]
-    outputs = {o.name for graph in (attribute.g, *attribute.graphs) for o in graph.output}
-    inner = {name for node in nodes for a in node.attribute for name in _names_read(a)}
-    return outputs | inner | {name for node in nodes for name in node.input}

@@ -18,6 +18,7 @@ from tvm.relax.frontend.onnx import onnx_frontend
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.onnx.check import input_shapes, read_onnx
 from usmp.frontend.onnx.compared import why_refused
+from usmp.frontend.onnx.constant_operands import check_constant_operands
 from usmp.frontend.onnx.convert import convert_operator
 from usmp.frontend.onnx.dynamic import convert_dynamic
 from usmp.frontend.onnx.fold import fold_shape_arithmetic
@@ -169,7 +170,12 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
             if expr is None or isinstance(expr, OnnxNode):
                 node = expr or node
                 given = onnx_frontend.onnx_input(node.inputs)
-                expr = super()._convert_operator(op_name, given, dict(node.attributes), opset)
+                try:
+                    expr = super()._convert_operator(op_name, given, dict(node.attributes), opset)
+                except (ValueError, TypeError, AttributeError, AssertionError):
+                    # What TVM says of it is about its own code.
+                    check_constant_operands(qualified_name(self.node), node)
+                    raise
             expr = self.bb.normalize(expr)
             self.types.check(self.node.output, expr.ty)
         except NotSupported as error:

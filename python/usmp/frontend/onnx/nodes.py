@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph or function, wherever in it they stand, and what they are called."""
+"""The nodes of an ONNX graph or function, wherever in it they stand: their names, what they read."""
 
 from __future__ import annotations
 
@@ -28,3 +28,21 @@ def described_node(node: onnx.NodeProto | None) -> str:
     name = f'node "{node.name}", ' if node.name else ""
     output = next(filter(None, node.output), "")
     return f'operator {qualified_name(node)} ({name}output "{output}")'
+
+
+def names_read(node: onnx.NodeProto) -> set[str]:
+    """The tensors that a node reads, also by the graphs inside of it."""
+    names = set(node.input)
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            names |= _names_read_from_outside(graph)
+    return names
+
+
+def _names_read_from_outside(graph: onnx.GraphProto) -> set[str]:
+    read = {output.name for output in graph.output}
+    own = {value.name for value in (*graph.input, *graph.initializer)}
+    for node in graph.node:
+        read |= names_read(node)
+        own.update(node.output)
+    return read - own

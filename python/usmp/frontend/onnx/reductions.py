@@ -56,3 +56,18 @@ def _integer_mean(data: Expr, axes: list[int], keeps: bool) -> Expr:
     total = relax.op.sum(relax.op.astype(data, dtype), axes or None, keeps)
     mean = relax.op.divide(total, relax.const(count, dtype))
     return relax.op.astype(mean, dtype_of(data))
+
+
+def lp_normalization(node: OnnxNode) -> Expr:
+    """Divided by the sum of absolute values, or the root of the sum of squares; zeros stay."""
+    data, builder = node.required(0), node.builder
+    axis, order = int(node.attributes.get("axis", -1)), int(node.attributes.get("p", 2))
+    if order not in (1, 2):
+        raise NotSupported(f"p is {order}, not 1 or 2")
+    each = relax.op.abs(data) if order == 1 else relax.op.multiply(data, data)
+    norm = builder.emit(relax.op.sum(builder.emit(each), [axis], keepdims=True))
+    if order == 2:
+        norm = builder.emit(relax.op.sqrt(norm))
+    zero, one = relax.const(0, dtype_of(data)), relax.const(1, dtype_of(data))
+    divisor = relax.op.where(relax.op.equal(norm, zero), one, norm)
+    return relax.op.divide(data, builder.emit(divisor))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import onnx
@@ -10,9 +11,6 @@ from onnx import inliner, shape_inference
 from usmp.frontend.onnx.compared import WRITTEN_OUT
 from usmp.frontend.onnx.opsets import opset_version
 from usmp.relax.limits import Limits
-
-_OF_ONE_OUTPUT = frozenset({"LayerNormalization"})
-"""Those whose other outputs are imported so."""
 
 _DOMAIN = "usmp.schema_functions"
 _MOST_LEVELS = 4
@@ -30,10 +28,10 @@ def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.M
         there would be more nodes than a model may have.
     """
     for _ in range(_MOST_LEVELS):
-        nodes = [node for node in model.graph.node if _is_written_out(node)]
+        types = _types(model)
+        nodes = [node for node in model.graph.node if _is_written_out(node, types)]
         if not nodes:
             break
-        types = _types(model)
         functions = [_function(node, model, types) for node in nodes]
         added = sum(len(function.node) for function in functions if function)
         limits.check_operators(
@@ -49,11 +47,17 @@ def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.M
     return model
 
 
-def _is_written_out(node: onnx.NodeProto) -> bool:
+def _is_written_out(node: onnx.NodeProto, types: Mapping[str, onnx.TypeProto]) -> bool:
     if node.domain not in ("", "ai.onnx"):
         return False
-    several = node.op_type in _OF_ONE_OUTPUT and sum(map(bool, node.output)) > 1
-    return several or node.op_type in WRITTEN_OUT
+    if node.op_type == "LayerNormalization":
+        # TVM's has one output.
+        return sum(map(bool, node.output)) > 1
+    if node.op_type == "RMSNormalization" and len(node.input) > 1:
+        # TVM's is of one axis, and not the only one.
+        ranks = [len(types[n].tensor_type.shape.dim) for n in node.input[:2] if n in types]
+        return len(ranks) == 2 and (ranks[0] < 2 or ranks[1] != 1)
+    return node.op_type in WRITTEN_OUT
 
 
 def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:

@@ -303,6 +303,10 @@ REFUSED = {
         "how many elements it finds depends on the data, and memory is planned at compile time; "
         "let the application do it with the model's outputs",
     ),
+    "a shape that is data": (
+        node("Pad", values("float32", [3]), values("int64", [2], 0, 2), opset=17),
+        "the widths must be constant, since memory is planned at compile time",
+    ),
     "what was never compared": (
         node("MaxUnpool", values("float32", [1, 1, 2, 2]), values("int64", [1, 1, 2, 2], 0, 3),
              kernel_shape=[2, 2]),

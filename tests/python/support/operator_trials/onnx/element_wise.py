@@ -105,13 +105,15 @@ def binary(operator: str, random: Random) -> Trial:
             operands[1] = values(dtype, shapes[1], low, None if is_float else 100)
         operands[0] = values(dtype, shapes[0], special=special if not is_float else ())
     if operator == "Mod":
-        attributes["fmod"] = 1 if is_float else random.choice([None, 0, 1])
+        attributes["fmod"] = 1 if is_float and opset < 28 else random.choice([None, 0, 1])
         if attributes["fmod"] and dtype in ("int64", "uint64"):
             # onnxruntime divides doubles.
             operands[0] = values(dtype, shapes[0], 0, 2**50)
     if operator == "BitShift":
         attributes["direction"] = random.choice(["LEFT", "RIGHT"])
-        operands[1] = values(dtype, shapes[1], 0, np.iinfo(dtype).bits - 1)
+        outside = opset >= 28
+        least = -3 if outside and dtype.startswith("int") else 0
+        operands[1] = values(dtype, shapes[1], least, np.iinfo(dtype).bits + (2 if outside else -1))
     if operator == "Pow":
         return _pow(random, opset, dtype, shapes)
     if operator in ("Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal") and not is_bool:
@@ -246,6 +248,19 @@ def microsoft_gelu(random: Random) -> Trial:
     return node_trial(random, "Gelu", [values("float32", shape_of(random))], 17, domain=MICROSOFT)
 
 
+def bit_cast(random: Random) -> Trial:
+    """From any type to another of the same size; bits of random numbers are no NaN mostly."""
+    opset = opset_of(random, "BitCast")
+    size = random.choice([1, 2, 4, 8])
+    types = [name for name in _WITH_BITS if np.dtype(name).itemsize == size]
+    source, target = random.choice(types), random.choice(types)
+    to = helper.np_dtype_to_tensor_dtype(np.dtype(target))
+    x = values(source, shape_of(random), special=[1, 3])
+    return node_trial(random, "BitCast", [x], opset, to=to)
+
+
+_WITH_BITS = "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float32 float64".split()
+
 GENERATORS: Mapping[str, Generator] = {
     **{operator: partial(unary, operator) for operator in _UNARY},
     **{operator: partial(binary, operator) for operator in _BINARY},
@@ -258,4 +273,5 @@ GENERATORS: Mapping[str, Generator] = {
     f"{MICROSOFT}.FastGelu": fast_gelu,
     f"{MICROSOFT}.BiasGelu": bias_gelu,
     f"{MICROSOFT}.Gelu": microsoft_gelu,
+    "BitCast": bit_cast,
 }

@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 from support.operator_trials.onnx.one_node import (
     Varied,
     graph_trial,
+    has_attribute,
     node_trial,
     opset_of,
 )
@@ -270,7 +271,8 @@ def space_to_depth(random: Random) -> Trial:
     block = random.randint(1, 3)
     batch, depth, height, width = (random.randint(1, 3) for _ in range(4))
     x = _data(random, "SpaceToDepth", opset, [batch, depth, height * block, width * block])
-    return node_trial(random, "SpaceToDepth", [x], opset, blocksize=block)
+    mode = random.choice(["DCR", "CRD"]) if has_attribute("SpaceToDepth", opset, "mode") else None
+    return node_trial(random, "SpaceToDepth", [x], opset, blocksize=block, mode=mode)
 
 
 def constant_(random: Random) -> Trial:

@@ -158,15 +158,28 @@ def top_k(random: Random) -> Trial:
     )
 
 
-def cumulative_sum(random: Random) -> Trial:
-    opset = opset_of(random, "CumSum")
-    dtype = type_of(random, "CumSum", opset)
+def cumulative(operator: str, random: Random) -> Trial:
+    opset = opset_of(random, operator)
+    dtype = type_of(random, operator, opset)
     shape = shape_of(random, 1)
     axis = np.array(axis_of(random, len(shape)), random.choice(["int32", "int64"]))
     x = values(dtype, shape)
     flags = {name: random.choice([None, 0, 1]) for name in ("exclusive", "reverse")}
     tolerance = Tolerance(1e-5, 1e-5)
-    return node_trial(random, "CumSum", [x, axis], opset, tolerance=tolerance, **flags)
+    return node_trial(random, operator, [x, axis], opset, tolerance=tolerance, **flags)
+
+
+def lp_normalization(random: Random) -> Trial:
+    """With zeros, and rows of nothing else."""
+    opset = opset_of(random, "LpNormalization")
+    dtype, shape = random.choice(["float32", "float64"]), shape_of(random, 1)
+    x = values(dtype, shape, special=[0]) if random.random() < 0.8 else values(dtype, shape, 0, 0)
+    axis = random.choice([None, axis_of(random, len(shape))])
+    order = random.choice([None, 1, 2])
+    tolerance = Tolerance(1e-5, 1e-6)
+    return node_trial(
+        random, "LpNormalization", [x], opset, tolerance=tolerance, axis=axis, p=order
+    )
 
 
 GENERATORS: Mapping[str, Generator] = {
@@ -174,5 +187,6 @@ GENERATORS: Mapping[str, Generator] = {
     **{operator: partial(arg_extreme, operator) for operator in ("ArgMax", "ArgMin")},
     **{op: partial(soft_maximum, op) for op in ("Softmax", "LogSoftmax", "Hardmax")},
     "TopK": top_k,
-    "CumSum": cumulative_sum,
+    "LpNormalization": lp_normalization,
+    **{operator: partial(cumulative, operator) for operator in ("CumProd", "CumSum")},
 }

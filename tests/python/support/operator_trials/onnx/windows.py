@@ -36,8 +36,9 @@ def pooling(operator: str, random: Random) -> Trial:
         dtype = "float32"
         attributes["p"] = random.choice([None, 1, 2, 3])
     outputs = 1
-    if operator == "MaxPool" and opset >= 8 and random.random() < 0.1:
+    if operator == "MaxPool" and opset >= 8 and random.random() < 0.3:
         outputs = 2
+        attributes["storage_order"] = random.choice([None, 0, 1])
     x = values(dtype, [random.randint(1, 2), random.randint(1, 3), *extents])
     return node_trial(
         random,

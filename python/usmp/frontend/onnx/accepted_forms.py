@@ -1,0 +1,97 @@
+"""What ONNX's checker refuses in a file, and runtimes accept all the same."""
+
+from __future__ import annotations
+
+import heapq
+import warnings
+from collections import defaultdict
+from collections.abc import Sequence
+
+import onnx
+
+from usmp.frontend.onnx.nodes import all_nodes, names_read
+from usmp.frontend.onnx.opsets import opset_version
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
+
+
+def accept_forms(model: onnx.ModelProto) -> None:
+    """Rewrite `model` in place.
+
+    - Nodes come after those whose outputs they read; those that could stay in their order do.
+    - Attributes that an operator does not have in the model's opset are left out, with a warning.
+    - Negative extents of outputs and of tensors inside are unknown ones.
+
+    Raises
+    ------
+    UnsupportedModelError
+        nodes read one another's outputs in a circle.
+    """
+    _sort_nodes(model.graph)
+    _leave_out_unknown_attributes(model)
+    for value in (*model.graph.output, *model.graph.value_info):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_value < 0:
+                dim.ClearField("dim_value")
+
+
+def _sort_nodes(graph: onnx.GraphProto) -> None:
+    makers = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
+    sources = [{makers[n] for n in names_read(node) if n in makers} for node in graph.node]
+    if all(max(before, default=-1) < index for index, before in enumerate(sources)):
+        return
+    readers = defaultdict(list)
+    for index, before in enumerate(sources):
+        for source in before:
+            readers[source].append(index)
+    ready = [index for index, before in enumerate(sources) if not before]
+    order = []
+    while ready:
+        index = heapq.heappop(ready)
+        order.append(index)
+        for reader in readers[index]:
+            sources[reader].discard(index)
+            if not sources[reader]:
+                heapq.heappush(ready, reader)
+    if len(order) < len(graph.node):
+        _refuse_circle(graph, sources)
+    nodes = [graph.node[index] for index in order]
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(copies)
+
+
+def _refuse_circle(graph: onnx.GraphProto, sources: Sequence[set[int]]) -> None:
+    """`sources` are the nodes that each node still waits for; some wait for ever."""
+    index = next(index for index, before in enumerate(sources) if before)
+    passed: set[int] = set()
+    while index not in passed:
+        passed.add(index)
+        index = min(sources[index])
+    node = graph.node[index]
+    output = next(name for name in node.output if name)
+    raise UnsupportedModelError(
+        f'the model is damaged: operator {shown(node.op_type)} (output "{shown(output)}") needs '
+        "its own output, maybe through other operators; export the model again"
+    )
+
+
+def _leave_out_unknown_attributes(model: onnx.ModelProto) -> None:
+    version = opset_version(model)
+    for node in all_nodes(model.graph):
+        if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type, version, ""):
+            continue
+        known = onnx.defs.get_schema(node.op_type, version, "").attributes
+        unknown = [a.name for a in node.attribute if a.name not in known]
+        if not unknown:
+            continue
+        names = ", ".join(f'"{shown(name)}"' for name in unknown)
+        output = shown(next(iter(node.output), ""))
+        warnings.warn(
+            f'operator {node.op_type} (output "{output}") has no attribute {names} in opset '
+            f"{version} of ONNX; it is left out",
+            stacklevel=2,
+        )
+        kept = [attribute for attribute in node.attribute if attribute.name in known]
+        del node.attribute[:]
+        node.attribute.extend(kept)
