@@ -30,6 +30,7 @@ _CONVERTERS: dict[str, Converter] = {
     "Gather": arrangement.gather,
     "IsInf": element_wise.is_infinite,
     "LRN": refusals.local_response_normalization,
+    "MatMulInteger": quantization.product_of_integers,
     "OneHot": arrangement.one_hot,
     "Pad": arrangement.pad,
     "Pow": element_wise.power,
