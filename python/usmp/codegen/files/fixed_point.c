@@ -38,6 +38,17 @@ static inline int32_t tvmgen_multiply_by_quantized_multiplier_single_rounding(in
  * near a half that differs from one rounding. The shift is from -31 to 7, and the result is exact
  * if it has less than 10 bits. */
 static inline int32_t tvmgen_multiply_as_float(int32_t value, int32_t multiplier, int32_t shift) {
+#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && !defined(TVMGEN_PORTABLE)
+  /* Compilers may join a product and a sum, but not two products. */
+  float product = (float)value * (float)multiplier;
+  float power;
+  int32_t nearest;
+  __asm__("vmov %0, %1" : "=t"(power) : "r"((uint32_t)(shift + 96) << 23));
+  product *= power;
+  __asm__("vcvtr.s32.f32 %0, %0" : "+t"(product));
+  __asm__("vmov %0, %1" : "=r"(nearest) : "t"(product));
+  return nearest;
+#else
   const int32_t right = 31 - shift;
   const int64_t rounded = (int64_t)value * multiplier + ((int64_t)1 << (right - 1));
   const uint64_t from_half = ((uint64_t)rounded << (64 - right)) + ((uint64_t)1 << 50);
@@ -54,6 +65,7 @@ static inline int32_t tvmgen_multiply_as_float(int32_t value, int32_t multiplier
     magnitude *= step == 0 ? (uint32_t)multiplier : 1;
   }
   return value < 0 ? -(int32_t)magnitude : (int32_t)magnitude;
+#endif
 }
 
 /* Bias and factor from the record of a channel, which has `record_bits` bits: the mantissa of the

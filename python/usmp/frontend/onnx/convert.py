@@ -41,6 +41,7 @@ _CONVERTERS: dict[str, Converter] = {
     "LRN": refusals.local_response_normalization,
     "LSTM": recurrent.lstm,
     "LpNormalization": lp_normalization,
+    "MatMulInteger": quantization.product_of_integers,
     "Max": element_wise.of_each_input(relax.op.maximum),
     "MaxPool": max_pool,
     "Mean": element_wise.mean,

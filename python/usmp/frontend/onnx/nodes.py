@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph or function, wherever in it they stand: their names, what they read."""
+"""The nodes of an ONNX graph or function, wherever in it they stand: names, and what they read."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class ConvertQDQToIntegers(ModulePass):
 
     What is not recognized stays in float, correct but larger and slower, and is counted in the
     attribute `float_operators` of the module: name -> how many. A result differs by at most one
-    step from that of the float operators (see `usmp.relax.transform.qdq`). A module without both
-    is returned as it is.
+    step from that of the float operators (see `use_integer_operators`). A module without both is
+    returned as it is.
 
     Convolutions of images that have their channels first (NCHW), and what is between them, are
     computed with channels last, for which there are kernels, if few images have to be copied for

@@ -50,9 +50,11 @@ _ORDERS = ("relax.argmax", "relax.argmin")
 def use_integer_operators(mod: IRModule) -> IRModule:
     """Replace what is recognized in the Relax `main`, and count what is not.
 
-    A result differs by at most one step from that of the float operators: TFLite's integer
-    operators round halves away from zero, R.quantize to even. What only moves, chooses or clamps
-    numbers at one scale gives the same integers.
+    Results are those of ONNX Runtime's integer operators, which round once (RFC 0026): they differ
+    from those of the float operators only where floats added up end on the other side of a half,
+    and then by one step. Sums, differences and softmax are computed as TFLite does it, with a step
+    of difference at the most. What only moves, chooses or clamps numbers at one scale gives the
+    same integers.
 
     Returns
     -------
