@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from tvm import relax, tirx
+from tvm.s_tir import SBlock, SBlockRealize
 
 from usmp.ops.emit import add_prim_func, constant
 from usmp.ops.record import QuantizedOp
 from usmp.tir.nodes import sequence
+
+OPAQUE = 8
+"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 
 
 def call_in_place(
@@ -42,6 +46,44 @@ def call_in_place(
     list[relax.Expr]
         What the overwritten arguments have become, then the other results.
     """
+    tensors, func = _function(body, arguments, written)
+    callee = add_prim_func(builder, func, name, record)
+    results = [*(tensors[index].ty for index in overwritten), *(ty for _, ty in written)]
+    indices = [*overwritten, *(-1 for _ in written)]
+    call = relax.op.call_tir_inplace(callee, relax.Tuple(tensors), indices, results)
+    return _results(builder, call, len(results))
+
+
+def call_statements(
+    builder: relax.BlockBuilder,
+    name: str,
+    body: Callable[..., tirx.Stmt],
+    arguments: Sequence[tuple[str, relax.Expr | np.ndarray]],
+    written: Sequence[tuple[str, relax.TensorType]],
+) -> list[relax.Expr]:
+    """The same of a PrimFunc that replaces none of its arguments, and is fused with nothing.
+
+    Returns
+    -------
+    list[relax.Expr]
+        The results.
+    """
+    tensors, func = _function(body, arguments, written)
+    # TVM looks at operators as blocks; of an opaque one nothing is taken to be known.
+    block = SBlock([], [], [], "root", func.body)
+    func = func.with_body(SBlockRealize([], True, block)).with_attr("op_pattern", OPAQUE)
+    callee = builder.add_func(func, name)
+    types = [ty for _, ty in written]
+    call = relax.call_tir(callee, tensors, out_ty=types if len(types) > 1 else types[0])
+    return _results(builder, call, len(types))
+
+
+def _function(
+    body: Callable[..., tirx.Stmt],
+    arguments: Sequence[tuple[str, relax.Expr | np.ndarray]],
+    written: Sequence[tuple[str, relax.TensorType]],
+) -> tuple[list[relax.Expr], tirx.PrimFunc]:
+    """The arguments as tensors, and the PrimFunc of buffers like them and the results."""
     tensors = [constant(v) if isinstance(v, np.ndarray) else v for _, v in arguments]
     names = [argument for argument, _ in [*arguments, *written]]
     types = [*(tensor.ty for tensor in tensors), *(ty for _, ty in written)]
@@ -49,14 +91,15 @@ def call_in_place(
         tirx.decl_buffer([int(extent) for extent in ty.shape], str(ty.dtype), buffer)
         for buffer, ty in zip(names, types, strict=True)
     ]
-    callee = add_prim_func(builder, tirx.PrimFunc(buffers, body(*buffers)), name, record)
-    results = [*(tensors[index].ty for index in overwritten), *(ty for _, ty in written)]
-    indices = [*overwritten, *(-1 for _ in written)]
-    call = relax.op.call_tir_inplace(callee, relax.Tuple(tensors), indices, results)
+    return tensors, tirx.PrimFunc(buffers, body(*buffers))
+
+
+def _results(builder: relax.BlockBuilder, call: relax.Call, number: int) -> list[relax.Expr]:
+    """Append a call, and what its results are each by itself."""
     value = builder.emit(call)
-    if len(results) == 1:
+    if number == 1:
         return [value]
-    return [builder.emit(relax.TupleGetItem(value, index)) for index in range(len(results))]
+    return [builder.emit(relax.TupleGetItem(value, index)) for index in range(number)]
 
 
 @dataclass(frozen=True)

@@ -227,6 +227,32 @@ _running("cumsum")
 _running("cumprod")
 
 
+@makes("logcumsumexp.default")
+def _logcumsumexp(random: Random) -> Case:
+    shape, dtype = any_shape(random), random.choice((FLOAT, FLOAT, torch.float64))
+    axis = _axis(random, len(shape)) if shape else 0
+    values = tensor(random, shape, dtype, special=random.random() < 0.4) * random.choice((1, 40))
+    return Case(lambda x: torch.logcumsumexp(x, axis), [values], f"{axis}", _SUMS)
+
+
+def _running_extreme(name: str) -> None:
+    function = getattr(torch, name)
+
+    def make(random: Random) -> Case:
+        shape, dtype = any_shape(random), random.choice(TYPES)
+        axis = _axis(random, len(shape)) if shape else 0
+        values = tensor(random, shape, dtype, special=random.random() < 0.4)
+        if random.random() < 0.5 and dtype.is_floating_point:
+            values = values // 4
+        return Case(lambda x: function(x, axis), [values], f"{name} {axis}")
+
+    CASES[f"{name}.default"] = make
+
+
+_running_extreme("cummax")
+_running_extreme("cummin")
+
+
 @makes("mm.default")
 def _mm(random: Random) -> Case:
     m, k, n = shape_of_rank(random, 3)
