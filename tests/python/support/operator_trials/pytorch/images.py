@@ -134,6 +134,23 @@ def _adaptive_avg_pool3d(random: Random) -> Case:
     return _adaptive(random, 3)
 
 
+def _adaptive_maximum(random: Random, rank: int) -> Case:
+    data, _, _ = _pool(random, rank)
+    size = [random.choice([1, 2, 3, 5, 7]) for _ in range(rank)]
+    function = getattr(F, f"adaptive_max_pool{rank}d")
+    return Case(lambda x: function(x, size), [data], f"{size}")
+
+
+@makes("adaptive_max_pool2d.default")
+def _adaptive_max_pool2d(random: Random) -> Case:
+    return _adaptive_maximum(random, random.choice([1, 2, 2]))
+
+
+@makes("adaptive_max_pool3d.default")
+def _adaptive_max_pool3d(random: Random) -> Case:
+    return _adaptive_maximum(random, 3)
+
+
 def _image(random: Random) -> torch.Tensor:
     rank = random.choice([1, 2, 2, 3])
     shape = [random.randint(1, 3), 2 * random.randint(1, 2)]
