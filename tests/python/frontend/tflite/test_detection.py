@@ -16,6 +16,7 @@ from support.quantized_models.model import Constant, Spec, one_operator, scalar
 from support.tflite_builder import Graph, options, write_model
 from support.tflite_refusals import message_of
 from usmp.frontend.tflite.importer import import_tflite
+from usmp.relax.transform import FuseOperators
 
 OPTIONS: dict[str, object] = {
     "max_detections": 3,
@@ -238,3 +239,14 @@ def test_boxes_at_what_is_selected():
     assert places.tolist() == [[2], [1], [1]]
     assert number == 3
     assert found.tolist() == given[[2, 1, 1]].reshape(-1).tolist()
+
+
+def test_integers_are_read_in_the_place_of_real_numbers():
+    """No tensor of the dequantized scores is in memory."""
+    encodings, scores = Spec((1, 4, 4), 0.1, 3), Spec((1, 4, 3), 1 / 256, -128)
+    content = postprocess(
+        [encodings, scores, Constant(ANCHORS)], OUTPUTS, OPTIONS, is_dequantized=True
+    )
+    fused = FuseOperators()(import_tflite(content))
+    names = {variable.name_hint for variable in fused.functions}
+    assert names == {"main", "decode_boxes", "detection_postprocess"}
