@@ -127,6 +127,10 @@ class ExpressionPrinter:
         """`expr` as C text that can stand alone, between commas or in brackets."""
         return self._visit(expr).text
 
+    def compared(self, expr: tirx.Expr) -> str:
+        """`expr` as C text that can stand beside `<`."""
+        return self._visit(expr).inside(_SHIFT)
+
     def element(self, buffer: Var, indices: list[tirx.Expr]) -> str:
         """The lvalue of a buffer element."""
         index = _only_index(buffer, indices)

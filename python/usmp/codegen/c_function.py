@@ -314,7 +314,7 @@ class _FunctionPrinter:
         """`value`, in a variable if the loop's body could change it: TIR evaluates it once."""
         text = self.expressions.print(value)
         if not reads_memory(value, self.facts.calls):
-            return text
+            return self.expressions.compared(value)
         variable = self.scope.unique(name)
         self._line(f"const {c_type(str(value.ty.dtype))} {variable} = {text};")
         return variable

@@ -9,19 +9,17 @@ Source: TFLite and TFLite Micro, detection_postprocess.cc.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tvm import relax, tirx
 
 from usmp.ops.boxes import NOTHING, ZERO, find_greatest, intersection_over_union, scratch, when
-from usmp.ops.emit import add_prim_func, shape_of
+from usmp.ops.emit import shape_of
 from usmp.ops.quantization import Quantization
-from usmp.ops.statements import Local, loop
+from usmp.ops.statements import Local, call_statements, loop
 from usmp.tir.nodes import sequence
 
-_OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 _ONE = tirx.IntImm("int32", 1)
 Element = Callable[[tirx.Expr, tirx.Expr | int], tirx.Expr]
 """The real number at a row and a column of a matrix."""
@@ -77,10 +75,6 @@ class Quantized:
         scale = tirx.FloatImm("float32", quantization.scale)
         return lambda row, column: (tirx.Cast("float32", buffer[row, column]) - zero_point) * scale
 
-    def buffer(self, name: str) -> tirx.Buffer:
-        """A parameter for the tensor."""
-        return tirx.decl_buffer(shape_of(self.tensor), str(self.tensor.ty.dtype), name)
-
 
 def detection_postprocess(
     builder: relax.BlockBuilder,
@@ -108,23 +102,21 @@ def detection_postprocess(
     """
     boxes = _decoded(builder, encodings, anchors, options)
     detections = options.max_detections * options.max_classes
-    shapes = [(1, detections, 4), (1, detections), (1, detections), (1,)]
-    outputs = [
-        tirx.decl_buffer(shape, "float32", name)
-        for shape, name in zip(shapes, ("corners", "classes", "scores", "count"), strict=True)
-    ]
-    box_buffer = tirx.decl_buffer(shape_of(boxes), "float32", "boxes")
-    score_buffer = scores.buffer("predictions")
-    selection = _Selection(box_buffer, scores.element(score_buffer), outputs, options)
+    shapes = {
+        "corners": (1, detections, 4),
+        "classes": (1, detections),
+        "scores": (1, detections),
+        "count": (1,),
+    }
+    written = [(name, relax.TensorType(shape, "float32")) for name, shape in shapes.items()]
     first = shape_of(scores.tensor)[1] - options.classes
-    body = selection.regular(first) if options.is_regular else selection.fast(first)
-    func = tirx.PrimFunc([box_buffer, score_buffer, *outputs], sequence(body))
-    callee = add_prim_func(
-        builder, func.with_attr("op_pattern", _OPAQUE), "detection_postprocess", None
-    )
-    types = [relax.TensorType(shape, "float32") for shape in shapes]
-    result = builder.emit(relax.call_tir(callee, [boxes, scores.tensor], out_ty=types))
-    return [builder.emit(relax.TupleGetItem(result, index)) for index in range(len(shapes))]
+
+    def body(boxes: tirx.Buffer, predictions: tirx.Buffer, *outputs: tirx.Buffer) -> tirx.Stmt:
+        selection = _Selection(boxes, scores.element(predictions), outputs, options)
+        return sequence(selection.regular(first) if options.is_regular else selection.fast(first))
+
+    arguments = [("boxes", boxes), ("predictions", scores.tensor)]
+    return call_statements(builder, "detection_postprocess", body, arguments, written)
 
 
 def _decoded(
@@ -132,38 +124,40 @@ def _decoded(
 ) -> relax.Expr:
     """The corners of all boxes, (y, x), the smaller first: float32 [boxes, 4]."""
     count = shape_of(encodings.tensor)[0]
-    buffers = [encodings.buffer("encodings"), anchors.buffer("anchors")]
-    output = tirx.decl_buffer((count, 4), "float32", "boxes")
-    encoded, anchor = encodings.element(buffers[0]), anchors.element(buffers[1])
 
-    def wide(value: tirx.Expr) -> tirx.Expr:
-        return tirx.Cast("float64", value)
+    def body(encoded: tirx.Buffer, anchor: tirx.Buffer, boxes: tirx.Buffer) -> tirx.Stmt:
+        elements = encodings.element(encoded), anchors.element(anchor)
+        return loop("box", count, lambda box: _decode(box, *elements, boxes, options.scales))
 
-    def decode(box: tirx.Var) -> list[tirx.Stmt]:
-        statements: list[tirx.Stmt] = []
-        for axis in (0, 1):
-            center, half = (Local.of(f"{name}{axis}", "float32") for name in ("center", "half"))
-            place, length = (
-                wide(encoded(box, column)) / tirx.FloatImm("float64", options.scales[column])
-                for column in (axis, axis + 2)
-            )
-            size = wide(anchor(box, axis + 2))
-            center_value = place * size + wide(anchor(box, axis))
-            half_value = tirx.FloatImm("float64", 0.5) * tirx.exp(length) * size
-            statements += center.declared(tirx.Cast("float32", center_value))
-            statements += half.declared(tirx.Cast("float32", half_value))
-            statements += [
-                tirx.BufferStore(output, center.get() - half.get(), [box, axis]),
-                tirx.BufferStore(output, center.get() + half.get(), [box, axis + 2]),
-            ]
-        return statements
+    arguments = [("encodings", encodings.tensor), ("anchors", anchors.tensor)]
+    written = [("boxes", relax.TensorType((count, 4), "float32"))]
+    return call_statements(builder, "decode_boxes", body, arguments, written)[0]
 
-    func = tirx.PrimFunc([*buffers, output], loop("box", count, decode))
-    callee = add_prim_func(builder, func.with_attr("op_pattern", _OPAQUE), "decode_boxes", None)
-    tensors = [encodings.tensor, anchors.tensor]
-    return builder.emit(
-        relax.call_tir(callee, tensors, out_ty=relax.TensorType((count, 4), "float32"))
-    )
+
+def _decode(
+    box: tirx.Var,
+    encoded: Element,
+    anchor: Element,
+    boxes: tirx.Buffer,
+    scales: tuple[float, float, float, float],
+) -> list[tirx.Stmt]:
+    """The corners of a box, computed in float64."""
+    statements: list[tirx.Stmt] = []
+    for axis in (0, 1):
+        center, half = (Local.of(f"{name}{axis}", "float32") for name in ("center", "half"))
+        place, length = (
+            tirx.Cast("float64", encoded(box, column)) / tirx.FloatImm("float64", scales[column])
+            for column in (axis, axis + 2)
+        )
+        start, size = (tirx.Cast("float64", anchor(box, column)) for column in (axis, axis + 2))
+        half_size = tirx.FloatImm("float64", 0.5) * tirx.exp(length) * size
+        statements += center.declared(tirx.Cast("float32", place * size + start))
+        statements += half.declared(tirx.Cast("float32", half_size))
+        statements += [
+            tirx.BufferStore(boxes, center.get() - half.get(), [box, axis]),
+            tirx.BufferStore(boxes, center.get() + half.get(), [box, axis + 2]),
+        ]
+    return statements
 
 
 class _Selection:
@@ -173,7 +167,7 @@ class _Selection:
         self,
         boxes: tirx.Buffer,
         score: Element,
-        outputs: list[tirx.Buffer],
+        outputs: Sequence[tirx.Buffer],
         options: DetectionOptions,
     ) -> None:
         self.boxes, self.score, self.options = boxes, score, options

@@ -14,12 +14,9 @@ from collections.abc import Sequence
 from tvm import relax, tirx
 
 from usmp.ops.boxes import NOTHING, ZERO, find_greatest, intersection_over_union, scratch, when
-from usmp.ops.emit import add_prim_func, shape_of
-from usmp.ops.statements import Local, loop
+from usmp.ops.statements import Local, call_statements, loop
 from usmp.tir.nodes import sequence
 
-_OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 _NO, _YES = tirx.IntImm("int32", 0), tirx.IntImm("int32", 1)
 
 
@@ -54,23 +51,18 @@ def non_max_suppression(
         int32 [most], their indices; with `decay`, float32 [most], their scores; int32 without axes,
         how many there are. What is beyond is zeros.
     """
-    tensors = [boxes, scores, *thresholds]
     names = ("boxes", "scores", "overlap_threshold", "score_threshold")
-    inputs = [
-        tirx.decl_buffer(shape_of(tensor), "float32", name)
-        for tensor, name in zip(tensors, names, strict=True)
-    ]
-    types = [((most,), "int32", "indices"), ((), "int32", "count")]
+    arguments = list(zip(names, [boxes, scores, *thresholds], strict=True))
+    written = [("indices", relax.TensorType((most,), "int32"))]
     if decay is not None:
-        types.insert(1, ((most,), "float32", "selected_scores"))
-    outputs = [tirx.decl_buffer(*each) for each in types]
-    search = _Search(inputs, outputs, most)
-    body = search.decaying(decay) if decay else search.by_overlap()
-    func = tirx.PrimFunc([*inputs, *outputs], sequence(body)).with_attr("op_pattern", _OPAQUE)
-    callee = add_prim_func(builder, func, "non_max_suppression", None)
-    results = [relax.TensorType(shape, dtype) for shape, dtype, _ in types]
-    value = builder.emit(relax.call_tir(callee, tensors, out_ty=results))
-    return [builder.emit(relax.TupleGetItem(value, index)) for index in range(len(results))]
+        written.append(("selected_scores", relax.TensorType((most,), "float32")))
+    written.append(("count", relax.TensorType((), "int32")))
+
+    def body(*buffers: tirx.Buffer) -> tirx.Stmt:
+        search = _Search(buffers[: len(arguments)], buffers[len(arguments) :], most)
+        return sequence(search.decaying(decay) if decay else search.by_overlap())
+
+    return call_statements(builder, "non_max_suppression", body, arguments, written)
 
 
 class _Search:

@@ -13,7 +13,7 @@ import tvm
 from tvm import relax, tirx
 
 from usmp.ops.emit import OPAQUE, shape_of
-from usmp.ops.statements import Local, call_in_place
+from usmp.ops.statements import Local, call_in_place, call_statements
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import sequence
 
@@ -134,13 +134,18 @@ def scattered(
     coordinates
         where the update of an iteration goes.
     """
-    data, *others = tensors
-    (source,) = _buffers(["data"], [data.ty])
-    inputs = [source, *_update_buffers(others)]
-    output = _output(data.ty)
-    written = _written(output, inputs[1:], extents, coordinates, combine)
-    func = tirx.PrimFunc([*inputs, output], sequence([_copy(source, output), written]))
-    variable = builder.add_func(func.with_attr("op_pattern", OPAQUE), name)
+    data, *indices, _ = tensors
+    names = ["data", *(f"indices{index}" for index in range(len(indices))), "updates", "output"]
+    types = [tensor.ty for tensor in [*tensors, data]]
+    buffers = [
+        tirx.decl_buffer([int(extent) for extent in ty.shape], str(ty.dtype), buffer)
+        for buffer, ty in zip(names, types, strict=True)
+    ]
+    source, *others, output = buffers
+    written = _written(output, others, extents, coordinates, combine)
+    body = sequence([_copy(source, output), written])
+    func = tirx.PrimFunc(buffers, body).with_attr("op_pattern", OPAQUE)
+    variable = builder.add_func(func, name)
     return relax.call_tir(variable, tensors, out_ty=data.ty)
 
 
@@ -152,7 +157,7 @@ def scattered_to_zeros(
     coordinates: Coordinates,
     combine: Combination,
 ) -> relax.Expr:
-    """A call of a PrimFunc that writes updates into zeros, in their order.
+    """Append a call of a PrimFunc that writes updates into zeros, in their order.
 
     Parameters
     ----------
@@ -163,33 +168,20 @@ def scattered_to_zeros(
     coordinates
         where an update goes.
     """
-    inputs, output = _update_buffers(tensors), _output(result)
     zero = tirx.const(0, str(result.dtype))
-    cleared = _loops(
-        [int(extent) for extent in output.shape],
-        lambda *place: tirx.BufferStore(output, zero, list(place)),
-    )
-    written = _written(output, inputs, shape_of(tensors[-1]), coordinates, combine)
-    func = tirx.PrimFunc([*inputs, output], sequence([cleared, written]))
-    variable = builder.add_func(func.with_attr("op_pattern", OPAQUE), name)
-    return relax.call_tir(variable, tensors, out_ty=result)
 
+    def body(*buffers: tirx.Buffer) -> tirx.Stmt:
+        *inputs, output = buffers
+        cleared = _loops(
+            [int(extent) for extent in output.shape],
+            lambda *place: tirx.BufferStore(output, zero, list(place)),
+        )
+        extents = shape_of(tensors[-1])
+        return sequence([cleared, _written(output, inputs, extents, coordinates, combine)])
 
-def _update_buffers(tensors: Sequence[relax.Expr]) -> list[tirx.Buffer]:
-    """Parameters for indices and updates."""
     names = [*(f"indices{index}" for index in range(len(tensors) - 1)), "updates"]
-    return _buffers(names, [tensor.ty for tensor in tensors])
-
-
-def _output(ty: relax.TensorType) -> tirx.Buffer:
-    return _buffers(["output"], [ty])[0]
-
-
-def _buffers(names: Sequence[str], types: Sequence[relax.TensorType]) -> list[tirx.Buffer]:
-    return [
-        tirx.decl_buffer([int(extent) for extent in ty.shape], str(ty.dtype), name)
-        for name, ty in zip(names, types, strict=True)
-    ]
+    arguments = list(zip(names, tensors, strict=True))
+    return call_statements(builder, name, body, arguments, [("output", result)])[0]
 
 
 def scattered_in_place(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tvm import relax, tirx
+from tvm.ir import Call, Op
 
 from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import elementwise
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import Rounding, apply_multiplier, factor_of
 from usmp.ops.quantized.parameters import Quantization
-from usmp.ops.record import QuantizedOp
+from usmp.ops.record import QuantizedOp, operator_of
 
 _REAL = Quantization.unscaled("float32")
 
@@ -43,6 +44,20 @@ def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantizati
         return centered(value, before.zero_point).astype("float32") * scale
 
     return elementwise(builder, QuantizedOp("dequantize", (before,), (_REAL,)), function, [data])
+
+
+def before_dequantization(
+    builder: relax.BlockBuilder, data: relax.Expr
+) -> tuple[relax.Expr, Quantization | None]:
+    """What `dequantize` made a tensor of, and how its integers are quantized; the tensor itself,
+    and None, if it did not."""
+    call = builder.lookup_binding(data) if isinstance(data, relax.Var) else None
+    if not isinstance(call, Call) or not call.op.same_as(Op.get("relax.call_tir")):
+        return data, None
+    record = operator_of(builder.get()[call.args[0]])
+    if record is None or record.kind != "dequantize":
+        return data, None
+    return call.args[1].fields[0], record.inputs[0]
 
 
 def requantize(

@@ -13,9 +13,10 @@ from flatbuffers import flexbuffers
 import usmp
 from support.operator_trials.tflite.detection import postprocess
 from support.quantized_models.model import Constant, Spec, one_operator, scalar
-from support.tflite_builder import Graph, write_model
+from support.tflite_builder import Graph, options, write_model
 from support.tflite_refusals import message_of
 from usmp.frontend.tflite.importer import import_tflite
+from usmp.relax.transform import FuseOperators
 
 OPTIONS: dict[str, object] = {
     "max_detections": 3,
@@ -213,15 +214,39 @@ def test_selections_that_are_refused():
 
 
 @pytest.mark.cc
-def test_boxes_without_area_are_selected_again():
-    """As in LiteRT: they do not overlap themselves."""
-    limits = [Constant(np.array(value, np.float32)) for value in (0.5, 0.1)]
-    outputs = [Spec((3,), 0, 0, "int32"), Spec((), 0, 0, "int32")]
-    content = one_operator(
-        "NON_MAX_SUPPRESSION_V4", [real(3, 4), real(3), scalar(3), *limits], outputs
+def test_boxes_at_what_is_selected():
+    """A box without area does not overlap itself, and is selected again, as in LiteRT."""
+    graph = Graph()
+    boxes, scores = graph.input((3, 4), "float32"), graph.input((3,), "float32")
+    limits = [graph.constant(np.array(value, np.float32)) for value in (0.5, 0.1)]
+    most = graph.constant(np.array(3, np.int32))
+    indices, count = graph.tensor((3,), "int32"), graph.tensor((), "int32")
+    graph.operator("NON_MAX_SUPPRESSION_V4", [boxes, scores, most, *limits], [indices, count])
+    chosen, flat = graph.tensor((3, 4), "float32"), graph.tensor((12,), "float32")
+    graph.operator("GATHER", [boxes, indices], [chosen], options("GatherOptions"))
+    shape = graph.constant(np.array([12], np.int32))
+    graph.operator("RESHAPE", [chosen, shape], [flat], options("ReshapeOptions"))
+    reshaped = graph.tensor((3, 1), "int32")
+    column = graph.constant(np.array([3, 1], np.int32))
+    graph.operator("RESHAPE", [indices, column], [reshaped], options("ReshapeOptions"))
+    graph.output(flat, reshaped, count)
+    given = np.array([[0, 0, 1, 1], [0, 0, 0, 1], [0.9, 1, 0, 0]], np.float32)
+    found, places, number = (
+        usmp.build(import_tflite(write_model(graph)))
+        .run({"t0": given, "t1": np.array([0.3, 0.2, 0.4], np.float32)})
+        .values()
     )
-    boxes = np.array([[0, 0, 1, 1], [0, 0, 0, 1], [0.9, 1, 0, 0]], np.float32)
-    result = usmp.build(import_tflite(content)).run(
-        {"t0": boxes, "t1": np.array([0.3, 0.2, 0.4], np.float32)}
+    assert places.tolist() == [[2], [1], [1]]
+    assert number == 3
+    assert found.tolist() == given[[2, 1, 1]].reshape(-1).tolist()
+
+
+def test_integers_are_read_in_the_place_of_real_numbers():
+    """No tensor of the dequantized scores is in memory."""
+    encodings, scores = Spec((1, 4, 4), 0.1, 3), Spec((1, 4, 3), 1 / 256, -128)
+    content = postprocess(
+        [encodings, scores, Constant(ANCHORS)], OUTPUTS, OPTIONS, is_dequantized=True
     )
-    assert [value.tolist() for value in result.values()] == [[2, 1, 1], 3]
+    fused = FuseOperators()(import_tflite(content))
+    names = {variable.name_hint for variable in fused.functions}
+    assert names == {"main", "decode_boxes", "detection_postprocess"}

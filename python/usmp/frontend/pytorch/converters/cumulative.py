@@ -1,15 +1,18 @@
-"""Running sums and products."""
+"""Running sums, products and extremes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from tvm import tirx
+from tvm import relax, tirx
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.operator import Operator, cast, converts
+from usmp.frontend.pytorch.converters.operator import Operator, cast, converts, is_float
+from usmp.frontend.pytorch.converters.ordering import larger_element, smaller_element
 from usmp.ops.emit import shape_of
 from usmp.ops.running import running
+from usmp.ops.running_extreme import running_extreme
 
 
 @converts("cumsum.default")
@@ -31,3 +34,46 @@ def _running(
     if not shape_of(data):
         return data
     return running(operator.builder, data, int(operator["dim"]), combine, start)
+
+
+@converts("logcumsumexp.default")
+def _logcumsumexp(operator: Operator) -> Expr:
+    """The logarithms of running sums of exponentials, as PyTorch adds them."""
+    data, dtype = operator["self"], operator.dtype
+    if not is_float(dtype):
+        raise operator.refusal(f"of {dtype} is not supported; convert it to float32")
+    if not shape_of(data):
+        return data
+    infinity = tirx.FloatImm(dtype, math.inf)
+
+    def combine(total: tirx.Expr, element: tirx.Expr) -> tirx.Expr:
+        least, most = smaller_element(total, element), larger_element(total, element)
+        # Both may be the same infinity.
+        is_number = tirx.any(least != most, tirx.And(least < infinity, least > -infinity))
+        return tirx.Select(is_number, tirx.log1p(tirx.exp(least - most)) + most, element)
+
+    return running(operator.builder, data, int(operator["dim"]), combine, -infinity)
+
+
+@converts("cummax.default")
+def _cummax(operator: Operator) -> list[Expr]:
+    return _running_extreme(operator, is_largest=True)
+
+
+@converts("cummin.default")
+def _cummin(operator: Operator) -> list[Expr]:
+    return _running_extreme(operator, is_largest=False)
+
+
+def _running_extreme(operator: Operator, is_largest: bool) -> list[Expr]:
+    """What is largest or smallest so far, and where the last of such elements is; what is not a
+    number is that from its first one on."""
+    data, dtype = operator["self"], operator.dtype
+    shape = shape_of(data)
+    if not shape:
+        return [data, relax.const(0, "int64")]
+    ordered = operator.emit(cast(data, "int8")) if dtype == "bool" else data
+    extremes, places = running_extreme(
+        operator.builder, ordered, int(operator["dim"]), is_largest=is_largest
+    )
+    return [cast(extremes, dtype), places]

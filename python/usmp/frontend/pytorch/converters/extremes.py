@@ -56,10 +56,16 @@ def _argmin(operator: Operator) -> Expr:
 
 
 def _extreme(operator: Operator, is_largest: bool) -> Expr:
-    data, axes = _ordered(operator), reduced_axes(operator)
-    keepdim = operator.get("keepdim", False)
-    if not axes:
+    if not reduced_axes(operator):
         return operator["self"]
+    return extreme(operator, _ordered(operator), is_largest)
+
+
+def extreme(operator: Operator, data: Expr, is_largest: bool) -> Expr:
+    """The extreme of the data, whose elements can be ordered, over the operator's axes."""
+    axes, keepdim = reduced_axes(operator), operator.get("keepdim", False)
+    if not axes:
+        return data
     if not is_float(dtype_of(data)):
         reduce = relax.op.max if is_largest else relax.op.min
         return cast(operator.emit(reduce(data, axes, keepdims=keepdim)), operator.dtype)

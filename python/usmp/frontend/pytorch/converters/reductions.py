@@ -24,7 +24,7 @@ def reduced_axes(operator: Operator) -> list[int]:
     return [axis % rank for axis in ([given] if isinstance(given, int) else given) if rank]
 
 
-def _reduced(operator: Operator, data: Expr, reduce: Reduction) -> Expr:
+def reduced(operator: Operator, data: Expr, reduce: Reduction) -> Expr:
     """A reduction over the operator's axes; without any, a tensor is its own."""
     keepdim = operator.get("keepdim", False)
     axes = reduced_axes(operator)
@@ -45,24 +45,24 @@ def _count(operator: Operator) -> int:
 
 @converts("sum.dim_IntList")
 def _sum(operator: Operator) -> Expr:
-    return _reduced(operator, operator.emit(cast(operator["self"], operator.dtype)), relax.op.sum)
+    return reduced(operator, operator.emit(cast(operator["self"], operator.dtype)), relax.op.sum)
 
 
 @converts("mean.default", "mean.dim")
 def _mean(operator: Operator) -> Expr:
-    return _reduced(operator, operator.emit(cast(operator["self"], operator.dtype)), relax.op.mean)
+    return reduced(operator, operator.emit(cast(operator["self"], operator.dtype)), relax.op.mean)
 
 
 @converts("prod.default", "prod.dim_int")
 def _prod(operator: Operator) -> Expr:
-    return _reduced(operator, operator.emit(cast(operator["self"], operator.dtype)), relax.op.prod)
+    return reduced(operator, operator.emit(cast(operator["self"], operator.dtype)), relax.op.prod)
 
 
 @converts("any.default", "any.dim", "any.dims")
 def _any(operator: Operator) -> Expr:
     # Relax has no reduction of booleans.
     data = cast(operator.emit(cast(operator["self"], "bool")), "int8")
-    return cast(operator.emit(_reduced(operator, operator.emit(data), relax.op.max)), "bool")
+    return cast(operator.emit(reduced(operator, operator.emit(data), relax.op.max)), "bool")
 
 
 @converts("var.correction")
@@ -85,27 +85,8 @@ def _deviations(operator: Operator) -> tuple[Expr, Expr]:
     mean = operator.emit(relax.op.mean(data, axes, keepdims=True)) if axes else data
     difference = operator.emit(relax.op.subtract(data, mean))
     squares = operator.emit(relax.op.multiply(difference, difference))
-    total = operator.emit(_reduced(operator, squares, relax.op.sum))
+    total = operator.emit(reduced(operator, squares, relax.op.sum))
     divisor = max(0.0, _count(operator) - correction)
     if divisor:
         return mean, relax.op.divide(total, constant(divisor, operator.dtype))
     return mean, relax.op.multiply(total, constant(math.inf, operator.dtype))
-
-
-@converts("linalg_vector_norm.default")
-def _vector_norm(operator: Operator) -> Expr:
-    dtype, order = operator.dtype, operator["ord"]
-    data = operator.emit(cast(operator["self"], dtype))
-    if order == 2:
-        squares = operator.emit(relax.op.multiply(data, data))
-        return relax.op.sqrt(_reduced(operator, squares, relax.op.sum))
-    if order == 0:
-        is_other = operator.emit(relax.op.not_equal(data, constant(0, dtype)))
-        return _reduced(operator, operator.emit(cast(is_other, dtype)), relax.op.sum)
-    if math.isinf(order):
-        raise operator.refusal(f"with ord={order} is not supported; use amax() or amin() of abs()")
-    magnitudes = operator.emit(relax.op.abs(data))
-    if order == 1:
-        return _reduced(operator, magnitudes, relax.op.sum)
-    powers = operator.emit(relax.op.power(magnitudes, constant(order, dtype)))
-    return relax.op.power(_reduced(operator, powers, relax.op.sum), constant(1 / order, dtype))

@@ -36,11 +36,22 @@ class Taps:
 def _nearest(operator: Operator) -> Expr:
     data = operator["input"]
     for axis, (before, after, scale) in enumerate(_sizes(operator), 2):
-        step = np.float32(before / after) if scale is None else np.float32(1 / scale)
-        steps = np.arange(after, dtype=np.float32) * step
-        positions = np.minimum(np.floor(steps).astype(np.int64), before - 1)
+        positions = _nearest_positions(before, after, scale)
         data = operator.emit(relax.op.take(data, relax.const(positions), axis, mode="fast"))
     return data
+
+
+def _nearest_positions(before: int, after: int, scale: float | None) -> np.ndarray:
+    """What each pixel is a copy of. Where the size is the same or twice as large, PyTorch leaves
+    the factor out, which need not be exactly that."""
+    numbers = np.arange(after)
+    if after in (before, 2 * before):
+        whole: np.ndarray = numbers * before // after
+        return whole
+    step = np.float32(before / after) if scale is None else np.float32(1 / scale)
+    steps = numbers.astype(np.float32) * step
+    positions: np.ndarray = np.minimum(np.floor(steps).astype(np.int64), before - 1)
+    return positions
 
 
 @converts("upsample_bilinear2d.vec")
@@ -76,7 +87,11 @@ def _coordinates(operator: Operator, before: int, after: int, scale: float | Non
 
 
 def _linear_taps(operator: Operator, before: int, after: int, scale: float | None) -> Taps:
-    at = np.maximum(_coordinates(operator, before, after, scale), np.float32(0))
+    if before == after:
+        # Copies, whatever the factor is.
+        at = np.arange(after, dtype=np.float32)
+    else:
+        at = np.maximum(_coordinates(operator, before, after, scale), np.float32(0))
     first = np.minimum(np.floor(at).astype(np.int32), before - 1)
     second = np.minimum(first + 1, before - 1)
     rest = np.clip(at - first, 0, 1).astype(np.float32)

@@ -14,6 +14,7 @@ from usmp.frontend.tflite.options import require_rank, require_shape, require_ty
 from usmp.frontend.tflite.read import custom_operator, vector
 from usmp.ops.detection_postprocess import DetectionOptions, Quantized, detection_postprocess
 from usmp.ops.non_max_suppression import non_max_suppression
+from usmp.ops.quantized.conversion import before_dequantization
 
 _SCALES = ("y_scale", "x_scale", "h_scale", "w_scale")
 _LARGEST = 2**31 - 1
@@ -154,9 +155,13 @@ def _count(
 def _quantized(
     context: Context, operator: TfliteOperator, tensor: TfliteTensor, shape: tuple[int, ...]
 ) -> Quantized:
-    """A tensor without the axis of the batch."""
+    """A tensor without the axis of the batch; in the place of what DEQUANTIZE makes of integers,
+    these, which take less memory."""
+    value = context.value(tensor)
     quantization = operator.quantization(tensor) if tensor.dtype == "uint8" else None
-    return Quantized(reshaped(context, context.value(tensor), shape), quantization)
+    if quantization is None:
+        value, quantization = before_dequantization(context.builder, value)
+    return Quantized(reshaped(context, value, shape), quantization)
 
 
 def _set_outputs(

@@ -106,11 +106,12 @@ def convert_arg(context: Context, operator: TfliteOperator) -> None:
 def convert_unquantized_arg(context: Context, operator: TfliteOperator) -> None:
     """Of equal elements, the first counts."""
     data, output = operator.input(0), operator.output
-    require_types(operator, data, "input", ("float32", "int32"))
+    require_types(operator, data, "input", ("float32", "int32", "bool"))
     axis, greatest = _axis_of_position(operator), operator.name == "ARG_MAX"
-    result = argmin_argmax(
-        context.builder, context.value(data), axis, output.dtype, greatest=greatest
-    )
+    value = context.value(data)
+    if data.dtype == "bool":
+        value = context.builder.emit(relax.op.astype(value, "int8"))
+    result = argmin_argmax(context.builder, value, axis, output.dtype, greatest=greatest)
     context.set(output, result)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from support.operator_trials.pytorch.case import Case, described, makes, tensor
+from support.operator_trials.pytorch.case import FLOAT, Case, described, makes, tensor
 from support.operator_trials.trial import Tolerance
 
 _SUMS = Tolerance(1e-4, 1e-4)
@@ -134,6 +134,23 @@ def _adaptive_avg_pool3d(random: Random) -> Case:
     return _adaptive(random, 3)
 
 
+def _adaptive_maximum(random: Random, rank: int) -> Case:
+    data, _, _ = _pool(random, rank)
+    size = [random.choice([1, 2, 3, 5, 7]) for _ in range(rank)]
+    function = getattr(F, f"adaptive_max_pool{rank}d")
+    return Case(lambda x: function(x, size), [data], f"{size}")
+
+
+@makes("adaptive_max_pool2d.default")
+def _adaptive_max_pool2d(random: Random) -> Case:
+    return _adaptive_maximum(random, random.choice([1, 2, 2]))
+
+
+@makes("adaptive_max_pool3d.default")
+def _adaptive_max_pool3d(random: Random) -> Case:
+    return _adaptive_maximum(random, 3)
+
+
 def _image(random: Random) -> torch.Tensor:
     rank = random.choice([1, 2, 2, 3])
     shape = [random.randint(1, 3), 2 * random.randint(1, 2)]
@@ -200,14 +217,21 @@ def _group_norm(random: Random) -> Case:
 
 
 def _resized(random: Random, mode: str, rank: int = 2) -> Case:
-    data = tensor(random, [1, 2, *(random.randint(2, 6) for _ in range(rank))])
+    shape = [random.randint(1, 2), random.randint(1, 2), *(random.randint(2, 7),) * rank]
+    if random.random() < 0.6:
+        shape[2:] = [random.randint(1, 7) for _ in range(rank)]
+    nearest = (FLOAT, FLOAT, torch.uint8, torch.float64)
+    dtype = random.choice(nearest) if mode.startswith("nearest") else FLOAT
+    data = tensor(random, shape, dtype)
     arguments: dict[str, Any] = {"mode": mode}
     if random.random() < 0.5:
-        arguments["size"] = [random.randint(1, 11) for _ in range(rank)]
+        arguments["size"] = [random.randint(1, 13) for _ in range(rank)]
     else:
-        factors = [0.5, 0.7, 1.5, 1.7, 2, 3]
+        factors = [f for f in (0.34, 0.5, 0.7, 1, 1.1, 1.5, 1.7, 2, 3) if f * min(shape[2:]) >= 1]
         arguments["scale_factor"] = tuple(float(random.choice(factors)) for _ in range(rank))
-        arguments["recompute_scale_factor"] = random.choice([None, True])
+        if random.random() < 0.3:
+            arguments["scale_factor"] = arguments["scale_factor"][0]
+        arguments["recompute_scale_factor"] = random.choice([None, False, True])
     if mode in ("linear", "bilinear", "bicubic", "trilinear"):
         arguments["align_corners"] = random.choice([None, False, True])
     what = described(arguments)
@@ -239,6 +263,7 @@ def _others(random: Random) -> Case:
             ("trilinear", 3),
             ("area", 2),
             ("nearest-exact", 2),
+            ("nearest-exact", 1),
         ]
     )
     return _resized(random, mode, rank)

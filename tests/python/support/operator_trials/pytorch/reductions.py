@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -138,7 +139,7 @@ def _var_mean(random: Random) -> Case:
 def _norm(random: Random) -> Case:
     shape = any_shape(random, 1)
     axes, keepdim = _axes(random, len(shape)), random.random() < 0.5
-    order = random.choice([0, 1, 2, 3, 0.5, 2.5])
+    order = random.choice([0, 1, 2, 3, 0.5, 2.5, math.inf, -math.inf])
     return Case(
         lambda x: torch.linalg.vector_norm(x, order, axes, keepdim),
         [tensor(random, shape)],
@@ -225,6 +226,52 @@ def _running(name: str) -> None:
 
 _running("cumsum")
 _running("cumprod")
+
+
+@makes("logcumsumexp.default")
+def _logcumsumexp(random: Random) -> Case:
+    shape, dtype = any_shape(random), random.choice((FLOAT, FLOAT, torch.float64))
+    axis = _axis(random, len(shape)) if shape else 0
+    values = tensor(random, shape, dtype, special=random.random() < 0.4) * random.choice((1, 40))
+    return Case(lambda x: torch.logcumsumexp(x, axis), [values], f"{axis}", _SUMS)
+
+
+def _running_extreme(name: str) -> None:
+    function = getattr(torch, name)
+
+    def make(random: Random) -> Case:
+        shape, dtype = any_shape(random), random.choice(TYPES)
+        axis = _axis(random, len(shape)) if shape else 0
+        values = tensor(random, shape, dtype, special=random.random() < 0.4)
+        if random.random() < 0.5 and dtype.is_floating_point:
+            values = values // 4
+        return Case(lambda x: function(x, axis), [values], f"{name} {axis}")
+
+    CASES[f"{name}.default"] = make
+
+
+_running_extreme("cummax")
+_running_extreme("cummin")
+
+
+@makes("bucketize.Tensor")
+def _bucketize(random: Random) -> Case:
+    dtype = random.choice(TYPES[:-1])
+    boundaries = tensor(random, [random.randint(1, 8)], dtype).sort().values
+    data = tensor(random, any_shape(random), dtype, special=random.random() < 0.4)
+    given = {"right": random.random() < 0.5, "out_int32": random.random() < 0.3}
+    return Case(lambda x, b: torch.bucketize(x, b, **given), [data, boundaries], f"{given}")
+
+
+@makes("searchsorted.Tensor")
+def _searchsorted(random: Random) -> Case:
+    dtype, outer = random.choice(TYPES[:-1]), any_shape(random, 0, 2)
+    boundaries = tensor(random, [*outer, random.randint(1, 8)], dtype).sort().values
+    data = tensor(random, [*outer, random.randint(1, 5)], dtype, special=random.random() < 0.4)
+    given = {"right": random.random() < 0.5, "out_int32": random.random() < 0.3}
+    if random.random() < 0.5:
+        given = {"side": random.choice(["left", "right"])}
+    return Case(lambda b, x: torch.searchsorted(b, x, **given), [boundaries, data], f"{given}")
 
 
 @makes("mm.default")

@@ -47,22 +47,36 @@ def postprocess_trial(random: Random) -> Trial:
     if has_ties and draw.flag():
         scores = Spec(scores.shape, 1 / 256, 0, "uint8")
         limits[1] = (0, draw.choice((3, 255)))
+    integer = draw.choice(("int8", "uint8"))
+    before = dtype == scores.dtype == "float32" and has_ties and draw.flag()
+    if before:
+        least = np.iinfo(integer).min
+        encodings = Spec(encodings.shape, 8 / 255, least + 128, integer)
+        scores = Spec(scores.shape, 1 / 256, least, integer)
+        limits = {0: (least, least + 255), 1: (least, least + 255)}
     count = given["max_detections"] * several
     outputs = [Spec(s, 0, 0, "float32") for s in ((1, count, 4), (1, count), (1, count), (1,))]
     # Several classes of one box overlap in the outputs of TFLite Micro.
     model = Model([encodings, scores, _anchors(draw, boxes, dtype)], outputs, None, limits)
     model = replace(model, is_for_litert=not is_regular and several > 1)
-    content = postprocess(model.inputs, outputs, given)
+    content = postprocess(model.inputs, outputs, given, is_dequantized=before)
     made = trial(POSTPROCESS, content, f"{given} {describe(model)}", model, random)
     return replace(made, reference=lambda inputs: _without_rest(made, inputs, given))
 
 
 def postprocess(
-    inputs: Sequence[Spec | Constant | None], outputs: Sequence[Spec], given: dict[str, object]
+    inputs: Sequence[Spec | Constant | None],
+    outputs: Sequence[Spec],
+    given: dict[str, object],
+    is_dequantized: bool = False,
 ) -> bytes:
-    """A model of the operator alone."""
+    """A model of the operator, alone or with boxes and scores from DEQUANTIZE."""
     graph = Graph()
     tensors = [add_input(graph, value) for value in inputs]
+    for number, value in enumerate(inputs[:2] if is_dequantized else ()):
+        real_numbers = graph.tensor(value.shape, "float32")
+        graph.operator("DEQUANTIZE", [tensors[number]], [real_numbers])
+        tensors[number] = real_numbers
     results = [add_tensor(graph, spec) for spec in outputs]
     graph.operator(
         "CUSTOM",
