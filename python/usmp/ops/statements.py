@@ -13,9 +13,6 @@ from usmp.ops.emit import OPAQUE, add_prim_func, constant
 from usmp.ops.record import QuantizedOp
 from usmp.tir.nodes import sequence
 
-OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
-
 
 def call_in_place(
     builder: relax.BlockBuilder,
