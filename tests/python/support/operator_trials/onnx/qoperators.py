@@ -20,7 +20,7 @@ from support.operator_trials.onnx.one_node import (
     node_trial,
     opset_of,
 )
-from support.operator_trials.onnx.products import window_attributes
+from support.operator_trials.onnx.products import SUMS, window_attributes
 from support.operator_trials.onnx.samples import (
     axis_of,
     broadcast_of,
@@ -168,6 +168,7 @@ def gemm(random: Random) -> Trial:
         operands if is_float else [*operands, *y],
         NEWEST,
         domain=MICROSOFT,
+        tolerance=SUMS,
         output_types=["float32" if is_float else dtype],
         transA=trans_a,
         transB=trans_b,
