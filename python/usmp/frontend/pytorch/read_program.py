@@ -24,7 +24,13 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
 from usmp.support.unique_names import UniqueNames
 
-_KEPT = (torch.ops.aten.upsample_bicubic2d.vec,)
+_KEPT = (
+    torch.ops.aten.upsample_linear1d.vec,
+    torch.ops.aten.upsample_trilinear3d.vec,
+    torch.ops.aten.upsample_bicubic2d.vec,
+)
+"""Operators whose decomposition is not what their kernels compute, or takes more steps."""
+
 _QUANTIZERS = ("quantize_per_", "dequantize_per_")
 
 

@@ -70,6 +70,8 @@ ONCE_DIFFERENT = [
     Case(lambda x: torch.clamp(x, 2, -1), [X]),
     Case(lambda x: F.interpolate(x, scale_factor=(1.1, 2.1), mode="nearest"), [IMAGE[:, :, :, :4]]),
     Case(lambda x: F.interpolate(x, scale_factor=1.1, mode="bilinear"), [IMAGE]),
+    Case(lambda x: F.interpolate(x, scale_factor=1.1, mode="linear"), [IMAGE[0]]),
+    Case(lambda x: F.interpolate(x, scale_factor=1.1, mode="trilinear"), [IMAGE[:, None]]),
     Case(lambda x: F.interpolate(x, scale_factor=2.0, mode="area"), [IMAGE[:, :, :4, :1]]),
     Case(lambda x: torch.bucketize(x, torch.tensor([0.5])), [NAN]),
     Case(lambda x: torch.cummax(x, 0), [NAN]),

@@ -6,7 +6,9 @@ here in float32, as PyTorch does.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 from tvm import relax, te, tirx
@@ -54,8 +56,8 @@ def _nearest_positions(before: int, after: int, scale: float | None) -> np.ndarr
     return positions
 
 
-@converts("upsample_bilinear2d.vec")
-def _bilinear(operator: Operator) -> Expr:
+@converts("upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec")
+def _linear(operator: Operator) -> Expr:
     return _resampled(operator, [_linear_taps(operator, *size) for size in _sizes(operator)])
 
 
@@ -125,24 +127,23 @@ def _far(x: np.ndarray) -> np.ndarray:
 
 
 def _resampled(operator: Operator, taps: list[Taps]) -> Expr:
-    """The weighted sums over both axes of the image."""
+    """The weighted sums over all axes of the image."""
     data = operator["input"]
     if operator.dtype != "float32":
         raise operator.refusal(f"of {operator.dtype} is not supported; convert it to float32")
     batch, channels = shape_of(data)[:2]
-    rows, columns = taps
-    tables = [rows.positions, rows.weights, columns.positions, columns.weights]
+    tables = [table for axis in taps for table in (axis.positions, axis.weights)]
 
-    def compute(
-        data: te.Tensor, ys: te.Tensor, dys: te.Tensor, xs: te.Tensor, dxs: te.Tensor
-    ) -> te.Tensor:
-        i, j = (te.reduce_axis((0, t.positions.shape[1])) for t in taps)
+    def compute(data: te.Tensor, *tables: te.Tensor) -> te.Tensor:
+        axes = [te.reduce_axis((0, axis.positions.shape[1])) for axis in taps]
 
-        def element(n: tirx.Var, c: tirx.Var, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
-            weight = dys[y, i] * dxs[x, j]
-            return te.sum(data[n, c, ys[y, i], xs[x, j]] * weight, [i, j])
+        def element(n: tirx.Var, c: tirx.Var, *place: tirx.Var) -> tirx.Expr:
+            chosen = list(zip(place, axes, strict=True))
+            where = [positions[at] for positions, at in zip(tables[::2], chosen, strict=True)]
+            weights = [weights[at] for weights, at in zip(tables[1::2], chosen, strict=True)]
+            return te.sum(data[(n, c, *where)] * functools.reduce(mul, weights), axes)
 
-        shape = (batch, channels, len(rows.positions), len(columns.positions))
+        shape = (batch, channels, *(len(axis.positions) for axis in taps))
         return te.compute(shape, element, "output")
 
     return call_operator(operator.builder, "resample", compute, [data, *tables])

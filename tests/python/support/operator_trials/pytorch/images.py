@@ -243,9 +243,19 @@ def _nearest(random: Random) -> Case:
     return _resized(random, "nearest")
 
 
+@makes("upsample_linear1d.vec")
+def _linear(random: Random) -> Case:
+    return _resized(random, "linear", 1)
+
+
 @makes("upsample_bilinear2d.vec")
 def _bilinear(random: Random) -> Case:
     return _resized(random, "bilinear")
+
+
+@makes("upsample_trilinear3d.vec")
+def _trilinear(random: Random) -> Case:
+    return _resized(random, "trilinear", 3)
 
 
 @makes("upsample_bicubic2d.vec")
@@ -258,9 +268,7 @@ def _others(random: Random) -> Case:
     mode, rank = random.choice(
         [
             ("nearest", 1),
-            ("linear", 1),
             ("nearest", 3),
-            ("trilinear", 3),
             ("area", 2),
             ("nearest-exact", 2),
             ("nearest-exact", 1),
