@@ -1,6 +1,9 @@
-"""Functions of one 8-bit integer, as the tables that replace them are filled."""
+"""Functions of one integer, as the tables that replace them are filled."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
 
 import numpy as np
 from tvm import relax
@@ -11,6 +14,7 @@ from usmp.ops.quantized.fixed_point import (
     quantize_multiplier,
     round_shift_right,
 )
+from usmp.ops.quantized.interpolation import interpolated
 from usmp.ops.quantized.parameters import Quantization, integer_limits
 from usmp.ops.quantized.table import exponential, tabulated, tabulated_real
 from usmp.ops.record import QuantizedOp
@@ -31,8 +35,56 @@ def elu(
 def exp(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """exp(x)."""
-    return tabulated_real(builder, "exp", data, exponential, before, after)
+    """exp(x) of int8 or int16."""
+    return _of_reals(builder, "exp", data, exponential, before, after)
+
+
+def log(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """The natural logarithm of int8 or int16; the least integer for 0, and for what is negative."""
+    least, _ = integer_limits(after.dtype)
+    lowest = np.float32(least - after.zero_point) * np.float32(after.scale)
+
+    def function(x: np.float32) -> np.float32:
+        return np.float32(math.log(float(x))) if x > 0 else lowest
+
+    return _of_reals(builder, "log", data, function, before, after)
+
+
+def gelu(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    before: Quantization,
+    after: Quantization,
+    approximate: bool,
+) -> relax.Expr:
+    """x times the normal distribution at x, or `approximate` by a tanh; int8 or uint8."""
+    one, half = np.float32(1), np.float32(0.5)
+    minus_root = np.float32(-math.sqrt(0.5))
+
+    def by_tanh(x: np.float32) -> np.float32:
+        argument = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
+        return half * x * (one + np.float32(math.tanh(float(argument))))
+
+    def by_distribution(x: np.float32) -> np.float32:
+        return half * x * np.float32(math.erfc(float(x * minus_root)))
+
+    function = by_tanh if approximate else by_distribution
+    return tabulated_real(builder, "gelu", data, function, before, after)
+
+
+def _of_reals(
+    builder: relax.BlockBuilder,
+    kind: str,
+    data: relax.Expr,
+    function: Callable[[np.float32], np.float32],
+    before: Quantization,
+    after: Quantization,
+) -> relax.Expr:
+    """A function of real numbers: of 8 bits all results, of 16 bits interpolated."""
+    by_table = interpolated if before.dtype == "int16" else tabulated_real
+    return by_table(builder, kind, data, function, before, after)
 
 
 def hard_swish(
@@ -93,7 +145,14 @@ def _saturate(value: int, bits: int) -> int:
 def rsqrt(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """1 / sqrt(x) of int8; the greatest int8 for 0, and for what is negative."""
+    """1 / sqrt(x) of int8 or int16; the greatest one for 0, and for what is negative."""
+    if before.dtype == "int16":
+        greatest = np.float32(32767) * np.float32(after.scale)
+
+        def root_of(x: np.float32) -> np.float32:
+            return np.float32(1) / np.sqrt(x) if x > 0 else greatest
+
+        return interpolated(builder, "rsqrt", data, root_of, before, after)
     scale = float(np.sqrt(np.float32(before.scale)) * np.float32(after.scale))
     factor = quantize_multiplier(1.0 / scale)
     fraction = 20

@@ -30,6 +30,7 @@ def batch_matmul(
     transposed: tuple[bool, bool] = (False, False),
     limits: OutputLimits | None = None,
     rounding: Rounding | None = None,
+    product_scale: float | None = None,
 ) -> relax.Expr:
     """left (..., rows, depth) times right (..., depth, columns), whose other axes are broadcast.
 
@@ -43,6 +44,8 @@ def batch_matmul(
         of the output; those of its type by default.
     rounding
         of the sums; by default as TFLite rounds those of the type.
+    product_scale
+        the product of the scales of left and right, as the kernel rounds it; exact by default.
 
     Raises
     ------
@@ -53,7 +56,8 @@ def batch_matmul(
     require_no_zero_points(quantizations)
     if rounding is None:
         rounding = Rounding.ONCE_16_BITS if after.dtype == "int16" else Rounding.TWICE
-    factor = factor_of((first.scale, second.scale), after.scale, rounding)
+    scales = (first.scale, second.scale) if product_scale is None else (product_scale,)
+    factor = factor_of(scales, after.scale, rounding)
     kept = limits or after.limits()
 
     def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:

@@ -63,8 +63,8 @@ def test_each_public_operator_makes_one():
     assert operators - NO_OPERATORS == {
         *("abs_", "add", "add_all", "argmax", "argmin", "average_pool", "batch_matmul"),
         *("batch_to_space", "clamp", "compare", "conv2d", "cumulative_sum", "depthwise_conv2d"),
-        *("dequantize", "divide", "elu", "exp", "fully_connected", "gather", "gather_nd"),
-        *("hard_swish", "l2_normalize", "leaky_relu", "log_softmax", "logistic", "lstm"),
+        *("dequantize", "divide", "elu", "exp", "fully_connected", "gather", "gather_nd", "gelu"),
+        *("hard_swish", "l2_normalize", "leaky_relu", "log", "log_softmax", "logistic", "lstm"),
         *("max_pool", "maximum", "mean", "minimum", "mirror_pad", "multiply_elements", "prelu"),
         *("quantize", "reduce_max", "reduce_min", "reduce_sum", "relu", "requantize"),
         *("rescale_to_join", "rescaled_average_pool", "resize_bilinear"),

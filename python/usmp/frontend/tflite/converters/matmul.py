@@ -29,10 +29,18 @@ def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
         return
     first, second, after = (operator.quantization(t) for t in (left, right, output))
     values = (context.value(left), context.value(right))
-    context.set(
-        output,
-        quantized.batch_matmul(context.builder, *values, (first, second, after), transposed),
+    # LiteRT, which alone has a kernel of two types, multiplies the scales in single precision.
+    product_scale = None
+    if right.dtype != left.dtype:
+        product_scale = float(np.float32(first.scale) * np.float32(second.scale))
+    product = quantized.batch_matmul(
+        context.builder,
+        *values,
+        (first, second, after),
+        transposed,
+        product_scale=product_scale,
     )
+    context.set(output, product)
 
 
 def _multiply_by_weight(

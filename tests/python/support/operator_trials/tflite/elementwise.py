@@ -119,15 +119,23 @@ def binary(code: str) -> Draft:
             b = Spec(b.shape, a.scale, a.zero_point, dtype)
             y = Spec(y.shape, a.scale, a.zero_point, y.dtype) if y.scale else y
         limits = _limits(draw, code, dtype, (a.zero_point, b.zero_point))
+        if code in COMPARISONS and dtype in QUANTIZED and draw.flag():
+            limits = {0: _near(a), 1: _near(b)}
         given: list[Spec | Constant] = [a, b]
         if draw.flag(0.3):
             side = draw.number(0, 1)
             given[side] = _constant(draw, given[side], limits.get(side))
-        # Scaled to real numbers, as tflite-micro does it, int16 leaves the integers of 32 bits.
+        # tflite-micro has no scales for int16.
         is_for_litert = code in COMPARISONS and dtype == "int16"
         return Model(given, [y], _options(draw, code), limits, _tolerance(code), is_for_litert)
 
     return draft
+
+
+def _near(spec: Spec) -> tuple[float, float]:
+    """Integers around the zero point, of which many are equal."""
+    least, greatest = (np.iinfo(spec.dtype).min, np.iinfo(spec.dtype).max)
+    return max(spec.zero_point - 4, least), min(spec.zero_point + 4, greatest)
 
 
 def _tolerance(code: str) -> Tolerance:
