@@ -69,6 +69,7 @@ KINDS: dict[str, str] = {
     "running": "elements combined with those before them along an axis",
     "softmax": "softmax over the last axis",
     "space_to_batch": "blocks of an image to batches",
+    "sqrt": "square root, cut to an integer",
     "squared_difference": "(x - y)**2, broadcast",
     "subtract": "difference of two tensors, broadcast",
     "sum": "sum over some axes",

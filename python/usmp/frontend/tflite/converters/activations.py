@@ -76,12 +76,13 @@ _CURVES = {
     "HARD_SWISH": (quantized.hard_swish, ("int8", "uint8")),
     "LOG": (quantized.log, ("int8", "int16")),
     "RSQRT": (quantized.rsqrt, ("int8", "int16")),
+    "SQRT": (quantized.sqrt, ("int8", "int16")),
 }
 
 
 @converts(*_CURVES)
 def convert_curve(context: Context, operator: TfliteOperator) -> None:
-    """Functions that are tables."""
+    """Functions of one number."""
     _convert_unary(context, operator, *_CURVES[operator.name])
 
 

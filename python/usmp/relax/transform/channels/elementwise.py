@@ -32,7 +32,7 @@ Made = Callable[[relax.BlockBuilder, QuantizedOp, Sequence["relax.Expr | np.ndar
 
 TABLES = (
     *("elu", "exp", "gelu", "hard_swish", "leaky_relu", "log", "logistic", "rescale_to_join"),
-    *("rsqrt", "table", "tanh"),
+    *("rsqrt", "sqrt", "table", "tanh"),
 )
 """Functions of one 8-bit tensor, by the 256 results that are the second argument."""
 

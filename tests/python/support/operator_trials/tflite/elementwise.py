@@ -73,9 +73,11 @@ def unary(code: str) -> Draft:
         y = x if draw.flag(0.4) else draw.spec(x.shape, dtype)
         if dtype in _OUTPUTS.get(code, {}):
             y = Spec(x.shape, *_OUTPUTS[code][dtype], dtype)
-        if code == "RSQRT" and dtype == "int8":
-            x = Spec(x.shape, x.scale, -128, dtype)
         limits = {0: _LIMITS[code]} if code in _LIMITS and dtype == "float32" else {}
+        if code in ("RSQRT", "SQRT") and dtype == "int8":
+            x = Spec(x.shape, x.scale, -128, dtype)
+        if code in ("RSQRT", "SQRT") and dtype == "int16":
+            limits = {0: (0, 2**15 - 1)}
         # tflite-micro takes the quantization of the output to be that of the input.
         return Model([x], [y], limits=limits, is_for_litert=code == "RELU6" and y != x)
 
@@ -115,6 +117,8 @@ def binary(code: str) -> Draft:
         if code == "DIV" and b.zero_point == 127:
             b = Spec(b.shape, b.scale, 0, dtype)
         y = _output(draw, code, np.broadcast_shapes(*shapes), dtype)
+        if code == "DIV" and dtype == "int16":
+            y = Spec(y.shape, a.scale / b.scale / 2 ** draw.number(6, 14), 0, dtype)
         if code in ("MAXIMUM", "MINIMUM", "RIGHT_SHIFT", "BITWISE_XOR") or draw.flag(0.2):
             b = Spec(b.shape, a.scale, a.zero_point, dtype)
             y = Spec(y.shape, a.scale, a.zero_point, y.dtype) if y.scale else y
@@ -155,8 +159,10 @@ def _limits(
         if dtype == "float32":
             return {0: (0.1, 5.0), 1: (-4.0, 4.0)}
         return {0: (-5, 5), 1: (0, 7)}
-    if code in ("DIV", "FLOOR_DIV", "FLOOR_MOD") and dtype in ("float32", "int32", "int64"):
+    if code in ("DIV", "FLOOR_DIV", "FLOOR_MOD") and dtype not in ("bool", "uint8", "int8"):
         return {1: draw.choice(((1, 100), (-9, -2)))}
+    if code in ("FLOOR_DIV", "FLOOR_MOD"):
+        return {1: (1, 100)}
     if code == "DIV" and dtype == "int8":
         # A divisor that is not zero, and quotients that are not so small that the kernels shift by
         # more than 31 bits.
