@@ -104,7 +104,7 @@ static inline int32_t tvmgen_one_over_one_plus(int32_t value) {
   return x < (1 << 30) ? (int32_t)(x * 2) : 2147483647;
 }
 
-/* Of numbers of at most 9 bits; a divisor of 0 counts as 1. */
+/* Of numbers of at most 17 bits; a divisor of 0 counts as 1. */
 static inline int32_t tvmgen_divide(int32_t dividend, int32_t divisor, int32_t multiplier,
                                     int32_t shift) {
   const int32_t x = divisor < 0 ? -dividend : dividend;

@@ -29,7 +29,7 @@ from usmp.ops.quantized.fixed_point import (
 from usmp.ops.quantized.gathering import gather, gather_nd, update_slice
 from usmp.ops.quantized.log_softmax import log_softmax
 from usmp.ops.quantized.lstm import Gate, LstmParameters, lstm
-from usmp.ops.quantized.lut_activations import elu, exp, hard_swish, rsqrt
+from usmp.ops.quantized.lut_activations import elu, exp, gelu, hard_swish, log, rsqrt, sqrt
 from usmp.ops.quantized.matmul import batch_matmul
 from usmp.ops.quantized.mirroring import mirror_pad
 from usmp.ops.quantized.normalization import l2_normalize
@@ -87,9 +87,11 @@ __all__ = [
     "fully_connected",
     "gather",
     "gather_nd",
+    "gelu",
     "hard_swish",
     "l2_normalize",
     "leaky_relu",
+    "log",
     "log_softmax",
     "logistic",
     "lstm",
@@ -117,6 +119,7 @@ __all__ = [
     "softmax",
     "softmax_int16",
     "space_to_batch",
+    "sqrt",
     "squared_difference",
     "subtract",
     "svdf",

@@ -21,7 +21,12 @@ from usmp.ops.quantized.fixed_point import (
     factor_of,
     quantize_multiplier,
 )
-from usmp.ops.quantized.parameters import OutputLimits, Quantization, require_no_zero_points
+from usmp.ops.quantized.parameters import (
+    OutputLimits,
+    Quantization,
+    farthest,
+    require_no_zero_points,
+)
 from usmp.ops.record import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import DIVIDE
@@ -227,9 +232,27 @@ def divide(
     quantizations: Quantizations,
     limits: OutputLimits,
 ) -> relax.Expr:
-    """left / right of int8; divided by 0, it is as if it were divided by the smallest step."""
+    """left / right of int8 or int16; what is divided by 0 is divided by the smallest step.
+
+    Raises
+    ------
+    UnsupportedModelError
+        int16 with zero points other than 0, or scales at which the reference kernels shift
+        quotients by less than 0 bits.
+    """
+    require_no_zero_points(quantizations)
     first, second, output = quantizations
-    factor = quantize_multiplier(first.scale / (second.scale * output.scale))
+    ratio = first.scale / (second.scale * output.scale)
+    if first.dtype == "int16":
+        # TFLite's kernel, unlike those of tflite-micro, divides in single precision.
+        scales = [np.float32(q.scale) for q in quantizations]
+        ratio = float(scales[0] / (scales[1] * scales[2]))
+    factor = quantize_multiplier(ratio)
+    headroom = 31 - farthest(first).bit_length()
+    if factor.shift > headroom:
+        raise UnsupportedModelError(
+            f"a quotient of 1 is {ratio} steps of the output; less than 2**{headroom} are supported"
+        )
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
         quotient = tirx.call_pure_extern(
@@ -288,24 +311,25 @@ def compare(
 ) -> relax.Expr:
     """One of `COMPARISONS`, as bool.
 
-    int8 is compared with 8 bits below the point of the real numbers, as by the reference kernel:
-    smaller differences do not count. Other types are compared as they are stored.
+    Scaled integers are compared with 8 bits below the point of the real numbers, as by the
+    reference kernels: smaller differences do not count. Integers without scales are compared as
+    they are stored, and so are those of int16 but for equality, whatever their scales.
 
     Raises
     ------
     UnsupportedModelError
-        int8 of a scale of 1 and more, or another type in two quantizations.
+        scales of 1 and more where they count.
     """
     operator = COMPARISONS[name]
     record = QuantizedOp(name, (first, second), (Quantization.unscaled("bool"),))
-    if first.dtype != "int8":
-        if first != second:
-            raise UnsupportedModelError(f"{name} of {first.dtype} in two quantizations")
+    is_ordering = name not in ("equal", "not_equal")
+    if not first.scales or (first.dtype == "int16" and is_ordering):
         return elementwise(builder, record, operator, [left, right])
     factors = [quantize_multiplier(q.scale) for q in (first, second)]
     if any(factor.shift > 0 for factor in factors):
         raise UnsupportedModelError(
-            f"{name} of int8 of scales {first.scale} and {second.scale}; less than 1 is supported"
+            f"{name} of {first.dtype} of scales {first.scale} and {second.scale}; less than 1 is "
+            "supported"
         )
 
     def function(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:

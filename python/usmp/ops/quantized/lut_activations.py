@@ -1,20 +1,28 @@
-"""Functions of one 8-bit integer, as the tables that replace them are filled."""
+"""Functions of one integer, as the tables that replace them are filled."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
-from tvm import relax
+from tvm import relax, tirx
 
 from usmp.ops.quantized import gemmlowp
+from usmp.ops.quantized.elementwise import elementwise
 from usmp.ops.quantized.fixed_point import (
     QuantizedMultiplier,
+    int32,
+    multiply,
     quantize_multiplier,
     round_shift_right,
 )
-from usmp.ops.quantized.parameters import Quantization, integer_limits
+from usmp.ops.quantized.interpolation import interpolated
+from usmp.ops.quantized.parameters import Quantization, integer_limits, require_no_zero_points
 from usmp.ops.quantized.table import exponential, tabulated, tabulated_real
 from usmp.ops.record import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.intrinsics import INVERSE_SQUARE_ROOT, INVERSE_SQUARE_ROOT_SHIFT
 
 
 def elu(
@@ -31,8 +39,56 @@ def elu(
 def exp(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """exp(x)."""
-    return tabulated_real(builder, "exp", data, exponential, before, after)
+    """exp(x) of int8 or int16."""
+    return _of_reals(builder, "exp", data, exponential, before, after)
+
+
+def log(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """The natural logarithm of int8 or int16; the least integer for 0, and for what is negative."""
+    least, _ = integer_limits(after.dtype)
+    lowest = np.float32(least - after.zero_point) * np.float32(after.scale)
+
+    def function(x: np.float32) -> np.float32:
+        return np.float32(math.log(float(x))) if x > 0 else lowest
+
+    return _of_reals(builder, "log", data, function, before, after)
+
+
+def gelu(
+    builder: relax.BlockBuilder,
+    data: relax.Expr,
+    before: Quantization,
+    after: Quantization,
+    approximate: bool,
+) -> relax.Expr:
+    """x times the normal distribution at x, or `approximate` by a tanh; int8 or uint8."""
+    one, half = np.float32(1), np.float32(0.5)
+    minus_root = np.float32(-math.sqrt(0.5))
+
+    def by_tanh(x: np.float32) -> np.float32:
+        argument = np.float32(math.sqrt(2 / math.pi)) * (x + np.float32(0.044715) * x * x * x)
+        return half * x * (one + np.float32(math.tanh(float(argument))))
+
+    def by_distribution(x: np.float32) -> np.float32:
+        return half * x * np.float32(math.erfc(float(x * minus_root)))
+
+    function = by_tanh if approximate else by_distribution
+    return tabulated_real(builder, "gelu", data, function, before, after)
+
+
+def _of_reals(
+    builder: relax.BlockBuilder,
+    kind: str,
+    data: relax.Expr,
+    function: Callable[[np.float32], np.float32],
+    before: Quantization,
+    after: Quantization,
+) -> relax.Expr:
+    """A function of real numbers: of 8 bits all results, of 16 bits interpolated."""
+    by_table = interpolated if before.dtype == "int16" else tabulated_real
+    return by_table(builder, kind, data, function, before, after)
 
 
 def hard_swish(
@@ -93,18 +149,77 @@ def _saturate(value: int, bits: int) -> int:
 def rsqrt(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
-    """1 / sqrt(x) of int8; the greatest int8 for 0, and for what is negative."""
-    scale = float(np.sqrt(np.float32(before.scale)) * np.float32(after.scale))
-    factor = quantize_multiplier(1.0 / scale)
-    fraction = 20
+    """1 / sqrt(x) of int8 or int16; the greatest one for 0, and for what is negative.
 
-    def function(value: int) -> int:
+    Raises
+    ------
+    UnsupportedModelError
+        int16 with zero points other than 0, or with scales so great that every result is about 0.
+    """
+    require_no_zero_points((before, after))
+    scale = math.sqrt(before.scale) * after.scale
+    factor = quantize_multiplier(1.0 / scale)
+    record, limits, fraction = QuantizedOp("rsqrt", (before,), (after,)), after.limits(), 20
+
+    def of_integer(value: int) -> int:
         x = value - before.zero_point
         if x <= 0:
-            return 127
+            return limits.maximum
         multiplier, shift = gemmlowp.inverse_square_root(x)
         root = QuantizedMultiplier(multiplier, shift + fraction).apply(1)
         scaled = QuantizedMultiplier(factor.multiplier, factor.shift - fraction).apply(root)
-        return _saturate(scaled + after.zero_point, 8)
+        return min(max(scaled + after.zero_point, limits.minimum), limits.maximum)
 
-    return tabulated(builder, QuantizedOp("rsqrt", (before,), (after,)), data, function)
+    if before.dtype != "int16":
+        return tabulated(builder, record, data, of_integer)
+    if factor.shift < fraction - 31:
+        raise UnsupportedModelError(
+            f"RSQRT from scale {before.scale} to {after.scale}: 1 / sqrt of the smallest step is "
+            f"{1.0 / scale} steps of the output; at least 2**{fraction - 32} are supported"
+        )
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        x = value.astype("int32")
+        multiplier = tirx.call_pure_extern("int32", INVERSE_SQUARE_ROOT, x)
+        shift = tirx.call_pure_extern("int32", INVERSE_SQUARE_ROOT_SHIFT, x)
+        root = multiply(int32(1), multiplier, shift + int32(fraction))
+        scaled = multiply(root, factor.multiplier, factor.shift - fraction)
+        greatest = tirx.IntImm("int16", limits.maximum)
+        return tirx.Select(x > int32(0), limits.clamp(scaled), greatest)
+
+    return elementwise(builder, record, function, [data])
+
+
+def sqrt(
+    builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
+) -> relax.Expr:
+    """The square root of int8 or int16, cut to an integer; 0 for what is negative.
+
+    In single precision, as the reference kernel; int16 is too wide for a table of all results.
+
+    Raises
+    ------
+    UnsupportedModelError
+        int16 with zero points other than 0.
+    """
+    require_no_zero_points((before, after))
+    record, limits = QuantizedOp("sqrt", (before,), (after,)), after.limits()
+    scales = np.float32(before.scale), np.float32(after.scale)
+
+    def of_integer(value: int) -> int:
+        real = scales[0] * np.float32(max(value - before.zero_point, 0))
+        steps = np.trunc(np.sqrt(real) / scales[1])
+        return int(min(max(steps + after.zero_point, limits.minimum), limits.maximum))
+
+    if before.dtype != "int16":
+        return tabulated(builder, record, data, of_integer)
+
+    def function(value: tirx.Expr) -> tirx.Expr:
+        scale, step, greatest = (
+            tirx.FloatImm("float32", float(number)) for number in (*scales, limits.maximum)
+        )
+        x = tirx.max(value.astype("float32"), tirx.FloatImm("float32", 0.0))
+        steps = tirx.min(tirx.sqrt(scale * x) / step, greatest)
+        return steps.astype("int32").astype("int16")
+
+    return elementwise(builder, record, function, [data])

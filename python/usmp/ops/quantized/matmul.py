@@ -30,38 +30,41 @@ def batch_matmul(
     transposed: tuple[bool, bool] = (False, False),
     limits: OutputLimits | None = None,
     rounding: Rounding | None = None,
+    product_scale: float | None = None,
 ) -> relax.Expr:
     """left (..., rows, depth) times right (..., depth, columns), whose other axes are broadcast.
 
     Parameters
     ----------
     quantizations
-        of left, right and output, all of int8 or all of int16.
+        of left, right and output, all of int8 or all of int16, or with a right one of int8.
     transposed
         whether left is (..., depth, rows), and whether right is (..., columns, depth).
     limits
         of the output; those of its type by default.
     rounding
         of the sums; by default as TFLite rounds those of the type.
+    product_scale
+        the product of the scales of left and right, as the kernel rounds it; exact by default.
 
     Raises
     ------
     UnsupportedModelError
-        int16 with zero points other than 0, or sums that may leave int32.
+        int16 with zero points other than 0, or sums that may leave 32 bits (48 for int16).
     """
     first, second, after = quantizations
     require_no_zero_points(quantizations)
     if rounding is None:
         rounding = Rounding.ONCE_16_BITS if after.dtype == "int16" else Rounding.TWICE
-    factor = factor_of((first.scale, second.scale), after.scale, rounding)
+    scales = (first.scale, second.scale) if product_scale is None else (product_scale,)
+    factor = factor_of(scales, after.scale, rounding)
     kept = limits or after.limits()
 
     def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
         shapes = [[int(extent) for extent in tensor.shape] for tensor in (left, right)]
         rows, depth = _swapped(shapes[0][-2:], transposed[0])
         _, columns = _swapped(shapes[1][-2:], transposed[1])
-        if rounding is not Rounding.ONCE_16_BITS:
-            _require_summable(depth, first, second)
+        _require_summable(depth, first, second, rounding)
         batches = np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])
         k = te.reduce_axis((0, depth), "k")
 
@@ -102,10 +105,13 @@ def _swapped(pair: list[Any], swap: bool) -> list[Any]:
     return pair[::-1] if swap else pair
 
 
-def _require_summable(depth: int, first: Quantization, second: Quantization) -> None:
+def _require_summable(
+    depth: int, first: Quantization, second: Quantization, rounding: Rounding
+) -> None:
     largest = farthest(first) * farthest(second)
-    if depth * largest >= 2**31:
+    bits = 48 if rounding is Rounding.ONCE_16_BITS else 32
+    if depth * largest >= 2 ** (bits - 1):
         raise UnsupportedModelError(
-            f"sums of {depth} products may leave the 32-bit integers; "
-            f"at most {(2**31 - 1) // largest} are supported"
+            f"sums of {depth} products may leave the {bits}-bit integers; "
+            f"at most {(2 ** (bits - 1) - 1) // largest} are supported"
         )

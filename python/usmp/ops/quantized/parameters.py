@@ -110,7 +110,7 @@ def require_no_zero_points(quantizations: Sequence[Quantization]) -> None:
     """
     zero_points = [q.zero_point for q in quantizations]
     if quantizations[0].dtype == "int16" and any(zero_points):
-        raise UnsupportedModelError(f"int16 tensors have zero points {zero_points}; required: 0")
+        raise UnsupportedModelError(f"with int16, zero points are {zero_points}; required: 0")
 
 
 def require_symmetric_input(before: Quantization) -> None:

@@ -1,8 +1,4 @@
-"""Softmax over the last axis of int16: exponentials and reciprocals interpolated in tables.
-
-A table has 513 values of a function at equal steps of an int16 argument. Its values are computed
-in single precision, and moved a little where that makes the middle of a step more exact.
-"""
+"""Softmax over the last axis of int16: exponentials and reciprocals interpolated in tables."""
 
 from __future__ import annotations
 
@@ -20,17 +16,14 @@ from usmp.ops.quantized.fixed_point import (
     quantize_multiplier,
     shift_right,
 )
-from usmp.ops.quantized.parameters import (
-    Quantization,
-    require_output,
-    require_symmetric_input,
-    round_half_away,
-)
+from usmp.ops.quantized.interpolation import STEPS, interpolate, interpolation_table
+from usmp.ops.quantized.parameters import Quantization, require_output, require_symmetric_input
 from usmp.ops.quantized.softmax import greatest_of_rows
 from usmp.ops.record import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 
-_STEPS = 512
+_SCALE = np.float32(2) / np.float32(65535)
+"""Of the values of both tables."""
 _LARGEST_DEPTH = (2**31 - 1) // 32767
 
 
@@ -76,7 +69,7 @@ def softmax_int16(
                 return _inside(apply_multiplier(difference, factor) + int32(32767))
 
             arguments = te.compute((rows, depth), argument, name)
-            return lambda r, c: _interpolate(
+            return lambda r, c: interpolate(
                 arguments[r, c], lambda index: exponentials[index].astype("int32")
             )
 
@@ -97,7 +90,7 @@ def softmax_int16(
         fractions = te.compute((rows,), fraction, "fraction")
 
         def reciprocal(row: tirx.Expr) -> tirx.Expr:
-            return _interpolate(fractions[row], lambda index: _reciprocal_at(index, corrections))
+            return interpolate(fractions[row], lambda index: _reciprocal_at(index, corrections))
 
         scale = te.compute((rows,), reciprocal, "reciprocal")
 
@@ -119,64 +112,33 @@ def _inside(argument: tirx.Expr) -> tirx.Expr:
     return tirx.min(tirx.max(argument, int32(-32768)), int32(32767))
 
 
-def _interpolate(argument: tirx.Expr, at: Callable[[tirx.Expr], tirx.Expr]) -> tirx.Expr:
-    """The value at `argument`, an int16, of a table whose entries are `at`."""
-    index = (argument >> int32(7)) + int32(_STEPS // 2)
-    low, high = at(index), at(index + int32(1))
-    return low + (((high - low) * (argument & int32(127)) + int32(64)) >> int32(7))
-
-
 def exponential_table() -> np.ndarray:
     """exp from -10 to 0, in 15 fractional bits."""
     span = np.float32(65535)
     return interpolation_table(
-        lambda x: np.float32(math.exp(float(x))), np.float32(10) / span, 32767
+        lambda x: np.float32(math.exp(float(x))), np.float32(10) / span, 32767, _SCALE
     )
 
 
 def reciprocal_table() -> np.ndarray:
     """1 / (1 + x) from 0 to 1, in 15 fractional bits."""
     one = np.float32(1)
-    return interpolation_table(lambda x: one / (one + x), one / np.float32(65535), -32768)
+    return interpolation_table(lambda x: one / (one + x), one / np.float32(65535), -32768, _SCALE)
 
 
 def reciprocal_corrections() -> np.ndarray:
     """What is missing from quotients to the values of `reciprocal_table`: half of its bytes."""
-    nearest = [_rounded_quotient(index) for index in range(_STEPS + 1)]
+    nearest = [_rounded_quotient(index) for index in range(STEPS + 1)]
     return np.array(reciprocal_table() - np.array(nearest), np.int8)
 
 
 def _rounded_quotient(index: int) -> int:
     """2**15 / (1 + index / steps), to nearest."""
-    denominator = _STEPS + index
-    return ((_STEPS << 16) + denominator) // (2 * denominator)
+    denominator = STEPS + index
+    return ((STEPS << 16) + denominator) // (2 * denominator)
 
 
 def _reciprocal_at(index: tirx.Expr, corrections: te.Tensor) -> tirx.Expr:
-    denominator = index + int32(_STEPS)
-    quotient = tirx.truncdiv(denominator + int32(_STEPS << 16), denominator * int32(2))
+    denominator = index + int32(STEPS)
+    quotient = tirx.truncdiv(denominator + int32(STEPS << 16), denominator * int32(2))
     return quotient + corrections[index].astype("int32")
-
-
-def interpolation_table(
-    function: Callable[[np.float32], np.float32], scale: np.float32, zero_point: int
-) -> np.ndarray:
-    """`function` of int16 with this scale and zero point, in 15 fractional bits: 513 of int16."""
-    f = np.float32
-    first, last = scale * f(-32768 - zero_point), scale * f(32767 - zero_point)
-    step = (last - first) / f(_STEPS)
-    span = f(2) / f(65535) * f(32767) - f(2) / f(65535) * f(-32768)
-    inverse = f(65536) / span
-    values = []
-    for index in range(_STEPS):
-        start = first + f(index) * step
-        value, middle = function(start) * inverse, function(start + step / f(2)) * inverse
-        following = function(first + f(index + 1) * step) * inverse
-        between = _round((following + _round(value)) / f(2))
-        values.append(_round(value) - _round((between - _round(middle)) / f(2)))
-    values.append(_round(function(last) * inverse))
-    return np.clip(np.array(values), -32768, 32767).astype(np.int16)
-
-
-def _round(value: np.float32) -> np.float32:
-    return np.float32(round_half_away(float(value)))

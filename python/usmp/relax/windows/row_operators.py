@@ -22,11 +22,11 @@ _WINDOWED = ("average_pool", "conv2d", "depthwise_conv2d", "max_pool")
 """Kinds of records that say how a kernel moves over an image."""
 _BY_ROW = (
     *("abs", "add", "add_n", "clamp", "dequantize", "divide", "elu", "equal", "exp"),
-    *("fully_connected", "greater", "greater_equal", "hard_swish", "l2_normalize", "leaky_relu"),
-    *("less", "less_equal", "log_softmax", "logistic", "maximum", "mean", "minimum"),
-    *("multiply", "not_equal", "prelu", "quantize", "reduce_max", "reduce_min", "relu"),
-    *("requantize", "rescale_to_join", "rsqrt", "softmax", "squared_difference", "subtract"),
-    *("sum", "table", "tanh"),
+    *("fully_connected", "gelu", "greater", "greater_equal", "hard_swish", "l2_normalize"),
+    *("leaky_relu", "less", "less_equal", "log", "log_softmax", "logistic", "maximum", "mean"),
+    *("minimum", "multiply", "not_equal", "prelu", "quantize", "reduce_max", "reduce_min"),
+    *("relu", "requantize", "rescale_to_join", "rsqrt", "softmax", "sqrt", "squared_difference"),
+    *("subtract", "sum", "table", "tanh"),
 )
 """Kinds of records that say the same of any number of rows."""
 _VIEWS = (

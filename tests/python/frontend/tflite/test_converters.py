@@ -51,7 +51,7 @@ def test_products_of_int16_with_zero_points(code):
     wide = Spec((2, 3), 0.05, 1, "int16")
     table = options("MulOptions", fused_activation_function=0) if code == "MUL" else None
     assert refusal(code, [wide, wide], wide, table) == (
-        "int16 tensors have zero points [1, 1, 1]; required: 0"
+        "with int16, zero points are [1, 1, 1]; required: 0"
     )
 
 

@@ -110,6 +110,12 @@ def division(case: Binary) -> bytes:
     return one_operator("DIV", [case.a, divisor], [case.y], table)
 
 
+def gelu(approximate: bool) -> bytes:
+    """One GELU."""
+    table = options("GeluOptions", approximate=approximate)
+    return one_operator("GELU", [X], [Spec(X.shape, 0.04, -90)], table)
+
+
 def gather_nd(x: Spec, positions: list) -> bytes:
     """One GATHER_ND."""
     indices = np.array(positions, np.int32)
@@ -262,7 +268,9 @@ MODELS: list[QuantizedModel] = [
     *_coded("ABS", function, SAME),
     *_coded("ELU", function, SAME | {"narrow": ((0.02, 0), (0.015, -40))}),
     *_coded("EXP", function, {"image": ((0.02, -7), (0.05, -128))}, "litert"),
+    *_coded("LOG", function, {"image": ((0.05, -100), (0.03, 20))}, "litert"),
     *_coded("RSQRT", function, {"image": ((0.05, -128), (0.05, -128))}),
+    *models("gelu", gelu, {"exact": False, "approximate": True}, "litert"),
     *_coded("LOG_SOFTMAX", function, {"image": ((0.05, -7), LOG_SOFTMAX)}),
     *_coded("SQUARED_DIFFERENCE", binary, SQUARES),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import tflite
 from tvm import relax
@@ -69,19 +70,33 @@ def convert_prelu(context: Context, operator: TfliteOperator) -> None:
     context.set(output, quantized.prelu(context.builder, *values, *quantizations))
 
 
-_OF_INT8 = {
-    "ELU": quantized.elu,
-    "EXP": quantized.exp,
-    "HARD_SWISH": quantized.hard_swish,
-    "RSQRT": quantized.rsqrt,
+_CURVES = {
+    "ELU": (quantized.elu, ("int8",)),
+    "EXP": (quantized.exp, ("int8", "int16")),
+    "HARD_SWISH": (quantized.hard_swish, ("int8", "uint8")),
+    "LOG": (quantized.log, ("int8", "int16")),
+    "RSQRT": (quantized.rsqrt, ("int8", "int16")),
+    "SQRT": (quantized.sqrt, ("int8", "int16")),
 }
 
 
-@converts(*_OF_INT8)
+@converts(*_CURVES)
 def convert_curve(context: Context, operator: TfliteOperator) -> None:
-    """Functions that are tables of 256 results."""
-    types = ("int8", "uint8") if operator.name == "HARD_SWISH" else ("int8",)
-    _convert_unary(context, operator, _OF_INT8[operator.name], types)
+    """Functions of one number."""
+    _convert_unary(context, operator, *_CURVES[operator.name])
+
+
+@converts("GELU")
+def convert_gelu(context: Context, operator: TfliteOperator) -> None:
+    """By the normal distribution, or approximated."""
+    approximate = bool(operator.options(tflite.GeluOptions).Approximate())
+    if operator.input(0).dtype == "int16":
+        raise operator.unsupported(
+            "on int16 its results depend on the C library that computes LiteRT's table; compute it "
+            "on int8 or float32"
+        )
+    function = partial(quantized.gelu, approximate=approximate)
+    _convert_unary(context, operator, function, ("int8", "uint8"))
 
 
 @converts("ABS")

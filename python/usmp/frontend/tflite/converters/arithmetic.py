@@ -21,7 +21,7 @@ _WITH_ACTIVATION = {
     "ADD": (tflite.AddOptions, quantized.add, ("int8", "int16", "uint8")),
     "SUB": (tflite.SubOptions, quantized.subtract, ("int8", "int16", "uint8")),
     "MUL": (tflite.MulOptions, quantized.multiply_elements, ("int8", "int16", "uint8")),
-    "DIV": (tflite.DivOptions, quantized.divide, ("int8",)),
+    "DIV": (tflite.DivOptions, quantized.divide, ("int8", "int16")),
 }
 
 
@@ -82,24 +82,19 @@ def convert_maximum_minimum(context: Context, operator: TfliteOperator) -> None:
 
 @converts("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
 def convert_comparison(context: Context, operator: TfliteOperator) -> None:
-    """Two integers, which may have different quantizations, to bool."""
+    """Two integers, which may have different quantizations or, but for int8, none, to bool."""
     left, right, output = operator.input(0), operator.input(1), operator.output
     require_types(operator, left, "input", ("int8", "int16", "uint8"))
     require_types(operator, right, "input", (left.dtype,))
     require_types(operator, output, "output", ("bool",))
     _check_broadcast(operator)
-    first, second = (_quantization(operator, index) for index in (0, 1))
+    if left.dtype != "int8" and left.quantization is None and right.quantization is None:
+        first = second = Quantization.unscaled(left.dtype)
+    else:
+        first, second = operator.quantization(left), operator.quantization(right)
     values = (context.value(left), context.value(right))
     name = operator.name.lower()
     context.set(output, quantized.compare(context.builder, name, *values, first, second))
-
-
-def _quantization(operator: TfliteOperator, index: int) -> Quantization:
-    """That of an input; a type that is compared as it is stored needs none."""
-    tensor = operator.input(index)
-    if tensor.dtype == "int8" or tensor.quantization is not None:
-        return operator.quantization(tensor)
-    return Quantization(tensor.dtype, (1.0,), (0,))
 
 
 def _check_pair(operator: TfliteOperator, types: tuple[str, ...]) -> None:

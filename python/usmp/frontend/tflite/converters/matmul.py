@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 import numpy as np
 import tflite
 from tvm import relax
@@ -9,28 +12,84 @@ from tvm import relax
 from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.fused_activations import activated
 from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.options import dense_shape, require_shape, require_types
+from usmp.frontend.tflite.options import (
+    dense_shape,
+    require_shape,
+    require_symmetric_int16,
+    require_types,
+)
 from usmp.ops import quantized
+from usmp.ops.quantized import Rescale, Rounding, quantize_multiplier
+
+_RIGHT_TYPES = {"int8": ("int8",), "int16": ("int16", "int8")}
+"""Type of the left matrix -> types of the right one."""
 
 
 @converts("BATCH_MATMUL")
 def convert_batch_matmul(context: Context, operator: TfliteOperator) -> None:
     """Either matrix may be transposed, and either may be computed."""
     left, right, output = operator.input(0), operator.input(1), operator.output
-    transposed = _check(operator, ("int8", "int16"))
+    transposed = _check(operator, _RIGHT_TYPES)
+    if right.quantization is not None and not right.quantization.is_per_tensor:
+        _multiply_by_weight(context, operator, transposed)
+        return
     first, second, after = (operator.quantization(t) for t in (left, right, output))
     values = (context.value(left), context.value(right))
-    context.set(
-        output,
-        quantized.batch_matmul(context.builder, *values, (first, second, after), transposed),
+    # LiteRT, which alone has a kernel of two types, multiplies the scales in single precision.
+    product_scale = None
+    if right.dtype != left.dtype:
+        product_scale = float(np.float32(first.scale) * np.float32(second.scale))
+    product = quantized.batch_matmul(
+        context.builder,
+        *values,
+        (first, second, after),
+        transposed,
+        product_scale=product_scale,
     )
+    context.set(output, product)
+
+
+def _multiply_by_weight(
+    context: Context, operator: TfliteOperator, transposed: tuple[bool, bool]
+) -> None:
+    """A right matrix with a scale for each of its columns: a FULLY_CONNECTED.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the scales are along another axis, or either matrix is another than FULLY_CONNECTED takes.
+    """
+    left, right, output = operator.input(0), operator.input(1), operator.output
+    columns = len(right.shape) - (2 if transposed[1] else 1)
+    scales = operator.weight_quantization(right, columns)
+    if scales.axis != columns or right.data is None or transposed[0] or len(right.shape) != 2:
+        raise operator.unsupported(
+            f'input "{right.name}" of shape {list(right.shape)} has {len(scales.scales)} scales '
+            f"along axis {scales.axis}; supported: one scale, or one for each column of a single "
+            "constant matrix, by which a matrix that is not transposed is multiplied"
+        )
+    first, after = operator.quantization(left), operator.quantization(output)
+    require_symmetric_int16(operator, (left, output))
+    factors = [quantize_multiplier(first.scale * s / after.scale) for s in scales.scales]
+    rounding = Rounding.ONCE_16_BITS if left.dtype == "int16" else Rounding.TWICE
+    depth = left.shape[-1]
+    product = quantized.fully_connected(
+        context.builder,
+        reshaped(context, context.value(left), (math.prod(left.shape) // depth, depth)),
+        right.data if transposed[1] else np.ascontiguousarray(right.data.T),
+        None,
+        first,
+        scales,
+        Rescale(tuple(factors), after, after.limits(), rounding),
+    )
+    context.set(output, reshaped(context, context.builder.emit(product), output.shape))
 
 
 @converts("BATCH_MATMUL", quantized=False)
 def convert_float_batch_matmul(context: Context, operator: TfliteOperator) -> None:
     """Either matrix may be transposed, and either may be computed."""
     factors = []
-    for index, is_transposed in enumerate(_check(operator, ("float32",))):
+    for index, is_transposed in enumerate(_check(operator, {"float32": ("float32",)})):
         value, rank = context.value(operator.input(index)), len(operator.input(index).shape)
         if is_transposed:
             order = [*range(rank - 2), rank - 1, rank - 2]
@@ -65,7 +124,9 @@ def convert_float_fully_connected(context: Context, operator: TfliteOperator) ->
     context.set(output, reshaped(context, context.builder.normalize(result), output.shape))
 
 
-def _check(operator: TfliteOperator, types: tuple[str, ...]) -> tuple[bool, bool]:
+def _check(
+    operator: TfliteOperator, right_types: Mapping[str, tuple[str, ...]]
+) -> tuple[bool, bool]:
     """Which of the two matrices are transposed.
 
     Raises
@@ -74,8 +135,8 @@ def _check(operator: TfliteOperator, types: tuple[str, ...]) -> tuple[bool, bool
         they, or the output, are of other types, or do not go together.
     """
     left = operator.input(0)
-    require_types(operator, left, "input", types)
-    require_types(operator, operator.input(1), "input", (left.dtype,))
+    require_types(operator, left, "input", tuple(right_types))
+    require_types(operator, operator.input(1), "input", right_types[left.dtype])
     require_types(operator, operator.output, "output", (left.dtype,))
     return transposed_matrices(operator)
 

@@ -1,11 +1,14 @@
-"""Element-wise TFLite operators of two inputs on numbers, where TVM's importer is not exact."""
+"""Element-wise TFLite operators on numbers without scales, where TVM's importer is not exact."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.frontend.tflite.context import Context, converts
+from usmp.frontend.tflite.converters.activations import check_unary
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import require_types
 from usmp.ops.emit import call_operator, shape_of
@@ -46,6 +49,38 @@ def convert_floor_mod(context: Context, operator: TfliteOperator) -> None:
         return te.compute(shape, floored, "output")
 
     context.set_moved(operator, call_operator(context.builder, "floor_mod", compute, [left, right]))
+
+
+_STORED: dict[str, tuple[Callable[..., relax.Expr], tuple[str, ...]]] = {
+    "BITWISE_XOR": (relax.op.bitwise_xor, ("int8", "uint8", "int16")),
+    "FLOOR_DIV": (relax.op.floor_divide, ("int8", "int16")),
+    "FLOOR_MOD": (relax.op.floor_mod, ("int8", "int16")),
+    "RIGHT_SHIFT": (relax.op.right_shift, ("int8", "uint8", "int16")),
+}
+"""Operator -> what it does with int32, and the narrower types for which it has kernels."""
+
+
+@converts(*_STORED)
+def convert_stored(context: Context, operator: TfliteOperator) -> None:
+    """Of integers as they are stored, whatever their scales."""
+    function, types = _STORED[operator.name]
+    dtype = operator.output.dtype
+    wide = []
+    for value in _operands(context, operator, types):
+        wide.append(context.builder.emit(relax.op.astype(value, "int32")))
+    if operator.name == "RIGHT_SHIFT":
+        wide[1] = context.builder.emit(relax.op.clip(wide[1], 0, np.iinfo(dtype).bits - 1))
+    result = context.builder.emit(function(*wide))
+    context.set_moved(operator, relax.op.astype(result, dtype))
+
+
+@converts("NEG")
+def convert_neg(context: Context, operator: TfliteOperator) -> None:
+    """Of integers as they are stored, whatever their scales; that of the least one is itself."""
+    check_unary(operator, ("int8", "int16"))
+    wide = context.builder.emit(relax.op.astype(context.value(operator.input(0)), "int32"))
+    negative = context.builder.emit(relax.op.negative(wide))
+    context.set_moved(operator, relax.op.astype(negative, operator.output.dtype))
 
 
 def _position(at: tuple[tirx.Var, ...], shape: tuple[int, ...]) -> list[tirx.Expr]:

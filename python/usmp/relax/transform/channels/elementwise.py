@@ -31,8 +31,8 @@ from usmp.relax.transform.channels.step import (
 Made = Callable[[relax.BlockBuilder, QuantizedOp, Sequence["relax.Expr | np.ndarray"]], relax.Expr]
 
 TABLES = (
-    *("elu", "exp", "hard_swish", "leaky_relu", "logistic", "rescale_to_join", "rsqrt"),
-    *("table", "tanh"),
+    *("elu", "exp", "gelu", "hard_swish", "leaky_relu", "log", "logistic", "rescale_to_join"),
+    *("rsqrt", "sqrt", "table", "tanh"),
 )
 """Functions of one 8-bit tensor, by the 256 results that are the second argument."""
 

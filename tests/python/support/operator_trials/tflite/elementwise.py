@@ -73,9 +73,11 @@ def unary(code: str) -> Draft:
         y = x if draw.flag(0.4) else draw.spec(x.shape, dtype)
         if dtype in _OUTPUTS.get(code, {}):
             y = Spec(x.shape, *_OUTPUTS[code][dtype], dtype)
-        if code == "RSQRT" and dtype == "int8":
-            x = Spec(x.shape, x.scale, -128, dtype)
         limits = {0: _LIMITS[code]} if code in _LIMITS and dtype == "float32" else {}
+        if code in ("RSQRT", "SQRT") and dtype == "int8":
+            x = Spec(x.shape, x.scale, -128, dtype)
+        if code in ("RSQRT", "SQRT") and dtype == "int16":
+            limits = {0: (0, 2**15 - 1)}
         # tflite-micro takes the quantization of the output to be that of the input.
         return Model([x], [y], limits=limits, is_for_litert=code == "RELU6" and y != x)
 
@@ -115,19 +117,29 @@ def binary(code: str) -> Draft:
         if code == "DIV" and b.zero_point == 127:
             b = Spec(b.shape, b.scale, 0, dtype)
         y = _output(draw, code, np.broadcast_shapes(*shapes), dtype)
+        if code == "DIV" and dtype == "int16":
+            y = Spec(y.shape, a.scale / b.scale / 2 ** draw.number(6, 14), 0, dtype)
         if code in ("MAXIMUM", "MINIMUM", "RIGHT_SHIFT", "BITWISE_XOR") or draw.flag(0.2):
             b = Spec(b.shape, a.scale, a.zero_point, dtype)
             y = Spec(y.shape, a.scale, a.zero_point, y.dtype) if y.scale else y
         limits = _limits(draw, code, dtype, (a.zero_point, b.zero_point))
+        if code in COMPARISONS and dtype in QUANTIZED and draw.flag():
+            limits = {0: _near(a), 1: _near(b)}
         given: list[Spec | Constant] = [a, b]
         if draw.flag(0.3):
             side = draw.number(0, 1)
             given[side] = _constant(draw, given[side], limits.get(side))
-        # Scaled to real numbers, as tflite-micro does it, int16 leaves the integers of 32 bits.
+        # tflite-micro has no scales for int16.
         is_for_litert = code in COMPARISONS and dtype == "int16"
         return Model(given, [y], _options(draw, code), limits, _tolerance(code), is_for_litert)
 
     return draft
+
+
+def _near(spec: Spec) -> tuple[float, float]:
+    """Integers around the zero point, of which many are equal."""
+    least, greatest = (np.iinfo(spec.dtype).min, np.iinfo(spec.dtype).max)
+    return max(spec.zero_point - 4, least), min(spec.zero_point + 4, greatest)
 
 
 def _tolerance(code: str) -> Tolerance:
@@ -147,8 +159,10 @@ def _limits(
         if dtype == "float32":
             return {0: (0.1, 5.0), 1: (-4.0, 4.0)}
         return {0: (-5, 5), 1: (0, 7)}
-    if code in ("DIV", "FLOOR_DIV", "FLOOR_MOD") and dtype in ("float32", "int32", "int64"):
+    if code in ("DIV", "FLOOR_DIV", "FLOOR_MOD") and dtype not in ("bool", "uint8", "int8"):
         return {1: draw.choice(((1, 100), (-9, -2)))}
+    if code in ("FLOOR_DIV", "FLOOR_MOD"):
+        return {1: (1, 100)}
     if code == "DIV" and dtype == "int8":
         # A divisor that is not zero, and quotients that are not so small that the kernels shift by
         # more than 31 bits.

@@ -208,6 +208,8 @@ def batch_matmul(draw: Draw) -> Model:
     b = (*batches[1], *((columns, inner) if adjoint[1] else (inner, columns)))
     y = draw.spec((*np.broadcast_shapes(*batches), rows, columns), dtype)
     second = draw.spec(b, dtype)
+    if dtype == "int16" and draw.flag(0.4):
+        second = Spec(b, second.scale, 0, "int8")
     given = draw.constant(second) if draw.flag(0.3) else second
     table = options("BatchMatMulOptions", adj_x=adjoint[0], adj_y=adjoint[1])
     return Model([draw.spec(a, dtype), given], [y], table, tolerance=_SUMS)
