@@ -38,6 +38,20 @@ def tflite_model(signature, second=(-1, 3)) -> Graph:
     return graph
 
 
+def reshaping_model() -> bytes:
+    """Twice x, of 6 columns, as rows of 4."""
+    graph = Graph()
+    x = graph.tensor((1, 6), "float32", name="x", signature=(-1, 6))
+    graph.inputs.append(x)
+    rows = graph.tensor((1, 4), "float32", signature=(-1, 4))
+    y = graph.tensor((1, 4), "float32", name="y", signature=(-1, 4))
+    shape = graph.constant(np.array([-1, 4], "int32"))
+    graph.operator("RESHAPE", [x, shape], [rows], options("ReshapeOptions"))
+    graph.operator("ADD", [rows, rows], [y], options("AddOptions"))
+    graph.output(y)
+    return write_model(graph)
+
+
 MODELS = {
     "named": (".onnx", onnx_model(["batch", "frames", 3]), [2, 5, 3]),
     "unnamed": (".onnx", onnx_model([None, None, 3]), [2, 5, 3]),
@@ -47,6 +61,15 @@ MODELS = {
     "tflite": (".tflite", write_model(tflite_model((-1, 3))), [5, 3]),
     "tflite_inner": (".tflite", write_model(tflite_model((1, -1), (1, -1))), [1, 8]),
 }
+
+
+@pytest.mark.cc
+def test_extents_inside_follow_from_the_inputs(tmp_path):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(reshaping_model())
+    x = np.arange(48, dtype="float32").reshape(8, 6)
+    (output,) = usmp.build(path, input_shapes={"x": [8, 6]}).run({"x": x}).values()
+    np.testing.assert_array_equal(output, 2 * x.reshape(12, 4))
 
 
 @pytest.mark.cc

@@ -2,7 +2,8 @@
 
 Where a shape may differ from run to run, a file has -1 in its `shape_signature`, in tensors inside
 the model, too, and in `shape` the extents of one run. It does not say which of several sizes a -1
-inside is, so that all of them are given one value.
+inside is, so that all of them are given one value. Where another one follows from the inputs, that
+is found later (`open_shapes`).
 """
 
 from __future__ import annotations
@@ -79,18 +80,25 @@ def _with_size(content: bytes, size: int) -> bytes:
     """The file with `size` in each extent that is left open."""
     changed = bytearray(content)
     model = tflite.Model.GetRootAsModel(changed, 0)
-    tensors = [
-        graph.Tensors(index)
-        for graph in map(model.Subgraphs, range(model.SubgraphsLength()))
-        for index in range(graph.TensorsLength())
-    ]
-    extents = [_extents(tensor) for tensor in tensors]
-    for tensor, (_, left_open) in zip(tensors, extents, strict=True):
+    tensors = {
+        (number, index): model.Subgraphs(number).Tensors(index)
+        for number in range(model.SubgraphsLength())
+        for index in range(model.Subgraphs(number).TensorsLength())
+    }
+    inputs = {
+        (signature.graph, index)
+        for signature in signatures_of(model)
+        for _, index in inputs_of(model, signature)
+    }
+    extents = [_extents(tensor) for tensor in tensors.values()]
+    for (place, tensor), (_, left_open) in zip(tensors.items(), extents, strict=True):
         for axis, is_open in enumerate(left_open):
             if is_open:
                 # These are views of the content.
-                tensor.ShapeAsNumpy()[axis] = tensor.ShapeSignatureAsNumpy()[axis] = size
-    for tensor, (shape, left_open) in zip(tensors, extents, strict=True):
+                tensor.ShapeAsNumpy()[axis] = size
+                if place in inputs:
+                    tensor.ShapeSignatureAsNumpy()[axis] = size
+    for tensor, (shape, left_open) in zip(tensors.values(), extents, strict=True):
         wanted = [
             size if is_open else extent for extent, is_open in zip(shape, left_open, strict=True)
         ]

@@ -19,10 +19,16 @@ def generators(front_end: str) -> Mapping[str, Generator]:
     return importlib.import_module(f"support.operator_trials.{front_end}").GENERATORS
 
 
+def operators(front_end: str) -> list[str]:
+    """The names of the operators that the front end accepts."""
+    module = importlib.import_module(f"support.operator_trials.{front_end}")
+    return sorted(module.registered_operators())
+
+
 def never_compared(front_end: str) -> list[str]:
     """The operators that the front end accepts and of which no trial is made."""
-    module = importlib.import_module(f"support.operator_trials.{front_end}")
-    return sorted(set(module.registered_operators()) - set(module.GENERATORS))
+    known = generators(front_end)
+    return [operator for operator in operators(front_end) if operator not in known]
 
 
 def trial_of(front_end: str, operator: str, seed: int) -> Trial:
