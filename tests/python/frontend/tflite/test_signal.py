@@ -218,6 +218,13 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("start", [-1, 7])
+def test_a_channel_without_numbers_begins_anywhere(start):
+    """Nothing is read there."""
+    arguments = bank((0, 1, start, 3, 4), (0, 0, start + 3, 0, 0), (1, 1, 0, 1, 2))
+    import_tflite(model(*arguments))
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name):
     arguments, message = REFUSED[name]
