@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from tvm import relax, tirx
 
 from usmp.ops.boxes import NOTHING, ZERO, find_greatest, intersection_over_union, scratch, when
-from usmp.ops.emit import add_prim_func, shape_of
+from usmp.ops.emit import OPAQUE, add_prim_func, shape_of
 from usmp.ops.quantization import Quantization
 from usmp.ops.statements import Local, loop
 from usmp.tir.nodes import sequence
 
-_OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 _ONE = tirx.IntImm("int32", 1)
 Element = Callable[[tirx.Expr, tirx.Expr | int], tirx.Expr]
 """The real number at a row and a column of a matrix."""
@@ -120,7 +118,7 @@ def detection_postprocess(
     body = selection.regular(first) if options.is_regular else selection.fast(first)
     func = tirx.PrimFunc([box_buffer, score_buffer, *outputs], sequence(body))
     callee = add_prim_func(
-        builder, func.with_attr("op_pattern", _OPAQUE), "detection_postprocess", None
+        builder, func.with_attr("op_pattern", OPAQUE), "detection_postprocess", None
     )
     types = [relax.TensorType(shape, "float32") for shape in shapes]
     result = builder.emit(relax.call_tir(callee, [boxes, scores.tensor], out_ty=types))
@@ -159,7 +157,7 @@ def _decoded(
         return statements
 
     func = tirx.PrimFunc([*buffers, output], loop("box", count, decode))
-    callee = add_prim_func(builder, func.with_attr("op_pattern", _OPAQUE), "decode_boxes", None)
+    callee = add_prim_func(builder, func.with_attr("op_pattern", OPAQUE), "decode_boxes", None)
     tensors = [encodings.tensor, anchors.tensor]
     return builder.emit(
         relax.call_tir(callee, tensors, out_ty=relax.TensorType((count, 4), "float32"))

@@ -14,12 +14,10 @@ from collections.abc import Sequence
 from tvm import relax, tirx
 
 from usmp.ops.boxes import NOTHING, ZERO, find_greatest, intersection_over_union, scratch, when
-from usmp.ops.emit import add_prim_func, shape_of
+from usmp.ops.emit import OPAQUE, add_prim_func, shape_of
 from usmp.ops.statements import Local, loop
 from usmp.tir.nodes import sequence
 
-_OPAQUE = 8
-"""The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 _NO, _YES = tirx.IntImm("int32", 0), tirx.IntImm("int32", 1)
 
 
@@ -66,7 +64,7 @@ def non_max_suppression(
     outputs = [tirx.decl_buffer(*each) for each in types]
     search = _Search(inputs, outputs, most)
     body = search.decaying(decay) if decay else search.by_overlap()
-    func = tirx.PrimFunc([*inputs, *outputs], sequence(body)).with_attr("op_pattern", _OPAQUE)
+    func = tirx.PrimFunc([*inputs, *outputs], sequence(body)).with_attr("op_pattern", OPAQUE)
     callee = add_prim_func(builder, func, "non_max_suppression", None)
     results = [relax.TensorType(shape, dtype) for shape, dtype, _ in types]
     value = builder.emit(relax.call_tir(callee, tensors, out_ty=results))
