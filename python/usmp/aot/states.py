@@ -77,7 +77,7 @@ def _first_row(values: np.ndarray) -> np.ndarray:
 
 def starts_as_zeros(state: StateInfo) -> bool:
     """Whether memory that is zero holds the initial value."""
-    return not any(state.initial_value.numpy().tobytes())
+    return not np.frombuffer(state.initial_value.numpy().tobytes(), np.uint8).any()
 
 
 def write_state_in_place(

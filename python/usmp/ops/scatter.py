@@ -13,7 +13,7 @@ import tvm
 from tvm import relax, tirx
 
 from usmp.ops.emit import OPAQUE, shape_of
-from usmp.ops.statements import Local, call_in_place, call_statements
+from usmp.ops.statements import Local, call_in_place, call_statements, loops
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import sequence
 
@@ -172,9 +172,9 @@ def scattered_to_zeros(
 
     def body(*buffers: tirx.Buffer) -> tirx.Stmt:
         *inputs, output = buffers
-        cleared = _loops(
+        cleared = loops(
             [int(extent) for extent in output.shape],
-            lambda *place: tirx.BufferStore(output, zero, list(place)),
+            lambda place: tirx.BufferStore(output, zero, list(place)),
         )
         extents = shape_of(tensors[-1])
         return sequence([cleared, _written(output, inputs, extents, coordinates, combine)])
@@ -213,11 +213,11 @@ def _written(
     """Write the last of the other buffers into `output`, where the buffers before it say."""
     *indices, updates = others
 
-    def write(*place: tirx.Var) -> tirx.Stmt:
+    def write(place: tuple[tirx.Var, ...]) -> tirx.Stmt:
         update = broadcast_element(updates, place)
         return _write(output, coordinates(indices, place), update, combine)
 
-    return _loops(extents, write)
+    return loops(extents, write)
 
 
 def _reduction(call: relax.Call) -> str:
@@ -254,19 +254,10 @@ def _write(
 
 
 def _copy(source: tirx.Buffer, target: tirx.Buffer) -> tirx.Stmt:
-    def element(*place: tirx.Var) -> tirx.Stmt:
+    def element(place: tuple[tirx.Var, ...]) -> tirx.Stmt:
         return tirx.BufferStore(target, source[place], list(place))
 
-    return _loops([int(extent) for extent in source.shape], element)
-
-
-def _loops(extents: Sequence[int], body: Callable[..., tirx.Stmt]) -> tirx.Stmt:
-    """Nested loops over all places of a tensor, the last axis innermost."""
-    variables = [tirx.Var(f"i{axis}", "int32") for axis in range(len(extents))]
-    stmt = body(*variables)
-    for variable, extent in reversed(list(zip(variables, extents, strict=True))):
-        stmt = tirx.For(variable, 0, extent, tirx.ForKind.SERIAL, stmt)
-    return stmt
+    return loops([int(extent) for extent in source.shape], element)
 
 
 def _broadcast(shapes: Sequence[Sequence[int]]) -> list[int]:

@@ -40,7 +40,7 @@ class Limits:
     ----------
     model_bytes
         what a tensor may take, and what all constants may take together, in bytes; those
-        that are computed from constants are among them.
+        that are computed from constants are among them. All states together, too.
     operators
         how many operators there may be once functions, and steps over time, are written out.
     """
@@ -75,6 +75,20 @@ class Limits:
             raise LimitError(
                 f"the constants of the model, and what is computed of them alone, take {needed} "
                 f"bytes, the largest of them {largest}; they may take "
+                f"{self.model_bytes}{_MORE_BYTES}"
+            )
+
+    def check_states(self, needed: int) -> None:
+        """Check that all states may take so many bytes.
+
+        Raises
+        ------
+        LimitError
+            they take more than a model may ask for.
+        """
+        if needed > self.model_bytes:
+            raise LimitError(
+                f"the states up to here take {needed} bytes; they may take "
                 f"{self.model_bytes}{_MORE_BYTES}"
             )
 

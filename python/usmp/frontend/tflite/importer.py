@@ -105,7 +105,7 @@ def _import(content: bytes, limits: Limits, asked: AskedSizes) -> IRModule:
     operators = {s.graph: operators_of(model, model.Subgraphs(s.graph)) for s in signatures}
     for number in {n for listed in operators.values() for n in called_once_by(listed)}:
         operators.setdefault(number, operators_of(model, model.Subgraphs(number)))
-    kept = KeptTensors(len(signatures))
+    kept = KeptTensors(len(signatures), limits)
     for signature in signatures:
         kept.taken.update(names_apart(name for name, _ in inputs_of(model, signature)))
     handles = enter_variables(kept, signatures, operators)

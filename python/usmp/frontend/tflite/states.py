@@ -11,6 +11,7 @@ import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.model import TfliteOperator
+from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.tir.spans import AnySpan
 
 
@@ -84,6 +85,8 @@ class KeptTensors:
     ----------
     functions
         how many there are.
+    limits
+        what all states may take together.
     taken
         names that no state may have.
     variables
@@ -99,15 +102,25 @@ class KeptTensors:
     """
 
     functions: int = 1
+    limits: Limits = DEFAULT_LIMITS
     taken: set[str] = field(default_factory=set)
     variables: dict[str, dict[str, Variable]] = field(default_factory=dict)
     initializations: dict[int, dict[Variable, Assignment]] = field(default_factory=dict)
     set_by: dict[int, dict[Variable, AnySpan]] = field(default_factory=dict)
     of_graphs: dict[tuple[int, int], KeptTensor] = field(default_factory=dict)
     of_results: dict[tuple[int, int], KeptTensor] = field(default_factory=dict)
+    _bytes: int = 0
 
     def add(self, name: str, initial: np.ndarray) -> KeptTensor:
-        """A tensor that starts as `initial`, called like `name`."""
+        """A tensor that starts as `initial`, called like `name`.
+
+        Raises
+        ------
+        LimitError
+            with it, the states take more memory than a model may ask for.
+        """
+        self._bytes += initial.nbytes
+        self.limits.check_states(self._bytes)
         number = next(i for i in count() if f"{name}_state{i or ''}" not in self.taken)
         kept = KeptTensor(f"{name}_state{number or ''}", initial)
         self.taken.add(kept.name)

@@ -14,6 +14,12 @@ def significant_bits(value: tirx.Expr) -> tirx.Expr:
     return tirx.IntImm("int32", 32) - leading_zeros(value)
 
 
+def saturated_int16(value: tirx.Expr) -> tirx.Expr:
+    """An int32 as the nearest int16."""
+    low, high = (tirx.IntImm("int32", limit) for limit in (-(2**15), 2**15 - 1))
+    return tirx.max(tirx.min(value, high), low).astype("int16")
+
+
 def uint32(value: int) -> tirx.Expr:
     """A constant."""
     return tirx.IntImm("uint32", value)

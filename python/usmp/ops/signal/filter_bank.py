@@ -31,7 +31,8 @@ class FilterBank:
     Raises
     ------
     ValueError
-        a channel reaches beyond the weights, or its width or a start is negative.
+        a channel reaches beyond the weights, or its width is negative, or a start; those of a
+        channel without numbers may be any.
     """
 
     weights: np.ndarray
@@ -42,9 +43,8 @@ class FilterBank:
 
     def __post_init__(self) -> None:
         """Refuse reads outside of the weights."""
-        starts = np.stack([self.frequency_starts, self.weight_starts, self.widths])
-        ends = self.weight_starts.astype(np.int64) + self.widths
-        if starts.min() < 0 or ends.max() > min(self.weights.size, self.unweights.size):
+        count = min(self.weights.size, self.unweights.size)
+        if min(self._begins.min(), self.widths.min()) < 0 or self._ends[1] > count:
             raise ValueError("a channel of the filter bank reaches beyond its weights")
 
     @property
@@ -55,7 +55,19 @@ class FilterBank:
     @property
     def bins(self) -> int:
         """How many numbers the spectrum has at least."""
-        return int((self.frequency_starts.astype(np.int64) + self.widths).max())
+        return int(self._ends[0])
+
+    @property
+    def _begins(self) -> np.ndarray:
+        """Where each channel begins in the spectrum and in the weights; 0 if it reads nothing."""
+        begins = np.stack([self.frequency_starts, self.weight_starts]).astype(np.int64)
+        return np.where(self.widths == 0, 0, begins)
+
+    @property
+    def _ends(self) -> np.ndarray:
+        """How far all channels reach in the spectrum and in the weights."""
+        ends: np.ndarray = np.max(self._begins + self.widths, axis=1)
+        return ends
 
 
 def filter_bank(builder: relax.BlockBuilder, data: relax.Expr, filters: FilterBank) -> relax.Expr:

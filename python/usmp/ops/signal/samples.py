@@ -8,11 +8,9 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.fixed_point import int32
-from usmp.ops.signal.bits import significant_bits, uint32
+from usmp.ops.signal.bits import saturated_int16, significant_bits, uint32
 from usmp.ops.statements import Local, call_statements, loop
 from usmp.tir.nodes import sequence
-
-_LEAST, _GREATEST = -(2**15), 2**15 - 1
 
 
 def window(
@@ -34,9 +32,7 @@ def window(
     def compute(data: te.Tensor, weights: te.Tensor) -> te.Tensor:
         def element(*at: tirx.Var) -> tirx.Expr:
             product = data[at].astype("int32") * weights[at[-1]].astype("int32")
-            shifted = product >> int32(shift)
-            limited = tirx.max(tirx.min(shifted, int32(_GREATEST)), int32(_LEAST))
-            return limited.astype("int16")
+            return saturated_int16(product >> int32(shift))
 
         return te.compute(shape, element, "output")
 

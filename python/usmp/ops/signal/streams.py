@@ -10,10 +10,9 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, constant, shape_of
 from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.signal.bits import saturated_int16
 from usmp.ops.statements import Local, call_in_place, loop
 from usmp.tir.nodes import sequence
-
-_INT16 = (-(2**15), 2**15 - 1)
 
 
 def extended(
@@ -204,9 +203,7 @@ def overlap_add(
     def added(left: tirx.Expr, right: tirx.Expr) -> tirx.Expr:
         if dtype != "int16":
             return left + right
-        low, high = map(int32, _INT16)
-        total = left.astype("int32") + right.astype("int32")
-        return tirx.max(tirx.min(total, high), low).astype("int16")
+        return saturated_int16(left.astype("int32") + right.astype("int32"))
 
     def body(before: tirx.Buffer, data: tirx.Buffer, output: tirx.Buffer) -> tirx.Stmt:
         def frame(row: tirx.Var, number: tirx.Var) -> list[tirx.Stmt]:

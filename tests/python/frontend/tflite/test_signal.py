@@ -17,6 +17,7 @@ from support.signal_models import front_end
 from support.tflite_builder import Graph, write_model
 from support.tflite_refusals import message_of
 from usmp.frontend.tflite.importer import import_tflite
+from usmp.relax.limits import Limits
 
 RUNS = 6
 SAMPLES = Spec((8,), 0, 0, "int16")
@@ -218,6 +219,13 @@ REFUSED = {
 }
 
 
+@pytest.mark.parametrize("start", [-1, 7])
+def test_a_channel_without_numbers_begins_anywhere(start):
+    """Nothing is read there."""
+    arguments = bank((0, 1, start, 3, 4), (0, 0, start + 3, 0, 0), (1, 1, 0, 1, 2))
+    import_tflite(model(*arguments))
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(name):
     arguments, message = REFUSED[name]
@@ -293,6 +301,23 @@ def test_a_front_end_is_that_of_tflite_micro_from_the_first_run_and_after_a_rese
             }
         assert all(np.count_nonzero(value) for value in actual.values())
         module.reset()
+
+
+def test_states_that_are_large_together_are_refused():
+    graph = Graph()
+    tensor = graph.input((100, 1), "int16")
+    for _ in range(3):
+        inputs, tensor = [tensor], graph.tensor((100, 1), "int16")
+        content = flexbuffers.Dumps({"delay_length": 1000})
+        graph.operator(
+            "CUSTOM", inputs, [tensor], custom_code="SignalDelay", custom_options=content
+        )
+    graph.output(tensor)
+    content = write_model(graph)
+    import_tflite(content, Limits(600_000))
+    reason = r": the states up to here take 600000 bytes; they may take 599999, which"
+    with pytest.raises(usmp.UnsupportedModelError, match="^operator 2 .*" + reason):
+        import_tflite(content, Limits(599_999))
 
 
 def test_a_front_end_has_states_and_no_scratch():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from usmp.frontend.tflite.context import Context, converts
-from usmp.frontend.tflite.flexbuffer_options import flexbuffer_options
+from usmp.frontend.tflite.custom_options import integer_options
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import (
     require_rank,
@@ -33,7 +33,7 @@ def convert_filter_bank(context: Context, operator: TfliteOperator) -> None:
         require_types(operator, operator.input(index), f"input {index},", ("int16",))
         require_rank(operator, operator.input(index), f"input {index},", (1,))
     limits = {"num_channels": (1, _MOST_CHANNELS)}
-    channels = flexbuffer_options(operator, limits)["num_channels"]
+    channels = integer_options(operator, limits)["num_channels"]
     require_shape(operator, output, "output", (channels,))
     for index in range(3, 6):
         require_shape(operator, operator.input(index), f"input {index},", (channels + 1,))
@@ -71,7 +71,7 @@ def convert_spectral_subtraction(context: Context, operator: TfliteOperator) -> 
     require_types(operator, data, "input", ("uint32",))
     _require_channels(operator, (data,), (output, noise), data)
     channels = data.shape[0]
-    options = flexbuffer_options(
+    options = integer_options(
         operator,
         {
             "alternate_one_minus_smoothing": _POSITIVE,
@@ -116,7 +116,7 @@ def convert_gain_control(context: Context, operator: TfliteOperator) -> None:
             f'table "{table.name}" has {table.shape[0]} elements; supported: '
             f"{signal.GAIN_TABLE_SIZE} and more"
         )
-    shift = flexbuffer_options(operator, {"snr_shift": (0, 63)})["snr_shift"]
+    shift = integer_options(operator, {"snr_shift": (0, 63)})["snr_shift"]
     values = [context.value(tensor) for tensor in (data, noise, table)]
     context.set(operator.output, signal.gain_control(context.builder, *values, shift=shift))
 
@@ -131,7 +131,7 @@ def convert_logarithm(context: Context, operator: TfliteOperator) -> None:
     require_rank(operator, data, "input", (1,))
     require_same_shape(operator, data, output)
     limits = {"input_correction_bits": (0, 31), "output_scale": _POSITIVE}
-    options = flexbuffer_options(operator, limits)
+    options = integer_options(operator, limits)
     shift, scale = options["input_correction_bits"], options["output_scale"]
     context.set(output, signal.logarithm(context.builder, context.value(data), shift, scale))
 

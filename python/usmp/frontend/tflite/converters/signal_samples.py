@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from usmp.frontend.tflite.context import Context, converts
-from usmp.frontend.tflite.flexbuffer_options import flexbuffer_options
+from usmp.frontend.tflite.custom_options import integer_options
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import (
     require_rank,
@@ -32,7 +32,7 @@ def convert_window(context: Context, operator: TfliteOperator) -> None:
             f"{weights.shape[0]} elements of the weight"
         )
     require_same_shape(operator, data, output)
-    shift = flexbuffer_options(operator, {"shift": (0, 31)})["shift"]
+    shift = integer_options(operator, {"shift": (0, 31)})["shift"]
     value = signal.window(context.builder, context.value(data), context.value(weights), shift)
     context.set(output, value)
 
@@ -63,6 +63,6 @@ def convert_energy(context: Context, operator: TfliteOperator) -> None:
     require_rank(operator, data, "input", (1,))
     require_shape(operator, output, "output", (data.shape[0] // 2,))
     bins = data.shape[0] // 2
-    options = flexbuffer_options(operator, {"end_index": (0, bins), "start_index": (0, bins)})
+    options = integer_options(operator, {"end_index": (0, bins), "start_index": (0, bins)})
     begin, end = options["start_index"], options["end_index"]
     context.set(output, signal.energy(context.builder, context.value(data), begin, end))

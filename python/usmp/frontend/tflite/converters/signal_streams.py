@@ -12,7 +12,7 @@ import numpy as np
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.converters.signal_transforms import TYPE_NUMBERS
-from usmp.frontend.tflite.flexbuffer_options import flexbuffer_options
+from usmp.frontend.tflite.custom_options import integer_options
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import (
     require_rank,
@@ -36,7 +36,7 @@ def convert_framer(context: Context, operator: TfliteOperator) -> None:
     data, (output, is_full) = operator.input(0), operator.outputs
     new = _require_samples(operator, data, output)
     _require_flag(operator, is_full)
-    options = flexbuffer_options(
+    options = integer_options(
         operator, {"frame_size": (1, _MOST), "frame_step": (1, new), "prefill": (0, 1)}
     )
     size, step = options["frame_size"], options["frame_step"]
@@ -69,7 +69,7 @@ def convert_delay(context: Context, operator: TfliteOperator) -> None:
     data, output = operator.input(0), operator.output
     new = _require_samples(operator, data, output)
     require_same_shape(operator, data, output)
-    length = flexbuffer_options(operator, {"delay_length": (0, _MOST)})["delay_length"]
+    length = integer_options(operator, {"delay_length": (0, _MOST)})["delay_length"]
     window = context.value(data)
     if length:
         state = context.kept_of(output, (*data.shape[:-1], length), "int16")
@@ -85,7 +85,7 @@ def convert_stacker(context: Context, operator: TfliteOperator) -> None:
     channels = _require_samples(operator, data, output)
     require_rank(operator, data, "input", (1,))
     _require_flag(operator, is_valid)
-    options = flexbuffer_options(
+    options = integer_options(
         operator,
         {
             "num_channels": (channels, channels),
@@ -128,7 +128,7 @@ def convert_overlap_add(context: Context, operator: TfliteOperator) -> None:
     *outer, count, size = data.shape
     number = TYPE_NUMBERS[data.dtype]
     limits = {"T": (number, number), "frame_step": (1, size)}
-    step = flexbuffer_options(operator, limits)["frame_step"]
+    step = integer_options(operator, limits)["frame_step"]
     require_shape(operator, output, "output", (*outer, count * step))
     value = context.value(data)
     if step == size:

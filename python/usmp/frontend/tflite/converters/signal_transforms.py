@@ -5,7 +5,7 @@ from __future__ import annotations
 import tflite
 
 from usmp.frontend.tflite.context import Context, converts
-from usmp.frontend.tflite.flexbuffer_options import flexbuffer_options
+from usmp.frontend.tflite.custom_options import integer_options
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import require_shape, require_tensors, require_types
 from usmp.frontend.tflite.read import custom_operator
@@ -56,7 +56,7 @@ def _length(operator: TfliteOperator) -> int:
     require_types(operator, data, "input", tuple(TYPE_NUMBERS))
     require_types(operator, output, "output", (data.dtype,))
     number = TYPE_NUMBERS[data.dtype]
-    options = flexbuffer_options(operator, {"T": (number, number), "fft_length": (4, _LONGEST)})
+    options = integer_options(operator, {"T": (number, number), "fft_length": (4, _LONGEST)})
     length = options["fft_length"]
     if not data.shape:
         raise operator.unsupported(f'input "{data.name}" has no axes; supported: 1 and more')
