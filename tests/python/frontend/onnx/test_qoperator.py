@@ -100,6 +100,21 @@ def test_biases_of_more_bits_than_floats_have():
         )
 
 
+def test_scales_that_nodes_write():
+    graph = product(y_scale="same")
+    nodes = [
+        helper.make_node("Constant", [], ["written"], value_float=0.5),
+        helper.make_node("Identity", ["written"], ["same"]),
+    ]
+    graph.nodes[:0] = nodes
+    mods = [
+        import_onnx(g.model("y", dtype="int8", domains=[MICROSOFT]), HERE)
+        for g in (graph, product())
+    ]
+    assert len(integer_calls(mods[0])) > 0
+    assert integer_calls(mods[0]) == integer_calls(mods[1])
+
+
 def test_operators_of_a_branch_that_is_known():
     graph = product(2**26)
     (node,) = graph.nodes
