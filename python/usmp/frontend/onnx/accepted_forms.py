@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import onnx
 
 from usmp.frontend.onnx.nodes import all_nodes, names_read
-from usmp.frontend.onnx.opsets import opset_version
+from usmp.frontend.onnx.opsets import ONNX_DOMAINS, opset_version
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 
@@ -18,6 +18,7 @@ from usmp.support.plain_text import shown
 def accept_forms(model: onnx.ModelProto) -> None:
     """Rewrite `model` in place.
 
+    - Of versions of the operators of one domain the last one is meant.
     - Nodes come after those whose outputs they read; those that could stay in their order do.
     - Attributes that an operator does not have in the model's opset are left out, with a warning.
     - Negative extents of outputs and of tensors inside are unknown ones.
@@ -27,12 +28,25 @@ def accept_forms(model: onnx.ModelProto) -> None:
     UnsupportedModelError
         nodes read one another's outputs in a circle.
     """
+    _name_domains_once(model)
     _sort_nodes(model.graph)
     _leave_out_unknown_attributes(model)
     for value in (*model.graph.output, *model.graph.value_info):
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_value < 0:
                 dim.ClearField("dim_value")
+
+
+def _name_domains_once(model: onnx.ModelProto) -> None:
+    versions = {_plain_domain(i.domain): i.version for i in model.opset_import}
+    domains = dict.fromkeys(imported.domain for imported in model.opset_import)
+    del model.opset_import[:]
+    for domain in domains:
+        model.opset_import.add(domain=domain, version=versions[_plain_domain(domain)])
+
+
+def _plain_domain(domain: str) -> str:
+    return "" if domain in ONNX_DOMAINS else domain
 
 
 def _sort_nodes(graph: onnx.GraphProto) -> None:

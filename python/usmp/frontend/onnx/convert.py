@@ -40,6 +40,7 @@ _CONVERTERS: dict[str, Converter] = {
     "IsInf": element_wise.is_infinite,
     "LRN": refusals.local_response_normalization,
     "LSTM": recurrent.lstm,
+    "LayerNormalization": refusals.layer_normalization,
     "LpNormalization": lp_normalization,
     "MatMulInteger": quantization.product_of_integers,
     "Max": element_wise.of_each_input(relax.op.maximum),

@@ -65,9 +65,13 @@ def import_onnx(
     model = to_compared_opset(read)
     if model.functions:
         model = inliner.inline_local_functions(model)
-    model = write_out_schema_functions(model, limits)
-    origins = to_qdq_form(model)
-    model = fold_shape_arithmetic(model)
+    origins: dict[str, onnx.NodeProto] = {}
+    branches: set[str] | None = None
+    while branches != (branches := _branches(model.graph)):
+        # Nodes of a branch that was taken are new.
+        model = write_out_schema_functions(model, limits)
+        origins |= to_qdq_form(model)
+        model = fold_shape_arithmetic(model)
     normalize_onnx(model)
     check_onnx_sizes(model.graph, limits)
     variables = {str(size.name): tirx.Var(str(size.name), "int64") for size in sizes}
@@ -98,6 +102,11 @@ def import_onnx(
     main = with_function_span(main, nodes.joined_span(importer.types.of))
     mod.update_func(mod.get_global_var("main"), main.with_attr(OUTPUT_NAMES_ATTR, names))
     return mod
+
+
+def _branches(graph: onnx.GraphProto) -> set[str]:
+    """The results of nodes that run one of two graphs."""
+    return {name for node in graph.node if node.op_type == "If" for name in node.output}
 
 
 class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]

@@ -9,12 +9,12 @@ from usmp.frontend.onnx.compared import NEWEST_OPSET, OLDEST_OPSET
 from usmp.frontend.onnx.error_message import message_of
 from usmp.support.errors import UnsupportedModelError
 
-_ONNX_DOMAINS = ("", "ai.onnx")
+ONNX_DOMAINS = ("", "ai.onnx")
 
 
 def opset_version(model: onnx.ModelProto) -> int:
     """The version of the ONNX operators that the model uses."""
-    versions = (o.version for o in model.opset_import if o.domain in _ONNX_DOMAINS)
+    versions = (o.version for o in model.opset_import if o.domain in ONNX_DOMAINS)
     return int(next(versions, 1))
 
 

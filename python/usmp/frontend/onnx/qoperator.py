@@ -21,6 +21,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from usmp.frontend.onnx.error_message import message_of
+from usmp.frontend.onnx.fold import evaluated
 from usmp.frontend.onnx.node import NotSupported
 from usmp.frontend.onnx.nodes import all_nodes, described_node, qualified_name
 from usmp.frontend.onnx.opsets import opset_version
@@ -59,10 +60,22 @@ class _Writer:
         self._names = names
         self._constants = {t.name: t for t in graph.initializer}
         for node in graph.node:
-            if node.op_type == "Constant" and [a.name for a in node.attribute] == ["value"]:
-                self._constants[node.output[0]] = node.attribute[0].t
+            found = self._found_constant(node)
+            if found is not None:
+                self._constants[node.output[0]] = found
         self._nodes: list[onnx.NodeProto] = []
         self.node = onnx.NodeProto()
+
+    def _found_constant(self, node: onnx.NodeProto) -> onnx.TensorProto | None:
+        """What a node writes, if it is as constant as an initializer."""
+        if node.op_type == "Identity":
+            return self._constants.get(node.input[0])
+        if node.op_type != "Constant":
+            return None
+        if [a.name for a in node.attribute] == ["value"]:
+            return node.attribute[0].t
+        values = evaluated(node, [helper.make_opsetid("", self.opset)], {})
+        return None if values is None else numpy_helper.from_array(values[0])
 
     def written(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
         """What the node stands for; itself if it is of no such form.

@@ -13,6 +13,10 @@ from usmp.frontend.onnx.opsets import opset_version
 from usmp.relax.limits import Limits
 
 _DOMAIN = "usmp.schema_functions"
+_LAYER_NORMALIZATION = "LayerNormalization"
+_FIRST_OPSET_WITH_IT = 17
+_FIRST_OPSET_OF_ITS_FUNCTION = 13
+"""The first one in which the operators of its function mean what they mean there."""
 _MOST_LEVELS = 4
 """Functions of functions; ONNX has two levels."""
 
@@ -50,7 +54,7 @@ def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.M
 def _is_written_out(node: onnx.NodeProto, types: Mapping[str, onnx.TypeProto]) -> bool:
     if node.domain not in ("", "ai.onnx"):
         return False
-    if node.op_type == "LayerNormalization":
+    if node.op_type == _LAYER_NORMALIZATION:
         # TVM's has one output.
         return sum(map(bool, node.output)) > 1
     if node.op_type == "RMSNormalization" and len(node.input) > 1:
@@ -82,6 +86,7 @@ def _function(
     schema = _schema(node, version)
     if schema is None or any(name and name not in types for name in node.input):
         return None
+    version = max(version, int(schema.since_version))
     by_context = schema.context_dependent_function_opset_versions
     plain = schema.function_opset_versions
     newest = max((number for number in (*by_context, *plain) if number <= version), default=None)
@@ -100,6 +105,9 @@ def _function(
 
 
 def _schema(node: onnx.NodeProto, version: int) -> Any:
+    if node.op_type == _LAYER_NORMALIZATION and version >= _FIRST_OPSET_OF_ITS_FUNCTION:
+        # Optimizers write it into older models, and onnxruntime takes it there.
+        version = max(version, _FIRST_OPSET_WITH_IT)
     try:
         return onnx.defs.get_schema(node.op_type, version, "")
     except onnx.defs.SchemaError:

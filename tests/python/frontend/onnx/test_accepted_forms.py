@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import usmp
-from support.onnx_models import Graph
+from support.onnx_models import Graph, Reference
 from support.operator_trials.onnx.one_node import graph_trial
 from support.operator_trials.onnx.samples import int64, values
 from support.operator_trials.trial import outcome
@@ -113,3 +113,43 @@ def test_rows_of_attention_of_which_everything_is_masked():
     trial = graph_trial(Random(0), "Attention", nodes, operands, ["y"], 23)
     result = outcome(trial)
     assert result.is_compared, result.detail
+
+
+def test_of_two_versions_of_a_domain_the_last_one_is_meant():
+    """As in files of training tools; Softmax is over other axes since opset 13."""
+    graph = Graph()
+    graph.node("Softmax", graph.input("x", [2, 3, 4]), outputs=["y"])
+    for old, new in (("", ""), ("ai.onnx", ""), ("", "ai.onnx")):
+        for versions in ((12, 13), (13, 12)):
+            model = graph.proto("y")
+            del model.opset_import[:]
+            imports = map(helper.make_opsetid, (old, new), versions)
+            model.opset_import.extend(imports)
+            accept_forms(model)
+            assert {i.version for i in model.opset_import} == {versions[1]}
+            assert [i.domain for i in model.opset_import] == list(dict.fromkeys((old, new)))
+
+
+def normalized(opset: int, before: str = "", domain: str = "") -> bytes:
+    """A sum of both outputs of a LayerNormalization, maybe after another operator."""
+    graph = Graph()
+    x = graph.input("x", [2, 3])
+    if before:
+        x = graph.node(before, x, domain=domain)
+    names = graph.node("LayerNormalization", x, graph.weight(3), outputs=["n", "mean"])
+    graph.node("Add", *names, outputs=["y"])
+    return graph.model("y", opset=opset, domains=[domain] if domain else [])
+
+
+def test_both_outputs_of_a_normalization_older_than_its_operator():
+    content = normalized(13)
+    reference = Reference(content)
+    inputs = reference.random_inputs(3)
+    output = usmp.build(import_onnx(content, Path("."))).run(inputs)["y"]
+    np.testing.assert_allclose(output, reference.run(inputs)["y"], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("given", [(11, "Relu"), (17, "Gelu", "com.microsoft")])
+def test_a_mean_that_cannot_be_had_is_refused(given):
+    with pytest.raises(usmp.UnsupportedModelError, match="something reads its mean or deviation"):
+        import_onnx(normalized(*given), Path("."))

@@ -100,6 +100,36 @@ def test_biases_of_more_bits_than_floats_have():
         )
 
 
+def test_scales_that_nodes_write():
+    graph = product(y_scale="same")
+    nodes = [
+        helper.make_node("Constant", [], ["written"], value_float=0.5),
+        helper.make_node("Identity", ["written"], ["same"]),
+    ]
+    graph.nodes[:0] = nodes
+    mods = [
+        import_onnx(g.model("y", dtype="int8", domains=[MICROSOFT]), HERE)
+        for g in (graph, product())
+    ]
+    assert len(integer_calls(mods[0])) > 0
+    assert integer_calls(mods[0]) == integer_calls(mods[1])
+
+
+def test_operators_of_a_branch_that_is_known():
+    graph = product(2**26)
+    (node,) = graph.nodes
+    results = [onnx.ValueInfoProto(name="y")]
+    branch = helper.make_graph([node], "branch", [], results)
+    other = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "other", [], results)
+    condition = graph.constant(True, np.bool_)
+    node = helper.make_node("If", [condition], ["z"], then_branch=branch, else_branch=other)
+    graph.nodes[:] = [node]
+    mod = import_onnx(graph.model("z", dtype="int8", domains=[MICROSOFT]), HERE)
+    assert integer_calls(mod) == integer_calls(
+        import_onnx(product(2**26).model("y", dtype="int8", domains=[MICROSOFT]), HERE)
+    )
+
+
 REFUSED = {
     "no scale": ({"a_scale": ""}, "input 1 is missing"),
     "no output scale": (
