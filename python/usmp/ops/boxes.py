@@ -20,15 +20,15 @@ def intersection_over_union(
     """Set `ratio` to the area that two boxes have in common, over that which they cover together;
     0 if one of them has no area.
 
+    Source: TFLite, `ComputeIntersectionOverUnion` of DETECTION_POSTPROCESS and
+    NON_MAX_SUPPRESSION.
+
     Parameters
     ----------
     boxes
         float32 of shape [boxes, 4], (y, x) of two opposite corners.
     is_ordered
         whether the corner with the smaller coordinates always comes first.
-
-    Source: TFLite, `ComputeIntersectionOverUnion` of DETECTION_POSTPROCESS and
-    NON_MAX_SUPPRESSION.
     """
     statements: list[tirx.Stmt] = []
 
