@@ -37,6 +37,7 @@ from usmp.driver.native_log import silenced_native_log
 from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import split_pool_flags
 from usmp.driver.run import add_run_parser
+from usmp.driver.shown_warnings import shown_warnings
 from usmp.driver.status import FAILED
 from usmp.support.termination import postponed_signals, settle
 
@@ -76,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.stderr = stderr
             parser.parse_args(given, options)
             command: Callable[[argparse.Namespace], int | None] = options.command
-            status = command(options) or 0
+            with shown_warnings(options, stderr):
+                status = command(options) or 0
             sys.stdout.flush()
             settle(status)
             return status

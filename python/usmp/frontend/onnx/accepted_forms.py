@@ -12,6 +12,7 @@ import onnx
 from usmp.frontend.onnx.nodes import all_nodes, names_read
 from usmp.frontend.onnx.opsets import ONNX_DOMAINS, opset_version
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.model_warning import ModelWarning
 from usmp.support.plain_text import shown
 
 
@@ -104,6 +105,7 @@ def _leave_out_unknown_attributes(model: onnx.ModelProto) -> None:
         warnings.warn(
             f'operator {node.op_type} (output "{output}") has no attribute {names} in opset '
             f"{version} of ONNX; it is left out",
+            ModelWarning,
             stacklevel=2,
         )
         kept = [attribute for attribute in node.attribute if attribute.name in known]

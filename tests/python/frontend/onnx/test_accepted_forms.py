@@ -18,6 +18,7 @@ from support.operator_trials.trial import outcome
 from usmp.frontend.onnx.accepted_forms import accept_forms
 from usmp.frontend.onnx.fold import fold_shape_arithmetic
 from usmp.frontend.onnx.importer import import_onnx
+from usmp.support.model_warning import ModelWarning
 
 pytestmark = pytest.mark.models
 
@@ -56,7 +57,7 @@ def test_circles_are_refused():
 def test_attributes_that_an_operator_does_not_have():
     graph = Graph()
     graph.node("Relu", graph.input("x", [2]), outputs=["y"], layout="NHWC\x1b")
-    with pytest.warns(UserWarning) as found:
+    with pytest.warns(ModelWarning) as found:
         import_onnx(graph.model("y"), Path("."))
     assert [str(each.message) for each in found] == [
         'operator Relu (output "y") has no attribute "layout" in opset 17 of ONNX; it is left out'

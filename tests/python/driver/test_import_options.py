@@ -1,4 +1,4 @@
-"""`--input-shapes` and `--max`, and what `tvmc info` shows of sizes that a model leaves open."""
+"""The options of commands that read models, and what they say of shapes, and leave out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.onnx_models import small_model
+from support.onnx_models import Graph, small_model
 from usmp.driver.errors import UsageError
 from usmp.driver.import_options import add_import_options, import_arguments
 from usmp.driver.size_flags import input_shapes, max_sizes
@@ -152,6 +152,22 @@ def test_a_size_of_none_of_several_models(refused, model):
     assert refused("plan", *files, "--max=seq=3") == (
         'the model has no size "seq"; all its shapes are fixed'
     )
+
+
+# ---- warnings
+
+
+def test_what_is_left_out_of_a_model_is_said_in_a_line(tvmc):
+    graph = Graph()
+    graph.node("Relu", graph.input("x", [2]), outputs=["y"], layout="NHWC")
+    Path("model.onnx").write_bytes(graph.model("y"))
+    warning = (
+        'tvmc: warning: operator Relu (output "y") has no attribute "layout" in opset 17 of ONNX; it '
+        "is left out\n"
+    )
+    for options, said in (([], warning), (["--quiet"], "")):
+        outcome = tvmc("plan", "model.onnx", *options)
+        assert (outcome.status, outcome.stderr) == (0, said)
 
 
 # ---- tvmc info
