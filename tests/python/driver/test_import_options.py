@@ -162,8 +162,8 @@ def test_what_is_left_out_of_a_model_is_said_in_a_line(tvmc):
     graph.node("Relu", graph.input("x", [2]), outputs=["y"], layout="NHWC")
     Path("model.onnx").write_bytes(graph.model("y"))
     warning = (
-        'tvmc: warning: operator Relu (output "y") has no attribute "layout" in opset 17 of ONNX; it '
-        "is left out\n"
+        'tvmc: warning: operator Relu (output "y") has no attribute "layout" in opset 17 of ONNX; '
+        "it is left out\n"
     )
     for options, said in (([], warning), (["--quiet"], "")):
         outcome = tvmc("plan", "model.onnx", *options)
