@@ -40,7 +40,7 @@ def known_results(operator: TfliteOperator) -> list[Values] | None:
     inputs = [tensor for tensor in operator.inputs if tensor is not None]
     if compute is None or not inputs or len(inputs) < len(operator.inputs):
         return None
-    if not all(map(_is_small, (*inputs, *operator.outputs))):
+    if not (_are_few(inputs) and _are_few(operator.outputs)):
         return None
     if any(t.dtype == "float32" for t in (*inputs, *operator.outputs)):
         is_of_shapes = any(tensor.is_computed for tensor in inputs)
@@ -62,8 +62,10 @@ def known_results(operator: TfliteOperator) -> list[Values] | None:
     return found if len(found) == len(held) else None
 
 
-def _is_small(tensor: TfliteTensor) -> bool:
-    return prod(tensor.shape) <= _MOST_ELEMENTS and tensor.dtype in _DTYPES
+def _are_few(tensors: Sequence[TfliteTensor]) -> bool:
+    """Whether they are shapes, all together: one of a small file may be an input many times."""
+    elements = sum(prod(tensor.shape) for tensor in tensors)
+    return elements <= _MOST_ELEMENTS and all(tensor.dtype in _DTYPES for tensor in tensors)
 
 
 def _exact(value: Values) -> Values:

@@ -168,3 +168,13 @@ def test_sums_that_leave_their_type_are_left_to_the_operator():
     graph.operator("ADD", [a, a], [y], options("AddOptions"))
     graph.output(y)
     assert calls_of(write_model(graph)) == ["relax.add"]
+
+
+def test_a_constant_that_is_an_input_many_times_is_no_shape():
+    """A file of 240 kB took many gigabytes."""
+    graph = Graph()
+    x, part = graph.input((4,), "int32"), graph.constant(np.arange(600, dtype=np.int32))
+    joined = graph.tensor((1,), "int32", signature=(-1,))
+    graph.operator("CONCATENATION", [part] * 2, [joined], options("ConcatenationOptions", axis=0))
+    graph.output(joined, x)
+    assert calls_of(write_model(graph)) == ["relax.concat"]

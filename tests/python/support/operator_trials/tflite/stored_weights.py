@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from random import Random
 
@@ -40,12 +41,16 @@ def stored_weight_trial(random: Random) -> Trial:
     axis = WEIGHTS[operator][1]
     if axis is None:
         axis = len(inputs[1].data.shape) - (2 if fields["adj_y"] else 1)
-    shape = inputs[1].data.shape
+    shape, outputs = inputs[1].data.shape, list(model.outputs)
+    if operator == "FULLY_CONNECTED":
+        # LiteRT takes no shape from the file, but may find others.
+        rows, before = math.prod(inputs[0].shape) // shape[1], inputs[0].shape[:-1]
+        outputs = [outputs[0](*(before if fields["keep_num_dims"] else (rows,)), shape[0])]
     inputs[1] = integers(draw, shape, axis, operator, dequantizes)
     if dequantizes and draw.flag(0.3):
         inputs[1] = Constant(draw.generator.standard_normal(shape).astype(np.float16))
     table = options(model.options.table, **fields)
-    stored = Model(inputs, model.outputs, table, model.limits, _SUMS, is_for_litert=True)
+    stored = Model(inputs, outputs, table, model.limits, _SUMS, is_for_litert=True)
     how = f"{operator}{' of DEQUANTIZE' if dequantizes else ''} {describe(stored)}"
     content = write(operator, stored, dequantizes)
     return trial("STORED_WEIGHT", content, how, stored, random)
