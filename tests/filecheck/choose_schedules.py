@@ -20,7 +20,7 @@ class Module:
         return y
 
 
-# CHECK: def conv2d(lv: T.handle("int8", "global"), weight: T.handle("int8", "global"), records: T.handle("int32", "global"), output: T.handle("int8", "global")):
+# CHECK: def conv2d(lv: T.handle("int8", "global"), weight: T.handle("int8", "global"), output: T.handle("int8", "global")):
 # CHECK-NOT: faster_schedules
 # CHECK: "schedule": {"instructions": {{[0-9]+}}, "tile": "2 pixels x 2 channels"}
 # CHECK: for tile in range(2):

@@ -388,7 +388,6 @@ def test_operator_that_cannot_be_imported(refused, model_file, operator, message
             "give the shape, with --input-shapes (in Python input_shapes), or ",
         ),
         ((-1, 4), None, "[-1, 4]", ""),
-        ((1, 0), None, "[1, 0]", ""),
     ],
 )
 def test_dynamic_shapes(refused, model_file, shape, signature, shown, instead):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
+from tvm import relax
 
 import usmp
 from support.compilers import require
 from support.imported_models import imported
+from support.qdq_models import between, inputs_of
 from support.quantized_models import CATALOG
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
 from usmp.codegen.c_files import C_INTRINSICS
@@ -61,11 +63,28 @@ def test_models_of_one_operator(name):
     assert_equal_outputs(imported(BY_NAME[name]), lambda _: inputs)
 
 
+def product_between_quantizers():
+    """A product that rounds as ONNX Runtime does."""
+    weight = np.arange(-24, 24, dtype="int8").reshape(6, 8)
+
+    def product(graph, x):
+        return relax.op.matmul(x, graph.dequantize(relax.const(weight), 0.03, 0, "int8"))
+
+    return between(product, (5, 6))
+
+
+@pytest.mark.cc
+def test_a_product_between_quantizers():
+    mod = product_between_quantizers()
+    seeds = [inputs_of(mod, seed) for seed in range(20)]
+    assert_equal_outputs(mod, lambda _: seeds)
+
+
 @pytest.mark.cc
 def test_models_of_one_operator_call_every_function():
     called = set()
-    for name in MODELS:
-        source = usmp.build(imported(BY_NAME[name]), "c").source
+    for mod in (product_between_quantizers(), *(imported(BY_NAME[name]) for name in MODELS)):
+        source = usmp.build(mod, "c").source
         called |= {function for function in C_INTRINSICS if f"{function}(" in source}
     assert called == set(C_INTRINSICS)
 
