@@ -85,6 +85,7 @@ def test_what_the_page_says_is_refused():
         "ATAN2",
         "BIDIRECTIONAL_SEQUENCE_LSTM",
         "BIDIRECTIONAL_SEQUENCE_RNN",
+        "GELU",
         "L2_NORMALIZATION",
         "RFFT2D",
         "UNIDIRECTIONAL_SEQUENCE_LSTM",
