@@ -312,9 +312,9 @@ class _FunctionPrinter:
 
     def _loop_constant(self, name: str, value: tirx.Expr) -> str:
         """`value`, in a variable if the loop's body could change it: TIR evaluates it once."""
-        text = self.expressions.print(value)
         if not reads_memory(value, self.facts.calls):
             return self.expressions.compared(value)
+        text = self.expressions.print(value)
         variable = self.scope.unique(name)
         self._line(f"const {c_type(str(value.ty.dtype))} {variable} = {text};")
         return variable

@@ -80,9 +80,7 @@ def joined_steps(
 
 def _steps(text: str) -> int:
     """A number of steps."""
-    if not (text.isascii() and text.isdigit()) or len(text) > len(str(_MOST_STEPS)):
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MOST_STEPS))
+    if not is_number or not 1 <= int(text) <= _MOST_STEPS:
         raise argparse.ArgumentTypeError(f"must be a number from 1 to {_MOST_STEPS}, not {text}")
-    steps = int(text)
-    if not 1 <= steps <= _MOST_STEPS:
-        raise argparse.ArgumentTypeError(f"must be a number from 1 to {_MOST_STEPS}, not {text}")
-    return steps
+    return int(text)

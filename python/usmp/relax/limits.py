@@ -57,11 +57,9 @@ class Limits:
             it takes more than a model may ask for.
         """
         needed = prod(map(int, shape)) * item_bytes
-        if needed > self.model_bytes:
-            raise LimitError(
-                f"{what} of shape {list(map(int, shape))} takes {needed} bytes; a tensor may take "
-                f"{self.model_bytes}{_MORE_BYTES}"
-            )
+        self._check_bytes(
+            needed, f"{what} of shape {list(map(int, shape))} takes {needed} bytes; a tensor may"
+        )
 
     def check_constants(self, needed: int, largest: str) -> None:
         """Check that all constants may take so many bytes.
@@ -71,12 +69,11 @@ class Limits:
         LimitError
             they take more than a model may ask for.
         """
-        if needed > self.model_bytes:
-            raise LimitError(
-                f"the constants of the model, and what is computed of them alone, take {needed} "
-                f"bytes, the largest of them {largest}; they may take "
-                f"{self.model_bytes}{_MORE_BYTES}"
-            )
+        self._check_bytes(
+            needed,
+            f"the constants of the model, and what is computed of them alone, take {needed} bytes, "
+            f"the largest of them {largest}; they may",
+        )
 
     def check_states(self, needed: int) -> None:
         """Check that all states may take so many bytes.
@@ -86,11 +83,11 @@ class Limits:
         LimitError
             they take more than a model may ask for.
         """
+        self._check_bytes(needed, f"the states up to here take {needed} bytes; they may")
+
+    def _check_bytes(self, needed: int, what: str) -> None:
         if needed > self.model_bytes:
-            raise LimitError(
-                f"the states up to here take {needed} bytes; they may take "
-                f"{self.model_bytes}{_MORE_BYTES}"
-            )
+            raise LimitError(f"{what} take {self.model_bytes}{_MORE_BYTES}")
 
     def check_operators(self, what: str, count: int, noun: str = "operators") -> None:
         """Check that there may be so many operators, or of what becomes as many.

@@ -6,7 +6,7 @@ Their state is in variable tensors: each is a state of the model.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,13 @@ import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
+from usmp.frontend.tflite.converters.lstm_parts import (
+    GATES,
+    LEFT_OUT,
+    check_has_input_gate,
+    check_is_tanh,
+    check_left_out,
+)
 from usmp.frontend.tflite.converters.variable_tensors import assign_variable, variable_tensor
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import (
@@ -41,7 +48,6 @@ _ACTIVATIONS = {
     "RELU6": Activation("relu6"),
     "TANH": Activation("tanh"),
 }
-_GATES = ("input", "forget", "cell", "output")
 _ORDER = (0, 3, 1, 2)
 """The places of input gate, output gate, forget gate and cell gate."""
 
@@ -54,7 +60,7 @@ class _LstmInputs:
     hidden_weight: int
     bias: int
     states: tuple[int, int]
-    left_out: dict[str, Sequence[int]]
+    left_out: Mapping[str, Sequence[int]]
     """Parts that are not supported."""
 
 
@@ -73,11 +79,7 @@ _FORWARD = _LstmInputs(
     5,
     12,
     (18, 19),
-    {
-        "peephole connections": (9, 10, 11),
-        "a projection": (16, 17),
-        "layer normalization": (20, 21, 22, 23),
-    },
+    LEFT_OUT,
 )
 _BOTH = (
     _LstmInputs(
@@ -110,7 +112,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, weights of data, weights of the state, biases; hidden and cell state."""
     options = operator.options(tflite.UnidirectionalSequenceLSTMOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
-    _check_is_tanh(operator, options.FusedActivationFunction())
+    check_is_tanh(operator, options.FusedActivationFunction())
     layer = _lstm(operator, _FORWARD, options.CellClip())
     _convert(context, operator, data, [layer])
 
@@ -120,7 +122,7 @@ def convert_bidirectional_lstm(context: Context, operator: TfliteOperator) -> No
     """Inputs: data, all of the forward LSTM, all of the backward one, and their states."""
     options = operator.options(tflite.BidirectionalSequenceLSTMOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
-    _check_is_tanh(operator, options.FusedActivationFunction())
+    check_is_tanh(operator, options.FusedActivationFunction())
     layers = [_lstm(operator, inputs, options.CellClip()) for inputs in _BOTH]
     _require_equal_units(operator, layers)
     _convert(context, operator, data, layers, bool(options.MergeOutputs()))
@@ -151,7 +153,7 @@ def convert_bidirectional_rnn(context: Context, operator: TfliteOperator) -> Non
     """Inputs: data; weights of data, weights of the state, bias and state of each direction."""
     options = operator.options(tflite.BidirectionalSequenceRNNOptions)
     data = _sequence(context, operator, bool(options.TimeMajor()))
-    _check_left_out(operator, {"an auxiliary input": (9, 10, 11)})
+    check_left_out(operator, {"an auxiliary input": (9, 10, 11)})
     activation = _activation(operator, options.FusedActivationFunction())
     layers = [_rnn(operator, first, activation) for first in (1, 5)]
     _convert(context, operator, data, layers, bool(options.MergeOutputs()))
@@ -205,33 +207,10 @@ def _activation(operator: TfliteOperator, number: int) -> Activation:
     return _ACTIVATIONS[name]
 
 
-def _check_is_tanh(operator: TfliteOperator, number: int) -> None:
-    """Check that the activation of an LSTM is the one that all runtimes compute."""
-    if fused_activation(number) != "TANH":
-        raise operator.unsupported(
-            f"fused activation {fused_activation(number)} is not supported; only TANH is"
-        )
-
-
-def _check_left_out(operator: TfliteOperator, left_out: dict[str, Sequence[int]]) -> None:
-    """Check that the operator does not have these parts."""
-    for part, indices in left_out.items():
-        for index in indices:
-            tensor = operator.optional_input(index)
-            if tensor is not None:
-                raise operator.unsupported(
-                    f'{part} (input {index}, "{tensor.name}") is not supported'
-                )
-
-
 def _lstm(operator: TfliteOperator, inputs: _LstmInputs, cell_clip: float) -> _Direction:
     """An LSTM in one direction."""
-    _check_left_out(operator, inputs.left_out)
-    if operator.optional_input(inputs.data_weight) is None:
-        raise operator.unsupported(
-            f"an input gate that is coupled to the forget gate (input {inputs.data_weight} is "
-            "missing) is not supported"
-        )
+    check_left_out(operator, inputs.left_out)
+    check_has_input_gate(operator, inputs.data_weight)
     features, units = operator.input(0).shape[-1], _rows(operator, inputs.hidden_weight + 1)
 
     def joined(first: int, what: str, *columns: int) -> np.ndarray:
@@ -239,7 +218,7 @@ def _lstm(operator: TfliteOperator, inputs: _LstmInputs, cell_clip: float) -> _D
         return np.concatenate(
             [
                 _constant(operator, first + gate, f"{name} gate's {what}", (units, *columns))
-                for gate, name in enumerate(_GATES)
+                for gate, name in enumerate(GATES)
             ]
         )
 

@@ -8,10 +8,16 @@ from __future__ import annotations
 import tflite
 
 from usmp.frontend.tflite.context import Context, converts
+from usmp.frontend.tflite.converters.lstm_parts import (
+    GATES,
+    LEFT_OUT,
+    check_has_input_gate,
+    check_is_tanh,
+    check_left_out,
+)
 from usmp.frontend.tflite.converters.variable_tensors import assign_variable, variable_tensor
 from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import (
-    fused_activation,
     require_rank,
     require_shape,
     require_types,
@@ -19,13 +25,6 @@ from usmp.frontend.tflite.options import (
 from usmp.ops import quantized
 from usmp.ops.quantized import Gate, Quantization, SvdfWeights
 
-_GATES = ("input", "forget", "cell", "output")
-_LEFT_OUT = {
-    "peephole connections": (9, 10, 11),
-    "a projection": (16, 17),
-    "layer normalization": (20, 21, 22, 23),
-}
-"""Parts of an LSTM that are not supported -> the inputs that hold them."""
 _BIAS_TYPES = {"int8": "int32", "int16": "int64"}
 """Type of the data -> type of the biases of an LSTM."""
 _BIAS_SCALE_TOLERANCE = 1e-5
@@ -98,7 +97,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
     """Inputs: data, weights of data, weights of the state, biases; hidden and cell state."""
     options = operator.options(tflite.UnidirectionalSequenceLSTMOptions)
     data, hidden, cell, output = (*map(operator.input, (0, 18, 19)), operator.output)
-    _check_parts(operator, fused_activation(options.FusedActivationFunction()))
+    _check_parts(operator, options.FusedActivationFunction())
     require_types(operator, data, "input", tuple(_BIAS_TYPES))
     require_types(operator, hidden, "hidden state", (data.dtype,))
     require_types(operator, cell, "cell state", ("int16",))
@@ -108,7 +107,7 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
     batch = outer[1] if options.TimeMajor() else outer[0]
     units = operator.input(6).shape[0] if operator.input(6).shape else 0
     require_shape(operator, output, "output", (*outer, units))
-    gates = [_gate(operator, index, units, features) for index in range(len(_GATES))]
+    gates = [_gate(operator, index, units, features) for index in range(len(GATES))]
     parameters = quantized.LstmParameters(
         (gates[0], gates[1], gates[2], gates[3]),
         operator.quantization(data),
@@ -132,29 +131,19 @@ def convert_lstm(context: Context, operator: TfliteOperator) -> None:
     assign_variable(context, operator, 19, cell_state, new_cell)
 
 
-def _check_parts(operator: TfliteOperator, activation: str) -> None:
+def _check_parts(operator: TfliteOperator, activation: int) -> None:
     """Check that the LSTM has all gates and nothing more."""
-    if activation != "TANH":
-        raise operator.unsupported(f"fused activation {activation} is not supported; only TANH is")
-    for part, indices in _LEFT_OUT.items():
-        for index in indices:
-            tensor = operator.optional_input(index)
-            if tensor is not None:
-                raise operator.unsupported(
-                    f'{part} (input {index}, "{tensor.name}") is not supported'
-                )
+    check_is_tanh(operator, activation)
+    check_left_out(operator, LEFT_OUT)
     if operator.input(18) is operator.input(19):
         raise operator.unsupported("its hidden state and its cell state are the same tensor")
-    if operator.optional_input(1) is None:
-        raise operator.unsupported(
-            "an input gate that is coupled to the forget gate (input 1 is missing) is not supported"
-        )
+    check_has_input_gate(operator, 1)
 
 
 def _gate(operator: TfliteOperator, index: int, units: int, features: int) -> Gate:
     """The constants of one of the gates."""
     of_data, of_state, bias = 1 + index, 5 + index, 12 + index
-    name = f"{_GATES[index]} gate's"
+    name = f"{GATES[index]} gate's"
     for weight, columns in ((of_data, features), (of_state, units)):
         require_types(operator, operator.input(weight), f"{name} weight", ("int8",))
         require_shape(operator, operator.input(weight), f"{name} weight", (units, columns))
