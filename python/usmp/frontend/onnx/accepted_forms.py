@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import onnx
 
-from usmp.frontend.onnx.nodes import all_nodes, names_read
-from usmp.frontend.onnx.opsets import ONNX_DOMAINS, opset_version
+from usmp.frontend.onnx.nodes import ONNX_DOMAINS, all_nodes, is_of_onnx, names_read
+from usmp.frontend.onnx.opsets import opset_version
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.model_warning import ModelWarning
 from usmp.support.plain_text import shown
@@ -94,7 +94,7 @@ def _refuse_circle(graph: onnx.GraphProto, sources: Sequence[set[int]]) -> None:
 def _leave_out_unknown_attributes(model: onnx.ModelProto) -> None:
     version = opset_version(model)
     for node in all_nodes(model.graph):
-        if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type, version, ""):
+        if not is_of_onnx(node) or not onnx.defs.has(node.op_type, version, ""):
             continue
         known = onnx.defs.get_schema(node.op_type, version, "").attributes
         unknown = [a.name for a in node.attribute if a.name not in known]

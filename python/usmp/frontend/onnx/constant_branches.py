@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 
+from usmp.frontend.onnx.nodes import is_of_onnx, tensor_names
 from usmp.support.unique_names import UniqueNames
 
 
@@ -19,7 +20,7 @@ def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bo
     branches = {i: _taken(node, known) for i, node in enumerate(graph.node)}
     if not any(branches.values()):
         return False
-    names = UniqueNames(_all_names(graph))
+    names = UniqueNames(tensor_names(graph))
     nodes: list[onnx.NodeProto] = []
     for index, node in enumerate(graph.node):
         branch = branches[index]
@@ -40,7 +41,7 @@ def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bo
 
 def _taken(node: onnx.NodeProto, known: Mapping[str, np.ndarray]) -> onnx.GraphProto | None:
     """A copy of the branch that runs, if it is known."""
-    if node.op_type != "If" or node.domain not in ("", "ai.onnx"):
+    if node.op_type != "If" or not is_of_onnx(node):
         return None
     condition = known.get(node.input[0]) if node.input else None
     if condition is None or condition.size != 1 or condition.dtype != bool:
@@ -72,15 +73,3 @@ def _rename(
                 for output in inner.output:
                     output.name = results.get(output.name, output.name)
     return renamed
-
-
-def _all_names(graph: onnx.GraphProto) -> set[str]:
-    """The names of the tensors of a graph, and of those inside of it."""
-    values = (*graph.input, *graph.initializer, *graph.value_info, *graph.output)
-    found = {value.name for value in values}
-    for node in graph.node:
-        found.update((*node.input, *node.output))
-        for attribute in node.attribute:
-            for inner in (attribute.g, *attribute.graphs):
-                found |= _all_names(inner)
-    return found

@@ -8,6 +8,7 @@ import onnx
 from tvm.ir import Span
 
 from usmp.frontend.onnx.imported_types import UNKNOWN, TensorTypes
+from usmp.frontend.onnx.nodes import qualified_name
 from usmp.tir.model_operator import joined_span, model_operator
 from usmp.tir.spans import AnySpan
 
@@ -71,10 +72,9 @@ class ModelNodes:
             found = type_of(name)
             return self._types.of(name) if found[0] == UNKNOWN else found
 
-        domain = "" if node.domain in ("", "ai.onnx") else f"{node.domain}."
         return model_operator(
             index,
-            f"{domain}{node.op_type}",
+            qualified_name(node),
             [name for name in node.input if name and name not in self._constants],
             [(name, *known(name)) for name in node.output if name],
             node.name,

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 import onnx
 
+ONNX_DOMAINS = ("", "ai.onnx")
+"""Both names of the domain of ONNX's own operators."""
+
 
 def all_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.NodeProto]:
     """The nodes, and those of the graphs in them."""
@@ -16,9 +19,14 @@ def all_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> Iterator[onnx.Node
                 yield from all_nodes(inner)
 
 
+def is_of_onnx(node: onnx.NodeProto) -> bool:
+    """Whether the operator is one of ONNX itself."""
+    return node.domain in ONNX_DOMAINS
+
+
 def qualified_name(node: onnx.NodeProto) -> str:
     """The name of the operator, with its domain if that is not ONNX's own."""
-    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+    return str(node.op_type) if is_of_onnx(node) else f"{node.domain}.{node.op_type}"
 
 
 def described_node(node: onnx.NodeProto | None) -> str:
@@ -46,3 +54,15 @@ def _names_read_from_outside(graph: onnx.GraphProto) -> set[str]:
         read |= names_read(node)
         own.update(node.output)
     return read - own
+
+
+def tensor_names(graph: onnx.GraphProto) -> set[str]:
+    """The names of the tensors of a graph, and of those in the graphs in it."""
+    values = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
+    names = {value.name for value in values}
+    for node in graph.node:
+        names.update((*node.input, *node.output))
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                names |= tensor_names(inner)
+    return names

@@ -7,9 +7,8 @@ from onnx import version_converter
 
 from usmp.frontend.onnx.compared import NEWEST_OPSET, OLDEST_OPSET
 from usmp.frontend.onnx.error_message import message_of
+from usmp.frontend.onnx.nodes import ONNX_DOMAINS
 from usmp.support.errors import UnsupportedModelError
-
-ONNX_DOMAINS = ("", "ai.onnx")
 
 
 def opset_version(model: onnx.ModelProto) -> int:

@@ -23,7 +23,7 @@ from onnx import helper, numpy_helper
 from usmp.frontend.onnx.error_message import message_of
 from usmp.frontend.onnx.fold import evaluated
 from usmp.frontend.onnx.node import NotSupported
-from usmp.frontend.onnx.nodes import all_nodes, described_node, qualified_name
+from usmp.frontend.onnx.nodes import described_node, qualified_name, tensor_names
 from usmp.frontend.onnx.opsets import opset_version
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames
@@ -360,7 +360,7 @@ def to_qdq_form(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
     graph = model.graph
     if not any(qualified_name(node) in _OPERATORS for node in graph.node):
         return {}
-    writer = _Writer(graph, UniqueNames(_all_names(graph)), opset_version(model))
+    writer = _Writer(graph, UniqueNames(tensor_names(graph)), opset_version(model))
     written: list[onnx.NodeProto] = []
     origins: dict[str, onnx.NodeProto] = {}
     for node in graph.node:
@@ -380,9 +380,3 @@ def to_qdq_form(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
     if all(imported.domain != _MICROSOFT for imported in model.opset_import):
         model.opset_import.append(helper.make_opsetid(_MICROSOFT, 1))
     return origins
-
-
-def _all_names(graph: onnx.GraphProto) -> list[str]:
-    """Of the tensors."""
-    names = [v.name for v in (*graph.input, *graph.output, *graph.value_info, *graph.initializer)]
-    return names + [name for node in all_nodes(graph) for name in (*node.input, *node.output)]

@@ -9,6 +9,7 @@ import onnx
 from onnx import inliner, shape_inference
 
 from usmp.frontend.onnx.compared import WRITTEN_OUT
+from usmp.frontend.onnx.nodes import is_of_onnx
 from usmp.frontend.onnx.opsets import opset_version
 from usmp.relax.limits import Limits
 
@@ -52,7 +53,7 @@ def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.M
 
 
 def _is_written_out(node: onnx.NodeProto, types: Mapping[str, onnx.TypeProto]) -> bool:
-    if node.domain not in ("", "ai.onnx"):
+    if not is_of_onnx(node):
         return False
     if node.op_type == _LAYER_NORMALIZATION:
         # TVM's has one output.

@@ -19,6 +19,7 @@ from tvm.ir import Expr, GenericConst, Var
 from tvm.sym import Analyzer
 
 from usmp.frontend.onnx.fold import MOST_ELEMENTS, evaluated, is_evaluated
+from usmp.frontend.onnx.nodes import is_of_onnx
 from usmp.ops.emit import call_operator
 from usmp.tir.nodes import nodes_of
 
@@ -96,7 +97,7 @@ class ShapeValues:
     def _evaluated(
         self, node: onnx.NodeProto, inputs: Sequence[Any], attributes: Mapping[str, Any]
     ) -> Values | None:
-        if len(node.output) != 1 or node.domain not in ("", "ai.onnx"):
+        if len(node.output) != 1 or not is_of_onnx(node):
             return None
         if node.op_type in ("Shape", "Size"):
             return self._shape(node.op_type, inputs[0], attributes)
