@@ -40,6 +40,8 @@ def test_an_elided_name_fits(text, width):
         ("名", 1, ["名"]),
         (f"3{TIE}ADD 16{TIE}MUL", 8, ["3 ADD", "16 MUL"]),
         ("", 5, [""]),
+        ("   ", 1, [" "]),
+        ("   a", 2, ["  ", "a"]),
         ("a\n\nb", 5, ["a", "", "b"]),
     ],
 )

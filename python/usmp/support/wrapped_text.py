@@ -92,7 +92,8 @@ def _lines(paragraph: str, width: int) -> Iterator[str]:
     if cell_width(paragraph) <= width:
         yield paragraph
         return
-    line = paragraph[: len(paragraph) - len(paragraph.lstrip(" "))]
+    indent = len(paragraph) - len(paragraph.lstrip(" "))
+    line = paragraph[: min(indent, width)]
     is_empty = True
     for word in filter(None, paragraph.split(" ")):
         gap = "" if is_empty else " "
