@@ -13,6 +13,7 @@ from usmp.aot.transform import (
     AttachIOQuantization,
     CheckAccelerators,
     ConvertWindowsToStates,
+    LowerControlFlow,
     LowerEntries,
     LowerMain,
     LowerOperators,
@@ -193,6 +194,8 @@ def operator_passes(
         # Functions of accelerators take the handle of their device.
         TakeDevices(),
         *([] if target is None else _target_passes(target)),
+        # Bodies are lowered by the same passes, and join what is lowered here.
+        LowerControlFlow(lambda: _body_passes(symbol_prefix, target)),
     ]
     options = planning_options()
     to_main = [LowerMain(target), OrderOperators(), *_io_passes(options), StreamOperators()]
@@ -216,6 +219,11 @@ def operator_passes(
         *([SplitIntoStrips([*lowering, *to_main])] if options.max_extra_macs else []),
         *lowering,
     ]
+
+
+def _body_passes(symbol_prefix: str, target: Target | None) -> list[Pass]:
+    """From the Relax `main` of a body to `__tvm_main__`; accelerators compute no part of it."""
+    return [*operator_passes((), symbol_prefix, target), LowerMain(target), OrderOperators()]
 
 
 def _io_passes(options: PlanningOptions) -> list[Pass]:

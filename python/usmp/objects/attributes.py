@@ -251,3 +251,7 @@ SHARED_FUNCTION_ATTR = "shared_function"
 
 CODE_ATTR = "code"
 """On the IRModule: the value of `tir.usmp.code`, if functions may share code."""
+
+CONTROL_FLOW_ATTR = "control_flow"
+"""On the PrimFunc of a loop or a choice of a model, until `LowerControlFlow` writes it: what it is
+(see `usmp.ops.control_flow`)."""
