@@ -151,9 +151,15 @@ def _loop(node: OnnxNode, scope: Scope) -> list[Expr]:
             "it has no number of iterations (input 0), so its results have no static size; export "
             "it with a constant one"
         )
-    if trips.size != 1 or not 0 < int(trips.item()) <= MOST_TRIPS:
-        raise NotSupported(f"it has {trips.tolist()} iterations; supported: 1 to {MOST_TRIPS}")
-    if condition is not None and not condition.all():
+    if trips.dtype != np.int64 or trips.size != 1:
+        raise NotSupported(
+            f"its number of iterations (input 0) is {_of_array(trips)}, not one int64"
+        )
+    if not 0 < int(trips.item()) <= MOST_TRIPS:
+        raise NotSupported(f"it has {trips.item()} iterations; supported: 1 to {MOST_TRIPS}")
+    if condition is not None and (condition.dtype != bool or condition.size != 1):
+        raise NotSupported(f"its condition (input 1) is {_of_array(condition)}, not one bool")
+    if condition is not None and not condition.item():
         raise NotSupported("its condition (input 1) is false, so that it never runs; remove it")
     carried = [node.required(index) for index in range(2, len(node.inputs))]
     graph = scope.graph("body")
@@ -241,6 +247,8 @@ def _direction(node: OnnxNode, what: str, place: int, count: int) -> tuple[int, 
     directions = list(node.attributes.get(f"scan_{what}_directions") or [0] * count)
     if len(axes) != count or len(directions) != count:
         raise NotSupported(f"its scan_{what}_axes or directions are not {count}")
+    if directions[place] not in (0, 1):
+        raise NotSupported(f"its scan_{what}_directions are {directions}; each is 0 or 1")
     return int(axes[place]), bool(directions[place])
 
 
@@ -280,7 +288,10 @@ def _is_true(body: IRModule) -> bool:
     result = main.body.body
     while result in bound:
         result = bound[result]
-    return isinstance(result, GenericConst) and bool(result.value.numpy().all())
+    if not isinstance(result, GenericConst):
+        return False
+    value = result.value.numpy()
+    return value.dtype == bool and value.size == 1 and bool(value.item())
 
 
 def _value_info(name: str, ty: relax.TensorType) -> onnx.ValueInfoProto:
@@ -292,6 +303,10 @@ def _value_info(name: str, ty: relax.TensorType) -> onnx.ValueInfoProto:
 
 def _results(body: IRModule) -> list[relax.TensorType]:
     return flatten_types(main_function(body).body.body.ty)
+
+
+def _of_array(value: np.ndarray) -> str:
+    return f"{value.dtype}{list(value.shape)}"
 
 
 def _described(ty: relax.TensorType) -> str:

@@ -23,7 +23,7 @@ def value(name: str, element: int = FLOAT, shape: tuple[int, ...] = (3,)):
     return helper.make_tensor_value_info(name, element, shape)
 
 
-def model(steps: int = 5, goes_on: str = "cin", trips: int = 4) -> bytes:
+def model(steps: int = 5, goes_on: str = "cin", trips: int = 4, number=np.int64) -> bytes:
     """A scan that reads a weight and a tensor of its surroundings, a loop that exchanges tensors
     and counts, and a choice between two of its results."""
     graph = Graph()
@@ -49,7 +49,7 @@ def model(steps: int = 5, goes_on: str = "cin", trips: int = 4) -> bytes:
     taken = [value("i", INT64, ()), value("cin", BOOL, ()), value("a"), value("b")]
     given = [value("cout", BOOL, ()), value("b"), value("sum"), value("row")]
     body = helper.make_graph(looped, "loop", taken, given)
-    limits = graph.constant(trips, np.int64), graph.constant(True)
+    limits = graph.constant(trips, number), graph.constant(True)
     graph.node("Loop", *limits, h, "hf", outputs=["p", "q", "rows"], body=body)
     total = graph.node("ReduceSum", "q", keepdims=0)
     is_positive = graph.node("Greater", total, graph.constant(0.0, np.float32))
@@ -83,8 +83,13 @@ def test_code_does_not_grow_with_the_steps():
     [
         ({"goes_on": "never"}, "its body computes whether it goes on"),
         ({"trips": 0}, "it has 0 iterations; supported: 1 to 2147483647"),
+        ({"trips": 2**63 - 1}, "it has 9223372036854775807 iterations; supported: 1 to"),
+        (
+            {"number": np.float32},
+            r"its number of iterations \(input 0\) is float32\[\], not one int64",
+        ),
     ],
-    ids=["condition", "no iterations"],
+    ids=["condition", "no iterations", "endless", "number of floats"],
 )
 def test_what_is_refused(change, message):
     with pytest.raises(usmp.UnsupportedModelError, match=message) as error:

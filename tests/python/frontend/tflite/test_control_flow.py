@@ -143,6 +143,19 @@ def with_handle(graphs: list[Graph]) -> None:
     graphs[2].operator("VAR_HANDLE", [], [graphs[2].tensor((), "resource")])
 
 
+def with_handle_given(graphs: list[Graph]) -> None:
+    main = graphs[0]
+    handle = main.tensor((), "resource", name="kept")
+    table = options("VarHandleOptions", container="", shared_name="kept")
+    main.operator("VAR_HANDLE", [], [handle], table)
+    main.operators.insert(0, main.operators.pop())
+    edited(0, inputs=(main.operators[-1].inputs[0], handle, 0))(graphs)
+
+
+def with_nothing_changed(graphs: list[Graph]) -> None:
+    graphs[2].outputs[:] = graphs[2].inputs
+
+
 def of_another_shape(graphs: list[Graph]) -> None:
     graphs[4].tensors[0] = replace(graphs[4].tensors[0], shape=(4,))
 
@@ -166,6 +179,10 @@ REFUSALS = {
     "inside of control flow is not supported: keep it in the main graph",
     with_handle: "operator 5 of subgraph 2 (VAR_HANDLE) is in a subgraph that control flow runs; "
     "state inside of control flow is not supported: keep it in the main graph",
+    with_handle_given: 'operator 5 (IF, output "t13"): "kept" is the handle of a variable; state '
+    "inside of control flow is not supported: keep it in the main graph",
+    with_nothing_changed: "its body, subgraph 2, changes none of its tensors, so that it never "
+    "runs or never ends; convert the model without it",
     of_another_shape: 'operator 0 (STABLEHLO_COMPOSITE, output "t8"): input "t0" of subgraph 4 is '
     'float32[4], and "t0" is float32[1, 4]; they must be the same',
     with_number_as_condition: 'condition "t0" is int32[1]; it must be one bool',

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from tvm import relax
 from tvm.ir import IRModule
@@ -28,7 +29,7 @@ _UNTIL_FALSE = -1
 def convert_composite(context: Context, operator: TfliteOperator) -> None:
     """What it is decomposed into, which is what LiteRT runs."""
     (run,) = subgraphs_run_by(operator.model, operator.table)
-    given = [operator.input(index) for index in range(len(operator.inputs))]
+    given = _given(operator, 0)
     _write_out(context, operator, run.number, given)
 
 
@@ -38,7 +39,7 @@ def convert_if(context: Context, operator: TfliteOperator) -> None:
     branches = subgraphs_run_by(operator.model, operator.table)
     condition = operator.input(0)
     _require_bool(operator, condition)
-    given = [operator.input(index) for index in range(1, len(operator.inputs))]
+    given = _given(operator, 1)
     if condition.data is not None:
         taken = branches[0 if condition.data.item() else 1]
         _write_out(context, operator, taken.number, given)
@@ -64,10 +65,15 @@ def convert_if(context: Context, operator: TfliteOperator) -> None:
 def convert_while(context: Context, operator: TfliteOperator) -> None:
     """A loop whose body replaces the tensors that it does not hand on as they are."""
     condition, body = subgraphs_run_by(operator.model, operator.table)
-    given = [operator.input(index) for index in range(len(operator.inputs))]
+    given = _given(operator, 0)
     graph = operator.model.Subgraphs(body.number)
     before, after = vector(graph, "Inputs"), vector(graph, "Outputs")
     carried = [index for index in range(len(given)) if before[index] != after[index]]
+    if not carried:
+        raise operator.unsupported(
+            f"its body, subgraph {body.number}, changes none of its tensors, so that it never runs "
+            "or never ends; convert the model without it"
+        )
     order = [*carried, *(index for index in range(len(given)) if index not in carried)]
     for tensor, output in zip(given, operator.outputs, strict=True):
         _require_same_type(operator, body.number, "result", output, tensor)
@@ -86,6 +92,18 @@ def convert_while(context: Context, operator: TfliteOperator) -> None:
             context.set_known(operator, tensor.data, output)
         else:
             context.set_moved(operator, context.value(tensor), output)
+
+
+def _given(operator: TfliteOperator, first: int) -> list[TfliteTensor]:
+    """What the subgraphs are given: the inputs from the first on."""
+    given = [operator.input(index) for index in range(first, len(operator.inputs))]
+    for tensor in given:
+        if tensor.dtype == "resource":
+            raise operator.unsupported(
+                f'"{tensor.name}" is the handle of a variable; state inside of control flow is not '
+                "supported: keep it in the main graph"
+            )
+    return given
 
 
 def _write_out(
@@ -208,7 +226,7 @@ def _converted(
 
 def _require_bool(operator: TfliteOperator, condition: TfliteTensor) -> None:
     """Check that a tensor is one bool."""
-    if condition.dtype != "bool" or condition.shape not in ((), (1,)):
+    if condition.dtype != "bool" or prod(condition.shape) != 1:
         raise operator.unsupported(
             f'condition "{condition.name}" is {condition.dtype}{list(condition.shape)}; it must be '
             "one bool"

@@ -80,6 +80,11 @@ class _Program:
                 graph.operator(code, [self.draw.choice(known), axis], [result], table)
             else:
                 graph.operator(code, self.some(known, 2), [result], options(_BINARY[code]))
+            if code == "MUL" and self.spec.dtype == "float32":
+                # Squares of squares would soon be infinite, and TFLite's infinity is the largest
+                # number.
+                product, result = result, self.data(graph)
+                graph.operator("TANH", [product], [result])
             known.append(result)
         return known
 
