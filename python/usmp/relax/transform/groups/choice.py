@@ -34,7 +34,7 @@ def with_groups_split(mod: IRModule, options: PlanningOptions) -> IRModule:
     if least >= estimated_peak(mod, options):
         return mod
     for var in list(groups)[:_MOST_TRIALS]:
-        fewer = {other: pieces for other, pieces in groups.items() if other != var}
+        fewer = {other: pieces for other, pieces in groups.items() if not other.same_as(var)}
         tried = with_pieces(mod, fewer)
         if estimated_peak(tried, options) <= least:
             groups, split = fewer, tried

@@ -57,7 +57,9 @@ def pieces_of(group: relax.Function, constants: Collection[Var]) -> list[Piece]:
     bindings = [binding for block in group.body.blocks for binding in block.bindings]
     whole = Piece(tuple(bindings), tuple(group.params))
     is_plain = all(_is_plain(binding) for binding in bindings)
-    if not is_plain or group.body.body != whole.result or len(bindings) > _MOST_OPERATORS:
+    if not is_plain or len(bindings) > _MOST_OPERATORS:
+        return [whole]
+    if not group.body.body.same_as(whole.result):
         return [whole]
     if _large_reads(whole, constants) <= _MOST_READ:
         return [whole]

@@ -64,7 +64,9 @@ def _place(
     for piece in pieces:
         is_last = piece is pieces[-1]
         var = binding.var if is_last else relax.DataflowVar("part", piece.result.ty)
-        place = places[binding.var] if is_last else max(ready[read] for read in piece.reads)
+        place = max((ready[read] for read in piece.reads), default=-1)
+        if is_last:
+            place = places[binding.var]
         value = _call(builder, piece, [arguments[read] for read in piece.reads])
         made.setdefault(place, []).append(relax.VarBinding(var, value))
         arguments[piece.result], ready[piece.result] = var, place
@@ -78,7 +80,7 @@ def _call(builder: relax.BlockBuilder, piece: Piece, arguments: list[relax.Expr]
     known: dict[Var, relax.Expr] = dict(zip(piece.reads, params, strict=True))
     bindings = []
     for binding in piece.bindings:
-        kind = relax.Var if binding.var == piece.result else relax.DataflowVar
+        kind = relax.Var if binding.var.same_as(piece.result) else relax.DataflowVar
         value = _with_operands(binding, known)
         known[binding.var] = kind(binding.var.name, binding.var.ty)
         bindings.append(relax.VarBinding(known[binding.var], value))
