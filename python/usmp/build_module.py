@@ -38,6 +38,7 @@ from usmp.objects import (
     WorkspacePoolInfo,
 )
 from usmp.objects.attributes import (
+    ALL_FUSED,
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
@@ -282,10 +283,11 @@ def _lowered(
     """The module after these passes. Builds of one module with other options, in one session,
     share what they have of it; so do those for other memories, unless lowering plans."""
     if not _lowering_plans(mod, context):
-        lowered = _lowered_once(session, mod, context, passes, how, plans=False)
+        # Whether operators are split depends on memories; mostly there is nothing to split.
+        asked = mod.with_attr(FUSION_ATTR, ALL_FUSED)
+        lowered = _lowered_once(session, asked, context, passes, how, plans=False)
         if FUSION_ATTR not in (lowered.attrs or {}):
             return lowered
-        # Two forms were compared, but in memories that need not be those of this build.
     return _lowered_once(session, mod, context, passes, how, plans=True)
 
 

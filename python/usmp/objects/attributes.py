@@ -159,7 +159,11 @@ IO_TYPES_ATTR = "io_types"
 FUSION_ATTR = "fusion"
 """On the IRModule, if a group of operators could be fused or computed by several PrimFuncs
 (`usmp.relax.transform.FuseRecordedOperators`): whether it is `split`, and bytes of all workspace
-pools, by the smallest tiles, `split_peak_bytes` and, if that fits, `fused_peak_bytes`."""
+pools, by the smallest tiles, `split_peak_bytes` and, if that fits, `fused_peak_bytes`. With it
+before, as `ALL_FUSED`, nothing is split, and it stays if something could be."""
+
+ALL_FUSED = {"split": False}
+"""What `FUSION_ATTR` says where all is fused."""
 
 IMAGE_LAYOUT_ATTR = "image_layout"
 """On the IRModule, if images of a quantized graph could have their channels first or last: which

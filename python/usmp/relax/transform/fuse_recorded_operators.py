@@ -38,7 +38,8 @@ class FuseRecordedOperators(ModulePass):
     become several, where by an estimate fewer bytes are live then; results are the same, to the
     bit. Both forms are planned: the fused one is taken if it is within what `tir.usmp.optimize`
     allows (see `usmp.transform.ChooseSchedules`), as it takes fewer instructions. The attribute
-    `fusion` of the module says what was compared.
+    `fusion` of the module says what was compared. A module that has it already is fused as a whole,
+    and keeps it if some operators could be split.
 
     Parameters
     ----------
@@ -65,8 +66,11 @@ class FuseRecordedOperators(ModulePass):
         options = planning_options(context.config)
         if not options.shares_memory:
             return fused
+        is_told = FUSION_ATTR in (fused.attrs or {})
         divided = with_groups_split(grouped, options)
         if divided is grouped:
+            return fused.without_attr(FUSION_ATTR) if is_told else fused
+        if is_told:
             return fused
         split = fuse_grouped_operators(with_grouped_spans(mod, divided))
         return self._smaller(fused, split, options)

@@ -52,7 +52,7 @@ def _groups(mod: IRModule) -> dict[Var, list[Piece]]:
                 if isinstance(group, relax.Function) and "Primitive" in (group.attrs or {}):
                     pairs = zip(group.params, call.args, strict=True)
                     constants = {param for param, arg in pairs if not isinstance(arg, Var)}
-                    pieces = pieces_of(group, constants)
+                    pieces = pieces_of(mod, group, constants)
                     if len(pieces) > 1:
                         found[binding.var] = pieces
     return found

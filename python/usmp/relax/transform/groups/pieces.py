@@ -6,10 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 
-from tvm import relax
-from tvm.ir import Call, Var
+from tvm import relax, tirx
+from tvm.ir import Call, IRModule, Var
 
 from usmp.relax.static_shapes import has_static_shape
+from usmp.tir.nodes import nodes_of
 
 _MOST_READ = 2
 """Large tensors that a piece of several operators reads: a chain of sums reads the sum of those
@@ -17,6 +18,9 @@ before and one more."""
 
 _MOST_OPERATORS = 500
 """Of a group that is looked at."""
+
+_EXACT_FLOATS = ("float32", "float64")
+"""Those that operators compute with as they are stored; smaller ones are float32 in an operator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +44,17 @@ class Piece:
         return self.bindings[-1].var
 
 
-def pieces_of(group: relax.Function, constants: Collection[Var]) -> list[Piece]:
+def pieces_of(mod: IRModule, group: relax.Function, constants: Collection[Var]) -> list[Piece]:
     """The pieces of a group, in order; one if it cannot be split, or reads few large tensors.
 
     A tensor is large to an operator if it has at least as many elements as the result. An
     operator goes to the piece of the only reader of its result, if that then reads no more than
-    two large tensors, or no more than before.
+    two large tensors, or no more than before, or if its result must not be rounded to be stored.
 
     Parameters
     ----------
+    mod
+        has the PrimFuncs of the operators.
     group
         a function that FuseOps made: operators, of which the last one makes the result.
     constants
@@ -63,14 +69,36 @@ def pieces_of(group: relax.Function, constants: Collection[Var]) -> list[Piece]:
         return [whole]
     if _large_reads(whole, constants) <= _MOST_READ:
         return [whole]
+    unstored = {binding.var for binding in bindings[:-1] if _may_round_otherwise(mod, binding)}
     pieces = {binding.var: _piece([binding]) for binding in bindings}
-    while _merge_some(pieces, bindings, constants):
+    while _merge_some(pieces, bindings, constants, unstored):
         pass
-    return list(pieces.values())
+    return [whole] if unstored.intersection(pieces) else list(pieces.values())
+
+
+def _may_round_otherwise(mod: IRModule, binding: relax.VarBinding) -> bool:
+    """Whether what reads a result could compute other bits if it was stored.
+
+    Small floats are rounded when they are stored. Compilers may contract a product and the sum
+    that it is a term of into one operation, which rounds once; a division or a power of a constant
+    is a product to them.
+    """
+    dtype = str(binding.var.ty.dtype)
+    if "float" not in dtype:
+        return False
+    if dtype not in _EXACT_FLOATS:
+        return True
+    body = mod[binding.value.args[0]].body
+    products = [*nodes_of(body, tirx.Mul), *nodes_of(body, tirx.Div)]
+    products += [call for call in nodes_of(body, Call) if _name(call) == "tirx.pow"]
+    return any("float" in str(product.ty.dtype) for product in products)
 
 
 def _merge_some(
-    pieces: dict[Var, Piece], bindings: list[relax.VarBinding], constants: Collection[Var]
+    pieces: dict[Var, Piece],
+    bindings: list[relax.VarBinding],
+    constants: Collection[Var],
+    unstored: Collection[Var],
 ) -> bool:
     """Merge pieces, by result, into their only readers; whether there was any to merge."""
     readers: dict[Var, list[Var]] = {}
@@ -85,7 +113,7 @@ def _merge_some(
             parts = {*pieces[var].bindings, *pieces[result].bindings}
             joined = _piece([binding for binding in bindings if binding in parts])
             before = _large_reads(pieces[result], constants)
-            if _large_reads(joined, constants) <= max(_MOST_READ, before):
+            if var in unstored or _large_reads(joined, constants) <= max(_MOST_READ, before):
                 for read in pieces[var].reads:
                     readers[read] = list(
                         dict.fromkeys(result if r == var else r for r in readers[read])
@@ -121,12 +149,16 @@ def operands(binding: relax.VarBinding) -> list[Var]:
 def _is_plain(binding: relax.Binding) -> bool:
     """Whether it is a call of a PrimFunc with one result, and all sizes are known."""
     value = getattr(binding, "value", None)
-    if not isinstance(value, Call) or getattr(value.op, "name", None) != "relax.call_tir":
+    if not isinstance(value, Call) or _name(value) != "relax.call_tir":
         return False
     # A third argument has sizes that only the run knows.
     return len(value.args) == 2 and all(
         has_static_shape(var.ty) for var in (binding.var, *operands(binding))
     )
+
+
+def _name(call: Call) -> str | None:
+    return getattr(call.op, "name", None)
 
 
 def _elements(var: Var) -> int:
