@@ -11,7 +11,8 @@ from usmp.ops.emit import OPAQUE
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import planning_session
 from usmp.relax.transform.fuse_operators import FuseOperators
-from usmp.relax.transform.groups.choice import with_groups_split
+from usmp.relax.transform.groups.choice import groups_in_pieces, with_groups_split
+from usmp.relax.transform.groups.split import with_pieces
 
 SPLIT = {"split": True, "split_peak_bytes": 512, "fused_peak_bytes": 1536}
 
@@ -115,3 +116,75 @@ def test_what_is_live_anyway_splits_nothing(model):
     mod = grouped(model(body, *inputs))
     options = PlanningOptions(use_workspace_io=True, preserve_inputs=True)
     assert with_groups_split(mod, options) is mod
+
+
+def sum_of_inputs(model, dtype, change=lambda b, total: total):
+    """A sum of four inputs of 64 elements, which is changed before the last one is added."""
+
+    def body(b, *tensors):
+        total = tensors[0]
+        for tensor in tensors[1:-1]:
+            total = b.emit(relax.op.add(total, tensor))
+        return b.emit(relax.op.add(change(b, total), tensors[-1]))
+
+    return grouped(model(body, *((name, (64,), dtype) for name in "abcd")))
+
+
+def test_what_an_operator_computes_in_more_digits_is_not_stored(model):
+    options = PlanningOptions(use_workspace_io=True)
+    counts = {
+        dtype: len(operators(with_pieces(mod, groups_in_pieces(mod))))
+        for dtype in ("int8", "int32", "float64", "float32", "float16", "bfloat16")
+        for mod in [sum_of_inputs(model, dtype)]
+    }
+    split = dict.fromkeys(("int8", "int32", "float64", "float32"), 3)
+    assert counts == {**split, "float16": 1, "bfloat16": 1}
+    mod = sum_of_inputs(model, "float16")
+    assert with_groups_split(mod, options) is mod
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        (relax.op.tanh, ["add", "fused_add_tir_tanh", "add"]),
+        (lambda x: relax.op.multiply(x, x), ["add", "fused_add_multiply_add"]),
+        (lambda x: relax.op.divide(x, relax.const(2.0)), ["add", "fused_add_divide_add"]),
+        (lambda x: relax.op.power(x, relax.const(2.0)), ["add", "fused_add_power_add"]),
+    ],
+    ids=["tanh", "multiply", "divide", "power"],
+)
+def test_a_product_is_not_stored_before_it_is_a_term(model, change, names):
+    """Compilers may compute both with one rounding."""
+    mod = sum_of_inputs(model, "float32", lambda b, total: b.emit(change(total)))
+    assert [name for name, _ in operators(with_pieces(mod, groups_in_pieces(mod)))] == names
+
+
+def test_a_product_with_two_readers_is_not_split(model):
+    def body(b, *tensors):
+        product = b.emit(relax.op.multiply(tensors[0], tensors[1]))
+        first = b.emit(relax.op.add(product, tensors[2]))
+        second = b.emit(relax.op.add(product, tensors[3]))
+        return b.emit(relax.op.add(b.emit(relax.op.exp(first)), second))
+
+    mod = grouped(model(body, *((name, (64,), "float32") for name in "abcd")))
+    assert groups_in_pieces(mod) == {}
+
+
+def test_entries_are_split_if_all_of_them_need_less(terms, model):
+    """Another entry that needs more bytes makes a split useless."""
+
+    def built(elements):
+        def body(b, x):
+            def repeat(data):
+                return te.compute((1, elements), lambda i, j: data[i, j % 4], name="repeat")
+
+            tensor = b.emit_te(repeat, x, primfunc_attrs={"op_pattern": OPAQUE})
+            return b.emit(relax.op.sum(tensor))
+
+        with PassContext(config={"tir.usmp.streaming": False}):
+            other = model(body, ("x", (1, 4), "float32"))
+            made = usmp.build({"terms": terms, "other": other})
+        names = [str(v.name_hint) for v in made.ir_mod.functions]
+        return sum("multiply" in name for name in names), made.ram_bytes
+
+    assert [built(elements) for elements in (16, 1024)] == [(5, 784), (1, 4368)]

@@ -26,7 +26,7 @@ def with_groups_split(mod: IRModule, options: PlanningOptions) -> IRModule:
     options
         how it will be planned.
     """
-    groups = _groups(mod)
+    groups = groups_in_pieces(mod)
     if not groups:
         return mod
     split = with_pieces(mod, groups)
@@ -41,8 +41,8 @@ def with_groups_split(mod: IRModule, options: PlanningOptions) -> IRModule:
     return split
 
 
-def _groups(mod: IRModule) -> dict[Var, list[Piece]]:
-    """Those that have several pieces, by the variable of the result."""
+def groups_in_pieces(mod: IRModule) -> dict[Var, list[Piece]]:
+    """The groups that have several pieces, by the variable of the result in `main`."""
     found = {}
     for block in main_function(mod).body.blocks:
         for binding in block.bindings:
