@@ -3,16 +3,18 @@ analyses see, the portable C on this host, and the functions on a board."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tvm.ir.transform import PassContext
 
 import usmp
 from support.board_programs import require_board, run_models
-from support.built_ways import Matrix, Way
-from support.c_program import SANITIZERS
+from support.built_ways import in_order
+from support.c_program import SANITIZERS, run_as_program
 from support.onnx_models import Graph, Reference
 from usmp.boards.board import board_named
 from usmp.frontend.onnx.importer import import_onnx
@@ -91,24 +93,40 @@ def expected() -> list[dict[str, np.ndarray]]:
     return results
 
 
+def built(**arguments) -> usmp.AOTExecutorFactoryModule:
+    """Operators run one after the other: a mean by rows has another kernel."""
+    with PassContext(config={"tir.usmp.streaming": False}):
+        return usmp.build(import_onnx(model(), Path(".")), **arguments)
+
+
+def check(outputs: Sequence[Mapping[str, np.ndarray]]) -> None:
+    for ours, theirs in zip(outputs, expected(), strict=True):
+        for actual, result in zip(ours.values(), theirs.values(), strict=True):
+            np.testing.assert_array_equal(actual, result)
+
+
 @pytest.mark.models
-def test_loops_and_portable_functions(monkeypatch):
-    matrix = Matrix(import_onnx(model(), Path(".")), runs())
-    results, way = matrix.expected(expected()), Way(target=M55, flags=tuple(SANITIZERS))
-    assert matrix.failures([way], results) == []
-    source = next(v for k, v in matrix.factory(way).files().items() if k.endswith("lib0.c"))
+def test_portable_functions(tmp_path):
+    factory = built(target=M55)
+    data = in_order(runs(), [str(tensor.info.name) for tensor in factory.interface.inputs])
+    names = [str(tensor.info.name) for tensor in factory.interface.outputs]
+    results = [dict(zip(names, one.values(), strict=True)) for one in expected()]
+    assert run_as_program(factory, tmp_path, SANITIZERS, data) == in_order(results, names)
+    source = next(v for k, v in factory.files().items() if k.endswith("lib0.c"))
     called = {name for name in FUNCTIONS if f"  tvmgen_mve_{name}(".encode() in source}
     assert called == FUNCTIONS
+
+
+@pytest.mark.models
+def test_loops(monkeypatch):
     monkeypatch.setattr("usmp.aot_pipeline.core_of", lambda _: CORES["cortex-m55"])
-    assert matrix.failures([Way(target="llvm")], results) == []
+    factory = built(target="llvm")
+    check([factory.run(one) for one in runs()])
 
 
 @pytest.mark.board
 def test_functions_on_a_board(tmp_path):
     board = board_named("mps3-an547")
     require_board(board)
-    factory = usmp.build(import_onnx(model(), Path(".")), board=board)
-    ((*outputs,),) = run_models(board, [(factory, runs())], tmp_path)
-    for actual, result in zip(outputs, expected(), strict=True):
-        for ours, theirs in zip(actual.values(), result.values(), strict=True):
-            np.testing.assert_array_equal(ours, theirs)
+    (outputs,) = run_models(board, [(built(board=board), runs())], tmp_path)
+    check(outputs)
