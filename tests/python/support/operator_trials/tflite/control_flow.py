@@ -100,7 +100,11 @@ class _Program:
         """A subgraph of data and a count that gives some data."""
         number, graph, values, count = self.graph(data)
         values = self.block(graph, values, count, depth)
-        graph.output(*self.some(values, results))
+        if "STABLEHLO_COMPOSITE" in self.inside:
+            # Of one tensor that is given twice, LiteRT leaves the first copy as it was.
+            graph.output(*self.draw.random.sample(list(dict.fromkeys(values)), results))
+        else:
+            graph.output(*self.some(values, results))
         return number
 
     def block(self, graph: Graph, values: list[int], count: int, depth: int) -> list[int]:
@@ -116,7 +120,8 @@ class _Program:
         """The results of an operator that runs other subgraphs."""
         if code == "WHILE":
             return self.loop(graph, values, count, depth)
-        given, results = self.some(values, self.draw.number(1, 3)), self.draw.number(1, 2)
+        given = self.some(values, self.draw.number(1, 3))
+        results = self.draw.number(1, min(2, len(given)))
         numbers = [
             self.inner(len(given), results, depth + 1) for _ in range(2 if code == "IF" else 1)
         ]
