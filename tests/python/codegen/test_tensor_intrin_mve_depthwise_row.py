@@ -92,7 +92,7 @@ static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
 }
 
 static void check(void) {
-  for (int32_t i = 0; i < 800; ++i) {
+  for (int32_t i = 0; i < 600; ++i) {
     if (check_depthwise(i % 3 ? 3 : between(1, 5), i % 3 ? 3 : between(1, 6)))
       failure = "depthwise";
   }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 _CHECK = """
-static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t columns) {
+static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t as_float,
+                     int32_t columns) {
   const int32_t pixels = AT_ONCE == 4 ? between(1, 9) : AT_ONCE * between(1, 3);
   const int32_t most = AT_ONCE == 4 ? 7 : 9;
   const int32_t channels = AT_ONCE == 2 ? 4 * between(1, 3) : between(1, most);
@@ -27,6 +28,7 @@ static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t co
   int8_t* const plain = buffer(3, channels * rows * columns, 0);
   int32_t* const records = (int32_t*)(void*)buffer(4, groups * TOGETHER * 8, 0);
   int32_t bias[12], shift[12], factor[12];
+  const int32_t most_bias = as_float ? 1 << 29 : 1 << 22;
   const int32_t extreme = between(0, 3) == 0;
   for (int32_t i = 0; i < x_size; ++i)
     x[i] = (int8_t)(extreme ? between(0, 1) * 255 - 128 : between(-128, 127));
@@ -34,15 +36,15 @@ static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t co
   memset(w, 0, (size_t)w_size);
   memset(records, 0, (size_t)(groups * TOGETHER * 8));
   for (int32_t c = 0; c < channels; ++c) {
-    bias[c] = between(-MOST_BIAS, MOST_BIAS);
+    bias[c] = between(-most_bias, most_bias);
     if (between(0, 1)) bias[c] = between(-2000, 2000);
     shift[c] = between(1, 22);
     factor[c] = 1 << 30 | between(0, (1 << 30) - 1);
     if (between(0, 3) == 0) factor[c] = 1 << 30;
-    if (AS_FLOAT) factor[c] = random_float(bias[c]);
+    if (as_float) factor[c] = random_float(bias[c]);
     int32_t* const record = records + c / TOGETHER * TOGETHER * 2 + c % TOGETHER;
     record[0] = (int32_t)((uint32_t)bias[c] << 8 | (uint32_t)(-shift[c] & 255));
-    if (AS_FLOAT) record[0] = bias[c];
+    if (as_float) record[0] = bias[c];
     record[TOGETHER] = factor[c];
     for (int32_t row = 0; row < rows; ++row)
       for (int32_t k = 0; k < columns; ++k) {
@@ -65,8 +67,8 @@ static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t co
           for (int32_t k = 0; k < columns; ++k)
             sum +=
                 x[p * x_distance + row * row_distance + k] * plain[(c * rows + row) * columns + k];
-        const int32_t value = AS_FLOAT ? rescaled_as_float(sum, factor[c])
-                                       : rescaled(sum, factor[c], shift[c]);
+        const int32_t value =
+            as_float ? rescaled_as_float(sum, factor[c]) : rescaled(sum, factor[c], shift[c]);
         expected = clamped(value + zero_point, low, high);
       }
       if (y[p * y_distance + c] != expected) ++wrong;
@@ -76,12 +78,12 @@ static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t co
 
 static void CHECK(void) {
   static CONV2D* const functions[] = {FUNCTIONS};
-  const int32_t count = AS_FLOAT ? 2 : 4;
-  for (int32_t i = 0; i < count; ++i) {
+  for (int32_t i = 0; i < 6; ++i) {
+    const int32_t as_float = i >= 4, up = !as_float && i % 2, many_rows = as_float ? i % 2 : i / 2;
     for (int32_t columns = 1; columns <= (AT_ONCE == 4 ? 400 : 240);
          columns += columns < 66 ? 1 : 29) {
-      for (int32_t times = 0; times < count; ++times) {
-        if (CHECK_ONE(functions[i], i * 2 / count, !AS_FLOAT && i % 2, columns)) failure = FAILURE;
+      for (int32_t times = 0; times < (as_float ? 2 : 4); ++times) {
+        if (CHECK_ONE(functions[i], many_rows, up, as_float, columns)) failure = FAILURE;
       }
     }
   }
@@ -91,38 +93,28 @@ static void CHECK(void) {
 
 def convolution_checks() -> str:
     """A function `check` of the functions for 1, 2 and 4 pixels at once."""
-    kinds = [(pixels, as_float) for pixels in (1, 2, 4) for as_float in (False, True)]
-    checks = "".join(_check_of(*kind) for kind in kinds)
-    calls = "".join(f"  check_{_name(*kind)}();\n" for kind in kinds)
-    return f"{checks}\nstatic void check(void) {{\n{calls}}}"
+    calls = "".join(f"  check_{pixels}();\n" for pixels in (1, 2, 4))
+    return f"{''.join(map(_check_of, (1, 2, 4)))}\nstatic void check(void) {{\n{calls}}}"
 
 
-def _name(pixels: int, as_float: bool) -> str:
-    return f"{pixels}_as_float" if as_float else f"{pixels}"
-
-
-def _check_of(pixels: int, as_float: bool) -> str:
-    """A function `check_<name>` of those for so many pixels, which rescale as floats or twice."""
+def _check_of(pixels: int) -> str:
+    """A function `check_<pixels>` of those for so many pixels."""
     is_pair = pixels == 2
     numbers = ["int32_t"] * 10 + ["int8_t*"] * is_pair
     types = ", ".join(["const int8_t*", "const int8_t*", "const int32_t*", "int8_t*", *numbers])
-    # One function for four pixels stands for all.
-    rows = ["", ""] if pixels == 4 else ["", "_rows"]
-    ups = [""] if as_float else ["", ""] if pixels == 4 else ["", "_up"]
-    suffixes = [f"{row}{up}{'_as_float' * as_float}" for row in rows for up in ups]
-    kind = _name(pixels, as_float)
+    # One function for four pixels stands for several.
+    of_pairs = ["", "_up", "_rows", "_rows_up", "_as_float", "_rows_as_float"]
+    suffixes = [""] * 4 + ["_as_float"] * 2 if pixels == 4 else of_pairs
     name = f"tvmgen_mve_conv2d_{pixels}x{1 if pixels == 4 else 4}"
     macros = {
         "AT_ONCE": pixels,
         "TOGETHER": 1 if pixels == 4 else 4,
         "COPY": ", copies ? y : 0" if is_pair else "",
         "FUNCTIONS": ", ".join(name + suffix for suffix in suffixes),
-        "AS_FLOAT": int(as_float),
-        "MOST_BIAS": "(1 << 29)" if as_float else "(1 << 22)",
-        "CONV2D": f"conv2d_{kind}",
-        "CHECK_ONE": f"check_one_of_{kind}",
-        "CHECK": f"check_{kind}",
-        "FAILURE": f'"conv2d of {kind}"',
+        "CONV2D": f"conv2d_{pixels}",
+        "CHECK_ONE": f"check_one_of_{pixels}",
+        "CHECK": f"check_{pixels}",
+        "FAILURE": f'"conv2d of {pixels}"',
     }
     defined = "".join(f"#define {macro} {value}\n" for macro, value in macros.items())
     undefined = "".join(f"#undef {macro}\n" for macro in macros)
