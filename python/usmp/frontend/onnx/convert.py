@@ -32,6 +32,7 @@ _CONVERTERS: dict[str, Converter] = {
     "ConvInteger": quantization.convolution_of_integers,
     "CumProd": arrangement.cumulative_product,
     "CumSum": arrangement.cumulative_sum,
+    "Div": element_wise.divide,
     "Dropout": element_wise.dropout,
     "DynamicQuantizeLinear": quantization.dynamic_quantize_linear,
     "EyeLike": arrangement.eye_like,

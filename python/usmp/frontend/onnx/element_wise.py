@@ -125,10 +125,26 @@ def power(node: OnnxNode) -> Expr:
     return relax.op.power(base, exponent)
 
 
+def divide(node: OnnxNode) -> None:
+    """TVM's, with a message of its own where integers are divided by a constant 0."""
+    _check_divisor(node.required(1))
+
+
+def _check_divisor(divisor: Expr) -> None:
+    if not isinstance(divisor, GenericConst) or is_float(divisor):
+        return
+    if not divisor.value.numpy().all():
+        raise NotSupported(
+            f"its divisor is a constant with a 0, by which no {dtype_of(divisor)} element can be "
+            "divided; replace it by another number, or divide floats"
+        )
+
+
 def modulo(node: OnnxNode) -> Expr | None:
     """Of floats with the sign of the divisor, which ONNX has since opset 28, as Python computes it:
     from the exact remainder. Others are TVM's."""
     data, divisor = node.required(0), node.required(1)
+    _check_divisor(divisor)
     if not is_float(data) or node.attributes.get("fmod", 0):
         return None
     if node.opset < 28:

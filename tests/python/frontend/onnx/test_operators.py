@@ -307,6 +307,19 @@ REFUSED = {
         node("Pad", values("float32", [3]), values("int64", [2], 0, 2), opset=17),
         "the widths must be constant, since memory is planned at compile time",
     ),
+    **{
+        f"{name} of integers by a zero": (
+            node(name, values("int32", [3]), np.array([2, 0, -1], np.int32)),
+            "its divisor is a constant with a 0, by which no int32 element can be divided; replace "
+            "it by another number, or divide floats",
+        )
+        for name in ("Div", "Mod")
+    },
+    "a known quotient by zero": (
+        node("Div", np.array([5, 6], np.int32), np.array([0], np.int32)),
+        "its divisor is a constant with a 0, by which no int32 element can be divided; replace it "
+        "by another number, or divide floats",
+    ),
     "what was never compared": (
         node("MaxUnpool", values("float32", [1, 1, 2, 2]), values("int64", [1, 1, 2, 2], 0, 3),
              kernel_shape=[2, 2]),
