@@ -99,7 +99,7 @@ def shrink(node: OnnxNode) -> None:
 def dropout(node: OnnxNode) -> Expr:
     """That of inference: all is kept; the mask, if it is asked for, says so."""
     training = node.constant(2, "training_mode") if node.opset >= 12 else None
-    if training is not None and training.any():
+    if training is not None and training.any() and not _drops_nothing(node):
         raise NotSupported(
             "training_mode is true, and what is dropped would be random; export the model for "
             "inference"
@@ -111,6 +111,11 @@ def dropout(node: OnnxNode) -> Expr:
         raise NotSupported("its mask is defined since opset 12; export to that opset")
     shape = [int(extent) for extent in data.ty.shape]
     return relax.Tuple([data, relax.const(np.ones(shape, bool))])
+
+
+def _drops_nothing(node: OnnxNode) -> bool:
+    ratio = node.input(1)
+    return isinstance(ratio, GenericConst) and not ratio.value.numpy().any()
 
 
 def power(node: OnnxNode) -> Expr:

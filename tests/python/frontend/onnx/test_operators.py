@@ -88,6 +88,20 @@ def test_resize_between_elements_by_scales(mode):
 
 
 @pytest.mark.models
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_resize_with_antialias(mode):
+    assert outcome(resize(mode, antialias=1, exclude_outside=int(mode == "cubic"))).is_compared
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+def test_resize_that_keeps_the_aspect_ratio(policy):
+    operands = [IMAGE, None, None, int64(7, 12)]
+    trial = node("Resize", *operands, opset=18, axes=[2, 3], keep_aspect_ratio_policy=policy)
+    assert outcome(trial).verdict == "equal"
+
+
+@pytest.mark.models
 def test_resize_of_integers_keeps_every_digit():
     x = given([[[2**30 + 1, -(2**30) - 1]]], dtype="int32")
     operands = [x, None, np.array([1, 1, 1, 1.5], np.float32)]
@@ -159,6 +173,9 @@ DIFFERENCES = {
     "one of several equal maxima": node("Hardmax", given([2, 2, 1], [-INF, -INF, -INF])),
     "only zeros are quantized": node("DynamicQuantizeLinear", given(0, 0), outputs=3),
     "infinity over a threshold": node("ThresholdedRelu", given(INF, -INF, 0.5, 3)),
+    "a dropout of nothing in training": node(
+        "Dropout", given(1, 2), np.float32(0).reshape(()), np.array(True), outputs=2
+    ),
     "the mask of a dropout": node("Dropout", given(1, 2), outputs=2),
     "another type of ones": node(
         "EyeLike", given([1, 2, 3], [4, 5, 6]), dtype=TensorProto.INT64, k=1
@@ -277,10 +294,6 @@ REFUSED = {
     "an even window": (
         node("LRN", values("float32", [1, 4, 2, 2]), size=4),
         "size is 4; only odd sizes have a middle",
-    ),
-    "antialiasing": (
-        resize("linear", antialias=1),
-        "antialias=1; leave it out, or use AveragePool",
     ),
     "a logarithm of integers": (
         node("ReduceLogSum", values("int32", [3], 1, 9)),

@@ -228,7 +228,7 @@ def identity(random: Random) -> Trial:
 
 
 def dropout(random: Random) -> Trial:
-    """Of inference: nothing is dropped, and the mask is all true."""
+    """Of inference, or with a ratio of 0: nothing is dropped, and the mask is all true."""
     opset = opset_of(random, "Dropout")
     x = values("float32", shape_of(random))
     asked = random.choice([1, 1, 2]) if opset >= 10 else 1
@@ -237,7 +237,10 @@ def dropout(random: Random) -> Trial:
         return node_trial(random, "Dropout", [x], opset, asked, ratio=ratio)
     operands = [x] if ratio is None else [x, np.float32(ratio).reshape(())]
     if ratio is not None and random.random() < 0.5:
-        operands.append(np.array(False))
+        is_training = random.random() < 0.5
+        if is_training:
+            operands[1] = np.float32(0).reshape(())
+        operands.append(np.array(is_training))
     return node_trial(random, "Dropout", operands, opset, asked)
 
 
