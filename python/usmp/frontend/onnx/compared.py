@@ -29,8 +29,8 @@ _ONNX = frozenset(
     ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize RoiAlign Round Scatter
     ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpty SequenceErase
     SequenceInsert SequenceLength Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus
-    Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze Sub Sum Tan Tanh ThresholdedRelu Tile
-    TopK Transpose Trilu Unsqueeze Upsample Where Xor
+    Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze Sub Sum Tan Tanh TensorScatter
+    ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Upsample Where Xor
     """.split()
 )
 WRITTEN_OUT = frozenset(

@@ -6,6 +6,7 @@ from tvm import relax
 
 from usmp.frontend.onnx import (
     arrangement,
+    blocked_quantization,
     element_wise,
     quantization,
     recurrent,
@@ -32,6 +33,7 @@ _CONVERTERS: dict[str, Converter] = {
     "ConvInteger": quantization.convolution_of_integers,
     "CumProd": arrangement.cumulative_product,
     "CumSum": arrangement.cumulative_sum,
+    "DequantizeLinear": blocked_quantization.dequantize_linear,
     "Div": element_wise.divide,
     "Dropout": element_wise.dropout,
     "DynamicQuantizeLinear": quantization.dynamic_quantize_linear,
@@ -52,6 +54,7 @@ _CONVERTERS: dict[str, Converter] = {
     "OneHot": arrangement.one_hot,
     "Pad": arrangement.pad,
     "Pow": element_wise.power,
+    "QuantizeLinear": blocked_quantization.quantize_linear,
     "RNN": recurrent.rnn,
     "Resize": resize.resize,
     "RoiAlign": regions.roi_align,
@@ -62,6 +65,7 @@ _CONVERTERS: dict[str, Converter] = {
     "SplitToSequence": arrangement.split_to_sequence,
     "Squeeze": arrangement.with_list_of_axes,
     "Sum": element_wise.of_each_input(relax.op.add),
+    "TensorScatter": arrangement.tensor_scatter,
     "ThresholdedRelu": element_wise.thresholded_relu,
     "TopK": top_k.top_k,
     "Unsqueeze": arrangement.with_list_of_axes,

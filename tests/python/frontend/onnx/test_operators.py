@@ -4,6 +4,7 @@ them: benchmarks/operators.py), and one by one those that TVM's importer convert
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -251,6 +252,42 @@ def test_sizes_that_only_the_importer_knows():
 
 
 @pytest.mark.models
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+@pytest.mark.parametrize("blocks", [{"axis": 0, "block_size": 4}, {"axis": 1}])
+def test_weights_of_four_bits(dtype, blocks):
+    """With a scale for each block of a column, of which the last one is smaller, or each column."""
+    generator = np.random.default_rng(0)
+    low = -8 if dtype == "int4" else 0
+    shape = (2, 6) if "block_size" in blocks else (6,)
+    weight, zero = (
+        generator.integers(low, low + 16, each).astype(dtype) for each in ((7, 6), shape)
+    )
+    scale = generator.uniform(0.01, 0.3, shape).astype(np.float32)
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x1", "x2", "x3"], ["w"], **blocks),
+        helper.make_node("MatMul", ["x0", "w"], ["y"]),
+    ]
+    operands = [values("float32", [3, 7]), weight, scale, zero]
+    trial = graph_trial(Random(0), "DequantizeLinear", nodes, operands, ["y"], 21)
+    result = outcome(trial)
+    assert result.is_compared, result.detail
+
+
+@pytest.mark.cc
+def test_what_does_not_go_into_a_cache_is_left_out():
+    begins = np.array([-1, 2, 2**62, -(2**63)], np.int64)
+    operands = [values("float32", [4, 3, 2]), values("float32", [4, 2, 2]), begins]
+    trial = node("TensorScatter", *operands, opset=24)
+
+    def expected(given):
+        cache = given["x0"].copy()
+        cache[0, 0], cache[1, 2] = given["x1"][0, 1], given["x1"][1, 0]
+        return [cache]
+
+    assert outcome(replace(trial, reference=expected)).verdict == "equal"
+
+
+@pytest.mark.models
 def test_constants_are_not_folded_by_what_computes_otherwise():
     """ONNX's evaluator keeps an axis too many of five."""
     nodes = [
@@ -332,6 +369,21 @@ REFUSED = {
         node("Div", np.array([5, 6], np.int32), np.array([0], np.int32)),
         "its divisor is a constant with a 0, by which no int32 element can be divided; replace it "
         "by another number, or divide floats",
+    ),
+    "blocks of another number": (
+        node(
+            "DequantizeLinear",
+            values("int8", [5, 2]),
+            np.ones((2, 2), np.float32),
+            opset=21,
+            axis=0,
+            block_size=2,
+        ),
+        "its scale has shape [2, 2]; with block_size 2 along axis 0 of [5, 2] it should be [3, 2]",
+    ),
+    "a cache that is too short": (
+        node("TensorScatter", values("float32", [1, 2, 3]), values("float32", [1, 3, 3]), opset=24),
+        "an update of shape [1, 3, 3] does not go into a cache of shape [1, 2, 3] along axis 1",
     ),
     "what was never compared": (
         node("MaxUnpool", values("float32", [1, 1, 2, 2]), values("int64", [1, 1, 2, 2], 0, 3),

@@ -244,6 +244,22 @@ def dropout(random: Random) -> Trial:
     return node_trial(random, "Dropout", operands, opset, asked)
 
 
+def tensor_scatter(random: Random) -> Trial:
+    """A cache of two to four axes; in mode linear, all that is new goes into it."""
+    opset = opset_of(random, "TensorScatter")
+    extents = shape_of(random, 2, 4)
+    axis, mode = random.randrange(1, len(extents)), random.choice([None, "linear", "circular"])
+    count = random.randint(1, extents[axis])
+    new = [*extents[:axis], count, *extents[axis + 1 :]]
+    last = extents[axis] - count if mode != "circular" else 3 * extents[axis]
+    dtype = type_of(random, "TensorScatter", opset)
+    operands: list[Any] = [values(dtype, extents), values(dtype, new)]
+    if random.random() < 0.8:
+        operands.append(values("int64", extents[:1], 0, last))
+    given = axis - len(extents) if random.random() < 0.3 else axis
+    return node_trial(random, "TensorScatter", operands, opset, axis=given, mode=mode)
+
+
 def shape(random: Random) -> Trial:
     opset = opset_of(random, "Shape")
     extents = shape_of(random, 1)
@@ -359,6 +375,7 @@ GENERATORS: Mapping[str, Generator] = {
     "Concat": concat,
     "Split": split,
     "Slice": slice_,
+    "TensorScatter": tensor_scatter,
     "Pad": pad,
     "Identity": identity,
     "Dropout": dropout,
