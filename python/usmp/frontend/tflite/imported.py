@@ -81,7 +81,6 @@ IMPORTED: dict[str, tuple[str, ...]] = {
             "MINIMUM",
             "MUL",
             "NEG",
-            "REVERSE_SEQUENCE",
             "SUB",
         ),
         _INT64,

@@ -66,6 +66,12 @@ CASES = {
         whole(3, 4),
         None,
     ),
+    "backwards_of_int16": (
+        "REVERSE_SEQUENCE",
+        [Spec((3, 4, 2), 0.1, 0, "int16"), int32(0, 3, 4)],
+        Spec((3, 4, 2), 0.1, 0, "int16"),
+        options("ReverseSequenceOptions", seq_dim=1, batch_dim=0),
+    ),
     "cumsum": (
         "CUMSUM",
         [real(3, 4), scalar(-1)],
