@@ -13,6 +13,7 @@ from usmp.frontend.onnx import (
     refusals,
     regions,
     resize,
+    spectra,
     top_k,
 )
 from usmp.frontend.onnx.max_pool import max_pool
@@ -33,6 +34,7 @@ _CONVERTERS: dict[str, Converter] = {
     "ConvInteger": quantization.convolution_of_integers,
     "CumProd": arrangement.cumulative_product,
     "CumSum": arrangement.cumulative_sum,
+    "DFT": spectra.discrete_fourier_transform,
     "DequantizeLinear": blocked_quantization.dequantize_linear,
     "Div": element_wise.divide,
     "Dropout": element_wise.dropout,
@@ -58,6 +60,7 @@ _CONVERTERS: dict[str, Converter] = {
     "RNN": recurrent.rnn,
     "Resize": resize.resize,
     "RoiAlign": regions.roi_align,
+    "STFT": spectra.short_time_fourier_transform,
     "SequenceInsert": arrangement.sequence_insert,
     "Shrink": element_wise.shrink,
     "Slice": arrangement.slice_,

@@ -18,7 +18,7 @@ from support.operator_trials.onnx import GENERATORS
 from support.operator_trials.onnx.one_node import Varied, graph_trial, node_trial
 from support.operator_trials.onnx.samples import int64, values
 from support.operator_trials.sweep import never_compared, trial_of
-from support.operator_trials.trial import EXACT, Trial, outcome
+from support.operator_trials.trial import EXACT, Tolerance, Trial, outcome
 from usmp.frontend.onnx.compared import COMPARED
 from usmp.frontend.onnx.importer import import_onnx
 
@@ -252,6 +252,19 @@ def test_sizes_that_only_the_importer_knows():
 
 
 @pytest.mark.models
+@pytest.mark.parametrize("length", [60, 14])
+def test_whole_spectra_of_real_numbers(length):
+    """60 has a fast transform, of which the upper half is the mirror; 14 is a sum of products."""
+    axis = np.array(1, np.int64)
+    trial = node_trial(
+        Random(0), "DFT", [values("float32", [2, length, 3, 1]), None, axis], 20,
+        tolerance=Tolerance(1e-5, 1e-5), by_evaluator=True,
+    )  # fmt: skip
+    result = outcome(trial)
+    assert result.is_compared, result.detail
+
+
+@pytest.mark.models
 @pytest.mark.parametrize("dtype", ["int4", "uint4"])
 @pytest.mark.parametrize("blocks", [{"axis": 0, "block_size": 4}, {"axis": 1}])
 def test_weights_of_four_bits(dtype, blocks):
@@ -380,6 +393,16 @@ REFUSED = {
             block_size=2,
         ),
         "its scale has shape [2, 2]; with block_size 2 along axis 0 of [5, 2] it should be [3, 2]",
+    ),
+    "a long transform of complex numbers": (
+        node("DFT", values("float32", [1, 4097, 2]), opset=20),
+        "its length is 4097; supported: 1 to 4096, and of real numbers even lengths to 65536 "
+        "without other prime factors than 2, 3 and 5",
+    ),
+    "frames of one or of two sides": (
+        node("STFT", values("float32", [1, 9, 1]), np.array(2), None, np.array(4)),
+        "onesided is left out, for which ONNX's definition and its inference of shapes do not "
+        "agree; write the attribute",
     ),
     "a cache that is too short": (
         node("TensorScatter", values("float32", [1, 2, 3]), values("float32", [1, 3, 3]), opset=24),

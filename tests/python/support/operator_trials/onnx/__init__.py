@@ -15,6 +15,7 @@ from support.operator_trials.onnx import (
     recurrent,
     reductions,
     sequences,
+    spectra,
     windows,
 )
 from support.operator_trials.trial import Generator
@@ -33,6 +34,7 @@ _FAMILIES = (
     recurrent,
     reductions,
     sequences,
+    spectra,
     windows,
 )
 GENERATORS: dict[str, Generator] = {
