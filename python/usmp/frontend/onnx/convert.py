@@ -51,6 +51,7 @@ _CONVERTERS: dict[str, Converter] = {
     "Max": element_wise.of_each_input(relax.op.maximum),
     "MaxPool": max_pool,
     "Mean": element_wise.mean,
+    "MelWeightMatrix": spectra.mel_weight_matrix,
     "Min": element_wise.of_each_input(relax.op.minimum),
     "Mod": element_wise.modulo,
     "OneHot": arrangement.one_hot,

@@ -1,19 +1,23 @@
-"""ONNX `DFT` and `STFT`.
+"""ONNX `DFT` and `STFT`, and the matrix from a spectrum to the mel scale.
 
-Source: ONNX operators, DFT-20, STFT-17, and their evaluator.
+Source: ONNX operators, DFT-20, STFT-17, MelWeightMatrix-17, and their evaluator.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 from tvm import relax, te, tirx
 from tvm.ir import Expr
 
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
-from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.emit import call_operator, constant, shape_of
 from usmp.ops.signal.dft import LONGEST_SUM, dft, is_fast
 
 _LONGEST = 1 << 16
+_MOST_WEIGHTS = 1 << 22
+"""Twice the elements of a matrix to the mel scale."""
 
 
 def discrete_fourier_transform(node: OnnxNode) -> Expr:
@@ -86,6 +90,31 @@ def short_time_fourier_transform(node: OnnxNode) -> Expr:
     operands = [data] if window is None else [data, window]
     frames = node.builder.emit(call_operator(node.builder, "frames", compute, operands))
     return dft(node.builder, frames, length, inverse=False, onesided=onesided)
+
+
+def mel_weight_matrix(node: OnnxNode) -> Expr:
+    """A constant, as ONNX's evaluator computes it."""
+    names = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
+    given = {}
+    for index, name in enumerate(names):
+        value = node.constant(index, name)
+        if value is None or value.size != 1:
+            raise NotSupported(f"{name} is not one number")
+        given[name] = value.reshape(())
+    bins, length, rate = (int(given[name]) for name in names[:3])
+    if min(bins, length, rate) < 1 or max(bins, length) > _LONGEST or bins * length > _MOST_WEIGHTS:
+        raise NotSupported(f"of {bins} bins of {length} numbers at a rate of {rate}")
+    operator = helper.make_node(
+        "MelWeightMatrix",
+        names,
+        ["matrix"],
+        output_datatype=int(node.attributes.get("output_datatype", TensorProto.FLOAT)),
+    )
+    try:
+        (matrix,) = ReferenceEvaluator(operator).run(None, given)
+    except (IndexError, ValueError, OverflowError) as error:
+        raise NotSupported("its frequencies lie outside of the spectrum") from error
+    return constant(np.asarray(matrix))
 
 
 def _check(node: OnnxNode, data: Expr, length: int, inverse: bool) -> None:

@@ -404,6 +404,14 @@ REFUSED = {
         "onesided is left out, for which ONNX's definition and its inference of shapes do not "
         "agree; write the attribute",
     ),
+    "a mel scale beyond the spectrum": (
+        node(
+            "MelWeightMatrix",
+            *(np.array(number) for number in (4, 16, 16000)),
+            *(np.array(edge, np.float32) for edge in (0, 1e9)),
+        ),
+        "its frequencies lie outside of the spectrum",
+    ),
     "a cache that is too short": (
         node("TensorScatter", values("float32", [1, 2, 3]), values("float32", [1, 3, 3]), opset=24),
         "an update of shape [1, 3, 3] does not go into a cache of shape [1, 2, 3] along axis 1",

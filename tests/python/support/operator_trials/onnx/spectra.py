@@ -7,8 +7,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
-from support.operator_trials.onnx.one_node import node_trial, opset_of
+from support.operator_trials.onnx.one_node import graph_trial, node_trial, opset_of
 from support.operator_trials.onnx.samples import int64, shape_of, values
 from support.operator_trials.trial import Generator, Tolerance, Trial
 
@@ -70,4 +71,22 @@ def stft(random: Random) -> Trial:
     )
 
 
-GENERATORS: Mapping[str, Generator] = {"DFT": dft, "STFT": stft}
+def mel_weight_matrix(random: Random) -> Trial:
+    """Times numbers, since a model has an input."""
+    length, bins = random.choice([16, 20, 64, 256]), random.randint(1, 12)
+    low = random.choice([0.0, 20.0, 125.0])
+    matrix = helper.make_node("MelWeightMatrix", [f"x{i}" for i in range(1, 6)], ["m"])
+    operands: list[Any] = [
+        values("float32", [length // 2 + 1, bins]),
+        *(np.array(number, np.int64) for number in (bins, length, 16000)),
+        *(np.array(edge, np.float32) for edge in (low, random.choice([4000, 7500, 8000]))),
+    ]
+    nodes = [matrix, helper.make_node("Mul", ["x0", "m"], ["y"])]
+    return graph_trial(random, "MelWeightMatrix", nodes, operands, ["y"], 17, tolerance=SUMS)
+
+
+GENERATORS: Mapping[str, Generator] = {
+    "DFT": dft,
+    "MelWeightMatrix": mel_weight_matrix,
+    "STFT": stft,
+}
