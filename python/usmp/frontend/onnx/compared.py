@@ -24,13 +24,14 @@ _ONNX = frozenset(
     InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less LessOrEqual Log
     LogSoftmax LpNormalization LpPool MatMul MatMulInteger Max MaxPool Mean
     MeanVarianceNormalization MelWeightMatrix Min Mish Mod Mul Neg Not OneHot Optional
-    OptionalGetElement OptionalHasElement Or PRelu Pad Pow QLinearConv QLinearMatMul QuantizeLinear
-    RMSNormalization RNN Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean
-    ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize RoiAlign Round STFT Scatter
-    ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpty SequenceErase
-    SequenceInsert SequenceLength Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus
-    Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze Sub Sum Tan Tanh TensorScatter
-    ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze Upsample Where Xor
+    OptionalGetElement OptionalHasElement Or PRelu Pad Pow QLinearConv QLinearMatMul
+    QuantizeLinear RMSNormalization RNN Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum
+    ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu
+    Reshape Resize RoiAlign Round STFT Scatter ScatterElements ScatterND Selu SequenceAt
+    SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength Shape Shrink
+    Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign SpaceToDepth Split
+    SplitToSequence Sqrt Squeeze Sub Sum Tan Tanh TensorScatter ThresholdedRelu Tile TopK
+    Transpose Trilu Unsqueeze Upsample Where Xor
     """.split()
 )
 WRITTEN_OUT = frozenset(
