@@ -80,7 +80,8 @@ def _batch(first: int, count: int, of_real: float, built: float) -> Iterator[Out
         noise = Path(folder) / "stderr"
         arguments = [first, count, of_real, built]
         command = [sys.executable, "-X", "faulthandler", str(worker), *map(str, arguments)]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+        folders = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
         with (
             noise.open("ab") as stderr,
             subprocess.Popen(

@@ -238,3 +238,44 @@ def _pad_with_computed(node: OnnxNode) -> Expr:
         return te.compute(full, element, name="pad")
 
     return call_operator(node.builder, "pad", compute, [data, value])
+
+
+def tensor_scatter(node: OnnxNode) -> Expr:
+    """A cache with new elements along an axis, from a place on that each batch has of its own; what
+    would be written outside is left out."""
+    cache, update = node.required(0), node.required(1)
+    shape, rank = shape_of(cache), len(shape_of(cache))
+    axis, mode = int(node.attributes.get("axis", -2)), node.text("mode", "linear")
+    if mode not in ("linear", "circular"):
+        raise NotSupported(f'mode "{mode}" is not known')
+    if not -rank < axis < rank or axis == 0:
+        raise NotSupported(f"axis {axis} of {rank} axes, of which the first one is the batch")
+    axis %= rank
+    extent, count = shape[axis], shape_of(update)[axis] if len(shape_of(update)) == rank else 0
+    expected = (*shape[:axis], count, *shape[axis + 1 :])
+    if shape_of(update) != expected or not 0 < count <= extent:
+        raise NotSupported(
+            f"an update of shape {list(shape_of(update))} does not go into a cache of shape "
+            f"{list(shape)} along axis {axis}"
+        )
+    begins = node.input(2)
+    if begins is None:
+        begins = relax.const(np.zeros(shape[0], np.int64), "int64")
+    if shape_of(begins) != shape[:1]:
+        raise NotSupported(f"its write_indices are not one for each of {shape[0]} batches")
+
+    def compute(cache: te.Tensor, update: te.Tensor, begins: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            begin, place = begins(at[0]), at[axis].astype("int64")
+            if mode == "circular":
+                step = tirx.floormod(place + extent - tirx.floormod(begin, extent), extent)
+            else:
+                step = place - begin
+            is_new = tirx.all(step >= 0, step < count)
+            new = [*at]
+            new[axis] = tirx.max(tirx.min(step, count - 1), 0).astype("int32")
+            return tirx.if_then_else(is_new, update(*new), cache(*at))
+
+        return te.compute(shape, element, "tensor_scatter")
+
+    return call_operator(node.builder, "tensor_scatter", compute, [cache, update, begins])

@@ -99,7 +99,7 @@ def shrink(node: OnnxNode) -> None:
 def dropout(node: OnnxNode) -> Expr:
     """That of inference: all is kept; the mask, if it is asked for, says so."""
     training = node.constant(2, "training_mode") if node.opset >= 12 else None
-    if training is not None and training.any():
+    if training is not None and training.any() and not _drops_nothing(node):
         raise NotSupported(
             "training_mode is true, and what is dropped would be random; export the model for "
             "inference"
@@ -111,6 +111,11 @@ def dropout(node: OnnxNode) -> Expr:
         raise NotSupported("its mask is defined since opset 12; export to that opset")
     shape = [int(extent) for extent in data.ty.shape]
     return relax.Tuple([data, relax.const(np.ones(shape, bool))])
+
+
+def _drops_nothing(node: OnnxNode) -> bool:
+    ratio = node.input(1)
+    return isinstance(ratio, GenericConst) and not ratio.value.numpy().any()
 
 
 def power(node: OnnxNode) -> Expr:
@@ -125,10 +130,26 @@ def power(node: OnnxNode) -> Expr:
     return relax.op.power(base, exponent)
 
 
+def divide(node: OnnxNode) -> None:
+    """TVM's, with a message of its own where integers are divided by a constant 0."""
+    _check_divisor(node.required(1))
+
+
+def _check_divisor(divisor: Expr) -> None:
+    if not isinstance(divisor, GenericConst) or is_float(divisor):
+        return
+    if not divisor.value.numpy().all():
+        raise NotSupported(
+            f"its divisor is a constant with a 0, by which no {dtype_of(divisor)} element can be "
+            "divided; replace it by another number, or divide floats"
+        )
+
+
 def modulo(node: OnnxNode) -> Expr | None:
     """Of floats with the sign of the divisor, which ONNX has since opset 28, as Python computes it:
     from the exact remainder. Others are TVM's."""
     data, divisor = node.required(0), node.required(1)
+    _check_divisor(divisor)
     if not is_float(data) or node.attributes.get("fmod", 0):
         return None
     if node.opset < 28:

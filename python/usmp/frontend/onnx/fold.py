@@ -131,9 +131,15 @@ def evaluated(
     asked, _ = asked_size(node.op_type, [inputs.get(name) for name in node.input])
     if node.op_type not in _OF_SHAPES and prod(asked) > MOST_ELEMENTS:
         return None
+    if node.op_type in ("Div", "Mod"):
+        divisor = inputs[node.input[1]]
+        if divisor.dtype.kind in "iu" and not divisor.all():
+            # The converter says so.
+            return None
     try:
         evaluator = ReferenceEvaluator(_one_node_model(opsets, node))
-        values = [np.asarray(value) for value in evaluator.run(None, dict(inputs))]
+        with np.errstate(all="ignore"):
+            values = [np.asarray(value) for value in evaluator.run(None, dict(inputs))]
     except Exception:
         # The reference evaluator does not know every operator; then the node stays.
         return None

@@ -13,6 +13,7 @@ from usmp.frontend.onnx.nodes import all_nodes
 _CONVOLUTIONS = ("Conv", "ConvInteger")
 _PADDED = frozenset({*_CONVOLUTIONS, "AveragePool", "MaxPool", "LpPool"})
 _SAME = (b"SAME_UPPER", b"SAME_LOWER")
+_WIDER = {onnx.TensorProto.INT4: "int8", onnx.TensorProto.UINT4: "uint8"}
 _QUANTIZERS = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 
@@ -23,6 +24,7 @@ def normalize_onnx(model: onnx.ModelProto) -> None:
       SAME_LOWER of a maximum pool for one element less. So does `output_shape`.
     - Quantization parameters of one element become scalars: TVM takes a vector as one parameter a
       channel.
+    - Constants of 4 bits that are dequantized become such of 8, which TVM can hold.
     - Outputs at the end of an operator that nothing reads are left out, as TVM makes fewer.
     """
     shapes = known_shapes(model.graph)
@@ -31,6 +33,7 @@ def normalize_onnx(model: onnx.ModelProto) -> None:
             _make_padding_explicit(node, shapes)
         if node.op_type == "ConvTranspose":
             _make_cut_explicit(node, shapes)
+    _widen_stored_constants(model.graph)
     _make_parameters_scalar(model.graph)
     _leave_out_unread_outputs(model.graph)
 
@@ -112,12 +115,24 @@ def same_padding(
     return begins + ends
 
 
+def _widen_stored_constants(graph: onnx.GraphProto) -> None:
+    readers: dict[str, set[str]] = {}
+    for node in all_nodes(graph):
+        for name in node.input:
+            readers.setdefault(name, set()).add(node.op_type)
+    for tensor in graph.initializer:
+        dtype = _WIDER.get(tensor.data_type)
+        if dtype and readers.get(tensor.name) == {"DequantizeLinear"}:
+            values = numpy_helper.to_array(tensor).astype(dtype)
+            tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+
+
 def _make_parameters_scalar(graph: onnx.GraphProto) -> None:
     values = {tensor.name: tensor for tensor in graph.initializer}
     taken = {*values, *(name for node in graph.node for name in node.output)}
     scalars: dict[str, str] = {}
     for node in graph.node:
-        if node.op_type not in _QUANTIZERS:
+        if node.op_type not in _QUANTIZERS or any(a.name == "block_size" for a in node.attribute):
             continue
         for position, name in enumerate(node.input):
             tensor = values.get(name)

@@ -3,47 +3,27 @@ time, so each axis has a table of the elements that it reads and of their weight
 
 TVM's computes the positions from the extents only, while ONNX divides by the scales, which are not
 always their quotient; it serves where both are exact.
-
-Source: ONNX operators, Resize; onnxruntime 1.31, upsample_base.h, for the
-types in which positions are computed (float32) and for what ONNX leaves open.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from tvm import relax, te, tirx
 from tvm.ir import Expr
 
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
+from usmp.frontend.onnx.resize_taps import (
+    Axis,
+    Taps,
+    rounding_of,
+    taps_of,
+    transformation,
+    upsample_taps,
+)
 from usmp.ops.emit import call_operator, shape_of
-
-_ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """An axis that is resized: extents, the scale, and the region of interest in parts of it."""
-
-    before: int
-    after: int
-    scale: np.float32
-    start: np.float32 = _ZERO
-    end: np.float32 = _ONE
-
-
-@dataclass(frozen=True)
-class _Taps:
-    """The elements that each output element reads, [after, taps], and what they weigh.
-
-    Elements that are outside, where the model extrapolates, are -1.
-    """
-
-    indices: np.ndarray
-    weights: np.ndarray
 
 
 def resize(node: OnnxNode) -> Expr:
@@ -53,13 +33,11 @@ def resize(node: OnnxNode) -> Expr:
     mode = node.text("mode", "nearest")
     if mode not in ("nearest", "linear", "cubic"):
         raise NotSupported(f'mode "{mode}" is not known')
-    if node.attributes.get("antialias", 0) and mode != "nearest":
-        raise NotSupported("antialias=1; leave it out, or use AveragePool")
-    named = _transformation(node)
-    roundings = {_rounding(node, axis) for axis in axes.values()}
+    named = transformation(node)
+    roundings = {rounding_of(node, axis) for axis in axes.values()}
     if len(roundings) == 1 and _is_exact(node, axes, mode, named):
         return _image(data, axes, mode, named, *roundings)
-    taps = {number: _taps(node, mode, axis) for number, axis in axes.items()}
+    taps = {number: taps_of(node, mode, axis) for number, axis in axes.items()}
     return _interpolated(node, data, taps)
 
 
@@ -73,33 +51,15 @@ def upsample(node: OnnxNode) -> Expr:
         raise NotSupported("it has no scales")
     mode = node.text("mode", "nearest")
     axes = _axes_by_scales(shape_of(data), range(len(scales)), np.asarray(scales, np.float32))
-    if mode == "nearest":
-        if _is_exact(node, axes, mode, "asymmetric"):
-            return _image(data, axes, mode, "asymmetric", "floor")
-        taps = {n: _one_tap(np.floor(_asymmetric(axis)), axis) for n, axis in axes.items()}
-    elif mode in ("linear", "bilinear"):
-        taps = {n: _linear(_asymmetric(axis), axis) for n, axis in axes.items()}
-    else:
+    if mode not in ("nearest", "linear", "bilinear"):
         raise NotSupported(f'mode "{mode}" is not known')
+    if mode == "nearest" and _is_exact(node, axes, mode, "asymmetric"):
+        return _image(data, axes, mode, "asymmetric", "floor")
+    taps = {n: upsample_taps(mode == "nearest", axis) for n, axis in axes.items()}
     return _interpolated(node, data, taps)
 
 
-def _transformation(node: OnnxNode) -> str:
-    """What computes positions; opset 10 has but one way."""
-    if node.opset < 11:
-        return "asymmetric"
-    return node.text("coordinate_transformation_mode", "half_pixel")
-
-
-def _rounding(node: OnnxNode, axis: _Axis) -> str:
-    """Which element is the nearest; opset 10 rounds towards what is larger where it makes the
-    image smaller."""
-    if node.opset < 11:
-        return "ceil" if axis.scale < 1 else "floor"
-    return node.text("nearest_mode", "round_prefer_floor")
-
-
-def _is_exact(node: OnnxNode, axes: Mapping[int, _Axis], mode: str, named: str) -> bool:
+def _is_exact(node: OnnxNode, axes: Mapping[int, Axis], mode: str, named: str) -> bool:
     """Whether TVM's operator, which needs no tables, finds the same positions: all that it computes
     from the extents is exact in floats."""
     data = node.required(0)
@@ -115,7 +75,7 @@ def _is_exact(node: OnnxNode, axes: Mapping[int, _Axis], mode: str, named: str) 
     )
 
 
-def _image(data: Expr, axes: Mapping[int, _Axis], mode: str, named: str, rounding: str) -> Expr:
+def _image(data: Expr, axes: Mapping[int, Axis], mode: str, named: str, rounding: str) -> Expr:
     shape = shape_of(data)
     sizes = [axes[n].after if n in axes else shape[n] for n in (2, 3)]
     return relax.op.image.resize2d(
@@ -129,7 +89,7 @@ def _image(data: Expr, axes: Mapping[int, _Axis], mode: str, named: str, roundin
     )
 
 
-def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, _Axis]:
+def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, Axis]:
     """The axes whose elements change positions."""
     rank = len(shape)
     if node.opset < 11:
@@ -146,16 +106,16 @@ def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, _Axis]:
         axes = _axes_by_sizes(node, shape, numbers, sizes)
     else:
         raise NotSupported("it has neither scales nor sizes")
-    if _transformation(node) != "tf_crop_and_resize":
+    if transformation(node) != "tf_crop_and_resize":
         return axes
     region = node.constant(1, "the region of interest")
     if region is None or region.size != 2 * len(numbers):
         raise NotSupported(f"its region of interest has not {2 * len(numbers)} numbers")
     starts, ends = np.split(region.astype(np.float32), 2)
     cut = dict(zip(numbers, zip(starts, ends, strict=True), strict=True))
-    every = {n: axes.get(n, _Axis(shape[n], shape[n], _ONE)) for n in numbers}
+    every = {n: axes.get(n, Axis(shape[n], shape[n], np.float32(1))) for n in numbers}
     return {
-        n: _Axis(axis.before, axis.after, axis.scale, *cut[n])
+        n: Axis(axis.before, axis.after, axis.scale, *cut[n])
         for n, axis in every.items()
         if n in axes or cut[n] != (0, 1)
     }
@@ -163,7 +123,7 @@ def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, _Axis]:
 
 def _axes_by_scales(
     shape: Sequence[int], numbers: Sequence[int], scales: np.ndarray
-) -> dict[int, _Axis]:
+) -> dict[int, Axis]:
     if len(scales) != len(numbers) or (scales <= 0).any():
         raise NotSupported(
             f"scales {scales.tolist()} are not one positive number for each of {len(numbers)} axes"
@@ -174,142 +134,44 @@ def _axes_by_scales(
         if after < 1:
             raise NotSupported(f"scale {scale} leaves nothing of {shape[number]} elements")
         if scale != 1:
-            axes[number] = _Axis(shape[number], after, scale)
+            axes[number] = Axis(shape[number], after, scale)
     return axes
+
+
+_POLICIES: dict[str, Callable[[Sequence[np.float32]], np.float32]] = {
+    "not_larger": min,
+    "not_smaller": max,
+}
+"""Which of the scales that the sizes give is that of all axes."""
+_HALF = np.float32(0.5)
 
 
 def _axes_by_sizes(
     node: OnnxNode, shape: Sequence[int], numbers: Sequence[int], sizes: np.ndarray
-) -> dict[int, _Axis]:
+) -> dict[int, Axis]:
     if len(sizes) != len(numbers) or (sizes < 1).any():
         raise NotSupported(
             f"sizes {sizes.tolist()} are not one positive number for each of {len(numbers)} axes"
         )
-    policy = node.text("keep_aspect_ratio_policy", "stretch")
-    if policy != "stretch":
-        raise NotSupported(f'keep_aspect_ratio_policy "{policy}"; give the sizes that it leads to')
     scales = [
         np.float32(size) / np.float32(shape[n]) for n, size in zip(numbers, sizes, strict=True)
     ]
+    policy = node.text("keep_aspect_ratio_policy", "stretch")
+    if policy != "stretch":
+        if policy not in _POLICIES:
+            raise NotSupported(f'keep_aspect_ratio_policy "{policy}" is not known')
+        scales = [_POLICIES[policy](scales)] * len(numbers)
+        sizes = np.array([math.floor(shape[n] * scales[0] + _HALF) for n in numbers])
+        if (sizes < 1).any():
+            raise NotSupported(f"scale {scales[0]} of all axes leaves nothing of one")
     return {
-        number: _Axis(shape[number], size, scale)
+        number: Axis(shape[number], size, scale)
         for number, size, scale in zip(numbers, map(int, sizes), scales, strict=True)
         if shape[number] != size or scale != 1
     }
 
 
-def _taps(node: OnnxNode, mode: str, axis: _Axis) -> _Taps:
-    """What each output element reads along an axis."""
-    named = _transformation(node)
-    if named not in _POSITIONS:
-        raise NotSupported(f'coordinate_transformation_mode "{named}" is not known')
-    positions = _POSITIONS[named](axis)
-    if mode == "nearest":
-        rounding = _rounding(node, axis)
-        if rounding not in _ROUNDINGS:
-            raise NotSupported(f'nearest_mode "{rounding}" is not known')
-        taps = _one_tap(_ROUNDINGS[rounding](positions), axis)
-    elif mode == "linear":
-        taps = _linear(positions, axis)
-    else:
-        taps = _cubic(node, positions, axis)
-    if named == "tf_crop_and_resize":
-        is_outside = (positions < 0) | (positions > axis.before - 1)
-        taps = _Taps(np.where(is_outside[:, None], -1, taps.indices), taps.weights)
-    return taps
-
-
-def _positions(axis: _Axis) -> np.ndarray:
-    return np.arange(axis.after, dtype=np.float32)
-
-
-def _asymmetric(axis: _Axis) -> np.ndarray:
-    return _positions(axis) / axis.scale
-
-
-def _half_pixel(axis: _Axis) -> np.ndarray:
-    return (_positions(axis) + _HALF) / axis.scale - _HALF
-
-
-def _pytorch_half_pixel(axis: _Axis) -> np.ndarray:
-    return _half_pixel(axis) if axis.after > 1 else np.zeros(1, np.float32)
-
-
-def _align_corners(axis: _Axis) -> np.ndarray:
-    if axis.after == 1:
-        return np.zeros(1, np.float32)
-    return _positions(axis) * np.float32(axis.before - 1) / np.float32(axis.after - 1)
-
-
-def _half_pixel_symmetric(axis: _Axis) -> np.ndarray:
-    exact = axis.scale * np.float32(axis.before)
-    adjustment = np.float32(axis.after) / exact
-    offset = np.float32(axis.before) / np.float32(2) * (_ONE - adjustment)
-    return offset + _half_pixel(axis)
-
-
-def _crop(axis: _Axis) -> np.ndarray:
-    last = np.float32(axis.before - 1)
-    if axis.after == 1:
-        return np.array([_HALF * (axis.start + axis.end) * last], np.float32)
-    step = (axis.end - axis.start) * last / np.float32(axis.after - 1)
-    return axis.start * last + _positions(axis) * step
-
-
-_POSITIONS: dict[str, Callable[[_Axis], np.ndarray]] = {
-    "asymmetric": _asymmetric,
-    "half_pixel": _half_pixel,
-    "half_pixel_symmetric": _half_pixel_symmetric,
-    "pytorch_half_pixel": _pytorch_half_pixel,
-    "align_corners": _align_corners,
-    "tf_crop_and_resize": _crop,
-    "tf_half_pixel_for_nn": lambda axis: (_positions(axis) + _HALF) / axis.scale,
-}
-"""Where output elements lie in the input, in elements."""
-
-_ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "round_prefer_floor": lambda positions: np.ceil(positions - _HALF),
-    "round_prefer_ceil": lambda positions: np.floor(positions + _HALF),
-    "floor": np.floor,
-    "ceil": np.ceil,
-}
-
-
-def _one_tap(positions: np.ndarray, axis: _Axis) -> _Taps:
-    indices = np.clip(positions, 0, axis.before - 1).astype(np.int32)[:, None]
-    return _Taps(indices, np.ones(indices.shape, np.float32))
-
-
-def _linear(positions: np.ndarray, axis: _Axis) -> _Taps:
-    inside = np.clip(positions, 0, axis.before - 1).astype(np.float32)
-    first = np.floor(inside)
-    second = np.minimum(first + 1, axis.before - 1)
-    share = inside - first
-    weights = np.stack([_ONE - share, share], 1)
-    return _Taps(np.stack([first, second], 1).astype(np.int32), weights.astype(np.float32))
-
-
-def _cubic(node: OnnxNode, positions: np.ndarray, axis: _Axis) -> _Taps:
-    first = np.floor(positions)
-    taken = first[:, None] + np.arange(-1, 3)
-    weights = _cubic_curve(node, np.abs(positions[:, None] - taken))
-    if node.attributes.get("exclude_outside", 0):
-        weights = np.where((taken < 0) | (taken >= axis.before), 0, weights)
-        weights = weights / weights.sum(1, keepdims=True)
-    indices = np.clip(taken, 0, axis.before - 1).astype(np.int32)
-    return _Taps(indices, weights.astype(np.float32))
-
-
-def _cubic_curve(node: OnnxNode, distance: np.ndarray) -> np.ndarray:
-    """Keys' kernel, which is 0 from a distance of 2 on."""
-    a = float(node.attributes.get("cubic_coeff_a", -0.75))
-    x = distance.astype(np.float64)
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
-
-
-def _interpolated(node: OnnxNode, data: Expr, taps: dict[int, _Taps]) -> Expr:
+def _interpolated(node: OnnxNode, data: Expr, taps: dict[int, Taps]) -> Expr:
     """Every output element as the sum of what it reads."""
     if not taps:
         return data
@@ -325,7 +187,7 @@ def _interpolated(node: OnnxNode, data: Expr, taps: dict[int, _Taps]) -> Expr:
     return _filled(node, data, taps, fill)
 
 
-def _copied(node: OnnxNode, data: Expr, taps: dict[int, _Taps], fill: float) -> Expr:
+def _copied(node: OnnxNode, data: Expr, taps: dict[int, Taps], fill: float) -> Expr:
     """One element each, all axes at once."""
     numbers = sorted(taps)
     shape = [len(taps[n].indices) if n in taps else e for n, e in enumerate(shape_of(data))]
@@ -347,7 +209,7 @@ def _copied(node: OnnxNode, data: Expr, taps: dict[int, _Taps], fill: float) -> 
     return call_operator(node.builder, "resize", compute, [data, *tables])
 
 
-def _one_axis(node: OnnxNode, data: Expr, number: int, taps: _Taps) -> Expr:
+def _one_axis(node: OnnxNode, data: Expr, number: int, taps: Taps) -> Expr:
     """Sums along one axis; an element that is outside counts as the first one."""
     shape = list(shape_of(data))
     count = taps.indices.shape[1]
@@ -368,7 +230,7 @@ def _one_axis(node: OnnxNode, data: Expr, number: int, taps: _Taps) -> Expr:
     return call_operator(node.builder, "resize", compute, [data, indices, weights])
 
 
-def _filled(node: OnnxNode, data: Expr, taps: dict[int, _Taps], fill: float) -> Expr:
+def _filled(node: OnnxNode, data: Expr, taps: dict[int, Taps], fill: float) -> Expr:
     """With one value where an axis lies outside of the input."""
     inside = np.ones(shape_of(data), bool)
     for number, axis in taps.items():

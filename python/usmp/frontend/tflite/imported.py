@@ -19,7 +19,12 @@ from tvm.relax.frontend.tflite.tflite_frontend import (
 from usmp.frontend.tflite.context import Context
 from usmp.frontend.tflite.fused_activations import activated
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
-from usmp.frontend.tflite.options import fused_activation, require_same_shape, require_types
+from usmp.frontend.tflite.options import (
+    fused_activation,
+    require_divisor,
+    require_same_shape,
+    require_types,
+)
 from usmp.frontend.tflite.unknown_operators import reason_against
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
@@ -76,7 +81,6 @@ IMPORTED: dict[str, tuple[str, ...]] = {
             "MINIMUM",
             "MUL",
             "NEG",
-            "REVERSE_SEQUENCE",
             "SUB",
         ),
         _INT64,
@@ -168,6 +172,8 @@ def _check_is_imported(operator: TfliteOperator) -> None:
         raise operator.unsupported(reason_against(operator.name))
     data = operator.input(_DATA.get(operator.name, 0))
     require_types(operator, data, "input", IMPORTED[operator.name])
+    if operator.name in ("DIV", "FLOOR_DIV"):
+        require_divisor(operator)
     if operator.name == "ATAN2":
         # LiteRT's kernel broadcasts nothing.
         for tensor in (operator.input(1), operator.output):

@@ -217,6 +217,22 @@ def require_symmetric_int16(operator: TfliteOperator, tensors: Iterable[TfliteTe
             )
 
 
+def require_divisor(operator: TfliteOperator) -> None:
+    """Check that the second input is no constant of integers with a 0 in it: the kernels fail.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it is.
+    """
+    divisor = operator.input(1)
+    if divisor.data is not None and divisor.data.dtype.kind in "iu" and not divisor.data.all():
+        raise operator.unsupported(
+            f'input "{divisor.name}" has a 0, by which the kernels divide no integer; replace it '
+            "by another number, or divide float32"
+        )
+
+
 def make_window(
     operator: TfliteOperator,
     kernel: tuple[int, int],

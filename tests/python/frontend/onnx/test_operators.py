@@ -4,6 +4,7 @@ them: benchmarks/operators.py), and one by one those that TVM's importer convert
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -17,7 +18,7 @@ from support.operator_trials.onnx import GENERATORS
 from support.operator_trials.onnx.one_node import Varied, graph_trial, node_trial
 from support.operator_trials.onnx.samples import int64, values
 from support.operator_trials.sweep import never_compared, trial_of
-from support.operator_trials.trial import EXACT, Trial, outcome
+from support.operator_trials.trial import EXACT, Tolerance, Trial, outcome
 from usmp.frontend.onnx.compared import COMPARED
 from usmp.frontend.onnx.importer import import_onnx
 
@@ -85,6 +86,20 @@ def test_resize_to_the_nearest_by_scales(rounding, places):
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_resize_between_elements_by_scales(mode):
     assert outcome(resize(mode)).is_compared
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_resize_with_antialias(mode):
+    assert outcome(resize(mode, antialias=1, exclude_outside=int(mode == "cubic"))).is_compared
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+def test_resize_that_keeps_the_aspect_ratio(policy):
+    operands = [IMAGE, None, None, int64(7, 12)]
+    trial = node("Resize", *operands, opset=18, axes=[2, 3], keep_aspect_ratio_policy=policy)
+    assert outcome(trial).verdict == "equal"
 
 
 @pytest.mark.models
@@ -159,6 +174,9 @@ DIFFERENCES = {
     "one of several equal maxima": node("Hardmax", given([2, 2, 1], [-INF, -INF, -INF])),
     "only zeros are quantized": node("DynamicQuantizeLinear", given(0, 0), outputs=3),
     "infinity over a threshold": node("ThresholdedRelu", given(INF, -INF, 0.5, 3)),
+    "a dropout of nothing in training": node(
+        "Dropout", given(1, 2), np.float32(0).reshape(()), np.array(True), outputs=2
+    ),
     "the mask of a dropout": node("Dropout", given(1, 2), outputs=2),
     "another type of ones": node(
         "EyeLike", given([1, 2, 3], [4, 5, 6]), dtype=TensorProto.INT64, k=1
@@ -234,6 +252,55 @@ def test_sizes_that_only_the_importer_knows():
 
 
 @pytest.mark.models
+@pytest.mark.parametrize("length", [60, 14])
+def test_whole_spectra_of_real_numbers(length):
+    """60 has a fast transform, of which the upper half is the mirror; 14 is a sum of products."""
+    axis = np.array(1, np.int64)
+    trial = node_trial(
+        Random(0), "DFT", [values("float32", [2, length, 3, 1]), None, axis], 20,
+        tolerance=Tolerance(1e-5, 1e-5), by_evaluator=True,
+    )  # fmt: skip
+    result = outcome(trial)
+    assert result.is_compared, result.detail
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+@pytest.mark.parametrize("blocks", [{"axis": 0, "block_size": 4}, {"axis": 1}])
+def test_weights_of_four_bits(dtype, blocks):
+    """With a scale for each block of a column, of which the last one is smaller, or each column."""
+    generator = np.random.default_rng(0)
+    low = -8 if dtype == "int4" else 0
+    shape = (2, 6) if "block_size" in blocks else (6,)
+    weight, zero = (
+        generator.integers(low, low + 16, each).astype(dtype) for each in ((7, 6), shape)
+    )
+    scale = generator.uniform(0.01, 0.3, shape).astype(np.float32)
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x1", "x2", "x3"], ["w"], **blocks),
+        helper.make_node("MatMul", ["x0", "w"], ["y"]),
+    ]
+    operands = [values("float32", [3, 7]), weight, scale, zero]
+    trial = graph_trial(Random(0), "DequantizeLinear", nodes, operands, ["y"], 21)
+    result = outcome(trial)
+    assert result.is_compared, result.detail
+
+
+@pytest.mark.cc
+def test_what_does_not_go_into_a_cache_is_left_out():
+    begins = np.array([-1, 2, 2**62, -(2**63)], np.int64)
+    operands = [values("float32", [4, 3, 2]), values("float32", [4, 2, 2]), begins]
+    trial = node("TensorScatter", *operands, opset=24)
+
+    def expected(given):
+        cache = given["x0"].copy()
+        cache[0, 0], cache[1, 2] = given["x1"][0, 1], given["x1"][1, 0]
+        return [cache]
+
+    assert outcome(replace(trial, reference=expected)).verdict == "equal"
+
+
+@pytest.mark.models
 def test_constants_are_not_folded_by_what_computes_otherwise():
     """ONNX's evaluator keeps an axis too many of five."""
     nodes = [
@@ -278,10 +345,6 @@ REFUSED = {
         node("LRN", values("float32", [1, 4, 2, 2]), size=4),
         "size is 4; only odd sizes have a middle",
     ),
-    "antialiasing": (
-        resize("linear", antialias=1),
-        "antialias=1; leave it out, or use AveragePool",
-    ),
     "a logarithm of integers": (
         node("ReduceLogSum", values("int32", [3], 1, 9)),
         "of int32 it is not defined to the last digit; cast the input to float",
@@ -306,6 +369,52 @@ REFUSED = {
     "a shape that is data": (
         node("Pad", values("float32", [3]), values("int64", [2], 0, 2), opset=17),
         "the widths must be constant, since memory is planned at compile time",
+    ),
+    **{
+        f"{name} of integers by a zero": (
+            node(name, values("int32", [3]), np.array([2, 0, -1], np.int32)),
+            "its divisor is a constant with a 0, by which no int32 element can be divided; replace "
+            "it by another number, or divide floats",
+        )
+        for name in ("Div", "Mod")
+    },
+    "a known quotient by zero": (
+        node("Div", np.array([5, 6], np.int32), np.array([0], np.int32)),
+        "its divisor is a constant with a 0, by which no int32 element can be divided; replace it "
+        "by another number, or divide floats",
+    ),
+    "blocks of another number": (
+        node(
+            "DequantizeLinear",
+            values("int8", [5, 2]),
+            np.ones((2, 2), np.float32),
+            opset=21,
+            axis=0,
+            block_size=2,
+        ),
+        "its scale has shape [2, 2]; with block_size 2 along axis 0 of [5, 2] it should be [3, 2]",
+    ),
+    "a long transform of complex numbers": (
+        node("DFT", values("float32", [1, 4097, 2]), opset=20),
+        "its length is 4097; supported: 1 to 4096, and of real numbers even lengths to 65536 "
+        "without other prime factors than 2, 3 and 5",
+    ),
+    "frames of one or of two sides": (
+        node("STFT", values("float32", [1, 9, 1]), np.array(2), None, np.array(4)),
+        "onesided is left out, for which ONNX's definition and its inference of shapes do not "
+        "agree; write the attribute",
+    ),
+    "a mel scale beyond the spectrum": (
+        node(
+            "MelWeightMatrix",
+            *(np.array(number) for number in (4, 16, 16000)),
+            *(np.array(edge, np.float32) for edge in (0, 1e9)),
+        ),
+        "its frequencies lie outside of the spectrum",
+    ),
+    "a cache that is too short": (
+        node("TensorScatter", values("float32", [1, 2, 3]), values("float32", [1, 3, 3]), opset=24),
+        "an update of shape [1, 3, 3] does not go into a cache of shape [1, 2, 3] along axis 1",
     ),
     "what was never compared": (
         node("MaxUnpool", values("float32", [1, 1, 2, 2]), values("int64", [1, 1, 2, 2], 0, 3),

@@ -174,6 +174,14 @@ def test_numbers_that_do_not_fit_are_refused():
     )
 
 
+@pytest.mark.parametrize("function", [torch.floor_divide, torch.remainder, torch.fmod])
+def test_integers_divided_by_zero_are_refused(function):
+    assert refusal(lambda x: function(x, 0), N).endswith(
+        "divides int32 elements by 0, for which PyTorch raises an error; take another number, or "
+        "divide floats"
+    )
+
+
 def test_randomness_is_refused():
     assert refusal(lambda x: x + torch.randn(6), X).startswith(
         "operator aten.randn.default (node randn) is not supported"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 import pytest
@@ -95,6 +96,13 @@ def test_a_crash_ends_only_its_process(monkeypatch, tmp_path):
 def test_a_hang_ends_only_its_process(monkeypatch, tmp_path):
     kinds = outcomes_of_a_worker_that(monkeypatch, tmp_path, "time.sleep(60)")
     assert kinds == ["refused", "hang"]
+
+
+def test_the_process_imports_from_the_folders_of_this_one(monkeypatch, tmp_path):
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    rest = """print('[6, "%s", "", "", 0]' % os.environ["PYTHONPATH"], flush=True)"""
+    kinds = outcomes_of_a_worker_that(monkeypatch, tmp_path, rest)
+    assert kinds == ["refused", f"{tmp_path.parent}{os.pathsep}/elsewhere"]
 
 
 def test_every_model_of_the_catalog_can_be_damaged():

@@ -66,6 +66,12 @@ CASES = {
         whole(3, 4),
         None,
     ),
+    "backwards_of_int16": (
+        "REVERSE_SEQUENCE",
+        [Spec((3, 4, 2), 0.1, 0, "int16"), int32(0, 3, 4)],
+        Spec((3, 4, 2), 0.1, 0, "int16"),
+        options("ReverseSequenceOptions", seq_dim=1, batch_dim=0),
+    ),
     "cumsum": (
         "CUMSUM",
         [real(3, 4), scalar(-1)],
@@ -165,6 +171,25 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         whole(2, 3),
         None,
         'input "t0" is of type int32; supported: float32',
+    ),
+    **{
+        f"{name.lower()}_of_{dtype}_by_zero": (
+            name,
+            [whole(3, dtype=dtype), Constant(np.array([2, 0, -1], dtype))],
+            whole(3, dtype=dtype),
+            options("DivOptions") if name == "DIV" else None,
+            'input "t1" has a 0, by which the kernels divide no integer; replace it by another '
+            "number, or divide float32",
+        )
+        for name, dtype in (("DIV", "int32"), ("FLOOR_DIV", "int32"), ("FLOOR_MOD", "int64"))
+    },
+    "floor_mod_of_bytes_by_zero": (
+        "FLOOR_MOD",
+        [Spec((3,), 0.1, 0), Constant(np.array([2, 0, -1], np.int8))],
+        Spec((3,), 0.1, 0),
+        None,
+        'input "t1" has a 0, by which the kernels divide no integer; replace it by another '
+        "number, or divide float32",
     ),
     "never_compared": (
         "LOCAL_RESPONSE_NORMALIZATION",

@@ -32,6 +32,23 @@ def _operands(operator: Operator, dtype: str) -> tuple[Expr, Expr]:
     return tuple(e if isinstance(e, GenericConst) else operator.emit(e) for e in (a, b))
 
 
+def _divided(operator: Operator) -> tuple[Expr, Expr]:
+    """A dividend and its divisor, in the type of the result.
+
+    Raises
+    ------
+    UnsupportedModelError
+        integers are divided by the number 0.
+    """
+    divisor = operator["other"]
+    if not isinstance(divisor, Expr) and divisor == 0 and not is_float(operator.dtype):
+        raise operator.refusal(
+            f"divides {operator.dtype} elements by 0, for which PyTorch raises an error; take "
+            "another number, or divide floats"
+        )
+    return _operands(operator, operator.dtype)
+
+
 def _common_type(operator: Operator) -> str:
     """The type in which PyTorch compares two operands."""
     return name_of(torch.result_type(operator.meta("self"), operator.meta("other")))
@@ -80,7 +97,7 @@ def _divide(operator: Operator) -> Expr:
 
 @converts("div.Tensor_mode", "div.Scalar_mode")
 def _divide_and_round(operator: Operator) -> Expr:
-    a, b = _operands(operator, operator.dtype)
+    a, b = _divided(operator)
     mode = operator["rounding_mode"]
     if mode is None:
         return relax.op.divide(a, b)
@@ -116,7 +133,7 @@ def _is_other_side(rest: Expr, b: Expr) -> Expr:
 
 @converts("remainder.Tensor", "remainder.Scalar")
 def _remainder(operator: Operator) -> Expr:
-    a, b = _operands(operator, operator.dtype)
+    a, b = _divided(operator)
     if not is_float(operator.dtype):
         return relax.op.floor_mod(a, b)
     rest = operator.emit(relax.op.mod(a, b))
@@ -125,7 +142,7 @@ def _remainder(operator: Operator) -> Expr:
 
 @converts("fmod.Tensor", "fmod.Scalar")
 def _fmod(operator: Operator) -> Expr:
-    return relax.op.mod(*_operands(operator, operator.dtype))
+    return relax.op.mod(*_divided(operator))
 
 
 @converts("pow.Tensor_Tensor", "pow.Scalar")

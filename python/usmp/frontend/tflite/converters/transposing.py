@@ -10,7 +10,12 @@ from tvm import relax
 from usmp.frontend.tflite.context import Context, converts, reshaped
 from usmp.frontend.tflite.converters.slicing import part
 from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.options import positive_axis, require_rank
+from usmp.frontend.tflite.options import (
+    positive_axis,
+    require_rank,
+    require_shape,
+    require_types,
+)
 from usmp.frontend.tflite.strided_ranges import AxisRange
 from usmp.ops.emit import shape_of
 
@@ -37,6 +42,21 @@ def convert_reverse(context: Context, operator: TfliteOperator) -> None:
         if data.shape[position] > 1:
             ranges[position] = AxisRange(data.shape[position] - 1, -1, -1)
     context.set_moved(operator, part(context.value(data), ranges))
+
+
+@converts("REVERSE_SEQUENCE", moves=True)
+def convert_reverse_sequence(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, and how many of the first elements of each batch run backwards."""
+    data, lengths = operator.input(0), operator.input(1)
+    chosen, rank = operator.options(tflite.ReverseSequenceOptions), len(data.shape)
+    along = positive_axis(operator, chosen.SeqDim(), rank)
+    batch = positive_axis(operator, chosen.BatchDim(), rank)
+    if along == batch:
+        raise operator.unsupported(f"axis {along} is that of the sequences and of the batch")
+    require_types(operator, lengths, "lengths", ("int32", "int64"))
+    require_shape(operator, lengths, "lengths", (data.shape[batch],))
+    values = context.value(data), context.value(lengths)
+    context.set_moved(operator, relax.op.reverse_sequence(*values, along, batch))
 
 
 @converts("SPACE_TO_DEPTH", moves=True)

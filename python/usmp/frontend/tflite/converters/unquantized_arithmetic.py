@@ -10,7 +10,7 @@ from tvm import relax, te, tirx
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.converters.activations import check_unary
 from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.options import require_types
+from usmp.frontend.tflite.options import require_divisor, require_types
 from usmp.ops.emit import call_operator, shape_of
 
 
@@ -30,6 +30,7 @@ def convert_floor_mod(context: Context, operator: TfliteOperator) -> None:
     """
     left, right = _operands(context, operator, ("float32", "int32", "int64"))
     if operator.output.dtype != "float32":
+        require_divisor(operator)
         context.set_moved(operator, relax.op.floor_mod(left, right))
         return
     shapes = shape_of(left), shape_of(right)
@@ -65,6 +66,8 @@ def convert_stored(context: Context, operator: TfliteOperator) -> None:
     """Of integers as they are stored, whatever their scales."""
     function, types = _STORED[operator.name]
     dtype = operator.output.dtype
+    if operator.name in ("FLOOR_DIV", "FLOOR_MOD"):
+        require_divisor(operator)
     wide = []
     for value in _operands(context, operator, types):
         wide.append(context.builder.emit(relax.op.astype(value, "int32")))

@@ -16,6 +16,7 @@ from support.operator_trials.onnx import (
     recurrent,
     reductions,
     sequences,
+    spectra,
     windows,
 )
 from support.operator_trials.trial import Generator
@@ -35,6 +36,7 @@ _FAMILIES = (
     recurrent,
     reductions,
     sequences,
+    spectra,
     windows,
 )
 GENERATORS: dict[str, Generator] = {

@@ -53,7 +53,7 @@ def resize(random: Random) -> Trial:
     if mode == "cubic":
         attributes["cubic_coeff_a"] = random.choice([None, -0.5])
         attributes["exclude_outside"] = random.choice([None, 0, 1])
-    if opset >= 18 and mode != "nearest" and random.random() < 0.05:
+    if opset >= 18 and mode != "nearest" and random.random() < 0.4:
         attributes["antialias"] = 1
     by_scales = random.random() < 0.6
     if opset >= 18 and random.random() < 0.3:
@@ -62,8 +62,11 @@ def resize(random: Random) -> Trial:
         scales, sizes = scales[2:], sizes[2:]
         if isinstance(roi, np.ndarray):
             roi = np.array([0.1] * dims + [0.8] * dims, np.float32)
-        if not by_scales and random.random() < 0.3:
-            attributes["keep_aspect_ratio_policy"] = random.choice(["stretch", "not_larger"])
+        if not by_scales and random.random() < 0.6:
+            policies = ["stretch", "not_larger", "not_smaller"]
+            attributes["keep_aspect_ratio_policy"] = random.choice(policies)
+            # onnxruntime finds other sizes for axes that are counted from the end.
+            attributes["axes"] = axes
     if opset < 13 and roi is None:
         roi = np.array([], np.float32)
     if by_scales:
@@ -71,7 +74,17 @@ def resize(random: Random) -> Trial:
     else:
         empty = None if opset >= 13 else np.array([], np.float32)
         operands = [x, roi, empty, sizes]
-    return node_trial(random, "Resize", operands, opset, tolerance=LOOSE, **attributes)
+    # onnxruntime does not crop axes that keep their size, if the mode is cubic.
+    by_evaluator = mode == "cubic" and "tf_crop_and_resize" in attributes.values()
+    return node_trial(
+        random,
+        "Resize",
+        operands,
+        opset,
+        tolerance=LOOSE,
+        by_evaluator=by_evaluator,
+        **attributes,
+    )
 
 
 def upsample(random: Random) -> Trial:

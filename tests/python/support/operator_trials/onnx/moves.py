@@ -228,7 +228,7 @@ def identity(random: Random) -> Trial:
 
 
 def dropout(random: Random) -> Trial:
-    """Of inference: nothing is dropped, and the mask is all true."""
+    """Of inference, or with a ratio of 0: nothing is dropped, and the mask is all true."""
     opset = opset_of(random, "Dropout")
     x = values("float32", shape_of(random))
     asked = random.choice([1, 1, 2]) if opset >= 10 else 1
@@ -237,8 +237,27 @@ def dropout(random: Random) -> Trial:
         return node_trial(random, "Dropout", [x], opset, asked, ratio=ratio)
     operands = [x] if ratio is None else [x, np.float32(ratio).reshape(())]
     if ratio is not None and random.random() < 0.5:
-        operands.append(np.array(False))
+        is_training = random.random() < 0.5
+        if is_training:
+            operands[1] = np.float32(0).reshape(())
+        operands.append(np.array(is_training))
     return node_trial(random, "Dropout", operands, opset, asked)
+
+
+def tensor_scatter(random: Random) -> Trial:
+    """A cache of two to four axes; in mode linear, all that is new goes into it."""
+    opset = opset_of(random, "TensorScatter")
+    extents = shape_of(random, 2, 4)
+    axis, mode = random.randrange(1, len(extents)), random.choice([None, "linear", "circular"])
+    count = random.randint(1, extents[axis])
+    new = [*extents[:axis], count, *extents[axis + 1 :]]
+    last = extents[axis] - count if mode != "circular" else 3 * extents[axis]
+    dtype = type_of(random, "TensorScatter", opset)
+    operands: list[Any] = [values(dtype, extents), values(dtype, new)]
+    if random.random() < 0.8:
+        operands.append(values("int64", extents[:1], 0, last))
+    given = axis - len(extents) if random.random() < 0.3 else axis
+    return node_trial(random, "TensorScatter", operands, opset, axis=given, mode=mode)
 
 
 def shape(random: Random) -> Trial:
@@ -356,6 +375,7 @@ GENERATORS: Mapping[str, Generator] = {
     "Concat": concat,
     "Split": split,
     "Slice": slice_,
+    "TensorScatter": tensor_scatter,
     "Pad": pad,
     "Identity": identity,
     "Dropout": dropout,

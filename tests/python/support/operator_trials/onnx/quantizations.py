@@ -27,6 +27,16 @@ def _parameters(random: Random, opset: int, shape: list[int], dtype: str) -> tup
     return scale, zero_point, axis
 
 
+def _blocks(random: Random, shape: list[int], dtype: str) -> tuple[Any, Any, dict[str, int]]:
+    """Scale and zero point of the blocks along an axis."""
+    axis, size = axis_of(random, len(shape)) % len(shape), random.randint(1, 4)
+    extents = [*shape]
+    extents[axis] = -(-shape[axis] // size)
+    scale = constant(random, "float32", extents, 0.01, 0.3)
+    given = axis - len(shape) if random.random() < 0.3 else axis
+    return scale, constant(random, dtype, extents, -20, 100), {"axis": given, "block_size": size}
+
+
 NEWEST_OF_ONNXRUNTIME = 26
 """The newest opset of which it has kernels."""
 
@@ -37,6 +47,10 @@ def quantize_linear(random: Random) -> Trial:
     dtype, shape = random.choice(types), shape_of(random, 1)
     scale, zero_point, axis = _parameters(random, opset, shape, dtype)
     leaves_out = dtype == "uint8" and random.random() < 0.3
+    if opset >= 21 and random.random() < 0.4:
+        scale, zero_point, blocks = _blocks(random, shape, dtype)
+        x = values("float32", shape, -30, 30, [float(scale.flat[0]) * 2.5])
+        return node_trial(random, "QuantizeLinear", [x, scale, zero_point], opset, **blocks)
     step = float(scale.flat[0])
     # Values between two integers, to which side they go.
     ties = [step * (i + 0.5) for i in range(-4, 4)]
@@ -52,9 +66,14 @@ def dequantize_linear(random: Random) -> Trial:
     types = ["int8", "uint8", "int32"] + (["int16", "uint16"] if opset >= 21 else [])
     dtype, shape = random.choice(types), shape_of(random, 1)
     scale, zero_point, axis = _parameters(random, opset, shape, dtype)
-    operands: list[Operand] = [values(dtype, shape), scale]
+    attributes: dict[str, Any] = {"axis": axis}
+    stored: Operand = values(dtype, shape)
+    if opset >= 21 and dtype != "int32" and random.random() < 0.4:
+        scale, zero_point, attributes = _blocks(random, shape, dtype)
+        stored = random.choice([stored, constant(random, dtype, shape)])
+    operands: list[Operand] = [stored, scale]
     operands += [] if random.random() < 0.3 else [zero_point]
-    return node_trial(random, "DequantizeLinear", operands, opset, axis=axis)
+    return node_trial(random, "DequantizeLinear", operands, opset, **attributes)
 
 
 def dynamic_quantize_linear(random: Random) -> Trial:

@@ -1,0 +1,111 @@
+"""Discrete Fourier transforms of float32, of any length: by the fast transform of real numbers
+where there is one, else as sums of products.
+
+A complex number is a pair of float32 along the last axis; a real one has an axis of one element.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from tvm import relax, te, tirx
+
+from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.signal.real_fft import has_real_fft
+from usmp.ops.signal.real_fft_2d import rfft_2d
+
+LONGEST_SUM = 4096
+"""The length up to which `dft` adds up products: as many steps as its square."""
+
+
+def is_fast(data: relax.Expr, length: int, inverse: bool) -> bool:
+    """Whether `dft` is a fast transform: of real numbers, in a length that has one."""
+    return not inverse and shape_of(data)[-1] == 1 and has_real_fft(length)
+
+
+def dft(
+    builder: relax.BlockBuilder, data: relax.Expr, length: int, *, inverse: bool, onesided: bool
+) -> relax.Expr:
+    """The transforms along the last axis but one.
+
+    Parameters
+    ----------
+    data
+        (..., numbers, 1 or 2) of float32; cut, or filled up with zeros, to `length`. Those of an
+        inverse that is `onesided` are the first `length // 2 + 1` of a spectrum whose others mirror
+        them.
+    inverse
+        with the factor 1 / `length`.
+    onesided
+        gives `length // 2 + 1` numbers; of an inverse, real ones.
+
+    Returns
+    -------
+    relax.Expr
+        (..., numbers, 2), or with 1 for an inverse that is `onesided`.
+    """
+    shape = shape_of(data)
+    if not is_fast(data, length, inverse):
+        rows = builder.emit(relax.op.reshape(data, (math.prod(shape[:-2]), *shape[-2:])))
+        result = builder.emit(_sums(builder, rows, length, inverse, onesided))
+        return relax.op.reshape(result, (*shape[:-2], *shape_of(result)[1:]))
+    rows = builder.emit(relax.op.reshape(data, (math.prod(shape[:-2]), 1, shape[-2])))
+    half = builder.emit(rfft_2d(builder, rows, 1, length))
+    half = builder.emit(relax.op.reshape(half, (*shape[:-2], length // 2 + 1, 2)))
+    return half if onesided else _mirrored(builder, half, length)
+
+
+def _mirrored(builder: relax.BlockBuilder, half: relax.Expr, length: int) -> relax.Expr:
+    """The whole spectrum of real numbers."""
+    outer_shape = shape_of(half)[:-2]
+
+    def compute(half: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            *outer, index, part = at
+            is_first = index <= length // 2
+            value = half(*outer, tirx.if_then_else(is_first, index, length - index), part)
+            return tirx.Select(tirx.any(is_first, part.equal(0)), value, -value)
+
+        return te.compute((*outer_shape, length, 2), element, "spectrum")
+
+    return call_operator(builder, "mirrored_spectrum", compute, [half])
+
+
+def _sums(
+    builder: relax.BlockBuilder, rows: relax.Expr, length: int, inverse: bool, onesided: bool
+) -> relax.Expr:
+    """Of (rows, numbers, 1 or 2), by a table of the roots of one."""
+    count, numbers, parts = shape_of(rows)
+    is_real = inverse and onesided
+    half = length // 2 + 1
+    results = half if onesided and not inverse else length
+    used = min(numbers, half if is_real else length)
+    table = _table(length, parts, 1 if is_real else 2, inverse)
+    weights = np.full(used, 1 / length if inverse else 1, np.float32)
+    if is_real:
+        # The numbers that are mirrored count twice.
+        weights[1 : (length + 1) // 2] *= 2
+
+    def compute(rows: te.Tensor, table: te.Tensor, weights: te.Tensor) -> te.Tensor:
+        number = te.reduce_axis((0, used), "number")
+        part = te.reduce_axis((0, parts), "part")
+
+        def element(row: tirx.Var, index: tirx.Var, to: tirx.Var) -> tirx.Expr:
+            root = table(tirx.floormod(index * number, length), to, part)
+            value = rows(row, number, part)
+            if inverse:
+                value = value * weights(number)
+            return te.sum(value * root, axis=[number, part])
+
+        return te.compute((count, results, table.shape[1]), element, "sums")
+
+    return call_operator(builder, "dft", compute, [rows, table, weights])
+
+
+def _table(length: int, parts: int, results: int, inverse: bool) -> np.ndarray:
+    """(length, results, parts): what a root of one makes of a number, part by part."""
+    angle = np.arange(length) * (2 * np.pi / length)
+    real, imaginary = np.cos(angle), np.sin(angle) * (1 if inverse else -1)
+    turned = np.array([[real, -imaginary], [imaginary, real]], np.float32)
+    return np.ascontiguousarray(np.moveaxis(turned, -1, 0)[:, :results, :parts])
