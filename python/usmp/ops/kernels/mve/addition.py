@@ -11,7 +11,9 @@ from usmp.objects.cores import Core
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
+from usmp.ops.kernels.mve.ending import VectorEnding
 from usmp.ops.kernels.mve.factor import Factor, rescaled_by
+from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.fixed_point import Rounding, int32, multiply
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -94,6 +96,26 @@ def addition_of(value: tirx.Expr, core: Core) -> Addition | None:
         return None
     found = Addition(first, second, outer[1].multiplier, outer[1].shift, limited[1])
     return found if found.is_exact else None
+
+
+def addition_after(operator: WeightedOperator, ending: VectorEnding, core: Core) -> Addition | None:
+    """The addition of another tensor, element by element, if that is all there is."""
+    value, limited = ending.rest
+    addition = None if ending.is_plain else addition_of(value, core)
+    if addition is None:
+        return None
+    elements = (addition.first.element, addition.second.element)
+    others = [element for element in elements if not element.same_as(limited)]
+    if len(others) != 1 or not isinstance(others[0], TensorLoad):
+        return None
+    other, output = others[0], operator.parts.output
+    indices = operator.parts.indices
+    is_plain = (
+        len(other.indices) == len(indices)
+        and all(a.same_as(b) for a, b in zip(other.indices, indices, strict=True))
+        and [int(e) for e in other.source.shape] == [int(e) for e in output.shape]
+    )
+    return addition if is_plain else None
 
 
 def _rescaled_twice(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Factor] | None:

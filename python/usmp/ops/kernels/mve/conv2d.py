@@ -19,13 +19,13 @@ from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.mve.addition import Addition, add_elements, addition_of
+from usmp.ops.kernels.mve.addition import Addition, add_elements, addition_after
 from usmp.ops.kernels.mve.costs import (
     products_instructions,
     quads_instructions,
     taps_instructions,
 )
-from usmp.ops.kernels.mve.ending import VectorEnding, constant_parameters, vector_ending
+from usmp.ops.kernels.mve.ending import constant_parameters, vector_ending
 from usmp.ops.kernels.mve.layouts import (
     copy_instructions,
     is_inner,
@@ -68,7 +68,7 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if has_dilated_columns(window) and weight.shape[0] < FEWEST_OUTPUTS:
         return None
     ending = vector_ending(operator, weight, core)
-    addition = None if ending is None else _addition_after(operator, ending, core)
+    addition = None if ending is None else addition_after(operator, ending, core)
     function = None if ending is None else ending.function(operator.parts, core)
     if ending is None or not (ending.is_plain or addition or function):
         return None
@@ -107,28 +107,6 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     has_rows = plain.is_one_line and window.output[0] > 1
     rows = replace(plain, by_rows=True).tiled() if has_rows else None
     return kernel(call, [way.tiled() for way in ways], replaced, rows)
-
-
-def _addition_after(
-    operator: WeightedOperator, ending: VectorEnding, core: Core
-) -> Addition | None:
-    """The addition of another tensor, element by element, if that is all there is."""
-    value, limited = ending.rest
-    addition = None if ending.is_plain else addition_of(value, core)
-    if addition is None:
-        return None
-    elements = (addition.first.element, addition.second.element)
-    others = [element for element in elements if not element.same_as(limited)]
-    if len(others) != 1 or not isinstance(others[0], TensorLoad):
-        return None
-    other, output = others[0], operator.parts.output
-    indices = operator.parts.indices
-    is_plain = (
-        len(other.indices) == len(indices)
-        and all(a.same_as(b) for a, b in zip(other.indices, indices, strict=True))
-        and [int(e) for e in other.source.shape] == [int(e) for e in output.shape]
-    )
-    return addition if is_plain else None
 
 
 def _kept_pixels(channels: int) -> int:
