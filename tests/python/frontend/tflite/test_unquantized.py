@@ -171,8 +171,8 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         [real(1, 2, 2, 4)],
         real(1, 2, 2, 4),
         options("LocalResponseNormalizationOptions"),
-        "not supported, as it was never compared with TFLite's kernels; replace it, or end the "
-        "model before it",
+        "not supported: TFLite's kernel leaves out the last channel of each sum; use batch "
+        "normalization, or write it with SQUARE, CONV_2D, POW and DIV",
     ),
     "position_outside": (
         "SCATTER_ND",
