@@ -116,7 +116,7 @@ REFUSED = by_operator(
     ),
     (
         "__lshift__ __rshift__ bitwise_left_shift bitwise_right_shift",
-        _never_compared("multiply by a power of 2, or divide with rounding_mode='floor'"),
+        _never_compared("multiply by a power of 2, or divide by one with //"),
     ),
     ("gcd lcm", _never_compared("compute it before the export if it follows from constants")),
     ("copysign", _never_compared("use abs() and torch.where()")),
