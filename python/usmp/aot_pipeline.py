@@ -13,6 +13,7 @@ from usmp.aot.transform import (
     AttachIOQuantization,
     CheckAccelerators,
     ConvertWindowsToStates,
+    LowerControlFlow,
     LowerEntries,
     LowerMain,
     LowerOperators,
@@ -176,10 +177,8 @@ def operator_passes(
         # Accelerators choose before operators are fused: their patterns are of single ones.
         PartitionForAccelerators(accelerators),
     ]
-    lowering = [
-        LowerAcceleratorFunctions(accelerators, symbol_prefix),
-        # From here on operators are PrimFuncs.
-        FuseOperators(),
+    functions = LowerAcceleratorFunctions(accelerators, symbol_prefix)
+    after_fusion = [
         # Calls say what the sizes in a PrimFunc are.
         BindSymbolicSizes(),
         # A small file may describe loops that run for hours.
@@ -193,9 +192,13 @@ def operator_passes(
         # Functions of accelerators take the handle of their device.
         TakeDevices(),
         *([] if target is None else _target_passes(target)),
+        # Bodies are lowered by the same passes, and join what is lowered here.
+        LowerControlFlow(lambda: _body_passes(symbol_prefix, target)),
     ]
     options = planning_options()
     to_main = [LowerMain(target), OrderOperators(), *_io_passes(options), StreamOperators()]
+    # Forms of operators are compared with all fused that may be; then some may be split.
+    fused = [functions, FuseOperators(), *after_fusion]
     return [
         # Later passes would fail with errors that name no operator.
         CheckShapes(),
@@ -209,13 +212,21 @@ def operator_passes(
         NormalizeCopies(),
         # What is quantized computes in integers; in float it is larger and slower.
         ConvertQDQToIntegers(
-            [*choosing, *lowering, LowerMain(target), OrderOperators(), StreamOperators()]
+            [*choosing, *fused, LowerMain(target), OrderOperators(), StreamOperators()]
         ),
         *choosing,
         # Accelerators compute as a whole what they compute. While all others have records.
-        *([SplitIntoStrips([*lowering, *to_main])] if options.max_extra_macs else []),
-        *lowering,
+        *([SplitIntoStrips([*fused, *to_main])] if options.max_extra_macs else []),
+        functions,
+        # From here on operators are PrimFuncs.
+        FuseOperators([*after_fusion, *to_main]),
+        *after_fusion,
     ]
+
+
+def _body_passes(symbol_prefix: str, target: Target | None) -> list[Pass]:
+    """From the Relax `main` of a body to `__tvm_main__`; accelerators compute no part of it."""
+    return [*operator_passes((), symbol_prefix, target), LowerMain(target), OrderOperators()]
 
 
 def _io_passes(options: PlanningOptions) -> list[Pass]:

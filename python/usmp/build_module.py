@@ -38,9 +38,11 @@ from usmp.objects import (
     WorkspacePoolInfo,
 )
 from usmp.objects.attributes import (
+    ALL_FUSED,
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
+    FUSION_ATTR,
     RAM_WITH_WORKSPACE_IO_ATTR,
     STATE_LAYOUT_ATTR,
     STATE_MEMORY_POOL_ATTR,
@@ -280,7 +282,24 @@ def _lowered(
 ) -> IRModule:
     """The module after these passes. Builds of one module with other options, in one session,
     share what they have of it; so do those for other memories, unless lowering plans."""
-    plans = _lowering_plans(mod, context)
+    if not _lowering_plans(mod, context):
+        # Whether operators are split depends on memories; mostly there is nothing to split.
+        asked = mod.with_attr(FUSION_ATTR, ALL_FUSED)
+        lowered = _lowered_once(session, asked, context, passes, how, plans=False)
+        if FUSION_ATTR not in (lowered.attrs or {}):
+            return lowered
+    return _lowered_once(session, mod, context, passes, how, plans=True)
+
+
+def _lowered_once(
+    session: PlanningSession,
+    mod: IRModule,
+    context: PassContext,
+    passes: list[Pass],
+    how: Hashable,
+    plans: bool,
+) -> IRModule:
+    """The same, if it is known whether lowering plans."""
     read = mod if plans else _without_memories(mod)
     what = "lowered", how, _what_lowering_reads(read, context, plans)
     lowered = session.once(what, read, partial(_applied, passes, read))
@@ -300,7 +319,7 @@ def _without_memories(mod: IRModule) -> IRModule:
 
 
 def _lowering_plans(mod: IRModule, context: PassContext) -> bool:
-    """Whether lowering compares the memory of several forms of the module."""
+    """Whether it is known before that lowering compares the memory of several forms."""
     config = {str(k): v for k, v in context.config.items()}
     return (
         relax_entries(mod) != [ONLY_ENTRY]

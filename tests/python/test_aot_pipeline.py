@@ -36,6 +36,7 @@ PASSES = [
     "usmp.ConvertForLoopsToSerial",
     "tirx.BindTarget",
     "usmp.CheckAccelerators",
+    "usmp.LowerControlFlow",
     "usmp.LowerMain",
     "usmp.OrderOperators",
     "usmp.StreamOperators",

@@ -23,6 +23,7 @@ from usmp.tir.intrinsics import (
     INTERPOLATED_TANH,
     LEADING_ZEROS,
     MULTIPLY_AS_FLOAT,
+    MULTIPLY_BY_FLOAT,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
@@ -302,6 +303,13 @@ def _rescaled_once(value: Range, multiplier: Range, shift: Range) -> Range | Non
     return _scaled(value, multiplier, 31 - shift[1])
 
 
+def _multiplied_by_float(value: Range, factor: Range) -> Range | None:
+    """By a float whose bits are given: greater ones belong to greater floats."""
+    if factor[0] <= 0:
+        return None
+    return _scaled(value, (0, 2**31), 31 - ((factor[1] >> 23) - 126))
+
+
 def _rescaled_64(value: Range, multiplier: Range, shift: Range) -> Range | None:
     reduced = (0, min(max(multiplier[1], 0) // 2**16 + 1, 2**15))
     return _scaled(value, reduced, 15 - shift[1]) if multiplier[0] >= 0 else None
@@ -347,5 +355,6 @@ _RESCALED: dict[str, Callable[..., Range | None]] = {
     MULTIPLY_BY_QUANTIZED_MULTIPLIER: _rescaled_twice,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: _rescaled_once,
     MULTIPLY_AS_FLOAT: _rescaled_once,
+    MULTIPLY_BY_FLOAT: _multiplied_by_float,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64: _rescaled_64,
 }

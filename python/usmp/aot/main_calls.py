@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from math import prod
 
 import tvm
@@ -61,6 +62,8 @@ class MainCalls:
     spans_of_views
         of copies that are not made and that no call is left for: the spans by what the copy would
         have written, which is copied from there if the caller or the next run gets it.
+    taken
+        names that none of those PrimFuncs may have.
     """
 
     calls: list[OperatorCall] = field(default_factory=list)
@@ -68,6 +71,7 @@ class MainCalls:
     functions: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
     sizes: dict[GlobalVar, list[Var]] = field(default_factory=dict)
     spans_of_views: dict[tirx.Buffer, AnySpan] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
     _by_content: dict[tuple[object, ...], GlobalVar] = field(default_factory=dict)
     _made: dict[tuple[object, ...], tirx.PrimFunc] = field(default_factory=dict)
     """The same PrimFuncs, and those of other versions."""
@@ -84,6 +88,7 @@ class MainCalls:
             dict(self.functions),
             dict(self.sizes),
             dict(self.spans_of_views),
+            self.taken,
             dict(self._by_content),
             self._made,
         )
@@ -265,8 +270,9 @@ class MainCalls:
             for buffer, pointer in zip(buffers, pointers, strict=True)
         ]
         func = tirx.PrimFunc([*pointers, *sizes], tirx.SeqStmt([*declarations, body]))
-        number = sum(other[0] == key[0] for other in self._by_content)
-        variable = GlobalVar(f"usmp_{key[0]}_{number}")
+        used = {*self.taken, *(str(other.name_hint) for other in self.functions)}
+        names = (f"usmp_{key[0]}_{number}" for number in count())
+        variable = GlobalVar(next(name for name in names if name not in used))
         self._by_content[key] = variable
         self.functions[variable] = self._made.setdefault(key, func)
 

@@ -71,6 +71,7 @@ class MainVersions:
         sizes = {str(size.name): tirx.Var(size.name, "int32") for size in self._sizes}
         builder = MainBuilder(last_uses(main), sizes)
         builder.calls.sizes = sizes_of_operators(mod, sizes)
+        builder.calls.taken = frozenset(str(variable.name_hint) for variable in mod.functions)
         inputs: list[TensorInfo] = []
         for param in main.params:
             info = tensor_info(param.name, param.ty, self._sizes)

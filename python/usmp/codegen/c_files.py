@@ -63,6 +63,13 @@ _MVE_FILES = (
     "tensor_intrin_mve_elementwise.c",
     "tensor_intrin_mve_sums.c",
     "tensor_intrin_mve_window.c",
+    "tensor_intrin_mve_as_float.c",
+    "tensor_intrin_mve_conv2d_1x4_as_float.c",
+    "tensor_intrin_mve_conv2d_2x4_as_float.c",
+    "tensor_intrin_mve_conv2d_4x1_as_float.c",
+    "tensor_intrin_mve_depthwise_as_float.c",
+    "tensor_intrin_mve_depthwise_row_as_float.c",
+    "tensor_intrin_mve_sums_as_float.c",
 )
 
 C_TENSOR_INTRINSICS = (
@@ -88,8 +95,14 @@ C_TENSOR_INTRINSICS = (
 def mve_macros(functions: Collection[str]) -> str:
     """The macros that these functions need, if some of them are for cores with MVE."""
     used = [file for file in _MVE_FILES if not functions_of(file).keys().isdisjoint(functions)]
-    needed = dict.fromkeys([_MVE_FILES[0], *used]) if used else ()
-    return "".join(macros_of(file) for file in needed)
+    needed = {included for file in used for included in _with_included(file)}
+    return "".join(macros_of(file) for file in _MVE_FILES if file in needed)
+
+
+def _with_included(name: str) -> set[str]:
+    """A file, and those that it includes, directly or not."""
+    included = re.findall(r'^#include "(.*)"$', file_of(name).decode(), re.MULTILINE)
+    return {name}.union(*map(_with_included, included))
 
 
 C_CONVERSIONS = functions_of("small_floats.c")

@@ -156,6 +156,15 @@ IO_TYPES_ATTR = "io_types"
 """On the IRModule: what `ConvertIOToIntegers` made of inputs and outputs, each called as in 'input
 "x"': "integers" -> tensor -> its type, "float" -> tensor -> why it stays float."""
 
+FUSION_ATTR = "fusion"
+"""On the IRModule, if a group of operators could be fused or computed by several PrimFuncs
+(`usmp.relax.transform.FuseRecordedOperators`): whether it is `split`, and bytes of all workspace
+pools, by the smallest tiles, `split_peak_bytes` and, if that fits, `fused_peak_bytes`. With it
+before, as `ALL_FUSED`, nothing is split, and it stays if something could be."""
+
+ALL_FUSED = {"split": False}
+"""What `FUSION_ATTR` says where all is fused."""
+
 IMAGE_LAYOUT_ATTR = "image_layout"
 """On the IRModule, if images of a quantized graph could have their channels first or last: which
 was taken, `layout` ("NCHW" or "NHWC"), and bytes of all workspace pools with either of them, by the
@@ -251,3 +260,7 @@ SHARED_FUNCTION_ATTR = "shared_function"
 
 CODE_ATTR = "code"
 """On the IRModule: the value of `tir.usmp.code`, if functions may share code."""
+
+CONTROL_FLOW_ATTR = "control_flow"
+"""On the PrimFunc of a loop or a choice of a model, until `LowerControlFlow` writes it: what it is
+(see `usmp.ops.control_flow`)."""

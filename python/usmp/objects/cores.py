@@ -28,6 +28,8 @@ class Core:
         has instructions for two products of 16 bits at once (`__ARM_FEATURE_DSP`).
     has_mve
         has vectors of 16 bytes, at least of integers (`__ARM_FEATURE_MVE`).
+    has_mve_float
+        has them of floats, too.
     has_long_multiply
         has an instruction for products of 64 bits; it then also loads signed bytes at a distance
         from a pointer.
@@ -41,6 +43,7 @@ class Core:
     description: str
     has_dsp: bool = False
     has_mve: bool = False
+    has_mve_float: bool = False
     has_long_multiply: bool = True
     is_dual_issue: bool = False
     optional: tuple[str, ...] = ()
@@ -57,8 +60,16 @@ def _core(
     has_long_multiply: bool = True,
     is_dual_issue: bool = False,
 ) -> Core:
-    description = names.CORES[name]
-    return Core(name, description, has_dsp, has_mve, has_long_multiply, is_dual_issue, optional)
+    return Core(
+        name,
+        names.CORES[name],
+        has_dsp,
+        has_mve,
+        has_mve,
+        has_long_multiply,
+        is_dual_issue,
+        optional,
+    )
 
 
 _HELIUM = ("nodsp", "nofp", "nomve", "nomve.fp")
@@ -121,9 +132,11 @@ def _named(mcpu: str) -> Core:
             raise ValueError(
                 f'target c: -mcpu={mcpu}: {name} takes no feature "+{feature}"; supported: {known}'
             )
-    # MVE needs the DSP extension; the other features say nothing about integers.
+    # MVE needs the DSP extension, and its floats those of the core.
+    has_mve = core.has_mve and not {"nodsp", "nomve"} & set(features)
     return replace(
         core,
         has_dsp=core.has_dsp and "nodsp" not in features,
-        has_mve=core.has_mve and not {"nodsp", "nomve"} & set(features),
+        has_mve=has_mve,
+        has_mve_float=has_mve and not {"nofp", "nomve.fp"} & set(features),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ def call_in_place(
     overwritten: Sequence[int],
     written: Sequence[tuple[str, relax.TensorType]] = (),
     record: QuantizedOp | None = None,
+    attributes: Mapping[str, object] | None = None,
 ) -> list[relax.Expr]:
     """Append a call of the PrimFunc whose body is `body` of buffers like its arguments.
 
@@ -37,6 +38,8 @@ def call_in_place(
         names and types of results in memory of their own; their buffers come last.
     record
         what it computes, if it is an integer operator.
+    attributes
+        of the PrimFunc.
 
     Returns
     -------
@@ -44,8 +47,9 @@ def call_in_place(
         What the overwritten arguments have become, then the other results.
     """
     if not overwritten:
-        return call_statements(builder, name, body, arguments, written, record)
+        return call_statements(builder, name, body, arguments, written, record, attributes)
     tensors, func = _function(body, arguments, written)
+    func = func.with_attrs(attributes) if attributes else func
     callee = add_prim_func(builder, func, name, record)
     results = [*(tensors[index].ty for index in overwritten), *(ty for _, ty in written)]
     indices = [*overwritten, *(-1 for _ in written)]
@@ -60,6 +64,7 @@ def call_statements(
     arguments: Sequence[tuple[str, relax.Expr | np.ndarray]],
     written: Sequence[tuple[str, relax.TensorType]],
     record: QuantizedOp | None = None,
+    attributes: Mapping[str, object] | None = None,
 ) -> list[relax.Expr]:
     """The same of a PrimFunc that replaces none of its arguments, and is fused with nothing.
 
@@ -71,7 +76,8 @@ def call_statements(
     tensors, func = _function(body, arguments, written)
     # TVM looks at operators as blocks; of an opaque one nothing is taken to be known.
     block = SBlock([], [], [], "root", func.body)
-    func = func.with_body(SBlockRealize([], True, block)).with_attr("op_pattern", OPAQUE)
+    func = func.with_body(SBlockRealize([], True, block))
+    func = func.with_attrs({**(attributes or {}), "op_pattern": OPAQUE})
     callee = add_prim_func(builder, func, name, record)
     types = [ty for _, ty in written]
     call = relax.call_tir(callee, tensors, out_ty=types if len(types) > 1 else types[0])

@@ -16,6 +16,10 @@ MULTIPLY_AS_FLOAT = "tvmgen_multiply_as_float"
 to the nearest integer, halves to the even one; of the multiplier only the highest 24 bits are not
 zero, the shift is at most 7, and the result is exact if it has less than 10 bits."""
 
+MULTIPLY_BY_FLOAT = "tvmgen_multiply_by_float"
+"""(int32 value, int32 factor) -> int32: the same of a factor that is a float32 greater than 0 and
+less than 128, of which the bits are given."""
+
 RESCALE_CHANNEL = "tvmgen_rescale_channel"
 """(int32 accumulator, uint16 low, uint16 middle, uint32 high, int32 record bits, int32 mantissa
 bits, int32 shift bits, int32 shift) -> int32: bias and factor come from a channel's record."""

@@ -12,7 +12,10 @@ from support.tensor_intrinsic_programs import (
     every_mve_build,
 )
 
-FILES = ["mve_conv2d_1x4", "mve_conv2d_2x4", "mve_conv2d_4x1"]
+FILES = [
+    *("mve_conv2d_1x4_as_float", "mve_conv2d_2x4", "mve_conv2d_2x4_as_float"),
+    *("mve_conv2d_4x1", "mve_conv2d_4x1_as_float"),
+]
 
 
 @pytest.mark.cc

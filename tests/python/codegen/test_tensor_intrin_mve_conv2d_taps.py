@@ -29,7 +29,8 @@ static void check_taps(int32_t columns) {
   int8_t* const w = buffer(2, groups * taps * parts * blocks * 64, between(0, 3));
   int8_t* const plain = buffer(3, channels * taps * depth, 0);
   int32_t* const records = (int32_t*)(void*)buffer(4, groups * 32, 0);
-  int32_t bias[12], shift[12], multiplier[12];
+  const int32_t as_float = between(0, 1);
+  int32_t bias[12], shift[12], factor[12];
   fill(x, x_size, between(0, 3));
   fill(plain, channels * taps * depth, between(1, 3));
   memset(w, 0, (size_t)(groups * taps * parts * blocks * 64));
@@ -37,10 +38,12 @@ static void check_taps(int32_t columns) {
   for (int32_t c = 0; c < channels; ++c) {
     bias[c] = between(-(1 << 22), 1 << 22);
     shift[c] = between(1, 22);
-    multiplier[c] = 1 << 30 | between(0, (1 << 30) - 1);
+    factor[c] = 1 << 30 | between(0, (1 << 30) - 1);
+    if (as_float) factor[c] = random_float(bias[c]);
     int32_t* const record = records + c / 4 * 8 + c % 4;
     record[0] = (int32_t)((uint32_t)bias[c] << 8 | (uint32_t)(-shift[c] & 255));
-    record[4] = multiplier[c];
+    if (as_float) record[0] = bias[c];
+    record[4] = factor[c];
     for (int32_t row = 0; row < taps * parts; ++row)
       for (int32_t k = 0; k < columns; ++k) {
         const int32_t block = (c / 4 * taps * parts + row) * blocks + (k / 16 + 1) % blocks;
@@ -57,9 +60,10 @@ static void check_taps(int32_t columns) {
     }
   }
   const int8_t* const first = x + (at[0] * width + at[1]) * distance;
-  tvmgen_mve_conv2d_taps(first, w, records, y, channels, columns, depth, zero_point, low, high,
-                         rows, taps_of_row, before[0], inside[0], before[1], inside[1],
-                         row_dilation * width * distance, column_dilation * distance, padding);
+  (as_float ? tvmgen_mve_conv2d_taps_as_float : tvmgen_mve_conv2d_taps)(
+      first, w, records, y, channels, columns, depth, zero_point, low, high, rows, taps_of_row,
+      before[0], inside[0], before[1], inside[1], row_dilation * width * distance,
+      column_dilation * distance, padding);
   for (int32_t c = 0; c < channels; ++c) {
     int32_t sum = bias[c];
     for (int32_t i = 0; i < taps * depth; ++i) {
@@ -70,8 +74,9 @@ static void check_taps(int32_t columns) {
       sum += (exists ? x[(row * width + column) * distance + i % depth] : padding) *
              plain[c * taps * depth + i];
     }
-    if (y[c] != clamped(rescaled(sum, multiplier[c], shift[c]) + zero_point, low, high))
-      failure = "taps";
+    const int32_t scaled =
+        as_float ? rescaled_as_float(sum, factor[c]) : rescaled(sum, factor[c], shift[c]);
+    if (y[c] != clamped(scaled + zero_point, low, high)) failure = "taps";
   }
 }
 static void check(void) {
@@ -81,7 +86,7 @@ static void check(void) {
 }
 """
 
-FILES = ["mve_conv2d_1x4"]
+FILES = ["mve_conv2d_1x4_as_float"]
 
 
 @pytest.mark.cc

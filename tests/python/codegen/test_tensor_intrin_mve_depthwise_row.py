@@ -21,7 +21,8 @@ static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
   const int32_t dilation_y = between(1, 2), dilation_x = between(1, 2);
   const int32_t height = between(1, 6), width = between(1, 8), pixels = between(1, 7);
   const int32_t top = between(-3, 3), left = between(-3, 3);
-  const int32_t relu = between(0, 1), input_zero_point = between(-128, 127);
+  const int32_t as_float = between(0, 1), relu = between(0, 1);
+  const int32_t input_zero_point = between(-128, 127);
   const int32_t zero_point = relu ? -128 : between(-128, 127),
                 low = relu ? -128 : between(-128, 127);
   const int32_t high = relu ? 127 : between(low, 127);
@@ -42,7 +43,9 @@ static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
   for (int32_t c = 0; c < channels; ++c) {
     int32_t* const p = parameters + 3 * c;
     p[0] = between(0, 1) ? between(-100, 100) : between(-100000, 100000);
+    if (as_float && between(0, 1)) p[0] = between(-(1 << 29), 1 << 29);
     p[1] = between(1, 22), p[2] = 1 << 30 | between(0, (1 << 30) - 1);
+    if (as_float) p[2] = random_float(p[0]);
     for (int32_t t = 0; t < count; ++t)
       plain[t * channels + c] = (int8_t)(extreme ? between(0, 1) * 254 - 127 : between(-127, 127));
     for (int32_t lane = c; lane < chunks * 16; lane += channels) {
@@ -50,14 +53,17 @@ static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
       int32_t* const r =
           records + lane / 16 * 32 + ((lane >> 1 & 1) + (lane & 1) * 2) * 8 + lane % 16 / 4;
       r[0] = (int32_t)((uint32_t)p[0] << 8 | (uint32_t)(-p[1] & 255)), r[4] = p[2];
+      if (as_float) r[0] = p[0];
       for (int32_t t = 0; t < count; ++t)
         w[(lane / 16 * slots + t) * 16 + lane % 16] = plain[t * channels + c];
     }
   }
-  row_function* const function =
-      count == 9    ? tvmgen_mve_depthwise_row_9
-      : count <= 16 ? tvmgen_mve_depthwise_row_16
-                    : tvmgen_mve_depthwise_row_64;
+  static row_function* const functions[2][3] = {
+      {tvmgen_mve_depthwise_row_9, tvmgen_mve_depthwise_row_16, tvmgen_mve_depthwise_row_64},
+      {tvmgen_mve_depthwise_row_9_as_float, tvmgen_mve_depthwise_row_16_as_float,
+       tvmgen_mve_depthwise_row_64_as_float},
+  };
+  row_function* const function = functions[as_float][count == 9 ? 0 : count <= 16 ? 1 : 2];
   int32_t above = 0, inside = 0;
   for (int32_t row = kernel_height - 1; row >= 0; --row) {
     const int32_t at = top + row * dilation_y;
@@ -78,10 +84,9 @@ static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
                                   : input_zero_point;
         sum += value * plain[t * channels + c];
       }
-      if (y[ox * channels + c] !=
-          clamped(rescaled(sum, parameters[3 * c + 2], parameters[3 * c + 1]) + zero_point, low,
-                  high))
-        ++wrong;
+      const int32_t* const p = parameters + 3 * c;
+      const int32_t scaled = as_float ? rescaled_as_float(sum, p[2]) : rescaled(sum, p[2], p[1]);
+      if (y[ox * channels + c] != clamped(scaled + zero_point, low, high)) ++wrong;
     }
   return wrong;
 }
@@ -94,14 +99,16 @@ static void check(void) {
 }
 """
 
+FILES = ["mve_depthwise_row_as_float", "mve_depthwise_row"]
+
 
 @pytest.mark.cc
 @pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
 def test_on_host(options, tmp_path):
-    check_on_host(["mve_depthwise_row"], CHECK, options, tmp_path)
+    check_on_host(FILES, CHECK, options, tmp_path)
 
 
 @pytest.mark.board
 @every_mve_build
 def test_on_board(board, options, tmp_path):
-    check_on_board(["mve_depthwise_row"], CHECK, board, options, tmp_path)
+    check_on_board(FILES, CHECK, board, options, tmp_path)

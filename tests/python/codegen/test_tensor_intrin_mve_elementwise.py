@@ -74,6 +74,26 @@ static void check_requantize(int32_t n) {
     if (y[i] != clamped(value + zero_point, low, high)) failure = "requantize";
   }
 }
+static void check_as_float(int32_t n) {
+  const int32_t same = between(0, 1), offset_a = between(-127, 128), offset_b = between(-127, 128);
+  int8_t before[40];
+  int8_t* const a = buffer(0, n, between(0, 3));
+  int8_t* const b = buffer(1, n, between(0, 3));
+  int8_t* const y = same ? a : buffer(2, n, between(0, 3));
+  const int32_t zero_point = between(-128, 127), low = between(-128, 127), high = between(low, 127);
+  const int32_t factor = random_float(0), is_product = between(0, 1);
+  fill(a, n, between(0, 5)), fill(b, n, between(0, 5));
+  memcpy(before, a, (size_t)n);
+  if (is_product)
+    tvmgen_mve_multiply_as_float(a, b, y, n, offset_a, offset_b, factor, zero_point, low, high);
+  else
+    tvmgen_mve_requantize_as_float(a, y, n, offset_a, factor, zero_point, low, high);
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t term = (before[i] + offset_a) * (is_product ? b[i] + offset_b : 1);
+    const int32_t value = rescaled_as_float(term, factor) + zero_point;
+    if (y[i] != clamped(value, low, high)) failure = is_product ? "product" : "scale";
+  }
+}
 static void check_extremes(int32_t n) {
   const int32_t same = between(0, 1), least = between(0, 1);
   int8_t before[40];
@@ -141,6 +161,7 @@ static void check(void) {
   for (int32_t i = 0; i < 2000; ++i) check_add(between(1, 40));
   for (int32_t i = 0; i < 2000; ++i) check_multiply(between(1, 40));
   for (int32_t i = 0; i < 2000; ++i) check_requantize(between(1, 40));
+  for (int32_t i = 0; i < 2000; ++i) check_as_float(between(1, 40));
   for (int32_t i = 0; i < 500; ++i) check_extremes(between(1, 40)), check_look_up(between(1, 40));
   for (int32_t i = 0; i < 700; ++i) {
     const int32_t rows = i < 256 ? 1 : between(1, 16);
@@ -149,14 +170,16 @@ static void check(void) {
 }
 """
 
+FILES = ["mve_as_float", "mve_elementwise"]
+
 
 @pytest.mark.cc
 @pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
 def test_on_host(options, tmp_path):
-    check_on_host(["mve_elementwise"], CHECK, options, tmp_path)
+    check_on_host(FILES, CHECK, options, tmp_path)
 
 
 @pytest.mark.board
 @every_mve_build
 def test_on_board(board, options, tmp_path):
-    check_on_board(["mve_elementwise"], CHECK, board, options, tmp_path)
+    check_on_board(FILES, CHECK, board, options, tmp_path)

@@ -20,14 +20,20 @@ static void check_sums(int32_t pixels, int32_t channels) {
   const int32_t offset = between(0, 1) ? 0 : between(-128 * pixels, 128 * pixels);
   const int32_t multiplier = between(0, 3) ? between(1 << 29, 2147483646) : 1 << 30;
   const int32_t shift = between(0, 4) ? between(1, 12) : between(1, 30);
+  const int32_t as_float = between(0, 1), factor = random_float(offset + pixels * 128);
   const int32_t zero_point = between(-128, 127), low = between(-128, 127), high = between(low, 127);
   fill(x, size, between(0, 5));
   memcpy(before, x, (size_t)size);
-  tvmgen_mve_sums(x, y, pixels, channels, offset, multiplier, shift, zero_point, low, high);
+  if (as_float)
+    tvmgen_mve_sums_as_float(x, y, pixels, channels, offset, factor, zero_point, low, high);
+  else
+    tvmgen_mve_sums(x, y, pixels, channels, offset, multiplier, shift, zero_point, low, high);
   for (int32_t c = 0; c < channels; ++c) {
     int32_t sum = offset;
     for (int32_t i = 0; i < pixels; ++i) sum += before[i * channels + c];
-    if (y[c] != clamped(rescaled(sum, multiplier, shift) + zero_point, low, high)) failure = "sums";
+    const int32_t value =
+        as_float ? rescaled_as_float(sum, factor) : rescaled(sum, multiplier, shift);
+    if (y[c] != clamped(value + zero_point, low, high)) failure = as_float ? "as_float" : "sums";
   }
   for (int32_t i = channels; in_place && i < size; ++i)
     if (x[i] != before[i]) failure = "beyond";
@@ -39,14 +45,16 @@ static void check(void) {
 }
 """
 
+FILES = ["mve_sums_as_float", "mve_sums"]
+
 
 @pytest.mark.cc
 @pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
 def test_on_host(options, tmp_path):
-    check_on_host(["mve_sums"], CHECK, options, tmp_path)
+    check_on_host(FILES, CHECK, options, tmp_path)
 
 
 @pytest.mark.board
 @every_mve_build
 def test_on_board(board, options, tmp_path):
-    check_on_board(["mve_sums"], CHECK, board, options, tmp_path)
+    check_on_board(FILES, CHECK, board, options, tmp_path)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 _CHECK = """
-static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t columns) {
+static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t as_float,
+                     int32_t columns) {
   const int32_t pixels = AT_ONCE == 4 ? between(1, 9) : AT_ONCE * between(1, 3);
   const int32_t most = AT_ONCE == 4 ? 7 : 9;
   const int32_t channels = AT_ONCE == 2 ? 4 * between(1, 3) : between(1, most);
@@ -26,7 +27,8 @@ static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t co
   int8_t* const w = buffer(2, w_size, between(0, 3));
   int8_t* const plain = buffer(3, channels * rows * columns, 0);
   int32_t* const records = (int32_t*)(void*)buffer(4, groups * TOGETHER * 8, 0);
-  int32_t bias[12], shift[12], multiplier[12];
+  int32_t bias[12], shift[12], factor[12];
+  const int32_t most_bias = as_float ? 1 << 29 : 1 << 22;
   const int32_t extreme = between(0, 3) == 0;
   for (int32_t i = 0; i < x_size; ++i)
     x[i] = (int8_t)(extreme ? between(0, 1) * 255 - 128 : between(-128, 127));
@@ -34,14 +36,16 @@ static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t co
   memset(w, 0, (size_t)w_size);
   memset(records, 0, (size_t)(groups * TOGETHER * 8));
   for (int32_t c = 0; c < channels; ++c) {
-    bias[c] = between(-(1 << 22), 1 << 22);
+    bias[c] = between(-most_bias, most_bias);
     if (between(0, 1)) bias[c] = between(-2000, 2000);
     shift[c] = between(1, 22);
-    multiplier[c] = 1 << 30 | between(0, (1 << 30) - 1);
-    if (between(0, 3) == 0) multiplier[c] = 1 << 30;
+    factor[c] = 1 << 30 | between(0, (1 << 30) - 1);
+    if (between(0, 3) == 0) factor[c] = 1 << 30;
+    if (as_float) factor[c] = random_float(bias[c]);
     int32_t* const record = records + c / TOGETHER * TOGETHER * 2 + c % TOGETHER;
     record[0] = (int32_t)((uint32_t)bias[c] << 8 | (uint32_t)(-shift[c] & 255));
-    record[TOGETHER] = multiplier[c];
+    if (as_float) record[0] = bias[c];
+    record[TOGETHER] = factor[c];
     for (int32_t row = 0; row < rows; ++row)
       for (int32_t k = 0; k < columns; ++k) {
         const int8_t value = (int8_t)(extreme ? between(0, 1) * 254 - 127 : between(-127, 127));
@@ -63,7 +67,9 @@ static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t co
           for (int32_t k = 0; k < columns; ++k)
             sum +=
                 x[p * x_distance + row * row_distance + k] * plain[(c * rows + row) * columns + k];
-        expected = clamped(rescaled(sum, multiplier[c], shift[c]) + zero_point, low, high);
+        const int32_t value =
+            as_float ? rescaled_as_float(sum, factor[c]) : rescaled(sum, factor[c], shift[c]);
+        expected = clamped(value + zero_point, low, high);
       }
       if (y[p * y_distance + c] != expected) ++wrong;
     }
@@ -72,11 +78,12 @@ static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t co
 
 static void CHECK(void) {
   static CONV2D* const functions[] = {FUNCTIONS};
-  for (int32_t i = 0; i < 4; ++i) {
+  for (int32_t i = 0; i < 6; ++i) {
+    const int32_t as_float = i >= 4, up = !as_float && i % 2, many_rows = as_float ? i % 2 : i / 2;
     for (int32_t columns = 1; columns <= (AT_ONCE == 4 ? 400 : 240);
          columns += columns < 66 ? 1 : 29) {
-      for (int32_t times = 0; times < 4; ++times) {
-        if (CHECK_ONE(functions[i], i / 2, i % 2, columns)) failure = FAILURE;
+      for (int32_t times = 0; times < (as_float ? 2 : 4); ++times) {
+        if (CHECK_ONE(functions[i], many_rows, up, as_float, columns)) failure = FAILURE;
       }
     }
   }
@@ -95,8 +102,9 @@ def _check_of(pixels: int) -> str:
     is_pair = pixels == 2
     numbers = ["int32_t"] * 10 + ["int8_t*"] * is_pair
     types = ", ".join(["const int8_t*", "const int8_t*", "const int32_t*", "int8_t*", *numbers])
-    # One function for four pixels stands for all four.
-    suffixes = [""] * 4 if pixels == 4 else ["", "_up", "_rows", "_rows_up"]
+    # One function for four pixels stands for several.
+    of_pairs = ["", "_up", "_rows", "_rows_up", "_as_float", "_rows_as_float"]
+    suffixes = [""] * 4 + ["_as_float"] * 2 if pixels == 4 else of_pairs
     name = f"tvmgen_mve_conv2d_{pixels}x{1 if pixels == 4 else 4}"
     macros = {
         "AT_ONCE": pixels,

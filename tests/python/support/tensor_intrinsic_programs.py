@@ -98,6 +98,25 @@ static int32_t rescaled(int32_t value, int32_t multiplier, int32_t shift) {
   const int32_t mask = (int32_t)(((uint32_t)1 << shift) - 1);
   return (high >> shift) + ((high & mask) > (mask >> 1) + (high < 0));
 }
+/* ONNX Runtime's product with the float of these bits, rounded to an integer, halves to the even
+ * one; what is farther from 0 than all limits are stands for more. */
+static int32_t rescaled_as_float(int32_t value, int32_t factor) {
+  float by;
+  memcpy(&by, &factor, sizeof(by));
+  volatile float product = (float)value * by;
+  if (product > 1000 || product < -1000) return product > 0 ? 1000 : -1000;
+  volatile float moved = product + 12582912; /* 1.5 * 2^23: floats beside it are integers */
+  return (int32_t)(moved - 12582912);
+}
+/* The bits of a float that makes up to ten bits of numbers as this one: a power of two, by which
+ * halves are exact, or any. */
+static int32_t random_float(int32_t number) {
+  const int32_t reach = (number < 0 ? -number : number) + 8192;
+  int32_t bits = 0;
+  while (reach >> bits) ++bits;
+  const int32_t exponent = between(1, 10) - bits;
+  return (exponent + 126) << 23 | (between(0, 2) ? between(0, (1 << 23) - 1) : 0);
+}
 /* The least, the largest, these two mixed, or any. */
 static void fill(int8_t* bytes, int32_t size, int32_t kind) {
   for (int32_t i = 0; i < size; ++i) {

@@ -46,7 +46,7 @@ def per_channel(scales: Sequence[float], dimension: int) -> Quantization:
 
 @dataclass(frozen=True)
 class Options:
-    """An options table and its fields, each a number, a text or a list of int32."""
+    """An options table and its fields, each a number, a text, bytes or a list of int32."""
 
     table: str
     fields: dict[str, object]
@@ -296,9 +296,14 @@ def _operator(
     tflite.OperatorAddInputs(builder, inputs)
     tflite.OperatorAddOutputs(builder, outputs)
     if operator.options is not None:
-        kind = getattr(tflite.BuiltinOptions, operator.options.table)
-        tflite.OperatorAddBuiltinOptionsType(builder, kind)
-        tflite.OperatorAddBuiltinOptions(builder, table)
+        kind = operator.options.table
+        if hasattr(tflite.BuiltinOptions, kind):
+            tflite.OperatorAddBuiltinOptionsType(builder, getattr(tflite.BuiltinOptions, kind))
+            tflite.OperatorAddBuiltinOptions(builder, table)
+        else:
+            number = getattr(tflite.BuiltinOptions2, kind)
+            tflite.OperatorAddBuiltinOptions2Type(builder, number)
+            tflite.OperatorAddBuiltinOptions2(builder, table)
     if custom_options is not None:
         tflite.OperatorAddCustomOptions(builder, custom_options)
     if intermediates is not None:
@@ -318,6 +323,8 @@ def _options(builder: flatbuffers.Builder, options: Options) -> int:
 def _field(builder: flatbuffers.Builder, value: object) -> object:
     if isinstance(value, str):
         return builder.CreateString(value)
+    if isinstance(value, bytes):
+        return builder.CreateByteVector(value)
     return _numbers(builder, value) if isinstance(value, (list, tuple)) else value
 
 

@@ -3,6 +3,7 @@
 from usmp.aot.transform.attach_io_quantization import AttachIOQuantization
 from usmp.aot.transform.check_accelerators import CheckAccelerators
 from usmp.aot.transform.convert_windows_to_states import ConvertWindowsToStates
+from usmp.aot.transform.lower_control_flow import LowerControlFlow
 from usmp.aot.transform.lower_entries import LowerEntries
 from usmp.aot.transform.lower_main import LowerMain
 from usmp.aot.transform.lower_operators import LowerOperators
@@ -15,6 +16,7 @@ __all__ = [
     "AttachIOQuantization",
     "CheckAccelerators",
     "ConvertWindowsToStates",
+    "LowerControlFlow",
     "LowerEntries",
     "LowerMain",
     "LowerOperators",

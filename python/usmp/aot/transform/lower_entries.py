@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import tvm
 from tvm import tirx
@@ -11,7 +12,13 @@ from tvm.ir.transform import Pass, PassContext, Sequential
 
 from usmp.aot.join_entries import join_entries
 from usmp.aot.transform.lower_main import LowerMain
-from usmp.objects.attributes import EXTENDS_STATES_ATTR, MAIN_FUNCTION_NAME, STATE_BYTES_ATTR
+from usmp.objects.attributes import (
+    ALL_FUSED,
+    EXTENDS_STATES_ATTR,
+    FUSION_ATTR,
+    MAIN_FUNCTION_NAME,
+    STATE_BYTES_ATTR,
+)
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import planning_options
@@ -35,7 +42,8 @@ class LowerEntries(ModulePass):
     `__tvm_<entry>__`; equal operators of several entries become one. States of one name are one
     state, which each of them finds as the last one left it; one that no entry changes is a
     constant. The attribute `concurrent_entries` lists those that may run at once. Concats lie
-    behind the states that they extend (see `LowerMain`) if the plan of all entries is no larger so.
+    behind the states that they extend (see `LowerMain`) if the plan of all entries is no larger so,
+    and groups of operators are split (see `FuseRecordedOperators`) if it is smaller so.
 
     Parameters
     ----------
@@ -56,20 +64,27 @@ class LowerEntries(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Lower all entries."""
         entries = share_states(split_entries(mod, relax_entries(mod)))
+        options = planning_options(context.config)
         with planning_session() as session:
             lowered = {name: self._lowered(name, alone) for name, alone in entries.items()}
+            if len(entries) == 1:
+                return join_entries(mod, lowered)
+            # What is split saves bytes of its own entry, where another one may need more anyway.
+            whole = _told(entries, lowered, _splits_groups, FUSION_ATTR, ALL_FUSED)
+            if whole:
+                fused = lowered | {name: self._lowered(name, whole[name]) for name in whole}
+                choices = [join_entries(mod, fused), join_entries(mod, lowered)]
+                if session.best(choices, options) == 0:
+                    entries, lowered = entries | whole, fused
             joined = join_entries(mod, lowered)
-            extended = [name for name, alone in lowered.items() if _extends_states(alone)]
-            if not extended or len(entries) == 1:
-                return joined
             # What lies behind states saves bytes of its own entry, but may divide memory that
             # another one has large buffers for.
-            plain = {
-                name: self._lowered(name, entries[name].with_attr(EXTENDS_STATES_ATTR, False))
-                for name in extended
-            }
-            choices = [joined, join_entries(mod, lowered | plain)]
-            return choices[session.best(choices, planning_options(context.config))]
+            apart = _told(entries, lowered, _extends_states, EXTENDS_STATES_ATTR, False)
+            if not apart:
+                return joined
+            plain = lowered | {name: self._lowered(name, apart[name]) for name in apart}
+            choices = [joined, join_entries(mod, plain)]
+            return choices[session.best(choices, options)]
 
     def _lowered(self, name: str, alone: IRModule) -> IRModule:
         passes = Sequential(list(self.passes(name)), name=f"usmp.LowerEntries.{name}")
@@ -81,6 +96,26 @@ class LowerEntries(ModulePass):
                 "fixed shapes: fix the sizes, or compile the entry by itself"
             )
         return lowered
+
+
+def _told(
+    entries: Mapping[str, IRModule],
+    lowered: Mapping[str, IRModule],
+    concerns: Callable[[IRModule], bool],
+    attribute: str,
+    value: Any,
+) -> dict[str, IRModule]:
+    """With an attribute, the entries that could be lowered in another way by it."""
+    return {
+        name: alone.with_attr(attribute, value)
+        for name, alone in entries.items()
+        if concerns(lowered[name])
+    }
+
+
+def _splits_groups(mod: IRModule) -> bool:
+    """Whether operators that could be fused are not."""
+    return bool((mod.attrs or {}).get(FUSION_ATTR, ALL_FUSED)["split"])
 
 
 def _extends_states(mod: IRModule) -> bool:

@@ -68,6 +68,23 @@ static inline int32_t tvmgen_multiply_as_float(int32_t value, int32_t multiplier
 #endif
 }
 
+/* The same of a factor that is a float, greater than 0, whose bits are given. */
+static inline int32_t tvmgen_multiply_by_float(int32_t value, int32_t factor) {
+#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && !defined(TVMGEN_PORTABLE)
+  float product = (float)value;
+  float by;
+  int32_t nearest;
+  __asm__("vmov %0, %1" : "=t"(by) : "r"(factor));
+  product *= by;
+  __asm__("vcvtr.s32.f32 %0, %0" : "+t"(product));
+  __asm__("vmov %0, %1" : "=r"(nearest) : "t"(product));
+  return nearest;
+#else
+  const uint32_t multiplier = ((uint32_t)factor & 0x7fffff) | 0x800000;
+  return tvmgen_multiply_as_float(value, (int32_t)(multiplier << 7), (factor >> 23) - 126);
+#endif
+}
+
 /* Bias and factor from the record of a channel, which has `record_bits` bits: the mantissa of the
  * multiplier, how much less its shift is than `shift`, and the bias. */
 static inline int32_t tvmgen_rescale_channel(int32_t accumulator, uint16_t low, uint16_t middle,

@@ -10,6 +10,8 @@
  * point. Four channels have a record of eight numbers: bias << 8 | (-shift & 255) of each,
  * multipliers.
  */
+#pragma once
+
 #include <stdint.h>
 #include <string.h>
 

@@ -25,6 +25,7 @@ from usmp.tir.intrinsics import (
     LEADING_ZEROS,
     LOGARITHM,
     MULTIPLY_AS_FLOAT,
+    MULTIPLY_BY_FLOAT,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
@@ -115,6 +116,13 @@ def _multiply_as_float(b: Bindings, value: Expr, multiplier: Expr, shift: Expr) 
     product = b.store("product", _to_24_bits(b, rounded * _as("uint64", multiplier)))
     result = b.let("result", _as("int32", _to_even(b, product, _as("uint64", 31 - shift))))
     return Select(value < 0, -result, result)
+
+
+def _multiply_by_float(b: Bindings, value: Expr, factor: Expr) -> Expr:
+    mantissa = (factor & _int32(0x7FFFFF)) | _int32(0x800000)
+    multiplier = b.let("multiplier", _as("int32", _as("uint32", mantissa) << _uint32(7)))
+    shift = b.let("shift", (factor >> 23) - 126)
+    return _multiply_as_float(b, value, multiplier, shift)
 
 
 def _to_24_bits(b: Bindings, value: Expr) -> Expr:
@@ -358,6 +366,7 @@ LLVM_INTRINSICS: dict[str, tuple[Intrinsic, tuple[str, ...]]] = {
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64: (_multiply_64, ("int64", "int32", "int32")),
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING: (_multiply_single_rounding, _THREE),
     MULTIPLY_AS_FLOAT: (_multiply_as_float, _THREE),
+    MULTIPLY_BY_FLOAT: (_multiply_by_float, ("int32",) * 2),
     RESCALE_CHANNEL: (_rescale_channel, _RECORD),
     RESCALE_RECORD: (_rescale_record, ("int32",) * 4),
     MULTIPLY_HIGH: (_multiply_high, ("int32",) * 2),

@@ -20,13 +20,13 @@ _ONNX = frozenset(
     ConvTranspose Cos Cosh CumProd CumSum DepthToSpace DequantizeLinear Div Dropout
     DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand EyeLike Flatten Floor GRU Gather
     GatherElements GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater
-    GreaterOrEqual GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity
+    GreaterOrEqual GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity If
     InstanceNormalization IsInf IsNaN LRN LSTM LayerNormalization LeakyRelu Less LessOrEqual Log
-    LogSoftmax LpNormalization LpPool MatMul MatMulInteger Max MaxPool Mean
+    LogSoftmax Loop LpNormalization LpPool MatMul MatMulInteger Max MaxPool Mean
     MeanVarianceNormalization Min Mish Mod Mul Neg Not OneHot Optional OptionalGetElement
     OptionalHasElement Or PRelu Pad Pow QLinearConv QLinearMatMul QuantizeLinear RMSNormalization
     RNN Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean
-    ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize RoiAlign Round Scatter
+    ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize RoiAlign Round Scan Scatter
     ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpty SequenceErase
     SequenceInsert SequenceLength Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus
     Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze Sub Sum Tan Tanh ThresholdedRelu Tile

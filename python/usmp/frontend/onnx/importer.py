@@ -11,7 +11,7 @@ from typing import Any
 
 import onnx
 from onnx import inliner
-from tvm import tirx
+from tvm import relax, tirx
 from tvm.ir import Expr, IRModule
 from tvm.relax.frontend.onnx import onnx_frontend
 
@@ -19,6 +19,12 @@ from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.onnx.check import input_shapes, read_onnx
 from usmp.frontend.onnx.compared import why_refused
 from usmp.frontend.onnx.constant_operands import check_constant_operands
+from usmp.frontend.onnx.control_flow import (
+    CHOICE,
+    CONTROL_FLOW,
+    Scope,
+    convert_control_flow,
+)
 from usmp.frontend.onnx.convert import convert_operator
 from usmp.frontend.onnx.dynamic import convert_dynamic
 from usmp.frontend.onnx.fold import fold_shape_arithmetic
@@ -33,11 +39,13 @@ from usmp.frontend.onnx.schema_functions import write_out_schema_functions
 from usmp.frontend.onnx.shape_values import ShapeValues
 from usmp.frontend.onnx.sizes import check_onnx_sizes, computed_size, parts_made
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+from usmp.objects.symbolic_size import SymbolicSize
 from usmp.ops.emit import DynamicShapeError
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
 from usmp.relax.symbolic_sizes import bounded_analyzer, with_bounds
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
+from usmp.tir.nodes import nodes_of
 from usmp.tir.spans import with_function_span
 
 
@@ -65,6 +73,19 @@ def import_onnx(
     model = to_compared_opset(read)
     if model.functions:
         model = inliner.inline_local_functions(model)
+    mod, types = _import_model(model, limits, nodes, sizes)
+    main = with_bounds(mod["main"], sizes)
+    names = [output.name for output in model.graph.output]
+    main = with_function_span(main, nodes.joined_span(types.of))
+    mod.update_func(mod.get_global_var("main"), main.with_attr(OUTPUT_NAMES_ATTR, names))
+    return mod
+
+
+def _import_model(
+    model: onnx.ModelProto, limits: Limits, nodes: ModelNodes, sizes: Sequence[SymbolicSize] = ()
+) -> tuple[IRModule, TensorTypes]:
+    """The `main` of a model without functions, or of a graph in one of its nodes, and the types
+    that its tensors have."""
     origins: dict[str, onnx.NodeProto] = {}
     branches: set[str] | None = None
     while branches != (branches := _branches(model.graph)):
@@ -74,11 +95,13 @@ def import_onnx(
         model = fold_shape_arithmetic(model)
     normalize_onnx(model)
     check_onnx_sizes(model.graph, limits)
+    origins |= _name_choices(model.graph)
     variables = {str(size.name): tirx.Var(str(size.name), "int64") for size in sizes}
     importer = _Importer(input_shapes(model.graph, variables), {}, sanitize=False)
     importer.bb = LimitedBuilder(limits)
     importer.model_nodes = nodes
     importer.origins = origins
+    importer.opsets = model.opset_import
     if sizes:
         bounds = [(variables[str(size.name)], size) for size in sizes]
         importer.sizes = ShapeValues(bounded_analyzer(bounds), model.opset_import)
@@ -97,11 +120,18 @@ def import_onnx(
         raise UnsupportedModelError(
             f"TVM's ONNX importer failed{where}: {one_line(error)}{hint}"
         ) from error
-    main = with_bounds(mod["main"], sizes)
-    names = [output.name for output in model.graph.output]
-    main = with_function_span(main, nodes.joined_span(importer.types.of))
-    mod.update_func(mod.get_global_var("main"), main.with_attr(OUTPUT_NAMES_ATTR, names))
-    return mod
+    return mod, importer.types
+
+
+def _name_choices(graph: onnx.GraphProto) -> dict[str, onnx.NodeProto]:
+    """Give each `If` the name `CHOICE`; by the outputs, the nodes as the file has them."""
+    origins: dict[str, onnx.NodeProto] = {}
+    for node in graph.node:
+        if qualified_name(node) == "If":
+            origin = onnx.NodeProto(name=node.name, op_type=node.op_type, output=node.output)
+            origins.update((name, origin) for name in node.output)
+            node.op_type = CHOICE
+    return origins
 
 
 def _branches(graph: onnx.GraphProto) -> set[str]:
@@ -116,6 +146,7 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     types: TensorTypes
     model_nodes: ModelNodes
     bb: LimitedBuilder
+    opsets: Sequence[onnx.OperatorSetIdProto] = ()
     origins: Mapping[str, onnx.NodeProto]
     """By the outputs of nodes that stand for one of the file, that one."""
     sizes: ShapeValues | None = None
@@ -130,7 +161,8 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
         self.types = TensorTypes(graph)
         for node in graph.node:
-            refusal = why_refused(qualified_name(node))
+            name = qualified_name(node)
+            refusal = None if name in CONTROL_FLOW else why_refused(name)
             if refusal:
                 raise UnsupportedModelError(f"{self.described(node)} is not supported{refusal}")
 
@@ -152,6 +184,14 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         finally:
             self.bb.span = None
 
+    def _import_graph(self, graph: onnx.GraphProto) -> IRModule:
+        """A graph in the node."""
+        model = onnx.helper.make_model(graph, opset_imports=self.opsets)
+        mod, _ = _import_model(model, self.bb.limits, ModelNodes(graph))
+        self.bb.operators += len(nodes_of(mod["main"].body, relax.VarBinding))
+        self.bb.count()
+        return mod
+
     def _converted(
         self, op_name: str, inputs: Sequence[Expr | None], attrs: Mapping[str, Any], opset: int
     ) -> Expr:
@@ -169,7 +209,10 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output), unread)
         try:
             expr = None
-            if self.sizes is not None:
+            if qualified_name(self.node) in CONTROL_FLOW:
+                scope = Scope(self.node, self._nodes, self._import_graph)
+                expr = convert_control_flow(node, scope)
+            elif self.sizes is not None:
                 expr = convert_dynamic(qualified_name(self.node), node, self.sizes, self.node.input)
             if expr is None:
                 if self.sizes is not None:

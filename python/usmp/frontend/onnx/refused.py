@@ -41,17 +41,10 @@ REFUSED = by_operator(
         ),
     ),
     (
-        "If Loop Scan",
-        Refusal(
-            "it runs other graphs",
-            "export the model without control flow: loops unrolled, and one model for each branch",
-        ),
-    ),
-    (
         "SequenceMap",
         Refusal(
             "it runs another graph for each tensor of a sequence",
-            "export the model without sequences, or with the graph written out for each tensor",
+            "export the model without sequences, with Scan or Loop over the rows of a tensor",
         ),
     ),
     (

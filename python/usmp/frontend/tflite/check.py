@@ -19,6 +19,7 @@ from usmp.frontend.tflite.read import (
     vector,
 )
 from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
+from usmp.frontend.tflite.subgraphs import check_subgraphs
 from usmp.frontend.tflite.unknown_operators import CUSTOM, reason_against
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.support.errors import UnsupportedModelError
@@ -48,19 +49,6 @@ _ITEM_BYTES = {
 }
 """Types whose constants are stored as plain arrays."""
 
-_RUN_SUBGRAPHS = (
-    tflite.BuiltinOperator.CALL,
-    tflite.BuiltinOperator.IF,
-    tflite.BuiltinOperator.WHILE,
-    tflite.BuiltinOperator.STABLEHLO_COMPOSITE,
-    tflite.BuiltinOperator.STABLEHLO_REDUCE,
-    tflite.BuiltinOperator.STABLEHLO_REDUCE_WINDOW,
-    tflite.BuiltinOperator.STABLEHLO_SCATTER,
-    tflite.BuiltinOperator.STABLEHLO_SORT,
-    tflite.BuiltinOperator.STABLEHLO_WHILE,
-)
-"""Operators that run other subgraphs, beside CALL_ONCE."""
-
 
 def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Model:
     """The model in `content`, if it can be planned as far as can be seen in the file.
@@ -68,8 +56,8 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
     Every index in it refers to something, every constant has the bytes of its shape, every tensor
     is written before it is read, and the inputs have fixed shapes (a dynamic batch is taken as the
     batch that the file gives). Tensors are no larger than `limits` says. The subgraphs of the
-    signatures (see `signatures_of`) may run others by CALL_ONCE (see `called_once`), and by nothing
-    else.
+    signatures (see `signatures_of`) may run others by CALL_ONCE (see `called_once`), and by control
+    flow that ends (see `check_subgraphs`).
 
     Raises
     ------
@@ -96,7 +84,9 @@ def check_tflite(content: bytes, limits: Limits = DEFAULT_LIMITS) -> tflite.Mode
         for signature in signatures:
             inputs_of(model, signature)
             outputs_of(model, signature)
-        _check_calls(model, sorted({signature.graph for signature in signatures}))
+        entries = sorted({signature.graph for signature in signatures})
+        _check_calls(model, entries)
+        check_subgraphs(model, entries, limits)
     except UnsupportedModelError:
         raise
     except READER_ERRORS as error:
@@ -290,12 +280,11 @@ def _check_operators(model: tflite.Model, graph: tflite.SubGraph, where: str) ->
 
 
 def _check_calls(model: tflite.Model, entries: Iterable[int]) -> None:
-    """These subgraphs may run others once; which may run none."""
+    """These subgraphs may run others once, which have no inputs and run none once."""
     once: set[int] = set()
     for entry in entries:
         for position, operator in _operators(model, entry):
             what = f"operator {position}{_of_subgraph(entry)}"
-            _check_runs_nothing(model, operator, what)
             if builtin_code(model, operator) != tflite.BuiltinOperator.CALL_ONCE:
                 continue
             if operator.InputsLength() or operator.OutputsLength():
@@ -312,7 +301,6 @@ def _check_calls(model: tflite.Model, entries: Iterable[int]) -> None:
             raise UnsupportedModelError(f"subgraph {number}, which CALL_ONCE runs, has inputs")
         for position, operator in _operators(model, number):
             what = f"operator {position} of subgraph {number}"
-            _check_runs_nothing(model, operator, what)
             if builtin_code(model, operator) == tflite.BuiltinOperator.CALL_ONCE:
                 raise UnsupportedModelError(
                     f"{what} is CALL_ONCE, and so is what runs this subgraph; an initialization "
@@ -329,14 +317,6 @@ def _operators(model: tflite.Model, number: int) -> Iterator[tuple[int, tflite.O
     graph = model.Subgraphs(number)
     for position in range(graph.OperatorsLength()):
         yield position, graph.Operators(position)
-
-
-def _check_runs_nothing(model: tflite.Model, operator: tflite.Operator, what: str) -> None:
-    if builtin_code(model, operator) in _RUN_SUBGRAPHS:
-        raise UnsupportedModelError(
-            f"{what} ({operator_name(model, operator)}) runs other subgraphs; supported is only "
-            "CALL_ONCE, which initializes variables: convert the model without control flow"
-        )
 
 
 def _check_index(index: int, count: int, what: str, kind: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import tflite
 import tvm
 from tvm import relax
 
@@ -18,6 +19,9 @@ from usmp.relax.limits import LimitedBuilder
 from usmp.support.errors import UnsupportedModelError
 
 Converter = Callable[["Context", TfliteOperator], None]
+ConvertGraph = Callable[
+    ["Context", tflite.Model, Sequence[TfliteOperator], Sequence[TfliteTensor]], list[relax.Expr]
+]
 CONVERTERS: dict[str, Converter] = {}
 """Operator name, as in "CONV_2D" -> what appends it to the Relax function."""
 
@@ -93,6 +97,11 @@ class Context:
         what the function reads or changes of what is kept, by name.
     folded
         the operators that nothing was appended for.
+    inside
+        the operator that runs the subgraph, for messages; empty if the application does.
+    convert_graph
+        appends the operators of a subgraph to the function of a context (see
+        `usmp.frontend.tflite.convert_graph`).
     stored
         the constants that DEQUANTIZE reads, by the index of what it writes; operators take them as
         they are stored, or `value` appends the conversion, which is done at compile time.
@@ -109,9 +118,38 @@ class Context:
     states: dict[str, State] = field(default_factory=dict)
     folded: FoldedOperators = field(default_factory=FoldedOperators)
     stored: dict[int, TfliteTensor] = field(default_factory=dict)
+    inside: str = ""
+    convert_graph: ConvertGraph | None = None
+
+    def of_subgraph(
+        self, operator: TfliteOperator, graph: int, builder: LimitedBuilder | None = None
+    ) -> Context:
+        """That of a subgraph which the operator runs, without values: in the same function, or in
+        that of a `builder`."""
+        joining = self.folded.joining if builder is None else {}
+        folded = FoldedOperators(joining=joining)
+        inside = f"subgraph {graph}, which {operator.described} runs"
+        return Context(
+            self.builder if builder is None else builder,
+            graph=graph,
+            folded=folded,
+            inside=inside,
+            convert_graph=self.convert_graph,
+        )
 
     def state(self, kept: KeptTensor) -> State:
-        """What is kept, as this function has it so far."""
+        """What is kept, as this function has it so far.
+
+        Raises
+        ------
+        UnsupportedModelError
+            an operator runs the subgraph, perhaps several times.
+        """
+        if self.inside:
+            raise UnsupportedModelError(
+                f"it keeps state from one run to the next, and stands in {self.inside}; state "
+                "inside of control flow is not supported: keep it in the main graph"
+            )
         if kept.name not in self.states:
             ty = relax.TensorType(kept.initial.shape, str(kept.initial.dtype))
             before = relax.Var(kept.name, ty)

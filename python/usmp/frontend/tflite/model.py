@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -371,10 +372,23 @@ class TfliteOperator:
         return f"operator {self.position} ({self.name}, output {outputs or 'none'})"
 
 
-def operators_of(model: tflite.Model, graph: tflite.SubGraph) -> list[TfliteOperator]:
-    """The operators of a graph that `check_tflite` has found whole, in order."""
+def tensors_of(model: tflite.Model, graph: tflite.SubGraph) -> list[TfliteTensor]:
+    """The tensors of a graph by their index, which share what is inferred of them."""
     inferred = Inferred()
-    tensors = [TfliteTensor(model, graph, i, inferred) for i in range(graph.TensorsLength())]
+    return [TfliteTensor(model, graph, i, inferred) for i in range(graph.TensorsLength())]
+
+
+def operators_of(
+    model: tflite.Model, graph: tflite.SubGraph, tensors: Sequence[TfliteTensor] | None = None
+) -> list[TfliteOperator]:
+    """The operators of a graph that `check_tflite` has found whole, in order.
+
+    Parameters
+    ----------
+    tensors
+        of the graph, if they were made before.
+    """
+    tensors = tensors_of(model, graph) if tensors is None else tensors
     operators = []
     for position in range(graph.OperatorsLength()):
         table = graph.Operators(position)

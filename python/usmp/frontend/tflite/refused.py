@@ -17,10 +17,7 @@ _STABLEHLO = Refusal(
     "convert the model with TFLITE_BUILTINS, not with EXPERIMENTAL_STABLEHLO_OPS",
 )
 _OF_ITS_OWN = ("STABLEHLO_COMPOSITE", "STABLEHLO_RNG_BIT_GENERATOR", "STABLEHLO_WHILE")
-_LOOP = Refusal(
-    "it runs other subgraphs",
-    "convert the model without control flow: loops unrolled, and one model for each branch",
-)
+_SUBGRAPHS = Refusal("it runs other subgraphs", "convert the model to TFLite's WHILE and IF")
 
 
 def _never_compared(instead: str) -> Refusal:
@@ -52,7 +49,7 @@ REFUSED = by_operator(
             "them in the application",
         ),
     ),
-    ("CALL IF STABLEHLO_COMPOSITE STABLEHLO_WHILE WHILE", _LOOP),
+    ("CALL STABLEHLO_WHILE", _SUBGRAPHS),
     (
         "DENSIFY",
         Refusal("it unpacks sparse weights", "convert the model without sparsity"),

@@ -22,10 +22,8 @@ from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import tensor_intrin
 
-_RECORDED = Rounding.TWICE.name.lower()
-"""How records of channels (`rescale_records`) rescale."""
-_ROUNDINGS = (_RECORDED, Rounding.AS_FLOAT.name.lower())
-"""How operators rescale that kernels compute."""
+_ROUNDINGS = {rounding.name.lower(): rounding for rounding in (Rounding.TWICE, Rounding.AS_FLOAT)}
+"""How operators rescale that kernels compute, as records say it."""
 
 _TILES = ((1, 2), (1, 4), (1, 6), (2, 2))
 """Pixels and channels that tensor intrinsics rescale together."""
@@ -65,6 +63,11 @@ class WeightedOperator:
         """Of the data."""
         return self.record.inputs[0].zero_point
 
+    @property
+    def rounding(self) -> Rounding:
+        """How accumulators are rescaled."""
+        return _ROUNDINGS[str(self.record.parameters["rounding"])]
+
     def replaced(
         self, constants: list[tuple[tirx.Var, np.ndarray]]
     ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
@@ -89,19 +92,28 @@ class WeightedOperator:
         return Ending(self, self._records(weight, False), False, together)
 
     def _records(self, weight: np.ndarray, is_folded: bool) -> RescaleRecords | None:
-        if self.record.parameters["rounding"] != _RECORDED:
+        if self.rounding is not Rounding.TWICE:
             return None
         quantization = self.record.inputs[0]
         accumulators = accumulator_range(weight, self.bias, quantization, "int32")
-        first = self.bias
-        if is_folded:
-            wide = weight.astype(np.int64)
-            first = first - self.zero_point * wide.sum(axis=1)
-            # No sum of some of the products may leave 32 bits either.
-            most = np.abs(first) + 256 * np.abs(wide).sum(axis=1)
-            if most.max(initial=0) >= 2**31:
-                return None
+        first = self.folded_bias(weight) if is_folded else self.bias
+        if first is None:
+            return None
         return rescale_records(first, self.multiplier, self.shift, accumulators)
+
+    def folded_bias(self, weight: np.ndarray) -> np.ndarray | None:
+        """What accumulators begin with that take the data with its zero point: (channels) of int64;
+        None if a sum of some of the products might leave 32 bits.
+
+        Parameters
+        ----------
+        weight
+            (channels, taps), in which the data's zero point counts.
+        """
+        wide = weight.astype(np.int64)
+        folded: np.ndarray = self.bias - self.zero_point * wide.sum(axis=1)
+        most = np.abs(folded) + 256 * np.abs(wide).sum(axis=1)
+        return folded if most.max(initial=0) < 2**31 else None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import (
     LEADING_ZEROS,
     MULTIPLY_AS_FLOAT,
+    MULTIPLY_BY_FLOAT,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
@@ -39,6 +40,13 @@ class QuantizedMultiplier:
 
     multiplier: int
     shift: int
+
+    @property
+    def float32_bits(self) -> int | None:
+        """The bits of the factor as a float32; None if it is none, or 0, or has another sign."""
+        value = np.float32(self.multiplier * 2.0 ** (self.shift - 31))
+        is_exact = float(value) == self.multiplier * 2.0 ** (self.shift - 31)
+        return int(value.view(np.int32)) if self.multiplier > 0 and is_exact else None
 
     def apply(self, value: int) -> int:
         """`value` times the factor, a 32-bit integer, rounded as `multiply` does."""
@@ -181,6 +189,12 @@ def apply_multiplier(
 ) -> tirx.Expr:
     """`value` (int32) times a factor that is known at compile time."""
     return multiply(value, factor.multiplier, factor.shift, rounding)
+
+
+def multiply_by_float(value: tirx.Expr, factor: tirx.Expr) -> tirx.Expr:
+    """`value` (int32) times a factor whose bits as a float32 are given, rounded as AS_FLOAT does:
+    int32."""
+    return tirx.call_pure_extern("int32", MULTIPLY_BY_FLOAT, value, factor)
 
 
 def wrapping_add(left: tirx.Expr, right: tirx.Expr | int) -> tirx.Expr:

@@ -8,6 +8,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType
 
+from usmp.ops.control_flow import ControlFlow
 from usmp.passes import ModulePass
 from usmp.relax.count_iterations import iterations_of
 from usmp.relax.fold_exact_calls import fold_exact_calls
@@ -24,7 +25,8 @@ some ten seconds."""
 @tvm.transform.module_pass(opt_level=0, name="usmp.FoldConstants")
 class FoldConstants(ModulePass):
     """TVM's FoldConstant, but for operators that call C functions or take addresses, for those that
-    compute for long, and for integer arithmetic that LLVM does not define, as division by zero.
+    compute for long, for control flow, and for integer arithmetic that LLVM does not define, as
+    division by zero.
 
     TVM compiles what it folds and runs it in this process, but for what NumPy knows to the bit;
     there only the emitted C has these functions, and a division by zero would end it.
@@ -41,7 +43,7 @@ def _fold_constants(mod: IRModule) -> IRModule:
         variable: func
         for variable, func in mod.functions.items()
         if isinstance(func, tirx.PrimFunc)
-        and (variable in apart or _calls_c(func) or _takes_addresses(func))
+        and (variable in apart or _calls_c(func) or _takes_addresses(func) or ControlFlow.of(func))
     }
     folded = IRModule(mod.functions, attrs=mod.attrs)
     for variable in hidden:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tvm
 from tvm import relax
 from tvm.ir import IRModule
+from tvm.ir.transform import Pass, PassContext, Sequential
 
 from usmp.passes import KeepSpans, ModulePass
 from usmp.relax.legalize_errors import apply_to_operators
@@ -19,34 +22,31 @@ from usmp.relax.transform.keep_in_place_operators import KeepInPlaceOperators
 from usmp.relax.transform.legalize_operators import LegalizeOperators
 from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConcat
 
-_PASSES = tvm.transform.Sequential(
-    [
-        KeepSpans(relax.transform.DecomposeOpsForInference()),
-        relax.transform.CanonicalizeBindings(),
-        # While slices and joins are still operators.
-        PushSliceThroughConcat(),
-        LegalizeOperators(),
-        # A reshape becomes a view; it copies nothing.
-        relax.transform.RewriteDataflowReshape(),
-        # Before patterns are found: those that are there already stay.
-        KeepInPlaceOperators(),
-        relax.transform.AnnotateTIROpPattern(),
-        FuseSlices(),
-        # Of the slices that were just legalized.
-        relax.transform.AnnotateTIROpPattern(),
-        FoldConstants(),
-        # TVM takes tables for operators that nothing is fused with.
-        FuseTables(),
-        # Element-wise operators go into their producers; what is known of them stays.
-        FuseRecordedOperators(),
-        # Now each copy is one operator.
-        FuseWindowSlices(),
-        relax.transform.DeadCodeElimination(),
-        # While tensors have shapes.
-        DescribeOperators(),
-    ],
-    name="usmp.FuseOperators.passes",
-)
+_LEGALIZING: list[Pass] = [
+    KeepSpans(relax.transform.DecomposeOpsForInference()),
+    relax.transform.CanonicalizeBindings(),
+    # While slices and joins are still operators.
+    PushSliceThroughConcat(),
+    LegalizeOperators(),
+    # A reshape becomes a view; it copies nothing.
+    relax.transform.RewriteDataflowReshape(),
+    # Before patterns are found: those that are there already stay.
+    KeepInPlaceOperators(),
+    relax.transform.AnnotateTIROpPattern(),
+    FuseSlices(),
+    # Of the slices that were just legalized.
+    relax.transform.AnnotateTIROpPattern(),
+    FoldConstants(),
+    # TVM takes tables for operators that nothing is fused with.
+    FuseTables(),
+]
+_AFTER_FUSION: list[Pass] = [
+    # Now each copy is one operator.
+    FuseWindowSlices(),
+    relax.transform.DeadCodeElimination(),
+    # While tensors have shapes.
+    DescribeOperators(),
+]
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.FuseOperators")
@@ -56,6 +56,12 @@ class FuseOperators(ModulePass):
     Afterwards the Relax `main` only calls PrimFuncs, reshapes, and slices and concatenations along
     the outermost axis, as `LowerMain` takes it.
 
+    Parameters
+    ----------
+    to_main
+        passes from the result to `__tvm_main__`, by which operators that are fused or not are
+        compared (see `FuseRecordedOperators`); without them all are fused.
+
     Raises
     ------
     UnsupportedModelError
@@ -63,7 +69,13 @@ class FuseOperators(ModulePass):
         operator, its result and the reason.
     """
 
-    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    def __init__(self, to_main: Sequence[Pass] = ()) -> None:
+        to_main = [*_AFTER_FUSION, *to_main] if to_main else []
+        # Element-wise operators go into their producers; what is known of them stays.
+        passes = [*_LEGALIZING, FuseRecordedOperators(to_main), *_AFTER_FUSION]
+        self.passes = Sequential(passes, name="usmp.FuseOperators.passes")
+
+    def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
         """Apply the passes, all of them in one go."""
         main_function(mod)
-        return apply_to_operators(_PASSES, mod)
+        return apply_to_operators(self.passes, mod)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule
+from tvm.ir.transform import Pass, PassContext, Sequential
 
+from usmp.objects.attributes import FUSION_ATTR
 from usmp.ops.operator_steps import OperatorStep, steps_of, with_steps
 from usmp.ops.record import Steps, operators_of, with_operators
-from usmp.passes import ModulePass
+from usmp.passes import ModulePass, apply_passes
+from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.schedules import is_within, memory_limit
+from usmp.planning.session import planning_session
 from usmp.relax.grouped_spans import with_grouped_spans
+from usmp.relax.static_shapes import main_function
+from usmp.relax.symbolic_sizes import size_variables
+from usmp.relax.transform.groups import with_groups_split
+from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
 from usmp.tir.spans import functions_with_spans
 
@@ -21,11 +32,68 @@ class FuseRecordedOperators(ModulePass):
     FuseOps makes a Relax function of the operators that go together, and FuseTIR one PrimFunc of
     that, without the attributes of those that it comes from. The attributes `quantized_operators`
     and `operator_steps` of a fused PrimFunc have the steps of those that it computes, in order.
+
+    All that a fused PrimFunc reads is there at once, where single operators let one tensor die
+    after the other. So some of those that read more than two large tensors, as a sum of products,
+    become several, where by an estimate fewer bytes are live then; results are the same, to the
+    bit. Both forms are planned: the fused one is taken if it is within what `tir.usmp.optimize`
+    allows (see `usmp.transform.ChooseSchedules`), as it takes fewer instructions. The attribute
+    `fusion` of the module says what was compared. A module that has it already is fused as a whole,
+    and keeps it if some operators could be split.
+
+    Parameters
+    ----------
+    to_main
+        passes from the result to `__tvm_main__`, by which the memory of both forms is compared;
+        without them everything is fused.
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`.
     """
 
-    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    def __init__(self, to_main: Sequence[Pass] = ()) -> None:
+        self.to_main = list(to_main)
+
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Fuse the operators of `main`."""
-        return fuse_grouped_operators(with_grouped_spans(mod, relax.transform.FuseOps()(mod)))
+        grouped = relax.transform.FuseOps()(mod)
+        fused = fuse_grouped_operators(with_grouped_spans(mod, grouped))
+        # How many elements a tensor has must be known.
+        if not self.to_main or size_variables(main_function(mod)):
+            return fused
+        options = planning_options(context.config)
+        if not options.shares_memory:
+            return fused
+        is_told = FUSION_ATTR in (fused.attrs or {})
+        divided = with_groups_split(grouped, options)
+        if divided is grouped:
+            return fused.without_attr(FUSION_ATTR) if is_told else fused
+        if is_told:
+            return fused
+        split = fuse_grouped_operators(with_grouped_spans(mod, divided))
+        return self._smaller(fused, split, options)
+
+    def _smaller(self, fused: IRModule, split: IRModule, options: PlanningOptions) -> IRModule:
+        """The fused module if memory allows it, or else the split one."""
+        to_main = Sequential(self.to_main, name="usmp.CompareFusion")
+        with planning_session() as session:
+            try:
+                whole = session.peaks(apply_passes(to_main, fused), options)
+                parts = session.peaks(apply_passes(to_main, split), options)
+            except (UnsupportedModelError, ValueError):
+                # What is refused is refused where operators are lowered; the error is said there.
+                return fused
+        if parts is None:
+            return fused
+        fits = whole is not None and is_within(whole, memory_limit(options.optimize, parts))
+        said = {
+            "split": not fits,
+            "split_peak_bytes": sum(parts),
+            **({} if whole is None else {"fused_peak_bytes": sum(whole)}),
+        }
+        return (fused if fits else split).with_attr(FUSION_ATTR, said)
 
 
 def fuse_grouped_operators(grouped: IRModule) -> IRModule:

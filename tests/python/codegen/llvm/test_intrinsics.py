@@ -21,6 +21,7 @@ from usmp.tir.intrinsics import (
     LEADING_ZEROS,
     LOGARITHM,
     MULTIPLY_AS_FLOAT,
+    MULTIPLY_BY_FLOAT,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
     MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
@@ -73,6 +74,10 @@ def arguments(name: str) -> list[np.ndarray]:
         shift = draw.between(-31, 7)
         most = np.minimum(2.0 ** (9 - shift), 2.0**31 - 1).astype(np.int64)
         return [int32 % most, multiplier & -128, shift]
+    if name == MULTIPLY_BY_FLOAT:
+        shift = draw.between(-31, 7)
+        most = np.minimum(2.0 ** (9 - shift), 2.0**31 - 1).astype(np.int64)
+        return [int32 % most, (shift + 126) << 23 | multiplier >> 7 & 0x7FFFFF]
     if name == MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING:
         return [int32, multiplier, draw.between(-31, 30)]
     if name == RESCALE_RECORD:

@@ -249,18 +249,19 @@ def test_unsupported_operator():
     )
 
 
-def test_branch_that_is_chosen_at_run_time():
+def test_branches_of_different_shapes():
     graph = Graph()
     graph.input("x", [2])
     branches = {}
-    for name, operator in (("then_branch", "Relu"), ("else_branch", "Neg")):
-        node = helper.make_node(operator, ["x"], [name])
-        output = helper.make_tensor_value_info(name, TensorProto.FLOAT, [2])
+    for name, inputs, shape in (("then_branch", ["x"], [2]), ("else_branch", ["x", "x"], [4])):
+        node = helper.make_node("Concat", inputs, [name], axis=0)
+        output = helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
         branches[name] = helper.make_graph([node], name, [], [output])
     graph.node("If", graph.input("c", [], "bool"), outputs=["y"], **branches)
     assert message_of(graph.model("y")) == (
-        'operator If (node "node_y", output "y") is not supported: it runs other graphs; export '
-        "the model without control flow: loops unrolled, and one model for each branch"
+        'operator If (node "node_y", output "y") is not supported: its branches give float32[2] '
+        "and float32[4]; which of them runs must be known at compile time, or both must give the "
+        "same shapes"
     )
 
 

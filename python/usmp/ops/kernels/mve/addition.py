@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvm import tirx
-from tvm.ir import Call, TensorLoad
+from tvm.ir import TensorLoad
 
-from usmp.analysis.memory.addresses import is_op
+from usmp.objects.cores import Core
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
-from usmp.ops.quantized.fixed_point import Rounding, int32
+from usmp.ops.kernels.mve.factor import Factor, rescaled_by
+from usmp.ops.quantized.fixed_point import Rounding, int32, multiply
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEFT_SHIFT = 20
@@ -80,35 +81,28 @@ class Addition:
         return in_range and (self.second.is_half or 1 <= -self.second.shift <= 31)
 
 
-def addition_of(value: tirx.Expr) -> Addition | None:
+def addition_of(value: tirx.Expr, core: Core) -> Addition | None:
     """The addition or subtraction that an int8 expression is; None if it is anything else."""
     limited = limits_of(value)
-    outer = None if limited is None else multiplied(limited[0])
+    outer = None if limited is None else _rescaled_twice(limited[0], core)
     if limited is None or outer is None or not isinstance(outer[0], tirx.Add | tirx.Sub):
         return None
     sign = 1 if isinstance(outer[0], tirx.Add) else -1
-    terms = [_term(outer[0].a, 1), _term(outer[0].b, sign)]
+    terms = [_term(outer[0].a, 1, core), _term(outer[0].b, sign, core)]
     first, second = (terms[0], terms[1]) if terms[0] and terms[0].is_half else (terms[1], terms[0])
     if first is None or second is None or not first.is_half:
         return None
-    found = Addition(first, second, outer[1], outer[2], limited[1])
+    found = Addition(first, second, outer[1].multiplier, outer[1].shift, limited[1])
     return found if found.is_exact else None
 
 
-def multiplied(value: tirx.Expr) -> tuple[tirx.Expr, int, int] | None:
-    """What TFLite's rescaling is of, multiplier and shift; None if a value is anything else."""
-    if not isinstance(value, Call) or not is_op(value, "tirx.call_pure_extern"):
-        return None
-    if value.args[0].value != Rounding.TWICE.value:
-        return None
-    _, inner, multiplier, shift = value.args
-    if not isinstance(multiplier, tirx.IntImm) or not isinstance(shift, tirx.IntImm):
-        return None
-    return inner, int(multiplier), int(shift)
+def _rescaled_twice(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Factor] | None:
+    found = rescaled_by(value, core)
+    return None if found is None or found[1].rounding is not Rounding.TWICE else found
 
 
-def _term(value: tirx.Expr, sign: int) -> Term | None:
-    scaled = multiplied(value)
+def _term(value: tirx.Expr, sign: int, core: Core) -> Term | None:
+    scaled = _rescaled_twice(value, core)
     if scaled is None:
         return None
     inner, offset = scaled[0], 0
@@ -125,7 +119,7 @@ def _term(value: tirx.Expr, sign: int) -> Term | None:
         return None
     element = inner.a.value
     is_int8 = str(element.ty.dtype) == "int8" and isinstance(element, TensorLoad | tirx.Cast)
-    return Term(element, offset, scaled[1], scaled[2], sign) if is_int8 else None
+    return Term(element, offset, scaled[1].multiplier, scaled[1].shift, sign) if is_int8 else None
 
 
 def add_elements(
@@ -155,9 +149,3 @@ def _sum(addition: Addition, first: tirx.Expr, second: tirx.Expr) -> tirx.Expr:
         total = terms[0] + terms[1] if addition.second.sign > 0 else terms[0] - terms[1]
     rescaled = multiply(total, addition.multiplier, addition.shift) + int32(limits.zero_point)
     return limits.clamp(rescaled)
-
-
-def multiply(value: tirx.Expr, multiplier: int, shift: int) -> tirx.Expr:
-    """`value` * multiplier * 2**(shift - 31), rounded as TFLite does."""
-    factor = (int32(multiplier), int32(shift))
-    return tirx.call_pure_extern("int32", Rounding.TWICE.value, value, *factor)

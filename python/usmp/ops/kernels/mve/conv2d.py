@@ -67,9 +67,9 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     operator, window, weight = found.operator, found.groups.window, found.weight
     if has_dilated_columns(window) and weight.shape[0] < FEWEST_OUTPUTS:
         return None
-    ending = vector_ending(operator, weight)
-    addition = None if ending is None else _addition_after(operator, ending)
-    function = None if ending is None else ending.function(operator.parts)
+    ending = vector_ending(operator, weight, core)
+    addition = None if ending is None else _addition_after(operator, ending, core)
+    function = None if ending is None else ending.function(operator.parts, core)
     if ending is None or not (ending.is_plain or addition or function):
         return None
     outputs = weight.shape[0]
@@ -90,6 +90,7 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         layout.distance,
         outputs,
         ending.limits,
+        ending.rounding,
         in_quads=layout.in_quads,
     )
     planes = found.reads_planes
@@ -108,10 +109,12 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     return kernel(call, [way.tiled() for way in ways], replaced, rows)
 
 
-def _addition_after(operator: WeightedOperator, ending: VectorEnding) -> Addition | None:
+def _addition_after(
+    operator: WeightedOperator, ending: VectorEnding, core: Core
+) -> Addition | None:
     """The addition of another tensor, element by element, if that is all there is."""
     value, limited = ending.rest
-    addition = None if ending.is_plain else addition_of(value)
+    addition = None if ending.is_plain else addition_of(value, core)
     if addition is None:
         return None
     elements = (addition.first.element, addition.second.element)

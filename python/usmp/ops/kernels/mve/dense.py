@@ -27,7 +27,7 @@ def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     operator = call.weighted if core.has_mve else None
     if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
         return None
-    found = plain_or_function(operator, operator.values)
+    found = plain_or_function(operator, operator.values, core)
     pixels, depth = (int(extent) for extent in operator.data.shape)
     rows = split_run(depth)
     if found is None or rows is None:
@@ -37,7 +37,7 @@ def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     records = packed_records(ending)
     parameters, replaced = constant_parameters(operator, values, records)
     outputs = operator.values.shape[0]
-    by = Products(*parameters, rows, rows.columns, outputs, ending.limits)
+    by = Products(*parameters, rows, rows.columns, outputs, ending.limits, ending.rounding)
     zero = tirx.IntImm("int32", 0)
     data = Line(operator.data, (zero, zero), depth)
     output = Line(operator.parts.output, (zero, zero), outputs)

@@ -12,7 +12,6 @@ from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
-from usmp.ops.kernels.limits import Limits
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.costs import depthwise_instructions
@@ -22,6 +21,7 @@ from usmp.ops.kernels.mve.ending import (
     plain_or_function,
     rescaled,
 )
+from usmp.ops.kernels.mve.factor import suffix_of
 from usmp.ops.kernels.mve.products import LANES
 from usmp.ops.kernels.mve.windows import taps_inside
 from usmp.ops.kernels.operator_call import OperatorCall
@@ -45,13 +45,13 @@ def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     # Two products fit 16 bits if no weight is -128.
     if taps > _ROOM[-1] or int(weight.min(initial=0)) < -127:
         return None
-    found_ending = plain_or_function(operator, weight)
+    found_ending = plain_or_function(operator, weight, core)
     if found_ending is None:
         return None
     ending, function = found_ending
     values, records = _packed_weight(weight.T), _packed_records(ending)
     parameters, replaced = constant_parameters(operator, values, records)
-    body = _loops(operator, _rows(window), *parameters, ending.limits, function)
+    body = _loops(operator, _rows(window), *parameters, ending, function)
     instructions = depthwise_instructions(taps, channels, *window.output)
     tiled = TiledBody(body, Schedule("1 pixel x 16 channels, vectors", instructions))
     return kernel(call, [tiled], replaced)
@@ -129,7 +129,7 @@ def _loops(
     rows: _Rows,
     weight: tirx.Var,
     records: tirx.Var,
-    limits: Limits,
+    ending: VectorEnding,
     function: Compute | None,
 ) -> tirx.Stmt:
     data, output, window = operator.data, operator.parts.output, rows.window
@@ -149,7 +149,7 @@ def _loops(
             ),
             *(inside.before, inside.number, window.data[1], channels, *window.kernel),
             *(window.strides[1], *window.dilations, left, window.output[1]),
-            *(operator.zero_point, *limits.arguments),
+            *(operator.zero_point, *ending.limits.arguments),
         ]
         body = loop(
             "x",
@@ -157,7 +157,7 @@ def _loops(
             lambda x: loop("c", channels, lambda c: sequence(element(b, y, x, c))),
         )
         room = _NINE if taps == _NINE else next(most for most in _ROOM[1:] if taps <= most)
-        symbol = f"tvmgen_mve_depthwise_row_{room}"
+        symbol = f"tvmgen_mve_depthwise_row_{room}{suffix_of(ending.rounding)}"
         computed = tensor_intrin(symbol, arguments, body)
         if function is None:
             return computed
@@ -185,7 +185,7 @@ def _loops(
         # Of four vectors of sums, the first has lanes 0, 4, 8, 12, the second 2, 6, 10, 14.
         odd, half = tirx.floormod(lane, 2), tirx.floormod(tirx.floordiv(lane, 2), 2)
         quad = (block * 4 + odd * 2 + half) * 8 + tirx.floordiv(lane, 4)
-        value = rescaled(acc[0], records, quad, limits)
+        value = rescaled(acc[0], records, quad, ending.limits, ending.rounding)
         return [
             tirx.AllocBuffer(acc),
             tirx.BufferStore(acc, tirx.IntImm("int32", 0), [0]),

@@ -28,7 +28,7 @@ _LEAST_ELEMENTS = 16
 def mve_elementwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """Four or 16 elements at a time; what is broadcast is repeated along outer or inner axes."""
     block = only_block(call.func) if core.has_mve else None
-    found = None if block is None else _computation_of(block.body.value)
+    found = None if block is None else _computation_of(block.body.value, core)
     if block is None or found is None:
         return None
     runs = ElementRuns(block, *found, "tvmgen_mve_fill")
@@ -39,9 +39,9 @@ def mve_elementwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     return kernel(call, [TiledBody(runs.stmt(), schedule)], {}, rows)
 
 
-def _computation_of(value: tirx.Expr) -> tuple[tuple[TensorLoad, ...], Compute] | None:
+def _computation_of(value: tirx.Expr, core: Core) -> tuple[tuple[TensorLoad, ...], Compute] | None:
     """The elements that a value is computed from, and what does that for many of them."""
-    function = function_of(value)
+    function = function_of(value, core)
     if function is not None:
         return (function[0],), function[1]
     extremes = extremes_of(value)
@@ -49,7 +49,7 @@ def _computation_of(value: tirx.Expr) -> tuple[tuple[TensorLoad, ...], Compute] 
         return extremes.terms, lambda *run: _extremes(extremes, *run)
     if len(nodes_of(value, TensorLoad)) != 2:
         return None
-    addition, product = addition_of(value), multiplication_of(value)
+    addition, product = addition_of(value, core), multiplication_of(value, core)
     if addition is not None:
         first, second = addition.first.element, addition.second.element
         if not isinstance(first, TensorLoad) or not isinstance(second, TensorLoad):

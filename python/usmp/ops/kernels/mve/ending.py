@@ -9,12 +9,19 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call
 
+from usmp.objects.cores import Core
 from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.limits import Limits, limits_of
+from usmp.ops.kernels.mve.factor import rounds
 from usmp.ops.kernels.mve.single import function_of
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.weighted import WeightedOperator
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.fixed_point import (
+    QuantizedMultiplier,
+    Rounding,
+    int32,
+    multiply_by_float,
+)
 from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
 
@@ -25,17 +32,21 @@ class VectorEnding:
 
     Parameters
     ----------
-    multiplier, packed
+    packed, multiplier
         (channels) of int32: `packed` is bias << 8 | (-shift & 255), the zero point of the data
-        being folded into the bias.
+        being folded into the bias. If products are rounded as floats, the bias alone, and the bits
+        of the factor as a float32.
+    rounding
+        twice or as floats.
     limits
         of the output.
     rest
         the output element, and the part of it that the limits make of an accumulator.
     """
 
-    multiplier: np.ndarray
     packed: np.ndarray
+    multiplier: np.ndarray
+    rounding: Rounding
     limits: Limits
     rest: tuple[tirx.Expr, tirx.Expr]
 
@@ -44,7 +55,7 @@ class VectorEnding:
         """Whether nothing is done with the int8 that the limits give."""
         return bool(self.rest[0].same_as(self.rest[1]))
 
-    def function(self, parts: OperatorParts) -> Compute | None:
+    def function(self, parts: OperatorParts, core: Core) -> Compute | None:
         """What computes outputs from the int8 that the limits give; None if it is not one function
         of these that vectors compute."""
         value, limited = self.rest
@@ -53,38 +64,62 @@ class VectorEnding:
         def replace(node: tirx.Expr) -> tirx.Expr:
             return kept if node.same_as(limited) else node
 
-        found = function_of(tvm_ffi.structural_map(value, (type(limited), replace)))
+        found = function_of(tvm_ffi.structural_map(value, (type(limited), replace)), core)
         return None if self.is_plain or found is None else found[1]
 
 
-def vector_ending(operator: WeightedOperator, weight: np.ndarray) -> VectorEnding | None:
-    """How an operator ends; None if vectors cannot compute it.
+def vector_ending(
+    operator: WeightedOperator, weight: np.ndarray, core: Core
+) -> VectorEnding | None:
+    """How an operator ends; None if the vectors of a core cannot compute it.
 
     Parameters
     ----------
     weight
         (channels, taps).
     """
+    rounding = operator.rounding
+    if not rounds(core, rounding):
+        return None
+    found = _innermost(operator.parts.value, operator.parts.rescale)
+    records = _records_as_float(operator, weight) or _records_twice(operator, weight)
+    if found is None or records is None:
+        return None
+    limited, limits = found
+    return VectorEnding(*records, rounding, limits, (operator.parts.value, limited))
+
+
+def _records_twice(
+    operator: WeightedOperator, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
     ending = operator.ending_of(weight, folds=True)
     records = ending.records
     if not ending.is_folded or records is None or records.has_wide_bias:
         return None
-    found = _innermost(operator.parts.value, operator.parts.rescale)
-    if found is None:
-        return None
-    limited, limits = found
     multiplier, shifted = records.values[:, 0], records.values[:, 1]
-    packed = (shifted & ~255) | (-shifted & 255)
-    return VectorEnding(multiplier, packed, limits, (operator.parts.value, limited))
+    return (shifted & ~255) | (-shifted & 255), multiplier
+
+
+def _records_as_float(
+    operator: WeightedOperator, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    bias = operator.folded_bias(weight)
+    if operator.rounding is not Rounding.AS_FLOAT or bias is None:
+        return None
+    factors = zip(operator.multiplier.tolist(), operator.shift.tolist(), strict=True)
+    bits = [QuantizedMultiplier(*factor).float32_bits for factor in factors]
+    if any(number is None for number in bits):
+        return None
+    return bias.astype(np.int32), np.array(bits, np.int32)
 
 
 def plain_or_function(
-    operator: WeightedOperator, weight: np.ndarray
+    operator: WeightedOperator, weight: np.ndarray, core: Core
 ) -> tuple[VectorEnding, Compute | None] | None:
     """How an operator ends that only limits what it rescales, or computes a function of it; None
     if vectors cannot compute that. The arguments are those of `vector_ending`."""
-    ending = vector_ending(operator, weight)
-    function = None if ending is None else ending.function(operator.parts)
+    ending = vector_ending(operator, weight, core)
+    function = None if ending is None else ending.function(operator.parts, core)
     return (ending, function) if ending is not None and (ending.is_plain or function) else None
 
 
@@ -110,11 +145,20 @@ def _innermost(value: tirx.Expr, rescale: Call | None) -> tuple[tirx.Expr, Limit
 
 
 def rescaled(
-    accumulator: tirx.Expr, records: tirx.Var, index: tirx.Expr, limits: Limits, together: int = 4
+    accumulator: tirx.Expr,
+    records: tirx.Var,
+    index: tirx.Expr,
+    limits: Limits,
+    rounding: Rounding,
+    together: int = 4,
 ) -> tirx.Expr:
     """The int8 that an accumulator becomes by a record, of which `index` is the first number and
     the multiplier is as much later as records lie together."""
     packed, multiplier = records[index], records[index + together]
+    if rounding is Rounding.AS_FLOAT:
+        return limits.clamp(
+            multiply_by_float(accumulator + packed, multiplier) + int32(limits.zero_point)
+        )
     biased = accumulator + (packed >> int32(8))
     shift = (int32(0) - packed) & int32(255)
     value = tirx.call_pure_extern(

@@ -62,7 +62,7 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if found is None or found.groups.number == 1 or found.groups.are_single_channels:
         return None
     operator, weight, groups = found.operator, found.weight, found.groups
-    found_ending = plain_or_function(operator, weight)
+    found_ending = plain_or_function(operator, weight, core)
     pixels = _most_pixels(groups)
     is_tap_by_tap = not pixels or has_dilated_columns(groups.window)
     if is_tap_by_tap and groups.outputs < FEWEST_OUTPUTS:
@@ -76,7 +76,15 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     in_quads = _is_faster_in_quads(groups, rows, pixels)
     values, records = _packed(groups, weight, rows, ending, 1 if in_quads else 4)
     parameters, replaced = constant_parameters(operator, values, records)
-    by = Products(*parameters, rows, rows.columns, groups.outputs, ending.limits, in_quads=in_quads)
+    by = Products(
+        *parameters,
+        rows,
+        rows.columns,
+        groups.outputs,
+        ending.limits,
+        ending.rounding,
+        in_quads=in_quads,
+    )
     conv = _GroupedConvolution(operator, groups, by, pixels, function)
     return kernel(call, [conv.tiled()], replaced)
 

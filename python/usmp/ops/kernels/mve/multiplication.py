@@ -1,4 +1,4 @@
-"""Products of two int8 tensors, as TFLite computes them."""
+"""Products of two int8 tensors, rescaled."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from tvm import tirx
 from tvm.ir import TensorLoad
 
+from usmp.objects.cores import Core
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.mve.addition import multiplied, multiply
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.kernels.mve.factor import Factor, rescaled_by
+from usmp.ops.quantized.fixed_point import Rounding, int32
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST = 128
@@ -28,30 +29,30 @@ class Multiplication:
         int8.
     offsets
         minus the zero points.
-    multiplier, shift
-        the factor is multiplier * 2**(shift - 31).
+    factor
+        of the product.
     """
 
     first: TensorLoad
     second: TensorLoad
     offsets: tuple[int, int]
-    multiplier: int
-    shift: int
+    factor: Factor
     limits: Limits
 
 
-def multiplication_of(value: tirx.Expr) -> Multiplication | None:
+def multiplication_of(value: tirx.Expr, core: Core) -> Multiplication | None:
     """The multiplication that an int8 expression is; None if it is anything else, or if its factor
-    is one half or more."""
+    is one half or more and rounded twice."""
     limited = limits_of(value)
-    outer = None if limited is None else multiplied(limited[0])
+    outer = None if limited is None else rescaled_by(limited[0], core)
     if limited is None or outer is None or not isinstance(outer[0], tirx.Mul):
         return None
     first, second = (centered(side) for side in (outer[0].a, outer[0].b))
-    if first is None or second is None or not 1 <= -outer[2] <= 31:
+    factor = outer[1]
+    is_exact = factor.rounding is Rounding.AS_FLOAT or 1 <= -factor.shift <= 31
+    if first is None or second is None or not is_exact:
         return None
-    offsets = first[1], second[1]
-    return Multiplication(first[0], second[0], offsets, outer[1], outer[2], limited[1])
+    return Multiplication(first[0], second[0], (first[1], second[1]), factor, limited[1])
 
 
 def centered(value: tirx.Expr) -> tuple[TensorLoad, int] | None:
@@ -77,13 +78,12 @@ def multiply_elements(
             line.at(i).astype("int32") + int32(offset)
             for line, offset in zip((first, second), product.offsets, strict=True)
         ]
-        rescaled = multiply(factors[0] * factors[1], product.multiplier, product.shift)
-        shifted = rescaled + int32(limits.zero_point)
+        shifted = product.factor.times(factors[0] * factors[1]) + int32(limits.zero_point)
         return output.store(i, limits.clamp(shifted))
 
-    scale = (product.multiplier, -product.shift)
     arguments = [
         *(first.at(0), second.at(0), output.at(0), count),
-        *(*product.offsets, *scale, *limits.arguments),
+        *(*product.offsets, *product.factor.arguments, *limits.arguments),
     ]
-    return tensor_intrin("tvmgen_mve_multiply", arguments, loop("i", count, element))
+    symbol = f"tvmgen_mve_multiply{product.factor.suffix}"
+    return tensor_intrin(symbol, arguments, loop("i", count, element))

@@ -11,6 +11,8 @@ from tvm import tirx
 from usmp.ops.kernels.limits import Limits
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.ending import VectorEnding, rescaled
+from usmp.ops.kernels.mve.factor import suffix_of
+from usmp.ops.quantized.fixed_point import Rounding
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -110,6 +112,8 @@ class Products:
         outputs of a pixel.
     limits
         of the outputs.
+    rounding
+        of the sums.
     first
         how many times four channels, or all if they are `in_quads`, have weights and records before
         these.
@@ -124,6 +128,7 @@ class Products:
     row_distance: int
     channels: int
     limits: Limits
+    rounding: Rounding
     first: tirx.Expr | int = 0
     in_quads: bool = False
 
@@ -136,6 +141,11 @@ class Products:
     def begun(self) -> tirx.Expr | int:
         """How many times as many have theirs before these."""
         return self.first * self.channels if self.in_quads else self.first
+
+    @property
+    def suffix(self) -> str:
+        """Of functions that have one for how the sums are rounded."""
+        return suffix_of(self.rounding)
 
     @property
     def takes_pairs(self) -> bool:
@@ -192,7 +202,8 @@ def _arguments(by: Products, data: Line, output: Line, pixels: int) -> list[tirx
 
 def _symbol(by: Products, at_once: int) -> str:
     several = "_rows" if by.rows.rows > 1 else ""
-    return f"tvmgen_mve_conv2d_{at_once}x4{several}{by.limits.suffix}"
+    suffix = by.suffix or by.limits.suffix
+    return f"tvmgen_mve_conv2d_{at_once}x4{several}{suffix}"
 
 
 def _singles(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
@@ -231,7 +242,7 @@ def _quads(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
     if rest:
         quads.append(_tile(by, data.moved(whole * 4), output.moved(whole * 4), rest))
     arguments = _arguments(by, data, output, pixels)
-    return tensor_intrin("tvmgen_mve_conv2d_4x1", arguments, sequence(quads))
+    return tensor_intrin(f"tvmgen_mve_conv2d_4x1{by.suffix}", arguments, sequence(quads))
 
 
 def _tile(by: Products, data: Line, output: Line, pixels: int) -> tirx.Stmt:
@@ -260,7 +271,9 @@ def tile_products(by: Products, element: Element, output: Line, pixels: int) -> 
     factor = by.weight[_place_of_weight(rows, together, packed, row, lane, k)]
     at = p * at_once + c
     product = element(p, row, k).astype("int32") * factor.astype("int32")
-    value = rescaled(acc[at], by.records, packed * 2 * together + lane, by.limits, together)
+    value = rescaled(
+        acc[at], by.records, packed * 2 * together + lane, by.limits, by.rounding, together
+    )
     store = output.store(p * output.distance + group * at_once + c, value)
     if by.channels % at_once:
         store = tirx.IfThenElse(group * at_once + c < by.channels, store, None)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from tvm import tirx
 from tvm.ir import TensorLoad
 
+from usmp.objects.cores import Core
 from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.mve.addition import multiplied, multiply
+from usmp.ops.kernels.mve.factor import rescaled_by
 from usmp.ops.kernels.mve.multiplication import centered
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.fixed_point import Rounding, int32
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST_LEFT = 20
@@ -21,9 +22,9 @@ _FIRST = -128
 """What the first result of a table is for."""
 
 
-def function_of(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
+def function_of(value: tirx.Expr, core: Core) -> tuple[TensorLoad, Compute] | None:
     """The element that a value is a function of, and what computes that for many of them."""
-    return _from_table(value) or _limited(value)
+    return _from_table(value) or _limited(value, core)
 
 
 def _from_table(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
@@ -46,7 +47,7 @@ def _from_table(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
     return found[0], compute
 
 
-def _limited(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
+def _limited(value: tirx.Expr, core: Core) -> tuple[TensorLoad, Compute] | None:
     """At another scale, or only limited."""
     found = limits_of(value)
     if found is None:
@@ -54,26 +55,27 @@ def _limited(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
     inner, limits = found
     if isinstance(inner, TensorLoad) and str(inner.ty.dtype) == "int8" and not limits.zero_point:
         return inner, lambda lines, output, count: _clamped(limits, lines, output, count)
-    scaled = multiplied(inner)
+    scaled = rescaled_by(inner, core)
     term = None if scaled is None else centered(scaled[0])
-    if scaled is None or term is None or not -31 <= scaled[2] <= _MOST_LEFT:
+    if scaled is None or term is None or not -31 <= scaled[1].shift <= _MOST_LEFT:
         return None
-    (element, offset), (_, multiplier, shift) = term, scaled
+    (element, offset), (_, factor) = term, scaled
 
     def compute(lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
         (line,) = lines
 
         def store(i: tirx.Expr) -> tirx.Stmt:
             shifted = line.at(i).astype("int32") + int32(offset)
-            rescaled = multiply(shifted, multiplier, shift) + int32(limits.zero_point)
+            rescaled = factor.times(shifted) + int32(limits.zero_point)
             return output.store(i, limits.clamp(rescaled))
 
-        left, right = max(shift, 0), max(-shift, 0)
-        arguments = [
-            *(line.at(0), output.at(0), count, offset << left, left, multiplier, right),
-            *limits.arguments,
-        ]
-        return tensor_intrin("tvmgen_mve_requantize", arguments, loop("i", count, store))
+        scale = [offset, *factor.arguments]
+        if factor.rounding is Rounding.TWICE:
+            left, right = max(factor.shift, 0), max(-factor.shift, 0)
+            scale = [offset << left, left, factor.multiplier, right]
+        arguments = [line.at(0), output.at(0), count, *scale, *limits.arguments]
+        symbol = f"tvmgen_mve_requantize{factor.suffix}"
+        return tensor_intrin(symbol, arguments, loop("i", count, store))
 
     return element, compute
 

@@ -12,12 +12,12 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mean_of_taps import is_accumulator
-from usmp.ops.kernels.mve.addition import multiplied, multiply
+from usmp.ops.kernels.mve.factor import Factor, rescaled_by
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.kernels.sums_over_axes import SumsOverAxes, sums_over_axes_of
-from usmp.ops.quantized.fixed_point import int32
+from usmp.ops.quantized.fixed_point import Rounding, int32
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -28,27 +28,27 @@ _MOST = 2**21
 """Elements of a sum: what is added to round it is to fit 32 bits, too."""
 
 _SHIFTS = (1, 30)
+"""To the right, of what is rounded twice."""
 
 
 @dataclass(frozen=True)
 class _Ending:
-    """What becomes of a sum: with an offset, times multiplier * 2**(-shift - 31), and limited."""
+    """What becomes of a sum: with an offset, rescaled, and limited."""
 
     offset: int
-    multiplier: int
-    shift: int
+    factor: Factor
     limits: Limits
 
     def of(self, accumulator: tirx.Expr) -> tirx.Expr:
         """The output element."""
-        scaled = multiply(accumulator + int32(self.offset), self.multiplier, -self.shift)
+        scaled = self.factor.times(accumulator + int32(self.offset))
         return self.limits.clamp(scaled + int32(self.limits.zero_point))
 
 
 def mve_sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """16 channels at a time, which are all axes behind those that are summed."""
     sums = sums_over_axes_of(call) if core.has_mve else None
-    ending = None if sums is None else _ending(sums.parts)
+    ending = None if sums is None else _ending(sums.parts, core)
     if sums is None or ending is None or sums.inner < _LEAST_CHANNELS or sums.count > _MOST:
         return None
     found, end = sums, ending
@@ -57,20 +57,21 @@ def mve_sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     return kernel(call, [tiled], {}, rows_of_reduction(call, core))
 
 
-def _ending(parts: OperatorParts) -> _Ending | None:
+def _ending(parts: OperatorParts, core: Core) -> _Ending | None:
     """How outputs are made of sums; None if vectors cannot compute it."""
     limited = limits_of(parts.value)
-    scaled = None if limited is None else multiplied(limited[0])
+    scaled = None if limited is None else rescaled_by(limited[0], core)
     if limited is None or scaled is None:
         return None
-    value, multiplier, shift = scaled
+    value, factor = scaled
     offset = 0
     if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm):
         offset = int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
         value = value.a
-    if not is_accumulator(value, parts) or not _SHIFTS[0] <= -shift <= _SHIFTS[1]:
+    is_exact = factor.rounding is Rounding.AS_FLOAT or _SHIFTS[0] <= -factor.shift <= _SHIFTS[1]
+    if not is_accumulator(value, parts) or not is_exact:
         return None
-    return _Ending(offset, multiplier, -shift, limited[1]) if abs(offset) < 2**30 else None
+    return _Ending(offset, factor, limited[1]) if abs(offset) < 2**30 else None
 
 
 def _channels(sums: SumsOverAxes, ending: _Ending, b: tirx.Expr) -> tirx.Stmt:
@@ -95,6 +96,8 @@ def _channels(sums: SumsOverAxes, ending: _Ending, b: tirx.Expr) -> tirx.Stmt:
 
     arguments = [
         *(sums.element(b, zero, zero), output[sums.output(b, zero)], sums.count, sums.inner),
-        *(ending.offset, ending.multiplier, ending.shift, *ending.limits.arguments),
+        *(ending.offset, *ending.factor.arguments, *ending.limits.arguments),
     ]
-    return tensor_intrin("tvmgen_mve_sums", arguments, loop("c", sums.inner, channel))
+    return tensor_intrin(
+        f"tvmgen_mve_sums{ending.factor.suffix}", arguments, loop("c", sums.inner, channel)
+    )

@@ -68,4 +68,4 @@ def window_products(
         padding,
     ]
     body = tile_products(by, element, output, 1)
-    return tensor_intrin("tvmgen_mve_conv2d_taps", arguments, body)
+    return tensor_intrin(f"tvmgen_mve_conv2d_taps{by.suffix}", arguments, body)

@@ -17,6 +17,7 @@ from usmp.ops.kernels.mve.products import (
     products,
     split_run,
 )
+from usmp.ops.quantized.fixed_point import Rounding
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import intrinsic_call
 
@@ -64,7 +65,9 @@ def test_each_weight_has_its_place_and_others_are_zero(channels, rows, together)
 
 def test_records_of_four_channels_are_followed_by_their_multipliers():
     multiplier = np.arange(1, 6, dtype=np.int32)
-    ending = VectorEnding(multiplier, multiplier * 10, Limits(0, -128, 127), (None, None))
+    ending = VectorEnding(
+        multiplier * 10, multiplier, Rounding.TWICE, Limits(0, -128, 127), (None, None)
+    )
     expected = [10, 20, 30, 40, 1, 2, 3, 4, 50, 0, 0, 0, 5, 0, 0, 0]
     assert packed_records(ending).tolist() == expected
     assert packed_records(ending, 1).tolist() == [10, 1, 20, 2, 30, 3, 40, 4, 50, 5]
@@ -82,7 +85,7 @@ def test_records_of_four_channels_are_followed_by_their_multipliers():
 def test_two_pixels_at_once_lie_within_16_bits_of_each_other(channels, functions):
     weight, data, output = (tirx.decl_buffer((1,), "int8", name) for name in "wxy")
     records, zero = tirx.decl_buffer((1,), "int32", "r"), tirx.IntImm("int32", 0)
-    by = Products(weight, records, Rows(1, 4), 4, channels, Limits(0, -128, 127))
+    by = Products(weight, records, Rows(1, 4), 4, channels, Limits(0, -128, 127), Rounding.TWICE)
     body = sequence(products(by, Line(data, (zero,), 4), Line(output, (zero,), channels), 3))
     calls = [intrinsic_call(stmt) for stmt in nodes_of(body, tirx.AttrStmt)]
     assert [str(call.args[0].value) for call in calls if call is not None] == functions

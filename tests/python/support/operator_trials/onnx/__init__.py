@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from support.operator_trials.onnx import (
+    control_flow,
     element_wise,
     functions,
     gathers,
@@ -21,6 +22,7 @@ from support.operator_trials.trial import Generator
 from usmp.frontend.onnx.compared import COMPARED
 
 _FAMILIES = (
+    control_flow,
     element_wise,
     functions,
     gathers,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from support.operator_trials.tflite import (
+    control_flow,
     detection,
     elementwise,
     moves,
@@ -22,6 +23,7 @@ _FAMILIES = (detection, elementwise, moves, reductions, selection, windows)
 _DRAFTS = {code: draft for family in _FAMILIES for code, draft in family.DRAFTS.items()}
 GENERATORS: dict[str, Generator] = {
     **{operator: generator_of(operator, draft) for operator, draft in _DRAFTS.items()},
+    **control_flow.GENERATORS,
     **detection.GENERATORS,
     **recurrent.GENERATORS,
     **signal.GENERATORS,

@@ -1,0 +1,181 @@
+"""Loops and choices in TIR: the lowered bodies between their parameters.
+
+    for (i = 0; i < trips; ++i) body(carried, rows, others)
+    while (again) { condition(carried, others); if (again) body(carried, others) }
+    if (condition) body(others) else other_body(others)
+
+What bodies allocate is allocated inside, so that each of them has the memory in turn; carried
+tensors are parameters, which the body writes over once it needs them no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.aot.main_values import flat_buffer
+from usmp.aot.shared_functions import SharedFunctions
+from usmp.objects.attributes import (
+    CONTROL_FLOW_ATTR,
+    EXTENDS_STATES_ATTR,
+    MAIN_FUNCTION_NAME,
+    STATE_TENSOR_ATTR,
+    STATES_ATTR,
+)
+from usmp.objects.state_info import StateInfo
+from usmp.ops.control_flow import ControlFlow
+from usmp.relax.static_shapes import flatten_types, main_function
+from usmp.tir.nodes import sequence
+
+
+def with_carried_tensors(body: IRModule, flow: ControlFlow) -> IRModule:
+    """The body of a loop, whose `main` keeps the carried tensors as states: so they are written in
+    place, or copied when nothing needs the old value any more."""
+    main = main_function(body)
+    first = int(flow.counts)
+    params = main.params[first : first + flow.carried]
+    states = [
+        StateInfo(param.name, index, tvm.runtime.tensor(np.zeros((), str(param.ty.dtype))))
+        for index, param in enumerate(params)
+    ]
+    changed = body.clone()
+    changed.update_func(body.get_global_var("main"), main.with_attr(STATES_ATTR, states))
+    return changed.with_attr(EXTENDS_STATES_ATTR, False)
+
+
+def write_control_flow(
+    func: tirx.PrimFunc, flow: ControlFlow, lowered: Sequence[IRModule], shared: SharedFunctions
+) -> tirx.PrimFunc:
+    """The PrimFunc that runs lowered bodies.
+
+    Parameters
+    ----------
+    func
+        takes pointers, and computes nothing.
+    flow
+        what it is to compute.
+    lowered
+        its bodies after `LowerMain`, in order.
+    shared
+        gains what the bodies call.
+    """
+    if flow.is_choice:
+        statements = _choice(func, lowered, shared)
+    elif flow.trips < 0:
+        statements = _loop_while(func, flow, lowered, shared)
+    else:
+        statements = _loop(func, flow, lowered[0], shared)
+    return func.with_body(sequence(statements)).without_attr(CONTROL_FLOW_ATTR)
+
+
+def _choice(
+    func: tirx.PrimFunc, lowered: Sequence[IRModule], shared: SharedFunctions
+) -> list[tirx.Stmt]:
+    condition = flat_buffer("condition", [1], "bool")
+    cases = [sequence(_statements(mod, func.params[1:], {}, shared)) for mod in lowered]
+    return [
+        tirx.DeclBuffer(condition, data=func.params[0]),
+        tirx.IfThenElse(condition[0], *cases),
+    ]
+
+
+def _loop_while(
+    func: tirx.PrimFunc, flow: ControlFlow, lowered: Sequence[IRModule], shared: SharedFunctions
+) -> list[tirx.Stmt]:
+    again = flat_buffer("again", [1], "bool")
+    condition, body = lowered
+    asked = _statements(condition, [*func.params, _address(again, 0)], {}, shared)
+    carried = _carried(flow, 0, func)
+    ran = _statements(body, func.params[flow.carried :], carried, shared)
+    turn = [*asked, tirx.IfThenElse(again[0], sequence(ran), None)]
+    return [
+        tirx.AllocBuffer(again),
+        tirx.BufferStore(again, tirx.const(True, "bool"), [0]),
+        tirx.While(again[0], sequence(turn)),
+    ]
+
+
+def _loop(
+    func: tirx.PrimFunc, flow: ControlFlow, lowered: IRModule, shared: SharedFunctions
+) -> list[tirx.Stmt]:
+    index = tirx.Var("iteration", "int32")
+    first = int(flow.counts)
+    main = main_function(flow.bodies[0])
+    types = [param.ty for param in main.params][first + flow.carried :]
+    results = flatten_types(main.body.body.ty)[flow.carried :]
+    pointers = list(func.params[flow.carried :])
+    rows = [*range(flow.scanned), *range(len(types), len(pointers))]
+    declared: list[tirx.Stmt] = []
+    for place in rows:
+        ty = [*types, *results][place]
+        row = prod(int(extent) for extent in ty.shape)
+        whole = flat_buffer(f"{pointers[place].name}_rows", [flow.trips * row], str(ty.dtype))
+        declared.append(tirx.DeclBuffer(whole, data=pointers[place]))
+        pointers[place] = _address(whole, index * row)
+    turn: list[tirx.Stmt] = []
+    if flow.counts:
+        number = flat_buffer("number", [1], "int64")
+        turn += [
+            tirx.AllocBuffer(number),
+            tirx.BufferStore(number, tirx.Cast("int64", index), [0]),
+        ]
+        pointers.insert(0, _address(number, 0))
+    turn += _statements(lowered, pointers, _carried(flow, first, func), shared)
+    return [*declared, tirx.For(index, 0, flow.trips, tirx.ForKind.SERIAL, sequence(turn))]
+
+
+def _carried(flow: ControlFlow, first: int, func: tirx.PrimFunc) -> dict[str, tirx.Expr]:
+    """Where the carried tensors are, by the names of the body's parameters."""
+    params = main_function(flow.bodies[-1]).params[first : first + flow.carried]
+    return {param.name: func.params[index] for index, param in enumerate(params)}
+
+
+def _address(buffer: tirx.Buffer, index: tirx.Expr | int) -> tirx.Expr:
+    return tirx.address_of(tirx.BufferLoad(buffer, [index]))
+
+
+def _statements(
+    lowered: IRModule,
+    pointers: Sequence[tirx.Expr],
+    carried: Mapping[str, tirx.Expr],
+    shared: SharedFunctions,
+) -> list[tirx.Stmt]:
+    """What `__tvm_main__` of a body does, with buffers of its own each time that it is asked.
+
+    Parameters
+    ----------
+    pointers
+        what its parameters are.
+    carried
+        what its states are, by name.
+    """
+    main = shared.add_callees(lowered, MAIN_FUNCTION_NAME)
+    given = dict(zip(main.params, pointers, strict=True))
+    buffers: dict[tirx.Var, tirx.Buffer] = {}
+
+    def renamed(node: tirx.Expr | tirx.Stmt) -> tirx.Expr | tirx.Stmt:
+        return tvm_ffi.structural_map(node, (tirx.Var, lambda var: buffers.get(var, var)))
+
+    def write() -> Iterator[tirx.Stmt]:
+        for stmt in tirx.stmt_list(main.body):
+            if not isinstance(stmt, tirx.AllocBuffer | tirx.DeclBuffer):
+                yield renamed(stmt)
+                continue
+            old = stmt.buffer
+            new = tirx.decl_buffer(old.shape, str(old.dtype), old.name)
+            if isinstance(stmt, tirx.DeclBuffer):
+                data = given[stmt.data] if stmt.data in given else renamed(stmt.data)
+                yield tirx.DeclBuffer(new, data=data)
+            elif STATE_TENSOR_ATTR in stmt.annotations:
+                yield tirx.DeclBuffer(new, data=carried[str(stmt.annotations[STATE_TENSOR_ATTR])])
+            else:
+                yield tirx.AllocBuffer(new, stmt.annotations)
+            buffers[old] = new
+
+    return list(write())

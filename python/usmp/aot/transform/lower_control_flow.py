@@ -1,0 +1,77 @@
+"""LowerControlFlow: loops and choices run the operators of their bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import tvm
+from tvm import tirx
+from tvm.ir import IRModule
+from tvm.ir.transform import Pass, PassContext, Sequential
+
+from usmp.aot.control_flow import with_carried_tensors, write_control_flow
+from usmp.aot.shared_functions import SharedFunctions
+from usmp.aot.transform.lower_main import LowerMain
+from usmp.ops.control_flow import ControlFlow
+from usmp.passes import ModulePass, apply_passes
+
+
+def _lower_main() -> Sequence[Pass]:
+    return [LowerMain()]
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.LowerControlFlow")
+class LowerControlFlow(ModulePass):
+    """Write the PrimFuncs of control flow (see `usmp.ops.control_flow`) as loops and branches that
+    call the operators of their bodies.
+
+    Each body is lowered by itself, as `main` of a module of its own: no other pass needs to know of
+    bodies. Operators that are equal to others of the module are one.
+
+    Parameters
+    ----------
+    passes
+        what gives the passes from a Relax `main` to `__tvm_main__`; by default `LowerMain` alone.
+
+    Raises
+    ------
+    UnsupportedModelError
+        a body cannot be lowered.
+    """
+
+    def __init__(self, passes: Callable[[], Sequence[Pass]] = _lower_main) -> None:
+        self.passes = passes
+
+    def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
+        """Lower the bodies, and write the functions that run them."""
+        flows = {v: f for v, f in mod.functions.items() if _flow(f) is not None}
+        if not flows:
+            return mod
+        shared = SharedFunctions([str(v.name_hint) for v in mod.functions if v in flows])
+        others = {v: f for v, f in mod.functions.items() if v not in flows}
+        for variable, func in others.items():
+            if isinstance(func, tirx.PrimFunc):
+                shared.add(variable, func)
+        written = {}
+        for variable, func in flows.items():
+            flow = _flow(func)
+            assert flow is not None
+            lowered = [
+                self._lowered(with_carried_tensors(body, flow) if is_repeated else body)
+                for body, is_repeated in zip(flow.bodies, _are_repeated(flow), strict=True)
+            ]
+            written[variable] = write_control_flow(func, flow, lowered, shared)
+        return IRModule({**others, **shared.functions, **written}, attrs=mod.attrs)
+
+    def _lowered(self, body: IRModule) -> IRModule:
+        passes = Sequential(list(self.passes()), name="usmp.LowerControlFlow.body")
+        return apply_passes(passes, body)
+
+
+def _flow(func: object) -> ControlFlow | None:
+    return ControlFlow.of(func) if isinstance(func, tirx.PrimFunc) else None
+
+
+def _are_repeated(flow: ControlFlow) -> list[bool]:
+    """Of each body, whether it goes on from what it has left: a condition does not."""
+    return [not flow.is_choice and body is flow.bodies[-1] for body in flow.bodies]

@@ -1,0 +1,199 @@
+"""One TFLite graph after the other becomes Relax: its operators, each checked and converted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import tflite
+from tvm import relax
+
+from usmp.frontend.tflite.converters import (
+    CONVERTERS,
+    IMPORTED,
+    MOVES,
+    UNQUANTIZED,
+    WITH_STORED_WEIGHT,
+    Context,
+    ImportedOperators,
+    TfliteOperator,
+    TfliteTensor,
+    takes_stored_weight,
+)
+from usmp.frontend.tflite.known_values import known_results
+from usmp.frontend.tflite.open_shapes import find_open_shape
+from usmp.frontend.tflite.unknown_operators import reason_against
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.one_line import one_line
+
+_INTEGER_ACTIVATIONS = ("int8", "uint8", "int16", "int4")
+
+_NOT_COMPUTABLE = {
+    "int4": "constants",
+    "resource": "results of VAR_HANDLE",
+    "complex64": "results of RFFT2D, of which COMPLEX_ABS, REAL or IMAG makes real numbers",
+}
+"""Element types that inputs and outputs may not have -> what may."""
+
+_COMPLEX = ("RFFT2D", "COMPLEX_ABS", "REAL", "IMAG", "RESHAPE", "SQUEEZE", "EXPAND_DIMS")
+"""Operators that take or give complex numbers."""
+
+
+def convert_graph(
+    context: Context,
+    model: tflite.Model,
+    operators: Sequence[TfliteOperator],
+    outputs: Sequence[TfliteTensor],
+) -> list[relax.Expr]:
+    """Append the operators of a graph, whose inputs the context has, and return its outputs.
+
+    Raises
+    ------
+    UnsupportedModelError
+        an operator cannot be converted; the message names it.
+    """
+    context.readers = _readers(operators, outputs)
+    context.convert_graph = convert_graph
+    imported = ImportedOperators(model, model.Subgraphs(context.graph), context)
+    for operator in operators:
+        _convert(context, imported, operator)
+    context.folded.end(outputs, context.values)
+    return [context.value(tensor) for tensor in outputs]
+
+
+def _readers(operators: Sequence[TfliteOperator], outputs: Sequence[TfliteTensor]) -> Counter[int]:
+    read = [t.index for operator in operators for t in operator.inputs if t is not None]
+    return Counter([*read, *(tensor.index for tensor in outputs)])
+
+
+def check_is_computable(tensor: TfliteTensor) -> None:
+    """Check that inputs, outputs and results of operators may have the tensor's element type.
+
+    Raises
+    ------
+    UnsupportedModelError
+        only constants and handles of variables may have it.
+    """
+    if tensor.dtype in _NOT_COMPUTABLE:
+        raise UnsupportedModelError(
+            f'tensor "{tensor.name}" is of type {tensor.dtype}; '
+            f"supported only for {_NOT_COMPUTABLE[tensor.dtype]}"
+        )
+
+
+def _check_is_not_hybrid(operator: TfliteOperator) -> None:
+    """Return unless real numbers are multiplied by integer weights.
+
+    A state (a variable tensor) is no data: its converter names it if its type is wrong.
+
+    Raises
+    ------
+    UnsupportedModelError
+        they are.
+    """
+    inputs = [tensor for tensor in operator.inputs if tensor is not None]
+    weights = [t for t in inputs if t.dtype in _INTEGER_ACTIVATIONS and t.data is not None]
+    data = [
+        t for t in inputs if t.dtype == "float32" and t.data is None and not t.table.IsVariable()
+    ]
+    if operator.name not in MOVES and weights and data:
+        raise operator.unsupported(
+            f'data "{data[0].name}" of float32 with weight "{weights[0].name}" of '
+            f'{weights[0].dtype} ("dynamic range" quantization) is not supported; quantize the '
+            "data too (full integer quantization), or nothing"
+        )
+
+
+def _check_computes_no_float16(operator: TfliteOperator) -> None:
+    """Return unless the operator computes with float16, which TFLite only moves and converts.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it does.
+    """
+    if operator.name in MOVES or operator.name == "DEQUANTIZE":
+        return
+    for tensor in (*operator.inputs, *operator.outputs):
+        if tensor is not None and tensor.dtype == "float16":
+            raise operator.unsupported(
+                f'tensor "{tensor.name}" is of type float16, which is moved and converted, but not '
+                "computed with; convert the model to float32, or CAST or DEQUANTIZE the tensor to "
+                "float32 first"
+            )
+
+
+def _check_takes_complex(operator: TfliteOperator) -> None:
+    """Return unless the operator reads complex numbers that it does not know.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it does.
+    """
+    for tensor in operator.inputs if operator.name not in _COMPLEX else ():
+        if tensor is not None and tensor.dtype == "complex64":
+            raise operator.unsupported(
+                f'tensor "{tensor.name}" is of type complex64; supported only in '
+                f"{', '.join(_COMPLEX)}"
+            )
+
+
+def _convert(context: Context, imported: ImportedOperators, operator: TfliteOperator) -> None:
+    """Append one operator.
+
+    Raises
+    ------
+    UnsupportedModelError
+        that is not possible; the message names the operator.
+    """
+    appended = context.builder.operators
+    try:
+        find_open_shape(operator)
+        span = operator.described_in_full(context.graph).as_span()
+        context.builder.begin_operator(span, lambda: context.folded.take(operator.inputs))
+        if not any(operator.name in known for known in (CONVERTERS, UNQUANTIZED, IMPORTED)):
+            raise operator.unsupported(reason_against(operator.name))
+        tensors = [*operator.inputs, *operator.outputs]
+        for tensor in operator.outputs if operator.name != "VAR_HANDLE" else ():
+            if tensor.dtype != "complex64" or operator.name not in _COMPLEX:
+                check_is_computable(tensor)
+        _check_computes_no_float16(operator)
+        _check_takes_complex(operator)
+        is_integer = any(t is not None and t.dtype in _INTEGER_ACTIVATIONS for t in tensors)
+        known = known_results(operator)
+        is_weighted = known is None and takes_stored_weight(context, operator)
+        for read in () if is_weighted or known is not None else operator.inputs:
+            if read is not None and read.index in context.stored:
+                context.value(read)
+        if known is not None:
+            for tensor, value in zip(operator.outputs, known, strict=True):
+                context.set_known(operator, value, tensor)
+        elif is_weighted:
+            WITH_STORED_WEIGHT[operator.name](context, operator)
+        elif operator.name in MOVES or (is_integer and operator.name in CONVERTERS):
+            _check_is_not_hybrid(operator)
+            CONVERTERS[operator.name](context, operator)
+        elif is_integer:
+            raise operator.unsupported(
+                "not supported on integers of 8 or 16 bits; compute it in float32, replace it, or "
+                "end the model before it"
+            )
+        elif operator.name in UNQUANTIZED:
+            UNQUANTIZED[operator.name](context, operator)
+        else:
+            imported.convert(operator)
+        if context.builder.operators == appended:
+            context.folded.add(operator, span, context.values)
+            context.builder.count()
+    except UnsupportedModelError as error:
+        if operator.described in str(error):
+            raise
+        raise operator.unsupported(str(error)) from error
+    except Exception as error:
+        # Converters say what they refuse; whatever else they raise, they did not foresee.
+        raise operator.unsupported(
+            f"its conversion failed, a fault in usmp, please report it: {one_line(error)}"
+        ) from error
+    finally:
+        context.builder.span = None

@@ -1,0 +1,66 @@
+"""Factors that values are rescaled by, as the vector functions take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tvm import tirx
+from tvm.ir import Call
+
+from usmp.analysis.memory.addresses import is_op
+from usmp.objects.cores import Core
+from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding, multiply
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The factor multiplier * 2**(shift - 31), and how products with it are rounded."""
+
+    multiplier: int
+    shift: int
+    rounding: Rounding
+
+    def times(self, value: tirx.Expr) -> tirx.Expr:
+        """The product with an int32, rounded."""
+        return multiply(value, self.multiplier, self.shift, self.rounding)
+
+    @property
+    def suffix(self) -> str:
+        """Of the functions that round so."""
+        return suffix_of(self.rounding)
+
+    @property
+    def arguments(self) -> list[int]:
+        """As functions take it: multiplier and shift to the right, or the bits of a float32."""
+        if self.rounding is Rounding.TWICE:
+            return [self.multiplier, -self.shift]
+        bits = QuantizedMultiplier(self.multiplier, self.shift).float32_bits
+        assert bits is not None
+        return [bits]
+
+
+def suffix_of(rounding: Rounding) -> str:
+    """Of the functions that round so."""
+    return "_as_float" if rounding is Rounding.AS_FLOAT else ""
+
+
+def rounds(core: Core, rounding: Rounding) -> bool:
+    """Whether the vectors of a core can round so."""
+    return core.has_mve_float if rounding is Rounding.AS_FLOAT else core.has_mve
+
+
+def rescaled_by(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Factor] | None:
+    """What a rescaling that the vectors of a core can compute is of, and its factor; None if a
+    value is anything else."""
+    if not isinstance(value, Call) or not is_op(value, "tirx.call_pure_extern"):
+        return None
+    names = {rounding.value: rounding for rounding in (Rounding.TWICE, Rounding.AS_FLOAT)}
+    rounding = names.get(str(value.args[0].value))
+    if rounding is None or not rounds(core, rounding):
+        return None
+    _, inner, multiplier, shift = value.args
+    if not isinstance(multiplier, tirx.IntImm) or not isinstance(shift, tirx.IntImm):
+        return None
+    factor = Factor(int(multiplier), int(shift), rounding)
+    as_float = QuantizedMultiplier(factor.multiplier, factor.shift).float32_bits
+    return None if rounding is Rounding.AS_FLOAT and as_float is None else (inner, factor)

@@ -1,0 +1,128 @@
+"""About how many bytes are live at once in a Relax `main`, before its operators are lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+import tvm
+from tvm import relax
+from tvm.ir import Call, IRModule, Var
+
+from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
+from usmp.planning.operator_order.least_peak import least_peak_order
+from usmp.planning.options import PlanningOptions
+from usmp.relax.states import states_of
+from usmp.relax.static_shapes import flatten_types, main_function
+from usmp.tir.nodes import nodes_of
+
+_MOST_STEPS = 20_000
+"""Of the search for an order: some tenths of a second."""
+
+_VIEWS = ("relax.reshape", "relax.strided_slice")
+
+
+def estimated_peak(mod: IRModule, options: PlanningOptions) -> int:
+    """The most bytes that are live at once, about, in the order of operators that needs the least,
+    or if that may not change in that of `main`.
+
+    Every result is taken to lie over what its operator reads for the last time, reshapes and
+    slices in what they are of, and parts of a concatenation in it. So the planner decides which of
+    two modules needs less; this says where it is worth asking.
+
+    Parameters
+    ----------
+    mod
+        a Relax `main` of static shapes.
+    options
+        how it will be planned.
+    """
+    found = least_peak_order(_graph(main_function(mod), options), _MOST_STEPS)
+    return found.peak_bytes if options.order_operators else found.importer_peak_bytes
+
+
+@dataclass
+class _Tensors:
+    """What variables stand for."""
+
+    wholes: dict[Var, Var] = field(default_factory=dict)
+    """A variable -> the one that it is a part of."""
+    makers: dict[Var, frozenset[int]] = field(default_factory=dict)
+    """The calls that must be made before it is there."""
+
+    def whole(self, var: Var) -> Var:
+        """The variable of the tensor that is allocated."""
+        while var in self.wholes:
+            var = self.wholes[var]
+        return var
+
+    def made(self, read: list[Var]) -> frozenset[int]:
+        """The calls before one that reads these."""
+        return frozenset().union(*(self.makers.get(var, frozenset()) for var in read))
+
+
+def _graph(main: relax.Function, options: PlanningOptions) -> OperatorGraph:
+    tensors = _Tensors()
+    calls: list[tuple[Var, list[Var], frozenset[int]]] = []
+    for var, value, read in _values(main):
+        tensors.makers[var] = tensors.made(read)
+        if _is_view(value):
+            tensors.wholes[var] = read[0]
+        elif _name(value) == "relax.concat":
+            for whole in {tensors.whole(part) for part in read}.difference(main.params):
+                tensors.wholes[whole] = var
+        else:
+            calls.append((var, read, tensors.makers[var]))
+            tensors.makers[var] = frozenset([len(calls) - 1])
+    inputs, outputs = set(main.params), set(nodes_of(main.body.body, Var))
+    inputs_and_outputs = inputs | {tensors.whole(var) for var in outputs}
+    states = {state.name for state in states_of(main)}
+    kept = {param for param in main.params if param.name in states}
+    counted: dict[Var, int] = {}
+    sizes: list[GraphTensor] = []
+    graph_calls: list[GraphCall] = []
+    for var, read, after in calls:
+        used = list(dict.fromkeys(tensors.whole(v) for v in (*read, var)))
+        for whole in used:
+            is_io = whole in inputs_and_outputs
+            if whole in counted or whole in kept or (is_io and not options.use_workspace_io):
+                continue
+            counted[whole] = len(sizes)
+            is_input = whole in inputs
+            at_exit = (is_io and not is_input) or (is_input and options.preserve_inputs)
+            sizes.append(GraphTensor(_size_bytes(whole), is_input, at_exit))
+        numbers = [counted[whole] for whole in used if whole in counted]
+        made = counted.get(tensors.whole(var))
+        shared = {
+            (number, made): min(sizes[number].size_bytes, sizes[made].size_bytes)
+            for number in numbers
+            if made is not None and number != made and options.overlap
+        }
+        uses = tuple(map(TensorUse, numbers))
+        graph_calls.append(GraphCall(uses, tuple(sorted(after)), shared))
+    return OperatorGraph(tuple(sizes), tuple(graph_calls))
+
+
+def _values(main: relax.Function) -> Iterator[tuple[Var, relax.Expr, list[Var]]]:
+    """What is bound in `main`, with the variables of tensors in it."""
+    known = set(main.params)
+    for block in main.body.blocks:
+        for binding in block.bindings:
+            read = dict.fromkeys(var for var in nodes_of(binding.value, Var) if var in known)
+            known.add(binding.var)
+            yield binding.var, binding.value, list(read)
+
+
+def _is_view(value: relax.Expr) -> bool:
+    return isinstance(value, relax.TupleGetItem | Var) or _name(value) in _VIEWS
+
+
+def _name(value: relax.Expr) -> str | None:
+    return getattr(value.op, "name", None) if isinstance(value, Call) else None
+
+
+def _size_bytes(var: Var) -> int:
+    """Of a tensor, or of all in a tuple."""
+    types = [ty for ty in flatten_types(var.ty) if isinstance(ty, relax.TensorType)]
+    return sum(prod(map(int, ty.shape)) * tvm.DataType(str(ty.dtype)).itemsize for ty in types)
