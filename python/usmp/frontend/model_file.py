@@ -17,6 +17,7 @@ from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import symbolic_sizes_of
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import printable
 from usmp.tir.spans import with_all_spans
 
 Model = TypeVar("Model")
@@ -155,7 +156,8 @@ def read_model_file(
             f"install it with: {install_command(error.name)}"
         ) from error
     except UnsupportedModelError as error:
-        raise UnsupportedModelError(f"{path}: {error}") from error
+        # Names in the file may hold anything.
+        raise UnsupportedModelError(f"{path}: {printable(str(error))}") from error
 
 
 def _import_methods(

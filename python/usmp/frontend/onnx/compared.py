@@ -7,7 +7,7 @@ is in docs/onnx-operators.md.
 
 from __future__ import annotations
 
-from tvm.relax.frontend.onnx import onnx_frontend
+from usmp.frontend.onnx.refused import refusal_of
 
 OLDEST_OPSET, NEWEST_OPSET = 7, 28
 """In other versions of ONNX, operators may mean something else."""
@@ -52,8 +52,6 @@ _MICROSOFT = frozenset(
 COMPARED = _ONNX | WRITTEN_OUT | {f"com.microsoft.{name}" for name in _MICROSOFT}
 """By name, with the domain in front if it is not that of ONNX."""
 
-_WITHOUT_STATIC_SIZE = frozenset({"NonMaxSuppression", "NonZero", "Unique"})
-
 
 def why_refused(operator: str) -> str | None:
     """The end of the sentence that an operator is not supported, by its name as in `COMPARED`; none
@@ -65,14 +63,4 @@ def why_refused(operator: str) -> str | None:
         )
     if operator in COMPARED:
         return None
-    if operator in _WITHOUT_STATIC_SIZE:
-        return (
-            ": how many elements it finds depends on the data, and memory is planned at compile "
-            "time; let the application do it with the model's outputs"
-        )
-    domain, _, name = operator.rpartition(".")
-    if domain in ("", "com.microsoft") and name in onnx_frontend._get_convert_map():
-        return (
-            ": its results differ from onnxruntime's, or were never compared; express it by others"
-        )
-    return " by TVM's ONNX importer"
+    return f": {refusal_of(operator)}"

@@ -10,6 +10,8 @@ import numpy as np
 from tvm import relax
 from tvm.ir import Expr, GenericConst
 
+from usmp.support.plain_text import shown
+
 
 class NotSupported(Exception):
     """An operator or one of its options cannot be converted; the message says why and what to do.
@@ -80,8 +82,8 @@ class OnnxNode:
         return np.asarray(expr.value.numpy())
 
     def text(self, name: str, default: str) -> str:
-        """An attribute that is a word."""
-        return bytes(self.attributes.get(name, default.encode())).decode(errors="replace")
+        """An attribute that is a word, as messages show it."""
+        return shown(bytes(self.attributes.get(name, default.encode())).decode(errors="replace"))
 
 
 Converted: TypeAlias = "Expr | OnnxNode | None"

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import onnx
 
+from usmp.support.plain_text import shown
+
 ONNX_DOMAINS = ("", "ai.onnx")
 """Both names of the domain of ONNX's own operators."""
 
@@ -33,9 +35,9 @@ def described_node(node: onnx.NodeProto | None) -> str:
     """A node as errors name it; an input if it is none."""
     if node is None:
         return "an input"
-    name = f'node "{node.name}", ' if node.name else ""
-    output = next(filter(None, node.output), "")
-    return f'operator {qualified_name(node)} ({name}output "{output}")'
+    name = f'node "{shown(node.name)}", ' if node.name else ""
+    output = shown(next(filter(None, node.output), ""))
+    return f'operator {shown(qualified_name(node))} ({name}output "{output}")'
 
 
 def names_read(node: onnx.NodeProto) -> set[str]:

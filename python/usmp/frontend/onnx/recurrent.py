@@ -24,6 +24,7 @@ from usmp.ops.recurrent import (
     Weights,
     recurrent_layer,
 )
+from usmp.support.plain_text import shown
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 """Of each of them, whether it begins with the last step."""
@@ -234,7 +235,9 @@ def _functions(
     """The activations of each direction, with alphas and betas in the order in which they take
     them."""
     given = node.attributes.get("activations") or ()
-    names = [bytes(name).decode(errors="replace") for name in given] or [*defaults] * directions
+    names = [shown(bytes(name).decode(errors="replace")) for name in given] or [
+        *defaults
+    ] * directions
     if len(defaults) == directions == 1:
         # The default of RNN has one for each of two directions.
         names = names[:1] if len(names) == 2 else names

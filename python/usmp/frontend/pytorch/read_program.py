@@ -12,12 +12,14 @@ from typing import Any
 
 import torch
 import torch.ao.quantization.fx._decomposed  # registers the operators of PT2E
+from torch._subclasses.fake_tensor import UnsupportedOperatorException
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
 from usmp.frontend.pytorch.converters.recurrent import layers_in_loops
 from usmp.frontend.pytorch.pt2 import Trace, check_arithmetic, checked_archive
 from usmp.frontend.pytorch.pt2.archive import damaged
+from usmp.frontend.pytorch.refused import refusal_of
 from usmp.frontend.pytorch.states import changed_tensors
 from usmp.relax.limits import Limits
 from usmp.support.errors import UnsupportedModelError
@@ -72,6 +74,11 @@ def read_program(content: bytes, trust: bool, limits: Limits) -> Program:
             return Program(_decomposed(program, limits), output_names(program))
         except UnsupportedModelError:
             raise
+        except UnsupportedOperatorException as error:
+            reason = refusal_of(error.func.__name__, error.func.namespace)
+            raise UnsupportedModelError(
+                f"operator {error.func} is not supported: {reason}"
+            ) from error
         except Exception as error:
             # PyTorch raises many kinds of exceptions; each means that this cannot be imported.
             message = f"the program cannot be imported: {one_line(error)}"

@@ -28,6 +28,7 @@ from usmp.frontend.pytorch.model_operators import node_span
 from usmp.frontend.pytorch.nested_writes import nested_writes
 from usmp.frontend.pytorch.program_sizes import ProgramSizes
 from usmp.frontend.pytorch.quantizers import quantizer_converters
+from usmp.frontend.pytorch.refused import refusal_of
 from usmp.frontend.pytorch.states import KeptTensor, held_tensors
 from usmp.frontend.size_arithmetic import SizeArithmetic, SizesError
 from usmp.ops.emit import DynamicShapeError, constant, extents_of
@@ -103,11 +104,11 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         dict[relax.Var, tvm.runtime.Tensor]
             What to bind to the last of the parameters.
         """
+        nodes = self._program.graph.nodes
+        self._check_unsupported_func_type(nodes)
         held, inputs, _ = self.create_input_vars(self._program)
         constants = {node: held[node] for node in held if node not in self.states}
         variables = {**inputs, **self.states, **constants}
-        nodes = self._program.graph.nodes
-        self._check_unsupported_func_type(nodes)
         # As in TVM: assertions have effects, which have no place among pure bindings.
         is_pure = not self._has_assert_async(self._program.graph_module)
         builder = self.block_builder
@@ -170,11 +171,16 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
 
     def _check_unsupported_func_type(self, nodes: Any) -> None:
         for node in nodes:
-            if node.op == "call_function" and node.target is torch.ops.higher_order.cond:
-                raise UnsupportedModelError(
-                    f"{described(node)} is not supported: which branch runs must be known at "
-                    "compile time"
-                )
+            target = node.target
+            if target is torch.ops.higher_order.with_effects:
+                # It puts an operator with effects, such as a check of values, in order.
+                target = node.args[1]
+            elif target is not torch.ops.higher_order.cond:
+                continue
+            reason = refusal_of(target.__name__, target.namespace)
+            raise UnsupportedModelError(
+                f"operator {target} (node {node.name}) is not supported: {reason}"
+            )
 
     def _translate_fx_graph(
         self, graph_module: Any, nodes: Any, inputs: Mapping[str, Expr], *_: Any
@@ -233,8 +239,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         converters = CONVERTERS if name in CONVERTERS else CONVERTERS_OF_SIZES
         if namespace != "aten" or name not in converters:
             raise UnsupportedModelError(
-                f"{described(node)} is not supported; compute it before or after the model, or "
-                "write it with other operators"
+                f"{described(node)} is not supported: {refusal_of(name, namespace)}"
             )
         states = frozenset(self.states.values())
         given = Operator(node, self.block_builder, self._argument, states, self._arithmetic)

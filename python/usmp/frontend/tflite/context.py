@@ -184,6 +184,12 @@ class Context:
             self.set(tensor, dequantized(self.builder, value, stored.quantization))
         if tensor.index in self.values:
             return self.values[tensor.index]
+        if tensor.data is None and tensor.table.IsVariable():
+            raise UnsupportedModelError(
+                f'variable tensor "{tensor.name}" is read before a recurrent operator has written '
+                "it, which alone may read it first; keep what passes from run to run in variables "
+                "(VAR_HANDLE), or make it an input and an output"
+            )
         if tensor.data is None:
             raise UnsupportedModelError(f'tensor "{tensor.name}" is read before it is written')
         return constant(tensor.data)

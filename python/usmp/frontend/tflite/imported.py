@@ -21,6 +21,7 @@ from usmp.frontend.tflite.fused_activations import activated
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import (
     fused_activation,
+    require_broadcast,
     require_divisor,
     require_same_shape,
     require_types,
@@ -91,6 +92,10 @@ IMPORTED: dict[str, tuple[str, ...]] = {
 }
 """Name of the operator -> element types of its data."""
 
+_BROADCAST = """ADD BITWISE_XOR DIV EQUAL FLOOR_DIV GREATER GREATER_EQUAL LESS LESS_EQUAL
+LOGICAL_AND LOGICAL_OR MAXIMUM MINIMUM MUL NOT_EQUAL POW PRELU RIGHT_SHIFT SUB""".split()
+"""Operators of two inputs that are broadcast to one shape."""
+
 _DATA = {"ONE_HOT": 2}
 """Operators whose first input is no data -> the input that is."""
 
@@ -112,6 +117,9 @@ class ImportedOperators(OperatorConverter):  # type: ignore[misc]
         """
         _check_is_imported(operator)
         _check_constants(operator)
+        for tensor in operator.inputs:
+            if tensor is not None and tensor.data is None:
+                self.context.value(tensor)
         self.exp_tab.exprs.clear()
         try:
             result = self.convert_map[operator.name](op=operator.table)
@@ -174,6 +182,8 @@ def _check_is_imported(operator: TfliteOperator) -> None:
     require_types(operator, data, "input", IMPORTED[operator.name])
     if operator.name in ("DIV", "FLOOR_DIV"):
         require_divisor(operator)
+    if operator.name in _BROADCAST:
+        require_broadcast(operator, data, operator.input(1))
     if operator.name == "ATAN2":
         # LiteRT's kernel broadcasts nothing.
         for tensor in (operator.input(1), operator.output):

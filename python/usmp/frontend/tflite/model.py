@@ -117,6 +117,11 @@ class TfliteTensor:
             tensors of this type are not supported.
         """
         number = self.table.Type()
+        if number == tflite.TensorType.STRING:
+            raise UnsupportedModelError(
+                f'tensor "{self.name}" holds text (type STRING), and only numbers can be planned; '
+                "turn text into numbers in the application, and begin the model there"
+            )
         if number not in _DTYPES:
             raise UnsupportedModelError(
                 f'tensor "{self.name}" is of type {_TYPE_NAMES.get(number, number)}; '

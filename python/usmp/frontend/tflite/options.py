@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
+import numpy as np
 import tflite
 
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
@@ -145,6 +146,22 @@ def require_same_shape(operator: TfliteOperator, data: TfliteTensor, output: Tfl
             f'input "{data.name}" has shape {list(data.shape)} and output "{output.name}" has '
             f"shape {list(output.shape)}; they must be the same"
         )
+
+
+def require_broadcast(operator: TfliteOperator, left: TfliteTensor, right: TfliteTensor) -> None:
+    """Check that two inputs can be broadcast to one shape.
+
+    Raises
+    ------
+    UnsupportedModelError
+        they cannot.
+    """
+    try:
+        np.broadcast_shapes(left.shape, right.shape)
+    except ValueError as error:
+        raise operator.unsupported(
+            f"inputs of shapes {list(left.shape)} and {list(right.shape)} do not go together"
+        ) from error
 
 
 def dense_shape(operator: TfliteOperator) -> tuple[int, int, int]:

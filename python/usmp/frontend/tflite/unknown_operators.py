@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from usmp.frontend.tflite.refused import REFUSED
+
 CUSTOM = "CUSTOM "
 """What the names of custom operators begin with; their code follows in quotes."""
 
@@ -11,6 +13,10 @@ _COMPILED = {
     '"edgetpu-custom-op"': "edgetpu_compiler compiled the file for a Coral Edge TPU, and this "
     "operator is code of that TPU; give the .tflite file that was given to edgetpu_compiler",
 }
+_NEVER_COMPARED = (
+    "not supported, as it was never compared with TFLite's kernels; replace it, or end the model "
+    "before it"
+)
 _FLEX = '"Flex'
 """What codes of TensorFlow's own operators begin with."""
 
@@ -29,10 +35,7 @@ def reason_against(name: str) -> str:
             "older converter, or without the operator"
         )
     if not name.startswith(CUSTOM):
-        return (
-            "not supported, as it was never compared with TFLite's kernels; replace it, or end the "
-            "model before it"
-        )
+        return f"not supported: {REFUSED[name]}" if name in REFUSED else _NEVER_COMPARED
     code = name.removeprefix(CUSTOM)
     if code in _COMPILED:
         return _COMPILED[code]

@@ -243,7 +243,9 @@ def test_unsupported_operator():
     graph = Graph()
     graph.node("Det", graph.input("x", [3, 4, 4]), outputs=["y"])
     assert message_of(graph.model("y")) == (
-        'operator Det (node "node_y", output "y") is not supported by TVM\'s ONNX importer'
+        'operator Det (node "node_y", output "y") is not supported: its results were '
+        "never compared with those of another runtime; compute it in the application, with the "
+        "model's outputs"
     )
 
 
@@ -267,7 +269,28 @@ def test_operator_of_an_unknown_domain():
     graph = Graph()
     graph.node("Relu", graph.input("x", [4]), outputs=["y"], domain="mine")
     assert message_of(graph.model("y", domains=["mine"])) == (
-        'operator mine.Relu (node "node_y", output "y") is not supported by TVM\'s ONNX importer'
+        'operator mine.Relu (node "node_y", output "y") is not supported: it is a custom '
+        "operator, and the file does not say what it computes; replace it by operators of ONNX, or "
+        "end the model before it"
+    )
+
+
+def test_names_in_messages_are_printable():
+    graph = Graph()
+    graph.node("A\x1b", graph.input("x", [4]), outputs=["\x1b[2J"], domain="mine\n")
+    assert message_of(graph.model("\x1b[2J", domains=["mine\n"])).startswith(
+        'operator mine\\n.A\\x1b (node "node_\\x1b[2J", output "\\x1b[2J") is not supported: '
+    )
+
+
+def test_operator_that_onnxruntime_writes():
+    graph = Graph()
+    x = graph.input("x", [4, 4])
+    graph.node("FusedMatMul", x, x, outputs=["y"], domain="com.microsoft")
+    assert message_of(graph.model("y", domains=["com.microsoft"])).endswith(
+        "is not supported: its results were never compared with those of another runtime; "
+        "onnxruntime writes it when it optimizes or quantizes a model: save the model before that "
+        "(ORT_DISABLE_ALL), or as QDQ"
     )
 
 

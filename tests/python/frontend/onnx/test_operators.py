@@ -364,7 +364,7 @@ REFUSED = {
     "what is found in the data": (
         node("NonZero", values("float32", [3])),
         "how many elements it finds depends on the data, and memory is planned at compile time; "
-        "let the application do it with the model's outputs",
+        "use Where, or end the model before it and find them in the application",
     ),
     "a shape that is data": (
         node("Pad", values("float32", [3]), values("int64", [2], 0, 2), opset=17),
@@ -419,7 +419,8 @@ REFUSED = {
     "what was never compared": (
         node("MaxUnpool", values("float32", [1, 1, 2, 2]), values("int64", [1, 1, 2, 2], 0, 3),
              kernel_shape=[2, 2]),
-        "its results differ from onnxruntime's, or were never compared; express it by others",
+        "TVM computes it otherwise than onnxruntime; use ConvTranspose or Resize, or "
+        "ScatterND with the indices",
     ),
 }  # fmt: skip
 

@@ -127,6 +127,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: one_layer("RNN", activations=["Mish"]),
         'activation "Mish" is not known; supported: Affine, Elu, HardSigmoid',
     ),
+    "activation_that_clears_the_screen": (
+        lambda: one_layer("RNN", activations=["\x1b[2J\n"]),
+        'activation "\\x1b[2J\\n" is not known; ',
+    ),
     "too_few_activations": (
         lambda: one_layer("GRU", activations=["Tanh"]),
         "it has 1 activations, and needs 2",
@@ -144,6 +148,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "direction": (
         lambda: one_layer("LSTM", direction="both"),
         'direction "both" is not known',
+    ),
+    "direction_that_clears_the_screen": (
+        lambda: one_layer("LSTM", direction="\x1b[2J"),
+        'direction "\\x1b[2J" is not known',
     ),
 }
 

@@ -183,8 +183,9 @@ def test_program_that_computes_nothing():
 def test_unsupported_operator():
     content = exported(Function(lambda x: torch.fft.fft(x).real), torch.ones(4))
     assert message_of(content) == (
-        "operator aten._fft_r2c.default (node _fft_r2c) is not supported; compute it before or "
-        "after the model, or write it with other operators"
+        "operator aten._fft_r2c.default (node _fft_r2c) is not supported: it computes with complex "
+        "numbers; use matmul() or conv1d() with constant cosines and sines, or compute it in the "
+        "application"
     )
 
 
@@ -194,9 +195,27 @@ def test_branch_that_is_chosen_at_run_time():
         return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
 
     assert message_of(exported(Function(branch), torch.ones(4))) == (
-        "operator cond (node cond) is not supported: which branch runs must be known at "
-        "compile time"
+        "operator cond (node cond) is not supported: it runs other graphs, and which of them or "
+        "how often must be known at compile time; unroll loops, and export one model for each "
+        "branch"
     )
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize(
+    ("function", "start"),
+    [
+        (
+            torch.linalg.inv,
+            "operator aten._linalg_check_errors.default (node with_effects) is not ",
+        ),
+        (lambda x: torch.histogram(x, 4)[0], "operator aten.histogram.bin_ct is not supported: "),
+    ],
+    ids=["with_effects", "without_shapes"],
+)
+def test_operators_that_pytorch_cannot_take_apart(function, start):
+    """Of one with effects it makes an argument, and for the other it knows no shapes."""
+    assert message_of(exported(Function(function), torch.eye(4))).startswith(start)
 
 
 @pytest.mark.cc

@@ -204,8 +204,9 @@ def test_errors_name_the_method():
     methods = contents(Memory())
     methods["spectrum"] = exported(Method(lambda m, x: torch.fft.fft(x).real, Memory()), X)
     assert message_of(methods) == (
-        'method "spectrum": operator aten._fft_r2c.default (node _fft_r2c) is not supported; '
-        "compute it before or after the model, or write it with other operators"
+        'method "spectrum": operator aten._fft_r2c.default (node _fft_r2c) is not supported: '
+        "it computes with complex numbers; use matmul() or conv1d() with constant cosines and "
+        "sines, or compute it in the application"
     )
     methods["spectrum"] = b"x"
     assert message_of(methods).startswith(

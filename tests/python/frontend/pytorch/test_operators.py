@@ -184,7 +184,7 @@ def test_integers_divided_by_zero_are_refused(function):
 
 def test_randomness_is_refused():
     assert refusal(lambda x: x + torch.randn(6), X).startswith(
-        "operator aten.randn.default (node randn) is not supported"
+        "operator aten.randn.default (node randn) is not supported: its results are random, "
     )
 
 
@@ -195,7 +195,9 @@ def test_operators_of_other_libraries_are_refused():
         library.impl("relu", lambda x: x + 1, "CompositeExplicitAutograd")
         library.impl("relu", lambda x: torch.empty_like(x), "Meta")
         message = refusal(torch.ops.usmp_test.relu.default, X, trust=True)
-    assert message.startswith("operator usmp_test.relu.default (node relu) is not supported")
+    assert message.startswith(
+        "operator usmp_test.relu.default (node relu) is not supported: it is no operator of "
+    )
 
 
 def test_places_outside_of_a_tensor_count_as_the_nearest():

@@ -84,7 +84,7 @@ def test_control_flow_without_options(code):
 
 
 def test_what_tvm_cannot_import_is_its_failure():
-    message = refusal("MUL", [REAL], REAL, options("MulOptions"))
+    message = refusal("REVERSE_SEQUENCE", [REAL], REAL, options("ReverseSequenceOptions"))
     assert message.startswith("TVM's importer failed: ")
 
 
@@ -111,6 +111,37 @@ def test_a_refused_model_leaves_stderr_clean(tmp_path):
     )
     assert done.stderr == ""
     assert done.stdout.startswith(f'{path}: operator 0 (FLOOR, output "t1"): not supported')
+
+
+@pytest.mark.parametrize("spec", [X, REAL], ids=["int8", "float32"])
+def test_variable_tensor_that_is_read_before_it_is_written(spec):
+    graph = Graph()
+    x = graph.input(spec.shape, spec.dtype, spec.quantization)
+    kept = graph.tensor(spec.shape, spec.dtype, spec.quantization, is_variable=True)
+    y = graph.tensor(spec.shape, spec.dtype, spec.quantization)
+    graph.operator("ADD", [x, kept], [y], options("AddOptions"))
+    graph.output(y)
+    assert message_of(write_model(graph)) == (
+        'operator 0 (ADD, output "t2"): variable tensor "t1" is read before a recurrent operator '
+        "has written it, which alone may read it first; keep what passes from run to run in "
+        "variables (VAR_HANDLE), or make it an input and an output"
+    )
+
+
+def test_text():
+    words = Spec((2,), 0, 0, "string")
+    assert message_of(one_operator("HASHTABLE_FIND", [words], [REAL])) == (
+        'tensor "t0" holds text (type STRING), and only numbers can be planned; turn text into '
+        "numbers in the application, and begin the model there"
+    )
+
+
+def test_operators_of_the_schema_that_are_refused():
+    assert refusal("WHERE", [REAL], Spec((6, 2), 0, 0, "int64")) == (
+        "not supported: how many elements it finds depends on the data, and memory is planned at "
+        "compile time; use SELECT_V2 (tf.where with three arguments), or end the model before it "
+        "and find them in the application"
+    )
 
 
 # ---- shapes and options

@@ -165,6 +165,20 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         None,
         'input "t0" has shape [2, 3] and output "t1" has shape [3]; they must be the same',
     ),
+    "shapes_that_do_not_go_together": (
+        "ADD",
+        [REAL, real(2, 4)],
+        REAL,
+        options("AddOptions"),
+        "inputs of shapes [2, 3] and [2, 4] do not go together",
+    ),
+    "slopes_that_do_not_go_with_the_data": (
+        "PRELU",
+        [REAL, real(4)],
+        REAL,
+        None,
+        "inputs of shapes [2, 3] and [4] do not go together",
+    ),
     "type_without_kernel": (
         "RELU",
         [whole(2, 3)],
@@ -196,8 +210,8 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         [real(1, 2, 2, 4)],
         real(1, 2, 2, 4),
         options("LocalResponseNormalizationOptions"),
-        "not supported, as it was never compared with TFLite's kernels; replace it, or end the "
-        "model before it",
+        "not supported: TFLite's kernel leaves out the last channel of each sum; use batch "
+        "normalization, or write it with SQUARE, CONV_2D, POW and DIV",
     ),
     "position_outside": (
         "SCATTER_ND",

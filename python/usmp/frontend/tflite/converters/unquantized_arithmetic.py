@@ -10,7 +10,7 @@ from tvm import relax, te, tirx
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.converters.activations import check_unary
 from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.options import require_divisor, require_types
+from usmp.frontend.tflite.options import require_broadcast, require_divisor, require_types
 from usmp.ops.emit import call_operator, shape_of
 
 
@@ -109,10 +109,5 @@ def _operands(
     require_types(operator, left, "input", types)
     require_types(operator, right, "input", (left.dtype,))
     require_types(operator, operator.output, "output", (left.dtype,))
-    try:
-        np.broadcast_shapes(left.shape, right.shape)
-    except ValueError as error:
-        raise operator.unsupported(
-            f"inputs of shapes {list(left.shape)} and {list(right.shape)} do not go together"
-        ) from error
+    require_broadcast(operator, left, right)
     return context.value(left), context.value(right)

@@ -15,7 +15,7 @@ from support.operator_trials.tflite import (
     stored_weights,
     windows,
 )
-from support.operator_trials.tflite.draw import generator_of
+from support.operator_trials.tflite.draw import TYPES, generator_of
 from support.operator_trials.trial import Generator
 from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, UNQUANTIZED
 
@@ -35,6 +35,11 @@ GENERATORS: dict[str, Generator] = {
 def generator_on(operator: str, dtype: str) -> Generator:
     """The trials of an operator on data of a type."""
     return generator_of(operator, _DRAFTS[operator], dtype)
+
+
+def generators_by_type(operator: str) -> dict[str, Generator]:
+    """By the type of their data, the trials of an operator, if its types can be chosen."""
+    return {dtype: generator_on(operator, dtype) for dtype in TYPES if operator in _DRAFTS}
 
 
 def registered_operators() -> set[str]:

@@ -1,0 +1,95 @@
+"""The operators that are refused, with what is said of them, are those that no front end takes."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+import tflite
+import torch
+
+from support.operator_trials.sweep import operators
+from usmp.frontend.onnx import refused as onnx_refused
+from usmp.frontend.onnx.compared import COMPARED
+from usmp.frontend.pytorch import refused as pytorch_refused
+from usmp.frontend.pytorch.converters import CONVERTERS_OF_SIZES
+from usmp.frontend.refused_operators import RANDOM, by_operator
+from usmp.frontend.tflite import refused as tflite_refused
+
+TABLES = {
+    "tflite": tflite_refused.REFUSED,
+    "onnx": onnx_refused.REFUSED,
+    "pytorch": pytorch_refused.REFUSED,
+}
+
+
+@pytest.mark.parametrize("front_end", TABLES)
+def test_no_operator_is_refused_and_supported(front_end):
+    assert not TABLES[front_end].keys() & set(operators(front_end))
+
+
+@pytest.mark.parametrize("front_end", TABLES)
+def test_what_is_said_is_one_sentence(front_end):
+    for refusal in TABLES[front_end].values():
+        for part in (refusal.reason, refusal.instead):
+            assert part and part[-1] not in ".;," and part.isprintable()
+        assert len(str(refusal)) < 250
+
+
+def test_every_operator_of_the_tflite_schema():
+    schema = {name for name in vars(tflite.BuiltinOperator) if name.isupper()}
+    assert schema - {"CUSTOM"} - set(operators("tflite")) == TABLES["tflite"].keys()
+
+
+def test_every_operator_of_onnx():
+    schemas = onnx.defs.get_all_schemas_with_history()
+    names = {f"{schema.domain}.{schema.name}".lstrip(".") for schema in schemas}
+    assert names - COMPARED == TABLES["onnx"].keys()
+
+
+def test_every_core_operator_of_pytorch():
+    """That is, of those in which PyTorch ends its decompositions."""
+    supported = {*operators("pytorch"), *CONVERTERS_OF_SIZES}
+    registered = {each.partition(".")[0] for each in torch._C._dispatch_get_all_op_names()}
+    core = {name.removeprefix("aten::") for name in registered if has_core_overload(name)}
+    assert len(core) > 150
+    unknown = {
+        name
+        for name in core - {name.partition(".")[0] for name in supported}
+        if pytorch_refused.refusal_of(f"{name}.default", "aten") is pytorch_refused.OTHER
+    }
+    assert unknown == DECOMPOSED
+
+
+def has_core_overload(name: str) -> bool:
+    namespace, _, name = name.partition("::")
+    if namespace != "aten":
+        return False
+    packet = getattr(torch.ops.aten, name)
+    overloads = [getattr(packet, each) for each in packet.overloads()]
+    return any(torch.Tag.core in each.tags and not each._can_decompose() for each in overloads)
+
+
+DECOMPOSED = set(
+    """col2im fill reflection_pad1d reflection_pad2d reflection_pad3d replication_pad2d
+    replication_pad3d scalar_tensor select_scatter""".split()
+)
+"""Core operators that become others all the same."""
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "start"),
+    [
+        ("nonzero.default", "aten", "how many elements it finds depends on the data"),
+        ("_native_batch_norm_legit.default", "aten", "it is for training"),
+        ("convolution_backward.default", "aten", "it is for training"),
+        ("cond", "higher_order", "it runs other graphs"),
+        ("nms.default", "torchvision", "it is no operator of PyTorch itself"),
+    ],
+)
+def test_what_is_said_of_an_operator_of_pytorch(name, namespace, start):
+    assert pytorch_refused.refusal_of(name, namespace).reason.startswith(start)
+
+
+def test_an_operator_has_one_reason():
+    with pytest.raises(ValueError, match="Bernoulli is refused twice"):
+        by_operator(("Bernoulli Multinomial", RANDOM), ("Bernoulli", RANDOM))
