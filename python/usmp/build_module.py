@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -202,7 +202,7 @@ def build(
     given = parse_targets(target)
     targets = board_targets(board, given)
     check_llvm_target(targets.cpu)
-    executor = executor if isinstance(executor, Executor) else Executor(executor or "aot")
+    executor = executor if isinstance(executor, Executor) else _executor_named(executor or "aot")
     _check_type(Runtime(runtime) if isinstance(runtime, str) else runtime, Runtime, "runtime")
     if not isinstance(state_memory_pool, str):
         _check_type(state_memory_pool, WorkspacePoolInfo, "state_memory_pool")
@@ -246,7 +246,10 @@ def build(
             how = repr(targets), module_name, io_type
             mod = _lowered(session, mod, context, passes, how)
         with _planning(options):
-            mod = _applied(main_passes(targets.cpu, several_entries), mod)
+            # It plans, and may read every option.
+            what = "main", how, _what_lowering_reads(mod, context, plans=True)
+            passes = main_passes(targets.cpu, several_entries)
+            mod = session.once(what, mod, partial(_applied, passes, mod))
             passes = planning_passes(board, several_entries, symbol_prefix(module_name))
             mod = (_compared if compare_workspace_io else _applied)(passes, mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
@@ -307,6 +310,12 @@ def _lowered_once(
         if name in mod.attrs:
             lowered = lowered.with_attr(name, mod.attrs[name])
     return lowered
+
+
+@cache
+def _executor_named(name: str) -> Executor:
+    """One object for all builds: what a session knows of a module is that of its executor."""
+    return Executor(name)
 
 
 def _without_memories(mod: IRModule) -> IRModule:

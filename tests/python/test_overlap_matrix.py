@@ -14,13 +14,13 @@ from support.built_ways import (
     OBJECT_FILE,
     POISONED,
     POISONED_OBJECT_FILE,
-    SANITISED,
     Matrix,
     Way,
     available,
     model_of_suite,
     real_model,
 )
+from support.c_program import SANITIZERS, sanitizing_compiler
 from support.quantized_models import CATALOG
 
 pytestmark = pytest.mark.models
@@ -63,7 +63,8 @@ def test_digits_in_every_way(digits_model):
 @pytest.mark.parametrize("name", SMALL)
 def test_small_models(shared_model, name):
     matrix, expected = real_model(shared_model(name), 5)
-    ways = [GCC, SANITISED[1], POISONED_OBJECT_FILE]
+    sanitised = Way(poison=True, compiler=sanitizing_compiler(), flags=tuple(SANITIZERS))
+    ways = [GCC, sanitised, POISONED_OBJECT_FILE]
     assert matrix.failures(available(ways), expected) == []
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 RFC = "--usmp-workspace-pools=dtcm,sram"
 TVM = "--workspace-pools=dtcm,sram"
 SIZE = (

@@ -10,6 +10,8 @@ import pytest
 
 import usmp
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 IO = "--workspace-io"
 NO_OVERLAP = "--pass-config=tir.usmp.overlap=0"
 

@@ -14,6 +14,8 @@ import pytest
 
 from conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 OPTIONS = ("--pass-config", "tir.usmp.algorithm=hill_climb", "--module-name=net")
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from driver.conftest import DIGITS
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 
 @pytest.mark.parametrize(
     "option", ["--stream-input=image", "--pass-config=tir.usmp.stream_inputs=image"]

@@ -13,6 +13,8 @@ from support.quantized_models.variables import VECTOR, delay
 from usmp import load_archive
 from usmp.objects import PlacedState, StateLayout
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 RANDOM = "random"
 
 

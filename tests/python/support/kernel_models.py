@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.built_ways import Matrix, Way, available, model_of_suite
-from support.c_program import SANITIZERS
+from support.c_program import SANITIZERS, sanitizing_compiler
 from support.quantized_models import CATALOG
 from usmp.objects.cores import CORES
 from usmp.ops.kernels import select
@@ -26,7 +26,8 @@ def check_kernel(name: str, core: str, schedule: str, monkeypatch: pytest.Monkey
     """A model of the catalog has the schedule, the bytes of the reference runtime with outputs over
     inputs, in C and by the loops that analyses see, and the peak that it has without kernels."""
     matrix, expected = catalog_model(name)
-    way = Way(target=f"c -mcpu={core}", poison=True, flags=tuple(SANITIZERS))
+    compiler = sanitizing_compiler()
+    way = Way(target=f"c -mcpu={core}", poison=True, compiler=compiler, flags=tuple(SANITIZERS))
     assert matrix.failures(available([way]), expected) == []
     assert schedule in source_of(matrix, way)
     with monkeypatch.context() as patch:

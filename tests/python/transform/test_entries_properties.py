@@ -36,12 +36,13 @@ def drawn_input(random):
     return np.frombuffer(random.randbytes(4), np.int8)
 
 
-@pytest.mark.parametrize("poison", [False, True], ids=["plain", "poison"])
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
-def test_entries_in_turn(io, poison):
+def test_entries_in_turn(io):
     for seed in range(SEEDS):
         model, random = EntriesModel(seed), Random(seed)
         mod = planned(model, ALGORITHMS[seed % len(ALGORITHMS)], io)
+        # The fills take most of the time: each algorithm has them in half of its programs.
+        poison = seed // len(ALGORITHMS) % 2 == io
         machine = Machine(PoisonDeadBytes()(mod) if poison else mod)
         names = list(model.entries)
         runs = [(random.choice(names), drawn_input(random)) for _ in range(RUNS)]

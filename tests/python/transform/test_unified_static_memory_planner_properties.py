@@ -63,8 +63,10 @@ def test_planned_programs_compute_the_same(seed):
     expected = expected_results(program)
     # In one session, as candidates of a build are: what is known of the program is found once.
     with planning_session():
+        # Each has half of the programs: of two that follow each other, one.
         for number, algorithm in enumerate(ALGORITHMS):
-            check_planned(program, algorithm, expected, orders=((seed + number) % 2 == 0,))
+            if (seed // 2 + number) % 2 == 0:
+                check_planned(program, algorithm, expected, orders=(seed % 2 == 0,))
 
 
 @given(SEEDS)

@@ -9,7 +9,7 @@ import pytest
 
 import usmp
 from conftest import ROOT
-from support.cmake_projects import build
+from support.cmake_projects import build, quick_compiler
 from support.solver_projects import INSTALLED
 
 pytestmark = pytest.mark.cc
@@ -35,7 +35,7 @@ def printed_by(folder: Path, found_by: str, *definitions: str) -> str:
         f'add_executable(embedding "{PROGRAM}")\n'
         "target_link_libraries(embedding usmp_solver::usmp_solver)\n"
     )
-    build(folder, folder / "build", *QUICK, *definitions)
+    build(folder, folder / "build", *QUICK, *quick_compiler(), *definitions)
     return subprocess.check_output([folder / "build/embedding"], text=True)
 
 

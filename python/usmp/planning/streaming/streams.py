@@ -256,4 +256,7 @@ def _made(
         if function is None:
             return None
         made[start, stop] = segment, function
-    return with_segments(main, made)
+    # A module whose facts are known, too. Its attributes may be others.
+    known = "streamed module", tuple(sorted(segments.items()))
+    mod = session.once(known, main.mod, partial(with_segments, main, made))
+    return IRModule(mod.functions, attrs=main.mod.attrs)

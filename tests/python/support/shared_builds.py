@@ -1,0 +1,71 @@
+"""Builds that share what they have in common, as those of `tvmc explore` do in one session.
+
+What a test says of a command or of a board does not depend on whether the model was lowered and
+planned by an earlier build with the same options. The first one in each file of tests does it all.
+Warnings of lowering come with the first build only, so tests of these have no place in a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from unittest import mock
+
+from tvm.ir import IRModule
+
+from usmp.frontend import model_file
+from usmp.frontend.dynamic_sizes import AskedSizes
+from usmp.planning.session import planning_session
+
+
+@contextmanager
+def shared_builds() -> Iterator[None]:
+    """Within, one `.tflite` file is one module of Relax, and all builds are in one session."""
+    importers = {".tflite": _imported_once(model_file._import_tflite)}
+    spans = mock.patch.object(model_file, "with_all_spans", _once(model_file.with_all_spans))
+    with planning_session(), spans, mock.patch.dict(model_file._IMPORTERS, importers):
+        yield
+
+
+def _imported_once(importer: model_file.Importer) -> model_file.Importer:
+    known: dict[object, tuple[IRModule, AskedSizes]] = {}
+
+    def read(
+        content: bytes, folder: Path, trust: bool, limits: model_file.Limits, asked: AskedSizes
+    ) -> IRModule:
+        if asked.max_sizes or asked.input_shapes or asked.known_inputs:
+            return importer(content, folder, trust, limits, asked)
+        key = content, limits, asked.is_for_one_model, asked.requires_bounds
+        if key not in known:
+            mod = importer(content, folder, trust, limits, asked)
+            known[key] = (
+                mod,
+                AskedSizes(
+                    known=copy(asked.known),
+                    known_inputs=copy(asked.known_inputs),
+                    resolved=copy(asked.resolved),
+                ),
+            )
+        mod, noted = known[key]
+        for name in ("known", "known_inputs", "resolved"):
+            getattr(asked, name)[:] = getattr(noted, name)
+        return mod
+
+    return read
+
+
+def _once(change: Callable[[IRModule], IRModule]) -> Callable[[IRModule], IRModule]:
+    known: dict[int, tuple[IRModule, IRModule]] = {}
+
+    def changed(mod: IRModule) -> IRModule:
+        key = id(mod)
+        if key not in known:
+            # With the module, so that no other one gets its address.
+            known[key] = mod, change(mod)
+        made = known[key][1]
+        # Whoever gets it may change it.
+        return IRModule(made.functions, attrs=made.attrs)
+
+    return changed
