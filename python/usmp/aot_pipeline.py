@@ -35,6 +35,7 @@ from usmp.relax.transform import (
     CheckShapes,
     ConvertIOToIntegers,
     ConvertQDQToIntegers,
+    FoldPadding,
     FoldUnchangedStates,
     FuseOperators,
     LowerAcceleratorFunctions,
@@ -207,6 +208,8 @@ def operator_passes(
         NormalizeTakeIndices(),
         # Slices and concatenations may copy nothing.
         NormalizeCopies(),
+        # A convolution reads zeros around its image that are nowhere.
+        FoldPadding(),
         # What is quantized computes in integers; in float it is larger and slower.
         ConvertQDQToIntegers(
             [*choosing, *lowering, LowerMain(target), OrderOperators(), StreamOperators()]

@@ -21,6 +21,7 @@ PASSES = [
     "usmp.AttachIOQuantization",
     "usmp.NormalizeTakeIndices",
     "usmp.NormalizeCopies",
+    "usmp.FoldPadding",
     "usmp.ConvertQDQToIntegers",
     "usmp.PruneConstantChannels",
     "usmp.ConvertWindowsToStates",

@@ -7,6 +7,7 @@ from usmp.relax.transform.convert_io_to_integers import ConvertIOToIntegers
 from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
 from usmp.relax.transform.describe_operators import DescribeOperators
 from usmp.relax.transform.fold_constants import FoldConstants
+from usmp.relax.transform.fold_padding import FoldPadding
 from usmp.relax.transform.fold_unchanged_states import FoldUnchangedStates
 from usmp.relax.transform.fuse_operators import FuseOperators
 from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
@@ -33,6 +34,7 @@ __all__ = [
     "ConvertQDQToIntegers",
     "DescribeOperators",
     "FoldConstants",
+    "FoldPadding",
     "FoldUnchangedStates",
     "FuseOperators",
     "FuseRecordedOperators",

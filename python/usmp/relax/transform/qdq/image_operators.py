@@ -12,6 +12,7 @@ from tvm import relax
 from tvm.ir import Call, GenericConst, Var
 
 from usmp.ops.emit import shape_of
+from usmp.relax.convolutions import convolution_like
 from usmp.relax.transform.qdq.data_movement import VIEWS, order_of
 from usmp.relax.transform.qdq.functions import COMBINATIONS, is_element_wise
 from usmp.relax.transform.qdq.images import is_same_order, to_channels_first, to_channels_last
@@ -103,24 +104,9 @@ def _convolution(images: Images, call: Call) -> Result:
         if not images.is_quantized(call.args[0]):
             return None
         image = images.put_last(call.args[0])
-    attrs, last = call.attrs, _LAYOUTS[layout]
-    convolve = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
-    others = {"output_padding": attrs.output_padding} if "transpose" in call.op.name else {}
-    return Last(
-        convolve(
-            image,
-            images.visit(call.args[1]),
-            strides=list(attrs.strides),
-            padding=list(attrs.padding),
-            dilation=list(attrs.dilation),
-            groups=int(attrs.groups),
-            data_layout=last,
-            kernel_layout=str(attrs.kernel_layout),
-            out_layout=last,
-            out_dtype=attrs.out_dtype,
-            **others,
-        )
-    )
+    last = _LAYOUTS[layout]
+    weight = images.visit(call.args[1])
+    return Last(convolution_like(call, image, weight, data_layout=last, out_layout=last))
 
 
 def _pool(images: Images, call: Call) -> Result:
