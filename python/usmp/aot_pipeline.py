@@ -33,6 +33,7 @@ from usmp.relax.transform import (
     BindSymbolicSizes,
     CheckIterations,
     CheckShapes,
+    ConvertImageLayout,
     ConvertIOToIntegers,
     ConvertQDQToIntegers,
     FoldPadding,
@@ -196,6 +197,7 @@ def operator_passes(
         *([] if target is None else _target_passes(target)),
     ]
     options = planning_options()
+    compared = [*choosing, *lowering, LowerMain(target), OrderOperators(), StreamOperators()]
     to_main = [LowerMain(target), OrderOperators(), *_io_passes(options), StreamOperators()]
     return [
         # Later passes would fail with errors that name no operator.
@@ -210,10 +212,11 @@ def operator_passes(
         NormalizeCopies(),
         # A convolution reads zeros around its image that are nowhere.
         FoldPadding(),
+        # Pixels with their channels last may lie over those that they are made of. Patterns of
+        # accelerators are of operators as the model has them, and so are windows.
+        *([] if accelerators or options.hops else [ConvertImageLayout(compared)]),
         # What is quantized computes in integers; in float it is larger and slower.
-        ConvertQDQToIntegers(
-            [*choosing, *lowering, LowerMain(target), OrderOperators(), StreamOperators()]
-        ),
+        ConvertQDQToIntegers(compared),
         *choosing,
         # Accelerators compute as a whole what they compute. While all others have records.
         *([SplitIntoStrips([*lowering, *to_main])] if options.max_extra_macs else []),

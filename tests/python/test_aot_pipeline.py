@@ -22,6 +22,7 @@ PASSES = [
     "usmp.NormalizeTakeIndices",
     "usmp.NormalizeCopies",
     "usmp.FoldPadding",
+    "usmp.ConvertImageLayout",
     "usmp.ConvertQDQToIntegers",
     "usmp.PruneConstantChannels",
     "usmp.ConvertWindowsToStates",

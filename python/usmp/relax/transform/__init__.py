@@ -3,6 +3,7 @@
 from usmp.relax.transform.bind_symbolic_sizes import BindSymbolicSizes
 from usmp.relax.transform.check_iterations import CheckIterations
 from usmp.relax.transform.check_shapes import CheckShapes
+from usmp.relax.transform.convert_image_layout import ConvertImageLayout
 from usmp.relax.transform.convert_io_to_integers import ConvertIOToIntegers
 from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
 from usmp.relax.transform.describe_operators import DescribeOperators
@@ -31,6 +32,7 @@ __all__ = [
     "CheckIterations",
     "CheckShapes",
     "ConvertIOToIntegers",
+    "ConvertImageLayout",
     "ConvertQDQToIntegers",
     "DescribeOperators",
     "FoldConstants",
