@@ -34,8 +34,10 @@ from usmp.relax.transform import (
     BindSymbolicSizes,
     CheckIterations,
     CheckShapes,
+    ConvertImageLayout,
     ConvertIOToIntegers,
     ConvertQDQToIntegers,
+    FoldPadding,
     FoldUnchangedStates,
     FuseOperators,
     LowerAcceleratorFunctions,
@@ -199,6 +201,7 @@ def operator_passes(
     to_main = [LowerMain(target), OrderOperators(), *_io_passes(options), StreamOperators()]
     # Forms of operators are compared with all fused that may be; then some may be split.
     fused = [functions, FuseOperators(), *after_fusion]
+    compared = [*choosing, *fused, LowerMain(target), OrderOperators(), StreamOperators()]
     return [
         # Later passes would fail with errors that name no operator.
         CheckShapes(),
@@ -210,10 +213,13 @@ def operator_passes(
         NormalizeTakeIndices(),
         # Slices and concatenations may copy nothing.
         NormalizeCopies(),
+        # A convolution reads zeros around its image that are nowhere.
+        FoldPadding(),
+        # Pixels with their channels last may lie over those that they are made of. Patterns of
+        # accelerators are of operators as the model has them, and so are windows.
+        *([] if accelerators or options.hops else [ConvertImageLayout(compared)]),
         # What is quantized computes in integers; in float it is larger and slower.
-        ConvertQDQToIntegers(
-            [*choosing, *fused, LowerMain(target), OrderOperators(), StreamOperators()]
-        ),
+        ConvertQDQToIntegers(compared),
         *choosing,
         # Accelerators compute as a whole what they compute. While all others have records.
         *([SplitIntoStrips([*fused, *to_main])] if options.max_extra_macs else []),

@@ -21,6 +21,8 @@ PASSES = [
     "usmp.AttachIOQuantization",
     "usmp.NormalizeTakeIndices",
     "usmp.NormalizeCopies",
+    "usmp.FoldPadding",
+    "usmp.ConvertImageLayout",
     "usmp.ConvertQDQToIntegers",
     "usmp.PruneConstantChannels",
     "usmp.ConvertWindowsToStates",

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
+from tvm_ffi import structural_equal, structural_hash
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.search import Watch, watched
@@ -89,6 +90,18 @@ class PlanningSession:
             the question.
         """
         key = what, _key(mod)
+        if key not in self._known:
+            self._referenced.append(mod)
+            self._known[key] = find()
+        found: _Found = self._known[key]
+        return found
+
+    def once_for_equal(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
+        """The same, also for modules whose PrimFuncs are others that are equal to these: a module
+        that was compared with others before it was lowered is lowered again."""
+        executor = repr(executor_of(mod))
+        others = tuple(name for name in _ATTRIBUTES if name != EXECUTOR_ATTR)
+        key = what, _EqualFunctions(IRModule(mod.functions)), _attributes(mod, others), executor
         if key not in self._known:
             self._referenced.append(mod)
             self._known[key] = find()
@@ -332,9 +345,30 @@ def _analyze(
 
 def _key(mod: IRModule) -> Hashable:
     functions = sorted((str(v.name_hint), identity(f)) for v, f in mod.functions.items())
-    attributes = (mod.attrs.get(name) if mod.attrs else None for name in _ATTRIBUTES)
+    return tuple(functions), _attributes(mod)
+
+
+class _EqualFunctions:
+    """A key that is the same for all modules with equal functions."""
+
+    def __init__(self, mod: IRModule) -> None:
+        self._mod = mod
+        # Loops that are to be unrolled are marked by their variables outside of them.
+        self._hash = structural_hash(mod, map_free_vars=True)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _EqualFunctions) and structural_equal(
+            self._mod, other._mod, map_free_vars=True
+        )
+
+
+def _attributes(mod: IRModule, names: Iterable[str] = _ATTRIBUTES) -> Hashable:
+    attributes = (mod.attrs.get(name) if mod.attrs else None for name in names)
     entries = tuple(entries_of(mod)), tuple(sorted(map(sorted, concurrent_entries(mod))))
-    return tuple(functions), tuple(map(identity, attributes)), repr(entries)
+    return tuple(map(identity, attributes)), repr(entries)
 
 
 def _unwatched() -> AbstractContextManager[Watch]:

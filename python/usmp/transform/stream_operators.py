@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import tvm
 from tvm.ir import IRModule
@@ -66,11 +67,16 @@ class StreamOperators(ModulePass):
             if self.segments is not None:
                 return with_all_segments(mod, self.segments, self.by_columns)
             # How many rows a ring has must be known.
-            found = None if has_symbolic_sizes(mod) else best_streamed(session, mod, options)
+            found = None
+            if not has_symbolic_sizes(mod):
+                find = partial(best_streamed, session, mod, options)
+                found = session.once_for_equal(("streamed", options), mod, find)
         if found is None:
             return mod
         unstreamed = found.unstreamed_peaks
         known = {} if unstreamed is None else {"unstreamed_peak_bytes": sum(unstreamed)}
         if found.bound_bytes is not None:
             known["least_live_bytes"] = found.bound_bytes
-        return found.mod.with_attr(STREAMING_ATTR, known)
+        # What was found for an equal module has the attributes of that.
+        streamed = IRModule(found.mod.functions, attrs=mod.attrs)
+        return streamed.with_attr(STREAMING_ATTR, known)

@@ -3,10 +3,12 @@
 from usmp.relax.transform.bind_symbolic_sizes import BindSymbolicSizes
 from usmp.relax.transform.check_iterations import CheckIterations
 from usmp.relax.transform.check_shapes import CheckShapes
+from usmp.relax.transform.convert_image_layout import ConvertImageLayout
 from usmp.relax.transform.convert_io_to_integers import ConvertIOToIntegers
 from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
 from usmp.relax.transform.describe_operators import DescribeOperators
 from usmp.relax.transform.fold_constants import FoldConstants
+from usmp.relax.transform.fold_padding import FoldPadding
 from usmp.relax.transform.fold_unchanged_states import FoldUnchangedStates
 from usmp.relax.transform.fuse_operators import FuseOperators
 from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
@@ -30,9 +32,11 @@ __all__ = [
     "CheckIterations",
     "CheckShapes",
     "ConvertIOToIntegers",
+    "ConvertImageLayout",
     "ConvertQDQToIntegers",
     "DescribeOperators",
     "FoldConstants",
+    "FoldPadding",
     "FoldUnchangedStates",
     "FuseOperators",
     "FuseRecordedOperators",

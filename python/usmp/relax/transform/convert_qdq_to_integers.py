@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import tvm
 from tvm.ir import IRModule
-from tvm.ir.transform import Pass, PassContext, Sequential
+from tvm.ir.transform import Pass, PassContext
 
-from usmp.objects.attributes import FLOAT_OPERATORS_ATTR, IMAGE_LAYOUT_ATTR
-from usmp.passes import ModulePass, apply_passes
-from usmp.planning.options import PlanningOptions, planning_options
-from usmp.planning.schedules import is_within, memory_limit
-from usmp.planning.session import planning_session
+from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
+from usmp.passes import ModulePass
+from usmp.planning.options import planning_options
+from usmp.relax.transform.compare_image_layouts import preferred_layout
 from usmp.relax.transform.qdq import copies_pay, put_channels_last, use_integer_operators
-from usmp.support.errors import UnsupportedModelError
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.ConvertQDQToIntegers")
@@ -64,30 +62,8 @@ class ConvertQDQToIntegers(ModulePass):
             return as_it_is
         if not self.to_main:
             return channels_last
-        return self._smaller(as_it_is, channels_last, planning_options(context.config))
-
-    def _smaller(
-        self, as_it_is: IRModule, channels_last: IRModule, options: PlanningOptions
-    ) -> IRModule:
-        """The module with channels last if memory allows it, or else the other one."""
-        to_main = Sequential(self.to_main, name="usmp.CompareImageLayouts")
-        with planning_session() as session:
-            first = session.peaks(apply_passes(to_main, as_it_is), options)
-            try:
-                last = session.peaks(apply_passes(to_main, channels_last), options)
-            except (UnsupportedModelError, ValueError):
-                # What has no form with channels last has one as it is.
-                return as_it_is
-        if first is None or last is None:
-            # What does not fit is not smaller; if neither fits, the planner says why.
-            return as_it_is if last is None else channels_last
-        fits = is_within(last, memory_limit(options.optimize, first))
-        said = {
-            "layout": "NHWC" if fits else "NCHW",
-            "channels_first_peak_bytes": sum(first),
-            "channels_last_peak_bytes": sum(last),
-        }
-        return (channels_last if fits else as_it_is).with_attr(IMAGE_LAYOUT_ATTR, said)
+        options = planning_options(context.config)
+        return preferred_layout(as_it_is, channels_last, self.to_main, options)
 
 
 def _has_float_convolutions(mod: IRModule) -> bool:

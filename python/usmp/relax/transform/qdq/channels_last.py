@@ -36,14 +36,20 @@ from usmp.relax.transform.qdq.images import to_channels_first
 from usmp.tir.spans import with_span
 
 
-def put_channels_last(mod: IRModule) -> IRModule:
+def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
     """Compute quantized convolutions of `main`, and what is between them, with channels last.
 
     Outputs are the same. What is not needed any more is removed. A module without such convolutions
     of images with channels first is returned as it is.
+
+    Parameters
+    ----------
+    of_floats
+        convolutions that are not quantized, too, but for transposed ones. They add up in another
+        order.
     """
     convolutions: list[Call] = []
-    rewritten = rewrite_main(mod, lambda mod: _Rewriter(mod, convolutions))
+    rewritten = rewrite_main(mod, lambda mod: _Rewriter(mod, convolutions, of_floats))
     return rewritten if convolutions else mod
 
 
@@ -63,10 +69,10 @@ def copies_pay(as_it_is: IRModule, channels_last: IRModule) -> bool:
 class _Rewriter(PyExprMutator):  # type: ignore[misc]
     """Rewrites bindings in their order, and lists the convolutions that it rewrites."""
 
-    def __init__(self, mod: IRModule, convolutions: list[Call]) -> None:
+    def __init__(self, mod: IRModule, convolutions: list[Call], of_floats: bool) -> None:
         super().__init__(mod)
         self.convolutions = convolutions
-        self.images = Images(self.builder_, self.visit_expr)
+        self.images = Images(self.builder_, self.visit_expr, of_floats)
 
     def visit_binding_block_(self, block: relax.BindingBlock) -> relax.BindingBlock:
         """Images with channels last can be used in their block only."""

@@ -12,11 +12,13 @@ from tvm import relax
 from tvm.ir import Call, GenericConst, Var
 
 from usmp.ops.emit import shape_of
+from usmp.relax.convolutions import convolution_like
 from usmp.relax.transform.qdq.data_movement import VIEWS, order_of
 from usmp.relax.transform.qdq.functions import COMBINATIONS, is_element_wise
 from usmp.relax.transform.qdq.images import is_same_order, to_channels_first, to_channels_last
 
-CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d{end}" for rank in (1, 2) for end in ("", "_transpose"))
+FORWARD_CONVOLUTIONS = ("relax.nn.conv1d", "relax.nn.conv2d")
+CONVOLUTIONS = (*FORWARD_CONVOLUTIONS, *(f"{name}_transpose" for name in FORWARD_CONVOLUTIONS))
 _LAYOUTS = {"NCHW": "NHWC", "NCW": "NWC"}
 _SCALES = ("relax.quantize", "relax.dequantize")
 
@@ -44,12 +46,15 @@ class Images:
         from an argument to what takes its place.
     bound
         what variables are bound to.
+    of_floats
+        whether convolutions of numbers are meant that come from no integers.
     last
         with channels last, those that were computed so.
     """
 
     builder: relax.BlockBuilder
     visit: Callable[[relax.Expr], relax.Expr]
+    of_floats: bool = False
     bound: dict[Var, relax.Expr] = field(default_factory=dict)
     last: dict[Var, relax.Expr] = field(default_factory=dict)
 
@@ -98,29 +103,22 @@ def _convolution(images: Images, call: Call) -> Result:
     layout = str(call.attrs.data_layout)
     if layout not in _LAYOUTS or str(call.attrs.out_layout) != layout:
         return None
+    # TVM has transposed convolutions of floats with channels first only.
+    if images.of_floats and call.op.name not in FORWARD_CONVOLUTIONS:
+        return None
     image = images.last_of(call.args[0])
     if image is None:
-        if not images.is_quantized(call.args[0]):
+        if not images.of_floats and not images.is_quantized(call.args[0]):
             return None
         image = images.put_last(call.args[0])
-    attrs, last = call.attrs, _LAYOUTS[layout]
-    convolve = getattr(relax.op.nn, call.op.name.removeprefix("relax.nn."))
-    others = {"output_padding": attrs.output_padding} if "transpose" in call.op.name else {}
-    return Last(
-        convolve(
-            image,
-            images.visit(call.args[1]),
-            strides=list(attrs.strides),
-            padding=list(attrs.padding),
-            dilation=list(attrs.dilation),
-            groups=int(attrs.groups),
-            data_layout=last,
-            kernel_layout=str(attrs.kernel_layout),
-            out_layout=last,
-            out_dtype=attrs.out_dtype,
-            **others,
-        )
-    )
+    layouts = dict.fromkeys(("data_layout", "out_layout"), _LAYOUTS[layout])
+    weight = images.visit(call.args[1])
+    if images.of_floats and images.is_constant(call.args[1]):
+        # Weights of one tap are next to each other, too.
+        before = str(call.attrs.kernel_layout)
+        layouts["kernel_layout"] = after = _LAYOUTS[layout][1:-1] + "IO"
+        weight = images.builder.emit(permuted(weight, [before.index(axis) for axis in after]))
+    return Last(convolution_like(call, image, weight, **layouts))
 
 
 def _pool(images: Images, call: Call) -> Result:

@@ -1,0 +1,62 @@
+"""Which layout of images takes the least memory?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm.ir import IRModule
+from tvm.ir.transform import Pass, Sequential
+
+from usmp.objects.attributes import IMAGE_LAYOUT_ATTR
+from usmp.passes import apply_passes
+from usmp.planning.options import PlanningOptions
+from usmp.planning.schedules import is_within, memory_limit
+from usmp.planning.session import planning_session
+from usmp.support.errors import UnsupportedModelError
+
+
+def preferred_layout(
+    channels_first: IRModule,
+    channels_last: IRModule,
+    to_main: Sequence[Pass],
+    options: PlanningOptions,
+) -> IRModule:
+    """The module with channels last if memory allows it, or else the other one.
+
+    Parameters
+    ----------
+    channels_first, channels_last
+        modules that compute the same.
+    to_main
+        passes from either to `__tvm_main__`, of which plans are made.
+
+    Returns
+    -------
+    IRModule
+        With the attribute `image_layout`, which says what was compared.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the module with channels first is refused.
+    ValueError
+        the same, or options that the planner refuses.
+    """
+    passes = Sequential(list(to_main), name="usmp.CompareImageLayouts")
+    with planning_session() as session:
+        first = session.peaks(apply_passes(passes, channels_first), options)
+        try:
+            last = session.peaks(apply_passes(passes, channels_last), options)
+        except (UnsupportedModelError, ValueError):
+            # What has no form with channels last has one as it is.
+            return channels_first
+    if first is None or last is None:
+        # What does not fit is not smaller; if neither fits, the planner says why.
+        return channels_first if last is None else channels_last
+    fits = is_within(last, memory_limit(options.optimize, first))
+    said = {
+        "layout": "NHWC" if fits else "NCHW",
+        "channels_first_peak_bytes": sum(first),
+        "channels_last_peak_bytes": sum(last),
+    }
+    return (channels_last if fits else channels_first).with_attr(IMAGE_LAYOUT_ATTR, said)
