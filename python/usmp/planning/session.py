@@ -16,7 +16,6 @@ from typing import Any, TypeAlias, TypeVar
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
-from tvm_ffi import structural_equal, structural_hash
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.search import Watch, watched
@@ -49,6 +48,7 @@ from usmp.objects.executor import executor_of
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
+from usmp.planning.equal_functions import EqualFunction, written_out
 from usmp.planning.offset_expressions import OffsetExpressions, offset_expressions
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, workspace_buffers
@@ -89,24 +89,50 @@ class PlanningSession:
         what
             the question.
         """
-        key = what, _key(mod)
+        return self._remembered((what, _key(mod)), mod, find)
+
+    def once_for_equal(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
+        """The same, also for modules whose functions are others that are equal, also in their
+        names: a module that was compared with others is lowered again."""
+        executor = repr(executor_of(mod))
+        others = tuple(name for name in _ATTRIBUTES if name != EXECUTOR_ATTR)
+        functions = prim_funcs(mod)
+        main = EqualFunction(functions.pop(MAIN_FUNCTION_NAME))
+        operators = tuple(sorted((name, written_out(func)) for name, func in functions.items()))
+        key = what, main, operators, _attributes(mod, others), executor
+        return self._remembered(key, mod, find)
+
+    def _remembered(self, key: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
         if key not in self._known:
             self._referenced.append(mod)
             self._known[key] = find()
         found: _Found = self._known[key]
         return found
 
-    def once_for_equal(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
-        """The same, also for modules whose PrimFuncs are others that are equal to these: a module
-        that was compared with others before it was lowered is lowered again."""
-        executor = repr(executor_of(mod))
-        others = tuple(name for name in _ATTRIBUTES if name != EXECUTOR_ATTR)
-        key = what, _EqualFunctions(IRModule(mod.functions)), _attributes(mod, others), executor
-        if key not in self._known:
-            self._referenced.append(mod)
-            self._known[key] = find()
-        found: _Found = self._known[key]
-        return found
+    def once_for_each(
+        self, what: Hashable, mod: IRModule, apply: Callable[[IRModule], IRModule]
+    ) -> IRModule:
+        """What passes make of a module: of a PrimFunc that is written as one that was there before,
+        the same object, so that what is known of that is known of this.
+
+        Parameters
+        ----------
+        what
+            the passes, which look at one PrimFunc at a time and keep its name.
+        """
+        keys = {name: (what, name, written_out(f)) for name, f in prim_funcs(mod).items()}
+        new = IRModule(mod.functions, attrs=mod.attrs)
+        for name, key in keys.items():
+            if key in self._known:
+                del new[name]
+        made = apply(new)
+        functions = dict(made.functions.items())
+        for name, key in keys.items():
+            if key in self._known:
+                functions[mod.get_global_var(name)] = self._known[key]
+            else:
+                self._known[key] = made[name]
+        return IRModule(functions, attrs=made.attrs)
 
     def allocate_io(self, mod: IRModule) -> IRModule:
         """As `usmp.transform.CreateAllocatesForIO`.
@@ -346,23 +372,6 @@ def _analyze(
 def _key(mod: IRModule) -> Hashable:
     functions = sorted((str(v.name_hint), identity(f)) for v, f in mod.functions.items())
     return tuple(functions), _attributes(mod)
-
-
-class _EqualFunctions:
-    """A key that is the same for all modules with equal functions."""
-
-    def __init__(self, mod: IRModule) -> None:
-        self._mod = mod
-        # Loops that are to be unrolled are marked by their variables outside of them.
-        self._hash = structural_hash(mod, map_free_vars=True)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _EqualFunctions) and structural_equal(
-            self._mod, other._mod, map_free_vars=True
-        )
 
 
 def _attributes(mod: IRModule, names: Iterable[str] = _ATTRIBUTES) -> Hashable:

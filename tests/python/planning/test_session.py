@@ -166,6 +166,7 @@ def test_instruments_see_each_pass_once(digits_model):
     assert seen[seen.index("ConvertForLoopsToSerial") :] == [
         "ConvertForLoopsToSerial",
         "CheckAccelerators",
+        "LowerControlFlow",
         "build",
         "LowerMain",
         "build",

@@ -13,6 +13,7 @@ from usmp.planning.options import PlanningOptions
 from usmp.planning.schedules import is_within, memory_limit
 from usmp.planning.session import planning_session
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.spans import functions_with_spans
 
 
 def preferred_layout(
@@ -43,6 +44,8 @@ def preferred_layout(
         the same, or options that the planner refuses.
     """
     passes = Sequential(list(to_main), name="usmp.CompareImageLayouts")
+    # As they are when the pass that compares has ended: what is lowered again then is known.
+    channels_last = functions_with_spans(channels_first, channels_last)
     with planning_session() as session:
         first = session.peaks(apply_passes(passes, channels_first), options)
         try:
