@@ -112,6 +112,8 @@ class _Walk:
     counted: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Of subgraphs that were looked at: how many operators they are, written out, and how deep."""
     running: list[int] = field(default_factory=list)
+    stateless: set[int] = field(default_factory=set)
+    """Subgraphs that operators run, which an entry may be too, and that keep nothing."""
 
     def count(self, number: int) -> tuple[int, int]:
         """How many operators a subgraph is, with those of all that it runs, and how deep they are
@@ -147,11 +149,6 @@ class _Walk:
                 f"{what} runs other subgraphs; supported are IF, WHILE, STABLEHLO_COMPOSITE and "
                 "CALL_ONCE: convert the model without it"
             )
-        if len(self.running) > 1 and code in _KEEP_STATE:
-            raise UnsupportedModelError(
-                f"{what} is in a subgraph that control flow runs; state inside of control flow is "
-                "not supported: keep it in the main graph"
-            )
 
     def _check_run(self, operator: tflite.Operator, run: RunSubgraph, what: str) -> None:
         count = self.model.SubgraphsLength()
@@ -174,12 +171,27 @@ class _Walk:
                 f"inputs and {given[1]} outputs; it should have {max(run.inputs, 0)} and "
                 f"{run.outputs}"
             )
+        if run.number not in self.stateless:
+            self._check_keeps_nothing(run.number, what)
+            self.stateless.add(run.number)
+
+    def _check_keeps_nothing(self, number: int, what: str) -> None:
+        graph = self.model.Subgraphs(number)
         for index in range(graph.TensorsLength()):
             if graph.Tensors(index).IsVariable():
                 raise UnsupportedModelError(
-                    f'{what} runs subgraph {run.number}, whose tensor "{tensor_name(graph, index)}"'
+                    f'{what} runs subgraph {number}, whose tensor "{tensor_name(graph, index)}"'
                     " is variable; state inside of control flow is not supported: keep it in the "
                     "main graph"
+                )
+        for position in range(graph.OperatorsLength()):
+            operator = graph.Operators(position)
+            if builtin_code(self.model, operator) in _KEEP_STATE:
+                where = f" of subgraph {number}" if number else ""
+                name = operator_name(self.model, operator)
+                raise UnsupportedModelError(
+                    f"operator {position}{where} ({name}) is in a subgraph that control flow runs; "
+                    "state inside of control flow is not supported: keep it in the main graph"
                 )
 
 
