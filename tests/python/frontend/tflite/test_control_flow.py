@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from flatbuffers import flexbuffers
+from tvm import tirx
 
 import usmp
 from support.litert import Reference
@@ -18,6 +19,8 @@ from support.tflite_refusals import message_of
 from usmp.frontend.tflite.check import check_tflite
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.frontend.tflite.model import Tensors, operators_of
+from usmp.ops.control_flow import ControlFlow
+from usmp.ops.macs import macs_of
 
 ROW = (1, 4)
 COUNT = (1,)
@@ -269,3 +272,12 @@ def test_nesting_and_operators_that_are_written_out_have_limits():
         nested(40, 1)
     )
     assert "operators; there may be 10000, which --max-operators" in message_of(nested(16, 2))
+
+
+def test_what_loops_and_branches_multiply_is_not_known():
+    """How often a body runs is not, and no product at all would be wrong."""
+    mod = import_tflite(write_model(*looping()))
+    of_bodies = [
+        f for f in mod.functions.values() if isinstance(f, tirx.PrimFunc) and ControlFlow.of(f)
+    ]
+    assert [macs_of(func) for func in of_bodies] == [None, None]
