@@ -21,6 +21,7 @@ from usmp.frontend.tflite.importer import import_tflite
 from usmp.frontend.tflite.model import Tensors, operators_of
 from usmp.ops.control_flow import ControlFlow
 from usmp.ops.macs import macs_of
+from usmp.relax.limits import Limits
 
 ROW = (1, 4)
 COUNT = (1,)
@@ -281,3 +282,19 @@ def test_what_loops_and_branches_multiply_is_not_known():
         f for f in mod.functions.values() if isinstance(f, tirx.PrimFunc) and ControlFlow.of(f)
     ]
     assert [macs_of(func) for func in of_bodies] == [None, None]
+
+
+def test_constants_count_each_time_that_a_subgraph_is_written_out():
+    main, inner = Graph(), Graph("inner")
+    value = main.input(ROW, "float32")
+    for _ in range(5):
+        result = main.tensor(ROW, "float32")
+        main.operator("STABLEHLO_COMPOSITE", [value], [result], composite(1))
+        value = result
+    main.output(value)
+    inner.input(ROW, "float32")
+    inner.output(inner.constant(np.zeros(ROW, np.float32)))
+    content = write_model(main, inner)
+    import_tflite(content, Limits(model_bytes=80))
+    with pytest.raises(usmp.UnsupportedModelError, match=r"take 80 bytes, .* they may take 79"):
+        import_tflite(content, Limits(model_bytes=79))
