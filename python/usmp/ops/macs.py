@@ -12,6 +12,7 @@ from math import prod
 from tvm import tirx
 from tvm.ir import TensorLoad
 
+from usmp.objects.attributes import CONTROL_FLOW_ATTR
 from usmp.ops.record import QuantizedOp, operators_of
 from usmp.tir.nodes import nodes_of
 
@@ -33,8 +34,10 @@ def macs_of(func: tirx.PrimFunc) -> int | None:
     Returns
     -------
     int | None
-        None if the loops do not say how often they run.
+        None if the loops do not say how often they run; if it runs bodies of control flow.
     """
+    if func.attrs and CONTROL_FLOW_ATTR in func.attrs:
+        return None
     steps = operators_of(func)
     if not steps:
         return macs_of_loops(func.body)

@@ -14,6 +14,7 @@ from usmp.aot.shared_functions import SharedFunctions
 from usmp.aot.transform.lower_main import LowerMain
 from usmp.ops.control_flow import ControlFlow
 from usmp.passes import ModulePass, apply_passes
+from usmp.tir.identity import identity
 
 
 def _lower_main() -> Sequence[Pass]:
@@ -41,9 +42,14 @@ class LowerControlFlow(ModulePass):
 
     def __init__(self, passes: Callable[[], Sequence[Pass]] = _lower_main) -> None:
         self.passes = passes
+        self.context: PassContext | None = None
+        # By their identity: bodies, which keep that, and what they became.
+        self.known: dict[int, tuple[IRModule, IRModule]] = {}
 
-    def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Lower the bodies, and write the functions that run them."""
+        if not context.same_as(self.context):
+            self.context, self.known = context, {}
         flows = {v: f for v, f in mod.functions.items() if _flow(f) is not None}
         if not flows:
             return mod
@@ -57,15 +63,21 @@ class LowerControlFlow(ModulePass):
             flow = _flow(func)
             assert flow is not None
             lowered = [
-                self._lowered(with_carried_tensors(body, flow) if is_repeated else body)
+                self._lowered(body, flow if is_repeated else None)
                 for body, is_repeated in zip(flow.bodies, _are_repeated(flow), strict=True)
             ]
             written[variable] = write_control_flow(func, flow, lowered, shared)
         return IRModule({**others, **shared.functions, **written}, attrs=mod.attrs)
 
-    def _lowered(self, body: IRModule) -> IRModule:
-        passes = Sequential(list(self.passes()), name="usmp.LowerControlFlow.body")
-        return apply_passes(passes, body)
+    def _lowered(self, body: IRModule, repeated_by: ControlFlow | None) -> IRModule:
+        """A body, lowered once: other passes compare forms of the module that have it in common,
+        and in bodies there are others, so that trying each form anew would take exponential time.
+        """
+        if identity(body) not in self.known:
+            passes = Sequential(list(self.passes()), name="usmp.LowerControlFlow.body")
+            given = body if repeated_by is None else with_carried_tensors(body, repeated_by)
+            self.known[identity(body)] = body, apply_passes(passes, given)
+        return self.known[identity(body)][1]
 
 
 def _flow(func: object) -> ControlFlow | None:

@@ -297,6 +297,9 @@ def _is_true(body: IRModule) -> bool:
 def _value_info(name: str, ty: relax.TensorType) -> onnx.ValueInfoProto:
     if not isinstance(ty, relax.TensorType) or not has_static_shape(ty):
         raise NotSupported(f'its graph reads "{name}", which is no tensor of static shape')
+    if 0 in map(int, ty.shape):
+        # In an input that would be an extent that is not known.
+        raise NotSupported(f'its graph reads "{name}", {_described(ty)}, which has no elements')
     element = helper.np_dtype_to_tensor_dtype(np.dtype(str(ty.dtype)))
     return helper.make_tensor_value_info(name, element, [int(extent) for extent in ty.shape])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -372,14 +371,21 @@ class TfliteOperator:
         return f"operator {self.position} ({self.name}, output {outputs or 'none'})"
 
 
-def tensors_of(model: tflite.Model, graph: tflite.SubGraph) -> list[TfliteTensor]:
-    """The tensors of a graph by their index, which share what is inferred of them."""
-    inferred = Inferred()
-    return [TfliteTensor(model, graph, i, inferred) for i in range(graph.TensorsLength())]
+class Tensors(dict[int, TfliteTensor]):
+    """The tensors of a graph by their index, which share what is inferred of them. Those that are
+    asked for are made: a small file may run a graph often that has many."""
+
+    def __init__(self, model: tflite.Model, graph: tflite.SubGraph) -> None:
+        super().__init__()
+        self._model, self._graph, self._inferred = model, graph, Inferred()
+
+    def __missing__(self, index: int) -> TfliteTensor:
+        self[index] = TfliteTensor(self._model, self._graph, index, self._inferred)
+        return self[index]
 
 
 def operators_of(
-    model: tflite.Model, graph: tflite.SubGraph, tensors: Sequence[TfliteTensor] | None = None
+    model: tflite.Model, graph: tflite.SubGraph, tensors: Tensors | None = None
 ) -> list[TfliteOperator]:
     """The operators of a graph that `check_tflite` has found whole, in order.
 
@@ -388,7 +394,7 @@ def operators_of(
     tensors
         of the graph, if they were made before.
     """
-    tensors = tensors_of(model, graph) if tensors is None else tensors
+    tensors = Tensors(model, graph) if tensors is None else tensors
     operators = []
     for position in range(graph.OperatorsLength()):
         table = graph.Operators(position)

@@ -98,7 +98,7 @@ def check_subgraphs(model: tflite.Model, entries: Iterable[int], limits: Limits)
         a subgraph is missing, takes or gives other numbers of tensors, runs itself, keeps state, or
         runs others in a way that is not supported.
     LimitError
-        written out, there are more operators than a model may have.
+        written out, there are more operators, or bytes of constants, than a model may have.
     """
     walk = _Walk(model, limits)
     for entry in entries:
@@ -109,16 +109,19 @@ def check_subgraphs(model: tflite.Model, entries: Iterable[int], limits: Limits)
 class _Walk:
     model: tflite.Model
     limits: Limits
-    counted: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Of subgraphs that were looked at: how many operators they are, written out, and how deep."""
+    counted: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    """Of subgraphs that were looked at: how many operators they are, written out, how deep, and how
+    many bytes of constants."""
     running: list[int] = field(default_factory=list)
+    stateless: set[int] = field(default_factory=set)
+    """Subgraphs that operators run, which an entry may be too, and that keep nothing."""
 
-    def count(self, number: int) -> tuple[int, int]:
-        """How many operators a subgraph is, with those of all that it runs, and how deep they are
-        nested."""
+    def count(self, number: int) -> tuple[int, int, int]:
+        """How many operators a subgraph is, with those of all that it runs, how deep they are
+        nested, and how many bytes their constants take."""
         if number in self.counted:
             return self.counted[number]
-        graph, total, depth = self.model.Subgraphs(number), 0, 1
+        graph, total, depth, constants = self.model.Subgraphs(number), 0, 1, 0
         self.running.append(number)
         for position in range(graph.OperatorsLength()):
             operator = graph.Operators(position)
@@ -129,16 +132,23 @@ class _Walk:
             total += 1
             for run in subgraphs_run_by(self.model, operator):
                 self._check_run(operator, run, what)
-                inner, levels = self.count(run.number)
-                total, depth = total + inner, max(depth, levels + 1)
+                inner, levels, size = self.count(run.number)
+                total, depth, constants = total + inner, max(depth, levels + 1), constants + size
                 if depth > _DEEPEST:
                     raise UnsupportedModelError(_TOO_DEEP.format(what))
                 self.limits.check_operators(
                     f"with the subgraphs that operators run, subgraph {number} has", total
                 )
+                # Each run has its own; those of the main graph are in the file.
+                self.limits.check_constants(constants, f"among the {size} of {what}")
         self.running.pop()
-        self.counted[number] = total, depth
-        return total, depth
+        self.counted[number] = total, depth, constants + self._constant_bytes(number)
+        return self.counted[number]
+
+    def _constant_bytes(self, number: int) -> int:
+        graph = self.model.Subgraphs(number)
+        buffers = {graph.Tensors(index).Buffer() for index in range(graph.TensorsLength())}
+        return sum(self.model.Buffers(buffer).DataLength() for buffer in buffers)
 
     def _check_operator(self, operator: tflite.Operator, what: str) -> None:
         code = builtin_code(self.model, operator)
@@ -146,11 +156,6 @@ class _Walk:
             raise UnsupportedModelError(
                 f"{what} runs other subgraphs; supported are IF, WHILE, STABLEHLO_COMPOSITE and "
                 "CALL_ONCE: convert the model without it"
-            )
-        if len(self.running) > 1 and code in _KEEP_STATE:
-            raise UnsupportedModelError(
-                f"{what} is in a subgraph that control flow runs; state inside of control flow is "
-                "not supported: keep it in the main graph"
             )
 
     def _check_run(self, operator: tflite.Operator, run: RunSubgraph, what: str) -> None:
@@ -174,12 +179,27 @@ class _Walk:
                 f"inputs and {given[1]} outputs; it should have {max(run.inputs, 0)} and "
                 f"{run.outputs}"
             )
+        if run.number not in self.stateless:
+            self._check_keeps_nothing(run.number, what)
+            self.stateless.add(run.number)
+
+    def _check_keeps_nothing(self, number: int, what: str) -> None:
+        graph = self.model.Subgraphs(number)
         for index in range(graph.TensorsLength()):
             if graph.Tensors(index).IsVariable():
                 raise UnsupportedModelError(
-                    f'{what} runs subgraph {run.number}, whose tensor "{tensor_name(graph, index)}"'
+                    f'{what} runs subgraph {number}, whose tensor "{tensor_name(graph, index)}"'
                     " is variable; state inside of control flow is not supported: keep it in the "
                     "main graph"
+                )
+        for position in range(graph.OperatorsLength()):
+            operator = graph.Operators(position)
+            if builtin_code(self.model, operator) in _KEEP_STATE:
+                where = f" of subgraph {number}" if number else ""
+                name = operator_name(self.model, operator)
+                raise UnsupportedModelError(
+                    f"operator {position}{where} ({name}) is in a subgraph that control flow runs; "
+                    "state inside of control flow is not supported: keep it in the main graph"
                 )
 
 

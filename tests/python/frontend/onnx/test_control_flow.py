@@ -95,3 +95,21 @@ def test_what_is_refused(change, message):
     with pytest.raises(usmp.UnsupportedModelError, match=message) as error:
         import_onnx(model(**change), Path("."))
     assert str(error.value).startswith('operator Loop (node "node_p", output "p") is not supported')
+
+
+def test_what_has_no_elements_is_refused_in_branches():
+    graph = Graph()
+    x, condition = graph.input("x", [4, 3]), graph.input("condition", [1], "bool")
+    zero = graph.constant([0], np.int64)
+    graph.node("Slice", x, zero, zero, zero, outputs=["none"])
+    branches = {
+        f"{name}_branch": helper.make_graph(
+            [node(operator, ["none"], [name])], name, [], [value(name, shape=(0, 3))]
+        )
+        for name, operator in (("then", "Abs"), ("else", "Neg"))
+    }
+    graph.node("If", condition, outputs=["y"], **branches)
+    with pytest.raises(
+        usmp.UnsupportedModelError, match=r'reads "none", float32\[0, 3\], which has no elements'
+    ):
+        import_onnx(graph.model("y"), Path("."))

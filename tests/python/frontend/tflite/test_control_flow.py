@@ -8,14 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from flatbuffers import flexbuffers
+from tvm import tirx
 
 import usmp
 from support.litert import Reference
 from support.micro import Micro
 from support.poison import poisoned
-from support.tflite_builder import Graph, Options, options, write_model
+from support.tflite_builder import Graph, Options, Signature, options, write_model
 from support.tflite_refusals import message_of
+from usmp.frontend.tflite.check import check_tflite
 from usmp.frontend.tflite.importer import import_tflite
+from usmp.frontend.tflite.model import Tensors, operators_of
+from usmp.ops.control_flow import ControlFlow
+from usmp.ops.macs import macs_of
+from usmp.relax.limits import Limits
 
 ROW = (1, 4)
 COUNT = (1,)
@@ -119,6 +125,58 @@ def test_outputs_are_those_of_litert_and_tflite_micro():
                 assert outputs == {name: value.tobytes() for name, value in expected.items()}
 
 
+def branching(value: Callable[[Graph, int], int]) -> list[Graph]:
+    """A choice of the sum and the product of an input and of what `value` makes of it."""
+    main, total, product = Graph(), Graph("total"), Graph("product")
+    x, is_chosen = main.input(ROW, "float32"), main.input((1,), "bool")
+    chosen = main.tensor(ROW, "float32")
+    main.operator("IF", [is_chosen, x, value(main, x)], [chosen], if_options(1, 2))
+    main.output(chosen)
+    for graph, code in ((total, "ADD"), (product, "MUL")):
+        graph.output(applied(graph, code, *(graph.input(ROW, "float32") for _ in range(2))))
+    return [main, total, product]
+
+
+@pytest.mark.models
+def test_what_a_composite_gives_may_be_known():
+    def three(main: Graph, x: int) -> int:
+        result = main.tensor(ROW, "float32")
+        main.operator("STABLEHLO_COMPOSITE", [x], [result], composite(3))
+        return result
+
+    constant_one = Graph("three")
+    constant_one.input(ROW, "float32")
+    constant_one.output(constant_one.constant(np.full(ROW, 3, np.float32)))
+    content = write_model(*branching(three), constant_one)
+    reference, module = Reference(content), usmp.build(import_tflite(content)).load()
+    for is_chosen in (False, True):
+        inputs = reference.random_inputs(0) | {"t1": np.array([is_chosen])}
+        expected = reference.run(inputs)["t2"]
+        assert module.run(inputs)["t2"].tobytes() == expected.tobytes()
+
+
+def test_tensors_that_nothing_reads_take_no_time_each_time_that_a_subgraph_runs():
+    graph = branching(lambda main, x: x)[1]
+    for _ in range(9):
+        graph.tensor(ROW, "float32")
+    model = check_tflite(write_model(graph))
+    tensors = Tensors(model, model.Subgraphs(0))
+    operators_of(model, model.Subgraphs(0), tensors)
+    assert len(tensors) == 3
+
+
+def test_an_entry_that_keeps_state_is_refused_as_a_branch():
+    """Whichever of them is looked at first."""
+    main, keeps, other = branching(lambda main, x: x)
+    handle = keeps.tensor((), "resource")
+    keeps.operator("VAR_HANDLE", [], [handle], options("VarHandleOptions", shared_name="kept"))
+    edited(0, options=if_options(0, 2))([main])
+    entries = [Signature("first", 0), Signature("second", 1)]
+    assert "operator 1 (VAR_HANDLE) is in a subgraph that control flow runs" in message_of(
+        write_model(keeps, main, other, signatures=entries)
+    )
+
+
 def edited(number: int, **fields: object) -> Callable[[list[Graph]], None]:
     """Another last operator of a graph."""
 
@@ -215,3 +273,28 @@ def test_nesting_and_operators_that_are_written_out_have_limits():
         nested(40, 1)
     )
     assert "operators; there may be 10000, which --max-operators" in message_of(nested(16, 2))
+
+
+def test_what_loops_and_branches_multiply_is_not_known():
+    """How often a body runs is not, and no product at all would be wrong."""
+    mod = import_tflite(write_model(*looping()))
+    of_bodies = [
+        f for f in mod.functions.values() if isinstance(f, tirx.PrimFunc) and ControlFlow.of(f)
+    ]
+    assert [macs_of(func) for func in of_bodies] == [None, None]
+
+
+def test_constants_count_each_time_that_a_subgraph_is_written_out():
+    main, inner = Graph(), Graph("inner")
+    value = main.input(ROW, "float32")
+    for _ in range(5):
+        result = main.tensor(ROW, "float32")
+        main.operator("STABLEHLO_COMPOSITE", [value], [result], composite(1))
+        value = result
+    main.output(value)
+    inner.input(ROW, "float32")
+    inner.output(inner.constant(np.zeros(ROW, np.float32)))
+    content = write_model(main, inner)
+    import_tflite(content, Limits(model_bytes=80))
+    with pytest.raises(usmp.UnsupportedModelError, match=r"take 80 bytes, .* they may take 79"):
+        import_tflite(content, Limits(model_bytes=79))

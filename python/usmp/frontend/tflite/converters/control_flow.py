@@ -14,10 +14,11 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.frontend.tflite.context import Context, converts
-from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor, operators_of, tensors_of
+from usmp.frontend.tflite.model import Tensors, TfliteOperator, TfliteTensor, operators_of
 from usmp.frontend.tflite.read import vector
 from usmp.frontend.tflite.subgraphs import subgraphs_run_by
 from usmp.ops.control_flow import ControlFlow, call_control_flow
+from usmp.ops.emit import constant
 from usmp.relax.limits import LimitedBuilder
 from usmp.relax.open_function import open_function
 
@@ -169,8 +170,11 @@ class _Body:
         }
         with open_function(builder, "main"):
             with builder.dataflow():
+                # What is known is written here: the operator's function may have a variable for it.
                 values = [
-                    params[index] if index in params else self.context.value(tensor)
+                    params[index]
+                    if tensor.data is None
+                    else params.get(index, constant(tensor.data))
                     for index, tensor in enumerate(self.given)
                 ]
                 changing = [i in self.carried for i in range(len(self.given))]
@@ -211,7 +215,7 @@ def _converted(
     """
     model = operator.model
     graph = model.Subgraphs(number)
-    tensors = tensors_of(model, graph)
+    tensors = Tensors(model, graph)
     for place, index in enumerate(vector(graph, "Inputs")):
         tensor, data = tensors[index], given[place].data
         _require_same_type(operator, number, "input", tensor, given[place])
