@@ -96,6 +96,26 @@ _BROADCAST = """ADD BITWISE_XOR DIV EQUAL FLOOR_DIV GREATER GREATER_EQUAL LESS L
 LOGICAL_AND LOGICAL_OR MAXIMUM MINIMUM MUL NOT_EQUAL POW PRELU RIGHT_SHIFT SUB""".split()
 """Operators of two inputs that are broadcast to one shape."""
 
+_INPUTS = {
+    **{name: (1, 1) for name in IMPORTED if name != "ADD_N"},
+    **dict.fromkeys((*_BROADCAST, "ATAN2"), (2, 2)),
+    **dict.fromkeys(("CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D"), (2, 3)),
+    "ONE_HOT": (4, 4),
+}
+"""The fewest and the most inputs of an operator; ADD_N has any number."""
+
+_OPTIONS = {
+    "AVERAGE_POOL_2D": tflite.Pool2DOptions,
+    "CONV_2D": tflite.Conv2DOptions,
+    "CONV_3D": tflite.Conv3DOptions,
+    "DEPTHWISE_CONV_2D": tflite.DepthwiseConv2DOptions,
+    "L2_POOL_2D": tflite.Pool2DOptions,
+    "LEAKY_RELU": tflite.LeakyReluOptions,
+    "MAX_POOL_2D": tflite.Pool2DOptions,
+    "ONE_HOT": tflite.OneHotOptions,
+}
+"""Those that operators cannot do without."""
+
 _DATA = {"ONE_HOT": 2}
 """Operators whose first input is no data -> the input that is."""
 
@@ -178,6 +198,12 @@ def _check_is_imported(operator: TfliteOperator) -> None:
     """
     if operator.name not in IMPORTED:
         raise operator.unsupported(reason_against(operator.name))
+    fewest, most = _INPUTS.get(operator.name, (1, len(operator.inputs)))
+    if not fewest <= len(operator.inputs) <= most:
+        needed = str(most) if fewest == most else f"{fewest} to {most}"
+        raise operator.unsupported(f"its inputs are {len(operator.inputs)} instead of {needed}")
+    if operator.name in _OPTIONS:
+        operator.options(_OPTIONS[operator.name])
     data = operator.input(_DATA.get(operator.name, 0))
     require_types(operator, data, "input", IMPORTED[operator.name])
     if operator.name in ("DIV", "FLOOR_DIV"):

@@ -32,14 +32,6 @@ _RUN_SUBGRAPHS = (
     tflite.BuiltinOperator.WHILE,
     tflite.BuiltinOperator.STABLEHLO_COMPOSITE,
 )
-_NOT_SUPPORTED = (
-    tflite.BuiltinOperator.CALL,
-    tflite.BuiltinOperator.STABLEHLO_REDUCE,
-    tflite.BuiltinOperator.STABLEHLO_REDUCE_WINDOW,
-    tflite.BuiltinOperator.STABLEHLO_SCATTER,
-    tflite.BuiltinOperator.STABLEHLO_SORT,
-    tflite.BuiltinOperator.STABLEHLO_WHILE,
-)
 
 
 @dataclass(frozen=True)
@@ -128,7 +120,6 @@ class _Walk:
             name = operator_name(self.model, operator)
             where = f" of subgraph {number}" if number else ""
             what = f"operator {position}{where} ({name})"
-            self._check_operator(operator, what)
             total += 1
             for run in subgraphs_run_by(self.model, operator):
                 self._check_run(operator, run, what)
@@ -149,14 +140,6 @@ class _Walk:
         graph = self.model.Subgraphs(number)
         buffers = {graph.Tensors(index).Buffer() for index in range(graph.TensorsLength())}
         return sum(self.model.Buffers(buffer).DataLength() for buffer in buffers)
-
-    def _check_operator(self, operator: tflite.Operator, what: str) -> None:
-        code = builtin_code(self.model, operator)
-        if code in _NOT_SUPPORTED:
-            raise UnsupportedModelError(
-                f"{what} runs other subgraphs; supported are IF, WHILE, STABLEHLO_COMPOSITE and "
-                "CALL_ONCE: convert the model without it"
-            )
 
     def _check_run(self, operator: tflite.Operator, run: RunSubgraph, what: str) -> None:
         count = self.model.SubgraphsLength()

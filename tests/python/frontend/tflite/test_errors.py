@@ -13,6 +13,7 @@ from support.tflite_builder import Graph, options, per_tensor, write_model
 from support.tflite_refusals import message_of, refusal
 from support.tflite_tables import with_schema
 from usmp.frontend.tflite.converters import CONVERTERS
+from usmp.frontend.tflite.imported import ImportedOperators
 
 X = Spec((2, 3), 0.05, -7)
 REAL = Spec((2, 3), 0, 0, "float32")
@@ -83,9 +84,25 @@ def test_control_flow_without_options(code):
     )
 
 
-def test_what_tvm_cannot_import_is_its_failure():
-    message = refusal("REVERSE_SEQUENCE", [REAL], REAL, options("ReverseSequenceOptions"))
-    assert message.startswith("TVM's importer failed: ")
+def test_what_tvm_cannot_import_is_its_failure(monkeypatch):
+    def fails(self, tensor):
+        raise TypeError("no such tensor")
+
+    monkeypatch.setattr(ImportedOperators, "get_expr", fails)
+    assert refusal("COS", [REAL], REAL) == "TVM's importer failed: TypeError: no such tensor"
+
+
+@pytest.mark.parametrize(
+    ("code", "inputs", "message"),
+    [
+        ("COS", 2, "its inputs are 2 instead of 1"),
+        ("ATAN2", 1, "its inputs are 1 instead of 2"),
+        ("CONV_2D", 4, "its inputs are 4 instead of 2 to 3"),
+        ("LEAKY_RELU", 1, "it has no options"),
+    ],
+)
+def test_inputs_and_options_that_an_operator_cannot_have(code, inputs, message):
+    assert refusal(code, [REAL] * inputs, REAL) == message
 
 
 def test_what_a_converter_did_not_foresee_is_ours(monkeypatch):

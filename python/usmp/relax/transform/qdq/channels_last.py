@@ -1,4 +1,4 @@
-"""Images of quantized graphs with their channels last.
+"""Images of convolutions, quantized or of floats, with their channels last.
 
     y = conv2d(x, NCHW)          y' = conv2d(permute_dims(x), NHWC)
     z = relu(y)            ->    z' = relu(y')
