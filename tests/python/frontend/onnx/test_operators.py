@@ -314,7 +314,7 @@ def test_sizes_that_onnx_does_not_infer_are_limited_before_tables_are_made(sizes
     larger = graph.node("FastGelu", graph.input("x", [1, 1, 2, 2]), domain="com.microsoft")
     asked = graph.constant([1, 1, *sizes], np.int64)
     graph.node("Resize", larger, "", "", asked, outputs=["y"], mode="cubic")
-    with pytest.raises(usmp.UnsupportedModelError, match="takes .* bytes; a tensor may take"):
+    with pytest.raises(usmp.UnsupportedModelError, match=r"takes .* bytes; a tensor may take"):
         imported(graph.model("y", domains=["com.microsoft"]))
 
 
