@@ -258,6 +258,8 @@ def tensor_scatter(node: OnnxNode) -> Expr:
             f"an update of shape {list(shape_of(update))} does not go into a cache of shape "
             f"{list(shape)} along axis {axis}"
         )
+    if dtype_of(update) != dtype_of(cache):
+        raise NotSupported(f"its update is {dtype_of(update)}, and its cache {dtype_of(cache)}")
     begins = node.input(2)
     if begins is None:
         begins = relax.const(np.zeros(shape[0], np.int64), "int64")

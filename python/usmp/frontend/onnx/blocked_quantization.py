@@ -40,8 +40,7 @@ class _Blocks:
 
     def repeated(self, values: np.ndarray, extent: int) -> np.ndarray:
         """What blocks have, for each of `extent` elements."""
-        repeated = np.repeat(values, self.size, self.axis)
-        return np.take(repeated, np.arange(extent), self.axis)
+        return np.take(values, np.arange(extent) // self.size, self.axis)
 
 
 def dequantize_linear(node: OnnxNode) -> Expr | None:
@@ -81,7 +80,10 @@ def quantize_linear(node: OnnxNode) -> Expr | None:
     data, scale, zero_point = node.required(0), node.required(1), node.input(2)
     if zero_point is None:
         element_type = int(node.attributes.get("output_dtype", 0)) or TensorProto.UINT8
+        if element_type not in helper.get_all_tensor_dtypes():
+            raise NotSupported(f"its output_dtype {element_type} is not known")
         dtype = str(helper.tensor_dtype_to_np_dtype(element_type))
+        _check_types(dtype, scale, None)
         zero_point = relax.const(np.zeros(shape_of(scale), dtype))
     dtype = dtype_of(zero_point)
     _check_types(dtype, scale, zero_point)
@@ -124,7 +126,7 @@ def _blocks(node: OnnxNode) -> _Blocks | None:
                 f"its {name} has shape {list(given)}; with block_size {size} along axis {axis} of "
                 f"{list(shape)} it should be {list(expected)}"
             )
-    return _Blocks(axis, size)
+    return _Blocks(axis, min(size, shape[axis]))
 
 
 def _check_types(stored: str, scale: Expr, zero_point: Expr | None) -> None:

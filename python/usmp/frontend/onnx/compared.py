@@ -36,7 +36,7 @@ _ONNX = frozenset(
 WRITTEN_OUT = frozenset(
     """
     Attention BlackmanWindow CausalConvWithState CenterCropPad HammingWindow HannWindow
-    NegativeLogLikelihoodLoss RotaryEmbedding SoftmaxCrossEntropyLoss SwiGLU Swish
+    LinearAttention NegativeLogLikelihoodLoss RotaryEmbedding SoftmaxCrossEntropyLoss SwiGLU Swish
     """.split()
 )
 """Those that ONNX defines by others, and that are imported as these."""

@@ -31,7 +31,7 @@ from usmp.frontend.onnx.fold import fold_shape_arithmetic
 from usmp.frontend.onnx.imported_types import TensorTypes
 from usmp.frontend.onnx.model_operators import ModelNodes
 from usmp.frontend.onnx.node import NotSupported, OnnxNode
-from usmp.frontend.onnx.nodes import described_node, qualified_name
+from usmp.frontend.onnx.nodes import described_node, missing_input, qualified_name
 from usmp.frontend.onnx.normalize import normalize_onnx
 from usmp.frontend.onnx.opsets import opset_version, to_compared_opset
 from usmp.frontend.onnx.qoperator import to_qdq_form
@@ -208,6 +208,9 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         unread = self.types.unread(self.node.output)
         node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output), unread)
         try:
+            missing = missing_input(self.node, opset)
+            if missing is not None:
+                raise NotSupported(f"input {missing} is missing")
             expr = None
             if qualified_name(self.node) in CONTROL_FLOW:
                 scope = Scope(self.node, self._nodes, self._import_graph)

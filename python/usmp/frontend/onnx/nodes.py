@@ -68,3 +68,18 @@ def tensor_names(graph: onnx.GraphProto) -> set[str]:
             for inner in (attribute.g, *attribute.graphs):
                 names |= tensor_names(inner)
     return names
+
+
+def missing_input(node: onnx.NodeProto, opset: int) -> int | None:
+    """The first input that is left out though the operator needs it: what a function passes on, or
+    one of several, of which ONNX's checker asks nothing."""
+    left_out = [index for index, name in enumerate(node.input) if not name]
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, "" if is_of_onnx(node) else node.domain)
+    except onnx.defs.SchemaError:
+        return 0 if 0 in left_out else None
+    for index in left_out:
+        formal = schema.inputs[min(index, len(schema.inputs) - 1)]
+        if formal.option != onnx.defs.OpSchema.FormalParameterOption.Optional:
+            return index
+    return None

@@ -132,7 +132,8 @@ def _make_parameters_scalar(graph: onnx.GraphProto) -> None:
     taken = {*values, *(name for node in graph.node for name in node.output)}
     scalars: dict[str, str] = {}
     for node in graph.node:
-        if node.op_type not in _QUANTIZERS or any(a.name == "block_size" for a in node.attribute):
+        is_blocked = any(a.name == "block_size" and a.i for a in node.attribute)
+        if node.op_type not in _QUANTIZERS or is_blocked:
             continue
         for position, name in enumerate(node.input):
             tensor = values.get(name)

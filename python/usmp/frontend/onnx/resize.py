@@ -18,6 +18,7 @@ from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.frontend.onnx.resize_taps import (
     Axis,
     Taps,
+    most_taps,
     rounding_of,
     taps_of,
     transformation,
@@ -37,6 +38,12 @@ def resize(node: OnnxNode) -> Expr:
     roundings = {rounding_of(node, axis) for axis in axes.values()}
     if len(roundings) == 1 and _is_exact(node, axes, mode, named):
         return _image(data, axes, mode, named, *roundings)
+    shape = [axes[n].after if n in axes else e for n, e in enumerate(shape_of(data))]
+    limits = node.builder.limits
+    limits.check_tensor("its result", shape, np.dtype(dtype_of(data)).itemsize)
+    for axis in axes.values():
+        table = (axis.after, most_taps(node, mode, axis))
+        limits.check_tensor("a table of an axis", table, np.dtype(np.float64).itemsize)
     taps = {number: taps_of(node, mode, axis) for number, axis in axes.items()}
     return _interpolated(node, data, taps)
 
@@ -97,7 +104,10 @@ def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, Axis]:
         if scales is None:
             raise NotSupported("it has no scales")
         return _axes_by_scales(shape, range(rank), scales)
-    numbers = [int(axis) % rank for axis in node.attributes.get("axes", range(rank))]
+    asked = [int(axis) for axis in node.attributes.get("axes", range(rank))]
+    numbers = [axis % rank for axis in asked]
+    if any(not -rank <= axis < rank for axis in asked) or len({*numbers}) < len(numbers):
+        raise NotSupported(f"axes {asked} are not different ones of {rank}")
     scales = node.constant(2, "the scales")
     sizes = node.constant(3, "the sizes")
     if scales is not None and scales.size:
@@ -111,6 +121,8 @@ def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, Axis]:
     region = node.constant(1, "the region of interest")
     if region is None or region.size != 2 * len(numbers):
         raise NotSupported(f"its region of interest has not {2 * len(numbers)} numbers")
+    if not np.isfinite(region).all():
+        raise NotSupported(f"its region of interest is {region.tolist()}")
     starts, ends = np.split(region.astype(np.float32), 2)
     cut = dict(zip(numbers, zip(starts, ends, strict=True), strict=True))
     every = {n: axes.get(n, Axis(shape[n], shape[n], np.float32(1))) for n in numbers}
@@ -124,7 +136,8 @@ def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, Axis]:
 def _axes_by_scales(
     shape: Sequence[int], numbers: Sequence[int], scales: np.ndarray
 ) -> dict[int, Axis]:
-    if len(scales) != len(numbers) or (scales <= 0).any():
+    is_positive = np.isfinite(scales).all() and (np.asarray(scales) > 0).all()
+    if len(scales) != len(numbers) or not is_positive:
         raise NotSupported(
             f"scales {scales.tolist()} are not one positive number for each of {len(numbers)} axes"
         )

@@ -54,6 +54,15 @@ def rounding_of(node: OnnxNode, axis: Axis) -> str:
     return node.text("nearest_mode", "round_prefer_floor")
 
 
+def most_taps(node: OnnxNode, mode: str, axis: Axis) -> int:
+    """How many elements an output element reads along an axis."""
+    if mode == "nearest":
+        return 1
+    if not node.attributes.get("antialias", 0):
+        return 2 if mode == "linear" else 4
+    return 2 - 2 * _first_of_antialias(mode, axis)
+
+
 def taps_of(node: OnnxNode, mode: str, axis: Axis) -> Taps:
     """What each output element reads along an axis."""
     named = transformation(node)
@@ -153,10 +162,15 @@ def _linear(positions: np.ndarray, axis: Axis) -> Taps:
     return Taps(np.stack([first, second], 1).astype(np.int32), weights.astype(np.float32))
 
 
+def _first_of_antialias(mode: str, axis: Axis) -> int:
+    """The first element that is read, from that at the position on."""
+    return math.floor((-1 if mode == "linear" else -2) / min(float(axis.scale), 1.0)) + 1
+
+
 def _antialiased(node: OnnxNode, mode: str, positions: np.ndarray, axis: Axis) -> Taps:
     """With a curve that is as much wider as the image becomes smaller."""
     scale = min(float(axis.scale), 1.0)
-    start = math.floor((-1 if mode == "linear" else -2) / scale) + 1
+    start = _first_of_antialias(mode, axis)
     taken = np.floor(positions)[:, None] + np.arange(start, 2 - start)
     distance = np.abs(positions[:, None] - taken) * scale
     if mode == "linear":
@@ -181,7 +195,9 @@ def _weighted(
         weights = np.where((taken < 0) | (taken >= axis.before), 0, weights)
         is_normalized = True
     if is_normalized:
-        weights = weights / weights.sum(1, keepdims=True)
+        # Of positions in the distance nothing is left; what extrapolates there is not of them.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weights = weights / weights.sum(1, keepdims=True)
     indices = np.clip(taken, 0, axis.before - 1).astype(np.int32)
     return Taps(indices, weights.astype(np.float32))
 

@@ -5,6 +5,9 @@ Source: ONNX operators, DFT-20, STFT-17, MelWeightMatrix-17, and their evaluator
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 import numpy as np
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
@@ -18,6 +21,11 @@ from usmp.ops.signal.dft import LONGEST_SUM, dft, is_fast
 _LONGEST = 1 << 16
 _MOST_WEIGHTS = 1 << 22
 """Twice the elements of a matrix to the mel scale."""
+_TYPES = frozenset(
+    {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
+    | {getattr(TensorProto, f"{u}INT{bits}") for u in ("", "U") for bits in (8, 16, 32, 64)}
+)
+"""Those that the matrix may have."""
 
 
 def discrete_fourier_transform(node: OnnxNode) -> Expr:
@@ -27,22 +35,22 @@ def discrete_fourier_transform(node: OnnxNode) -> Expr:
     inverse = bool(node.attributes.get("inverse", 0))
     onesided = bool(node.attributes.get("onesided", 0))
     if node.opset >= 20:
-        asked = node.constant(2, "the axis")
-        axis = -2 if asked is None else int(asked.item())
+        asked = _number(node, 2, "the axis")
+        axis = -2 if asked is None else asked
     else:
         axis = int(node.attributes.get("axis", 1))
     rank = len(shape)
     if rank < 2 or not -rank <= axis < rank or axis % rank == rank - 1:
         raise NotSupported(f"axis {axis} of {rank} axes, of which the last one has the parts")
     axis %= rank
-    given = node.constant(1, "the length")
+    given = _number(node, 1, "the length")
     if given is not None:
-        length = int(given.item())
+        length = given
     else:
         length = 2 * (shape[axis] - 1) if inverse and onesided else shape[axis]
     if onesided and shape[-1] != (2 if inverse else 1):
         raise NotSupported("onesided=1 is for real numbers, and for the inverse that gives them")
-    _check(node, data, length, inverse)
+    _check(data, length, inverse)
     order = [n for n in range(rank - 1) if n != axis] + [axis, rank - 1]
     if axis != rank - 2:
         data = node.builder.emit(relax.op.permute_dims(data, order))
@@ -57,27 +65,30 @@ def short_time_fourier_transform(node: OnnxNode) -> Expr:
     """The transforms of frames that begin every `frame_step` numbers, each times the window."""
     data = node.required(0)
     shape = shape_of(data)
-    step, window = node.constant(1, "the step"), node.input(2)
-    frame = node.constant(3, "the length of a frame")
+    hop, window = _number(node, 1, "the step"), node.input(2)
+    length = _number(node, 3, "the length of a frame")
     if "onesided" not in node.attributes:
         raise NotSupported(
             "onesided is left out, for which ONNX's definition and its inference of shapes do not "
             "agree; write the attribute"
         )
     onesided = bool(node.attributes["onesided"])
-    if len(shape) != 3 or step is None:
+    if len(shape) != 3:
         raise NotSupported("its signal must have the axes batch, numbers and parts")
-    if window is None and frame is None:
-        raise NotSupported("it has neither a window nor the length of a frame")
-    length = int(frame.item()) if frame is not None else shape_of(window)[0]
-    hop = int(step.item())
+    if hop is None:
+        raise NotSupported("it has no step")
+    if length is None:
+        if window is None:
+            raise NotSupported("it has neither a window nor the length of a frame")
+        length = prod(shape_of(window))
     if window is not None and shape_of(window) != (length,):
         raise NotSupported(f"its window has not {length} numbers, as a frame has")
     if hop < 1 or not 0 < length <= shape[1]:
         raise NotSupported(f"frames of {length} numbers, every {hop} of {shape[1]}")
     if onesided and shape[-1] != 1:
         raise NotSupported("onesided=1 is for real numbers")
-    _check(node, data, length, inverse=False)
+    windows = [] if window is None else [window]
+    _check(data, length, False, windows)
     framed = (shape[0], 1 + (shape[1] - length) // hop, length, shape[2])
 
     def compute(data: te.Tensor, *window: te.Tensor) -> te.Tensor:
@@ -87,7 +98,7 @@ def short_time_fourier_transform(node: OnnxNode) -> Expr:
 
         return te.compute(framed, element, "frames")
 
-    operands = [data] if window is None else [data, window]
+    operands = [data, *windows]
     frames = node.builder.emit(call_operator(node.builder, "frames", compute, operands))
     return dft(node.builder, frames, length, inverse=False, onesided=onesided)
 
@@ -104,11 +115,17 @@ def mel_weight_matrix(node: OnnxNode) -> Expr:
     bins, length, rate = (int(given[name]) for name in names[:3])
     if min(bins, length, rate) < 1 or max(bins, length) > _LONGEST or bins * length > _MOST_WEIGHTS:
         raise NotSupported(f"of {bins} bins of {length} numbers at a rate of {rate}")
+    edges = [float(given[name]) for name in names[3:]]
+    if not (np.isfinite(edges).all() and edges[0] >= 0):
+        raise NotSupported(f"from {edges[0]} to {edges[1]} hertz")
+    element = int(node.attributes.get("output_datatype", TensorProto.FLOAT))
+    if element not in _TYPES:
+        raise NotSupported(f"output_datatype {element} is no type of numbers")
     operator = helper.make_node(
         "MelWeightMatrix",
         names,
         ["matrix"],
-        output_datatype=int(node.attributes.get("output_datatype", TensorProto.FLOAT)),
+        output_datatype=element,
     )
     try:
         (matrix,) = ReferenceEvaluator(operator).run(None, given)
@@ -117,7 +134,17 @@ def mel_weight_matrix(node: OnnxNode) -> Expr:
     return constant(np.asarray(matrix))
 
 
-def _check(node: OnnxNode, data: Expr, length: int, inverse: bool) -> None:
+def _number(node: OnnxNode, index: int, what: str) -> int | None:
+    """A constant integer, if the node has it."""
+    value = node.constant(index, what)
+    if value is None:
+        return None
+    if value.size != 1:
+        raise NotSupported(f"{what} is not one number")
+    return int(value.item())
+
+
+def _check(data: Expr, length: int, inverse: bool, windows: Sequence[Expr] = ()) -> None:
     """Check that `dft` takes the numbers.
 
     Raises
@@ -125,9 +152,8 @@ def _check(node: OnnxNode, data: Expr, length: int, inverse: bool) -> None:
     NotSupported
         it does not.
     """
-    for operand in (data, node.input(2)):
-        is_number = operand is not None and np.dtype(dtype_of(operand)).kind == "f"
-        if is_number and dtype_of(operand) != "float32":
+    for operand in (data, *windows):
+        if dtype_of(operand) != "float32":
             raise NotSupported(f"of {dtype_of(operand)}; cast it to float")
     if shape_of(data)[-1] not in (1, 2):
         raise NotSupported(f"its last axis has {shape_of(data)[-1]} elements, not 1 or 2")

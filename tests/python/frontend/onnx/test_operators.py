@@ -287,6 +287,38 @@ def test_weights_of_four_bits(dtype, blocks):
 
 
 @pytest.mark.cc
+def test_a_block_takes_no_more_memory_than_its_elements():
+    operands = [np.array([[3, -5]], np.int8), np.array([[0.5]], np.float32)]
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x0", "x1"], ["w"], axis=1, block_size=2**40),
+        helper.make_node("Add", ["x2", "w"], ["y"]),
+    ]
+    trial = graph_trial(Random(0), "", nodes, [*operands, given([1, 2])], ["y"], 21)
+    trial = replace(trial, reference=lambda _: [np.array([[2.5, -0.5]], np.float32)])
+    result = outcome(trial)
+    assert result.verdict == "equal", result.detail
+
+
+@pytest.mark.parametrize("name", ["QuantizeLinear", "DequantizeLinear"])
+def test_blocks_of_no_elements_are_one_scale(name):
+    """Which kernels of integers need."""
+    dtype = "float32" if name == "QuantizeLinear" else "int8"
+    operands = [values(dtype, [3, 2]), np.array([0.5], np.float32), np.array([3], np.int8)]
+    said = node(name, *operands, opset=21, block_size=0)
+    assert imported(said.model).script() == imported(node(name, *operands, opset=21).model).script()
+
+
+@pytest.mark.parametrize("sizes", [(2**27, 4), (2**25, 1)])
+def test_sizes_that_onnx_does_not_infer_are_limited_before_tables_are_made(sizes):
+    graph = Graph()
+    larger = graph.node("FastGelu", graph.input("x", [1, 1, 2, 2]), domain="com.microsoft")
+    asked = graph.constant([1, 1, *sizes], np.int64)
+    graph.node("Resize", larger, "", "", asked, outputs=["y"], mode="cubic")
+    with pytest.raises(usmp.UnsupportedModelError, match=r"takes .* bytes; a tensor may take"):
+        imported(graph.model("y", domains=["com.microsoft"]))
+
+
+@pytest.mark.cc
 def test_what_does_not_go_into_a_cache_is_left_out():
     begins = np.array([-1, 2, 2**62, -(2**63)], np.int64)
     operands = [values("float32", [4, 3, 2]), values("float32", [4, 2, 2]), begins]
@@ -412,6 +444,67 @@ REFUSED = {
         ),
         "its frequencies lie outside of the spectrum",
     ),
+    "an edge of no frequency": (
+        node(
+            "MelWeightMatrix",
+            *(np.array(number) for number in (4, 16, 16000)),
+            *(np.array(edge, np.float32) for edge in (-600, 8000)),
+        ),
+        "from -600.0 to 8000.0 hertz",
+    ),
+    "a transform along two axes": (
+        node("DFT", values("float32", [2, 8, 1]), None, int64(0, 1), opset=20),
+        "the axis is not one number",
+    ),
+    "a window of integers": (
+        node(
+            "STFT", values("float32", [1, 9, 1]), np.array(2), np.ones(4, np.int32), onesided=1
+        ),
+        "of int32; cast it to float",
+    ),
+    "an axis of an image that is not there": (
+        node("Resize", IMAGE, None, None, int64(9), opset=18, axes=[7]),
+        "axes [7] are not different ones of 4",
+    ),
+    "an axis of an image that is named twice": (
+        node("Resize", IMAGE, None, None, int64(9, 8), opset=18, axes=[3, -1]),
+        "axes [3, -1] are not different ones of 4",
+    ),
+    "a scale that is no number": (
+        node("Resize", IMAGE, None, np.array([1, 1, 2, np.nan], np.float32)),
+        "scales [1.0, 1.0, 2.0, nan] are not one positive number for each of 4 axes",
+    ),
+    "a region that is not finite": (
+        node(
+            "Resize",
+            values("float32", [4]),
+            np.array([0, INF], np.float32),
+            None,
+            int64(8),
+            coordinate_transformation_mode="tf_crop_and_resize",
+        ),
+        "its region of interest is [0.0, inf]",
+    ),
+    "a cache of another type": (
+        node("TensorScatter", values("float32", [1, 3, 2]), values("int32", [1, 2, 2]), opset=24),
+        "its update is int32, and its cache float32",
+    ),
+    "blocks of integers that are not known": (
+        node(
+            "QuantizeLinear",
+            values("float32", [4, 2]),
+            np.ones((2, 2), np.float32),
+            opset=21,
+            axis=0,
+            block_size=2,
+            output_dtype=99,
+        ),
+        "its output_dtype 99 is not known",
+    ),
+    "one of several that is left out": (
+        node("Concat", values("float32", [3]), None, axis=0),
+        "input 1 is missing",
+    ),
     "a cache that is too short": (
         node("TensorScatter", values("float32", [1, 2, 3]), values("float32", [1, 3, 3]), opset=24),
         "an update of shape [1, 3, 3] does not go into a cache of shape [1, 2, 3] along axis 1",
@@ -431,6 +524,13 @@ def test_what_is_refused_by_name(trial, reason):
     with pytest.raises(usmp.UnsupportedModelError) as error:
         imported(trial.model)
     assert str(error.value) == f'operator {trial.operator} (output "y0") is not supported: {reason}'
+
+
+def test_what_a_function_passes_on_is_refused_if_it_is_missing():
+    operands = [values("float32", [1, 3, 4])] * 3
+    trial = node("LinearAttention", *operands, opset=27, q_num_heads=2, kv_num_heads=2, outputs=2)
+    with pytest.raises(usmp.UnsupportedModelError, match="input 0 is missing"):
+        imported(trial.model)
 
 
 @pytest.mark.models

@@ -30,6 +30,7 @@ BODIES = {
     "CenterCropPad": "90343892a6ec6811",
     "HammingWindow": "60e0654efb459676",
     "HannWindow": "f9d19e9b4ead1a1f",
+    "LinearAttention": "982cdcb3225b18db",
     "NegativeLogLikelihoodLoss": "00eaa7f762da4212",
     "RotaryEmbedding": "c4af211597d4bf5c",
     "SoftmaxCrossEntropyLoss": "1d7c288dc00ef329",

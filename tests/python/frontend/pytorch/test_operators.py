@@ -175,8 +175,9 @@ def test_numbers_that_do_not_fit_are_refused():
 
 
 @pytest.mark.parametrize("function", [torch.floor_divide, torch.remainder, torch.fmod])
-def test_integers_divided_by_zero_are_refused(function):
-    assert refusal(lambda x: function(x, 0), N).endswith(
+@pytest.mark.parametrize("divisor", [lambda: 0, lambda: torch.zeros(6, dtype=torch.int32)])
+def test_integers_divided_by_zero_are_refused(function, divisor):
+    assert refusal(lambda x: function(x, divisor()), N).endswith(
         "divides int32 elements by 0, for which PyTorch raises an error; take another number, or "
         "divide floats"
     )

@@ -38,10 +38,14 @@ def _divided(operator: Operator) -> tuple[Expr, Expr]:
     Raises
     ------
     UnsupportedModelError
-        integers are divided by the number 0.
+        integers are divided by the number 0, or by a constant with a 0 in it.
     """
     divisor = operator["other"]
-    if not isinstance(divisor, Expr) and divisor == 0 and not is_float(operator.dtype):
+    if isinstance(divisor, GenericConst):
+        has_zero = not divisor.value.numpy().all()
+    else:
+        has_zero = not isinstance(divisor, Expr) and divisor == 0
+    if has_zero and not is_float(operator.dtype):
         raise operator.refusal(
             f"divides {operator.dtype} elements by 0, for which PyTorch raises an error; take "
             "another number, or divide floats"

@@ -109,6 +109,37 @@ def causal_convolution(random: Random) -> Trial:
     )
 
 
+def linear_attention(random: Random) -> Trial:
+    """By each rule, with heads of queries that share a state."""
+    batch, length, heads = random.randint(1, 2), random.randint(1, 5), random.randint(1, 3)
+    groups, keys, width = random.randint(1, 2), random.randint(1, 4), random.randint(1, 4)
+    rule = random.choice([None, "linear", "gated", "delta", "gated_delta"])
+    has_decay, has_beta = rule in (None, "gated", "gated_delta"), rule not in ("linear", "gated")
+    decays, rates = random.choice([heads, heads * keys]), random.choice([heads, 1])
+    operands: list[Operand] = [
+        values("float32", [batch, length, heads * groups * keys], -1, 1),
+        values("float32", [batch, length, heads * keys], -1, 1),
+        values("float32", [batch, length, heads * width]),
+        values("float32", [batch, heads, keys, width]) if random.random() < 0.5 else None,
+        values("float32", [batch, length, decays], -2, 0) if has_decay else None,
+        values("float32", [batch, length, rates], 0, 1) if has_beta else None,
+    ]
+    while operands[-1] is None:
+        operands.pop()
+    return node_trial(
+        random,
+        "LinearAttention",
+        operands,
+        opset_of(random, "LinearAttention"),
+        2,
+        tolerance=SUMS,
+        q_num_heads=heads * groups,
+        kv_num_heads=heads,
+        scale=random.choice([None, 0.7]),
+        update_rule=rule,
+    )
+
+
 def gated(operator: str, random: Random) -> Trial:
     shape = shape_of(random)
     operands: list[Operand] = [values("float32", shape)]
@@ -122,6 +153,7 @@ def gated(operator: str, random: Random) -> Trial:
 GENERATORS: Mapping[str, Generator] = {
     "CausalConvWithState": causal_convolution,
     "CenterCropPad": center_crop_pad,
+    "LinearAttention": linear_attention,
     "RotaryEmbedding": rotary_embedding,
     **{
         operator: partial(loss, operator)

@@ -15,6 +15,16 @@ from support.operator_trials.trial import Generator, Tolerance, Trial
 LOOSE = Tolerance(1e-4, 1e-4)
 
 
+_RESIZED = ("float32", "int32", "int8", "uint8")
+"""The types for which onnxruntime has a kernel of Resize."""
+
+
+def _pixels(dtype: str, shape: list[int]) -> Varied:
+    # ONNX's evaluator, which is the reference for some types, counts in floats.
+    limits = (None, None) if dtype in ("float32", "float64", "bool") else (-99, 99)
+    return values(dtype, shape, *limits)
+
+
 def resize(random: Random) -> Trial:
     """Of the last two axes of four, the last of three, or of all."""
     opset = opset_of(random, "Resize")
@@ -31,10 +41,8 @@ def resize(random: Random) -> Trial:
         *shape[:2], *(max(1, int(e * f)) for e, f in zip(shape[2:], factors, strict=True))
     )
     dtype = "float32" if mode != "nearest" else type_of(random, "Resize", opset)
-    # ONNX's evaluator, which is the reference for some types, counts in floats.
-    limits = (None, None) if dtype in ("float32", "float64", "bool") else (-99, 99)
-    x = values(dtype, shape, *limits)
     if opset < 11:
+        x = _pixels(dtype, shape)
         return node_trial(random, "Resize", [x, scales], opset, mode=mode, tolerance=LOOSE)
     attributes: dict[str, Any] = {"mode": mode}
     places = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", None]
@@ -43,6 +51,10 @@ def resize(random: Random) -> Trial:
     if random.random() < 0.1:
         places.append("tf_crop_and_resize")
     attributes["coordinate_transformation_mode"] = random.choice(places)
+    if attributes["coordinate_transformation_mode"] == "align_corners" and dtype not in _RESIZED:
+        # The evaluator goes by the product of extent and scale, where it is no integer.
+        dtype = "int32"
+    x = _pixels(dtype, shape)
     roi: Operand = None
     if attributes["coordinate_transformation_mode"] == "tf_crop_and_resize":
         roi = np.array([0] * 2 + [0.1] * dims + [1] * 2 + [0.8] * dims, np.float32)

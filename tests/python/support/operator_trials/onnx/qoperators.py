@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import prod
 from random import Random
@@ -233,6 +233,10 @@ def _uneven_scale(random: Random) -> np.ndarray:
     return np.array(random.uniform(0.02, 0.06), np.float32)
 
 
+_NEAR = 3e-5
+"""Two units in the last place of the floats between 128 and 256."""
+
+
 def average_pool(random: Random) -> Trial:
     dtype = random.choice(TYPES)
     rank = random.choice([1, 2, 2])
@@ -244,12 +248,30 @@ def average_pool(random: Random) -> Trial:
         # onnxruntime cuts elements off there, where ONNX pads nothing.
         attributes["auto_pad"] = None
     attributes["count_include_pad"] = random.choice([None, 0, 1])
-    # At equal scales many means are halves, which go either way where floats are added up.
-    x, y = ([_uneven_scale(random), zero_point_of(random, dtype)] for _ in range(2))
-    operands = [values(dtype, [random.randint(1, 2), random.randint(1, 5), *extents]), *x, *y]
-    return _microsoft(
-        random, "QLinearAveragePool", operands, dtype, kernel_shape=kernel, **attributes
-    )
+    shape = [random.randint(1, 2), random.randint(1, 5), *extents]
+    window = {"kernel_shape": kernel, **attributes}
+    while True:
+        # At equal scales many means are halves.
+        x, y = ([_uneven_scale(random), zero_point_of(random, dtype)] for _ in range(2))
+        operands = [values(dtype, shape), *x, *y]
+        trial = _microsoft(random, "QLinearAveragePool", operands, dtype, **window)
+        if not _has_halves(trial, shape, window, x, y):
+            return trial
+
+
+def _has_halves(
+    trial: Trial, shape: list[int], window: dict[str, Any], x: Sequence[Any], y: Sequence[Any]
+) -> bool:
+    """Whether a mean is so near to a half of a step that it goes either way where floats are added
+    up, those of onnxruntime, with the zero point before it rounds."""
+    means = node_trial(Random(0), "AveragePool", [values("float32", shape)], 17, **window)
+    for run in trial.runs:
+        centered = run["x0"].astype(np.float32) - x[1].astype(np.float32)
+        (mean,) = means.reference({"x0": centered})
+        steps = mean.astype(np.float64) * (float(x[0]) / float(y[0]))
+        if (np.abs(steps - np.floor(steps) - 0.5) < _NEAR).any():
+            return True
+    return False
 
 
 def global_average_pool(random: Random) -> Trial:

@@ -59,7 +59,8 @@ def stft(random: Random) -> Trial:
     ]
     if operands[2] is None or random.random() < 0.5:
         operands.append(int64(length).reshape(()))
-    by_evaluator = random.random() < 0.5
+    # onnxruntime's are off by more than the tolerance in lengths that are no powers of two.
+    by_evaluator = random.random() < 0.5 or length & (length - 1) != 0
     return node_trial(
         random,
         "STFT",
