@@ -201,7 +201,7 @@ def operator_passes(
     to_main = [LowerMain(target), OrderOperators(), *_io_passes(options), StreamOperators()]
     # Forms of operators are compared with all fused that may be; then some may be split.
     fused = [functions, FuseOperators(), *after_fusion]
-    compared = [*choosing, *fused, LowerMain(target), OrderOperators(), StreamOperators()]
+    compared = [*choosing, *fused, *to_main]
     return [
         # Later passes would fail with errors that name no operator.
         CheckShapes(),

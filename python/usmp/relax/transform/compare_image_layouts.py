@@ -11,7 +11,7 @@ from usmp.objects.attributes import IMAGE_LAYOUT_ATTR
 from usmp.passes import apply_passes
 from usmp.planning.options import PlanningOptions
 from usmp.planning.schedules import is_within, memory_limit
-from usmp.planning.session import planning_session
+from usmp.planning.session import Peaks, PlanningSession, planning_session
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.spans import functions_with_spans
 
@@ -35,26 +35,15 @@ def preferred_layout(
     -------
     IRModule
         With the attribute `image_layout`, which says what was compared.
-
-    Raises
-    ------
-    UnsupportedModelError
-        the module with channels first is refused.
-    ValueError
-        the same, or options that the planner refuses.
     """
     passes = Sequential(list(to_main), name="usmp.CompareImageLayouts")
     # As they are when the pass that compares has ended: what is lowered again then is known.
     channels_last = functions_with_spans(channels_first, channels_last)
     with planning_session() as session:
-        first = session.peaks(apply_passes(passes, channels_first), options)
-        try:
-            last = session.peaks(apply_passes(passes, channels_last), options)
-        except (UnsupportedModelError, ValueError):
-            # What has no form with channels last has one as it is.
-            return channels_first
+        first = _peaks(session, passes, channels_first, options)
+        last = _peaks(session, passes, channels_last, options)
     if first is None or last is None:
-        # What does not fit is not smaller; if neither fits, the planner says why.
+        # What has no plan is not smaller; if neither has one, later passes say why.
         return channels_first if last is None else channels_last
     fits = is_within(last, memory_limit(options.optimize, first))
     said = {
@@ -63,3 +52,13 @@ def preferred_layout(
         "channels_last_peak_bytes": sum(last),
     }
     return (channels_last if fits else channels_first).with_attr(IMAGE_LAYOUT_ATTR, said)
+
+
+def _peaks(
+    session: PlanningSession, passes: Sequential, mod: IRModule, options: PlanningOptions
+) -> Peaks | None:
+    """Those of a module; None if it does not fit, or is refused."""
+    try:
+        return session.peaks(apply_passes(passes, mod), options)
+    except (UnsupportedModelError, ValueError):
+        return None

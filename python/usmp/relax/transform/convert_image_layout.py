@@ -40,7 +40,7 @@ class ConvertImageLayout(ModulePass):
     UnsupportedModelError
         no Relax function `main`.
     ValueError
-        as the passes and the planner raise it.
+        options that the planner refuses.
     """
 
     def __init__(self, to_main: Sequence[Pass] = ()) -> None:

@@ -42,7 +42,7 @@ class ConvertQDQToIntegers(ModulePass):
     UnsupportedModelError
         no Relax function `main`.
     ValueError
-        as the passes and the planner raise it.
+        options that the planner refuses.
     """
 
     def __init__(self, to_main: Sequence[Pass] = ()) -> None:

@@ -9,6 +9,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.qdq_models import between, calls_of, float_outputs, inputs_of, raw_calls_of
+from usmp.objects.attributes import IMAGE_LAYOUT_ATTR
 from usmp.relax.transform import ConvertImageLayout
 from usmp.runtime import HostModule
 
@@ -110,6 +111,21 @@ def test_one_convolution_is_not_worth_two_copies(model):
     said = factory.metadata["modules"]["default"]["image_layout"]
     assert said["layout"] == "NCHW"
     assert factory.interface.workspace_size_bytes == said["channels_first_peak_bytes"]
+
+
+def test_what_comes_by_rows_is_compared_by_rows(model):
+    """Rows of an image with channels first are channels, which a copy to pixels does not take one
+    by one."""
+
+    def body(builder, x):
+        y = convolution(builder, convolution(builder, x, 8, groups=8), 4)
+        return relax.op.mean(y, [2, 3])
+
+    mod = model(body, ("x", (1, 8, 8, 8), "float32"))
+    assert usmp.build(mod).ir_mod.attrs[IMAGE_LAYOUT_ATTR]["layout"] == "NHWC"
+    with PassContext(config={"tir.usmp.stream_inputs": ["x"]}):
+        # With its channels last it would be refused.
+        assert IMAGE_LAYOUT_ATTR not in usmp.build(mod).ir_mod.attrs
 
 
 def test_other_modules_are_returned_as_they_are(model):
