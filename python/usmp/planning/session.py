@@ -120,19 +120,18 @@ class PlanningSession:
         what
             the passes, which look at one PrimFunc at a time and keep its name.
         """
+        functions = dict(mod.functions.items())
         keys = {name: (what, name, written_out(f)) for name, f in prim_funcs(mod).items()}
-        new = IRModule(mod.functions, attrs=mod.attrs)
-        for name, key in keys.items():
-            if key in self._known:
-                del new[name]
-        made = apply(new)
-        functions = dict(made.functions.items())
-        for name, key in keys.items():
-            if key in self._known:
-                functions[mod.get_global_var(name)] = self._known[key]
-            else:
+        variables = {name: mod.get_global_var(name) for name in keys}
+        # Without what calls them: a module that has calls, but not what is called, is no module.
+        new = {v: functions[v] for name, v in variables.items() if keys[name] not in self._known}
+        made = apply(IRModule(new, attrs=mod.attrs))
+        for name, variable in variables.items():
+            key = keys[name]
+            if variable in new:
                 self._known[key] = made[name]
-        return IRModule(functions, attrs=made.attrs)
+            functions[variable] = self._known[key]
+        return IRModule(functions, attrs=mod.attrs)
 
     def allocate_io(self, mod: IRModule) -> IRModule:
         """As `usmp.transform.CreateAllocatesForIO`.

@@ -50,8 +50,9 @@ def rewrite_main(mod: IRModule, mutator: Callable[[IRModule], PyExprMutator]) ->
     rewriter = mutator(mod.clone())
     main = rewriter.visit_expr(mod["main"])
     rewritten, variable = rewriter.builder_.get(), mod.get_global_var("main")
-    alone = relax.transform.CanonicalizeBindings()(IRModule({variable: main}))
-    rewritten.update_func(variable, alone[variable])
+    rewritten.update_func(variable, main)
+    # Other functions stay as they are.
+    rewritten.update_func(variable, relax.transform.CanonicalizeBindings()(rewritten)[variable])
     if mod.attrs:
         rewritten = rewritten.with_attrs(mod.attrs)
     return relax.transform.DeadCodeElimination()(rewritten)

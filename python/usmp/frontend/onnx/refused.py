@@ -58,25 +58,13 @@ REFUSED = by_operator(
         "MaxRoiPool",
         Refusal("TVM computes it otherwise than onnxruntime", "use RoiAlign with mode avg"),
     ),
-    (
-        "DFT STFT",
-        _never_compared(
-            "use MatMul, or Conv over a signal in frames, with cosines and sines as weights"
-        ),
-    ),
-    (
-        "MelWeightMatrix",
-        _never_compared("compute the matrix at the export, and save it as an initializer"),
-    ),
     ("Col2Im", _never_compared("use ConvTranspose with weights of ones and zeros")),
     ("DeformConv", _never_compared("use Conv, or GridSample and Conv")),
     ("Det", _never_compared("compute it in the application, with the model's outputs")),
-    ("LinearAttention", _never_compared("write it with MatMul, Mul and Add")),
     (
         "ReverseSequence",
         _never_compared("use Slice with a step of -1, for sequences of one length"),
     ),
-    ("TensorScatter", _never_compared("use ScatterND or ScatterElements")),
     (
         "ai.onnx.ml.ZipMap",
         Refusal(

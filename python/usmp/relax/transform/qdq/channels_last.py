@@ -23,7 +23,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from usmp.ops.emit import shape_of
 from usmp.relax.replace_main import rewrite_main
-from usmp.relax.static_shapes import flatten_types
+from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.relax.transform.qdq.data_movement import VIEWS
 from usmp.relax.transform.qdq.image_operators import (
     CONVOLUTIONS,
@@ -33,6 +33,7 @@ from usmp.relax.transform.qdq.image_operators import (
     with_channels_last,
 )
 from usmp.relax.transform.qdq.images import to_channels_first
+from usmp.tir.nodes import nodes_of
 from usmp.tir.spans import with_span
 
 
@@ -48,6 +49,9 @@ def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
         convolutions that are not quantized, too, but for transposed ones. They add up in another
         order.
     """
+    calls = nodes_of(main_function(mod).body, Call)
+    if not any(getattr(call.op, "name", None) in CONVOLUTIONS for call in calls):
+        return mod
     convolutions: list[Call] = []
     rewritten = rewrite_main(mod, lambda mod: _Rewriter(mod, convolutions, of_floats))
     return rewritten if convolutions else mod
