@@ -63,15 +63,10 @@ def with_size_parameters(apply: Transform, mod: IRModule) -> IRModule:
     return mod
 
 
-def sizes_of_main(mod: IRModule) -> dict[Var, SymbolicSize]:
-    """The shape variables of a module's Relax `main`; none if it has no such function."""
-    main = next((f for v, f in mod.functions.items() if v.name_hint == "main"), None)
-    return size_variables(main) if isinstance(main, relax.Function) else {}
-
-
 def _symbolic(mod: IRModule) -> dict[GlobalVar, dict[Var, SymbolicSize]]:
     """The shape variables of `main` that each PrimFunc mentions, in their order there."""
-    sizes = sizes_of_main(mod)
+    main = next((f for v, f in mod.functions.items() if v.name_hint == "main"), None)
+    sizes = size_variables(main) if isinstance(main, relax.Function) else {}
     found = {}
     for variable, func in mod.functions.items() if sizes else ():
         if isinstance(func, tirx.PrimFunc):

@@ -109,28 +109,13 @@ class PlanningSession:
         found: _Found = self._known[key]
         return found
 
-    def once_for_each(
-        self, what: Hashable, mod: IRModule, apply: Callable[[IRModule], IRModule]
-    ) -> IRModule:
-        """What passes make of a module: of a PrimFunc that is written as one that was there before,
-        the same object, so that what is known of that is known of this.
-
-        Parameters
-        ----------
-        what
-            the passes, which look at one PrimFunc at a time and keep its name.
-        """
+    def with_known_functions(self, mod: IRModule) -> IRModule:
+        """The module; a PrimFunc that is written as one of the same name that was there before is
+        that object, so that what is known of that is known of this."""
         functions = dict(mod.functions.items())
-        keys = {name: (what, name, written_out(f)) for name, f in prim_funcs(mod).items()}
-        variables = {name: mod.get_global_var(name) for name in keys}
-        # Without what calls them: a module that has calls, but not what is called, is no module.
-        new = {v: functions[v] for name, v in variables.items() if keys[name] not in self._known}
-        made = apply(IRModule(new, attrs=mod.attrs))
-        for name, variable in variables.items():
-            key = keys[name]
-            if variable in new:
-                self._known[key] = made[name]
-            functions[variable] = self._known[key]
+        for name, func in prim_funcs(mod).items():
+            key = "written", name, written_out(func)
+            functions[mod.get_global_var(name)] = self._known.setdefault(key, func)
         return IRModule(functions, attrs=mod.attrs)
 
     def allocate_io(self, mod: IRModule) -> IRModule:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import tvm
 from tvm.ir import IRModule
 
 from usmp.aot.faster_schedules import with_schedules
-from usmp.aot.size_parameters import sizes_of_main, with_size_parameters, with_size_ranges
+from usmp.aot.size_parameters import with_size_parameters, with_size_ranges
 from usmp.aot.transform.pass_buffers_as_pointers import PassBuffersAsPointers
 from usmp.passes import ModulePass
 from usmp.planning.session import planning_session
@@ -36,15 +34,12 @@ class LowerOperators(ModulePass):
         TVM cannot lower an operator; the message has its name and the reason.
     """
 
-    def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Apply the passes that do so, in their order."""
-        passes = partial(with_schedules, _lowered)
-        if sizes_of_main(mod):
-            # What an operator becomes depends on the bounds of sizes, which `main` has.
-            return passes(mod)
-        config = sorted((str(key), repr(value)) for key, value in context.config.items())
+        lowered = with_schedules(_lowered, mod)
+        # Forms of a module that are compared have operators in common.
         with planning_session() as session:
-            return session.once_for_each(("lowered", tuple(config)), mod, passes)
+            return session.with_known_functions(lowered)
 
 
 def _lowered(mod: IRModule) -> IRModule:
