@@ -1,13 +1,15 @@
 """Operator PrimFuncs become flat loops over typed pointers."""
 
+import numpy as np
 import tvm
 import tvm_ffi
-from tvm import tirx
+from tvm import relax, tirx
 from tvm.ir import IRModule, PointerType
 from tvm.script import tirx as T
 
 from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.aot.transform.pass_buffers_as_pointers import pass_buffers_as_pointers
+from usmp.planning.session import planning_session
 
 
 def lower(func):
@@ -85,3 +87,31 @@ def test_a_buffer_inside_a_loop_is_as_small_as_its_use():
     allocations = []
     tvm_ffi.structural_walk(lower(before).body, (tirx.AllocBuffer, allocations.append))
     assert [[int(e) for e in a.buffer.shape] for a in allocations] == [[8]]
+
+
+def test_operators_of_a_session_are_one_if_what_they_become_is_the_same():
+    """Which also depends on the constants that main passes: sums of small ones need no care."""
+
+    @T.prim_func(s_tir=True, private=True)
+    def doubled(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+        for i in range(4):
+            with T.sblock("b"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] + A[vi]
+
+    def lowered(greatest):
+        builder = relax.BlockBuilder()
+        variable = builder.add_func(doubled, "doubled")
+        with builder.function("main", []):
+            constant = relax.const(np.full(4, greatest, "int32"))
+            output = relax.TensorType((4,), "int32")
+            builder.emit_func_output(builder.emit(relax.call_tir(variable, [constant], output)))
+        return LowerOperators()(builder.get())["doubled"]
+
+    alone = [lowered(greatest) for greatest in (1, 2**31 - 1)]
+    assert not tvm_ffi.structural_equal(*alone)
+    with planning_session():
+        small, large, again = map(lowered, (1, 2**31 - 1, 2))
+    assert small.same_as(again)
+    for func, expected in zip((small, large), alone, strict=True):
+        tvm.ir.assert_structural_equal(func, expected)
