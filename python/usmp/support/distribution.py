@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NAME = "tvm-usmp"
 
 EXTRAS = {
-    "onnx": "onnx",
+    "onnx": "onnx>=1.23,<1.24",
     "torch": "torch>=2.13",
     "executorch": "executorch>=1.5,<1.6",
     "explore": "dask[distributed]",

@@ -55,7 +55,7 @@ def test_onnx_file_is_imported(tmp_path):
 
 @pytest.mark.parametrize(
     ("ending", "package", "requirement"),
-    [(".onnx", "onnx", "onnx"), (".pt2", "torch", "'torch>=2.13'")],
+    [(".onnx", "onnx", "'onnx>=1.23,<1.24'"), (".pt2", "torch", "'torch>=2.13'")],
 )
 def test_package_that_is_not_installed(tmp_path, monkeypatch, ending, package, requirement):
     path = tmp_path / f"model{ending}"
