@@ -104,8 +104,8 @@
 /* If the last columns of a row are up to eight, their weights take eight bytes of each channel; lr
  * is one then, so that channels to do count the groups, and pixels, less one, are counted from
  * -2^31 on. */
-#define TVMGEN_MVE_CONV2D_1X4(half) \
-  TVMGEN_MVE_BEGIN_1X4              \
+#define TVMGEN_MVE_CONV2D_1X4(store) \
+  TVMGEN_MVE_BEGIN_1X4               \
   "cmp r10, #8\n" \
   "bls 7f\n" \
   "1:\n" \
@@ -127,7 +127,7 @@
   "vctp.8 r10\n" \
   TVMGEN_MVE_ROW_1X4("vmladav.s8", "8") \
   TVMGEN_MVE_COLUMNS_1X4 \
-  TVMGEN_MVE_STORE_1X4(half) \
+  store \
   "le lr, 2b\n" \
   "bgt 8b\n" \
   TVMGEN_MVE_NEXT_1X4 \
@@ -135,14 +135,14 @@
   TVMGEN_MVE_LEAVE
 
 /* A row after the first, r8 of them to do, each from label 3 on, and what comes after the last. */
-#define TVMGEN_MVE_OTHER_ROWS_1X4(half)   \
+#define TVMGEN_MVE_OTHER_ROWS_1X4(store)  \
   TVMGEN_MVE_ROW_1X4("vmladava.s8", "16") \
   TVMGEN_MVE_COLUMNS_1X4                  \
   "subs r8, #1\n"                         \
-  "bne.w 3b\n" TVMGEN_MVE_STORE_1X4(half) "le lr, 2b\n" TVMGEN_MVE_NEXT_1X4 TVMGEN_MVE_LEAVE
+  "bne.w 3b\n" store "le lr, 2b\n" TVMGEN_MVE_NEXT_1X4 TVMGEN_MVE_LEAVE
 
-#define TVMGEN_MVE_CONV2D_1X4_ROWS(half) \
-  TVMGEN_MVE_BEGIN_1X4                   \
+#define TVMGEN_MVE_CONV2D_1X4_ROWS(store) \
+  TVMGEN_MVE_BEGIN_1X4                    \
   "1:\n" \
   TVMGEN_MVE_PIXEL_1X4 \
   TVMGEN_MVE_GROUPS_1X4 \
@@ -153,12 +153,12 @@
   TVMGEN_MVE_ROW_1X4("vmladav.s8", "16") \
   "3:\n" \
   "add r1, r3\n" \
-  TVMGEN_MVE_OTHER_ROWS_1X4(half)
+  TVMGEN_MVE_OTHER_ROWS_1X4(store)
 
 /* Rows that lie anywhere: r3 walks over their addresses; in r10 how far r1 is from the first
  * column, in sp + 16 columns of the last 16. */
-#define TVMGEN_MVE_CONV2D_1X4_TABLE(half) \
-  TVMGEN_MVE_BEGIN_1X4                    \
+#define TVMGEN_MVE_CONV2D_1X4_TABLE(store) \
+  TVMGEN_MVE_BEGIN_1X4                     \
   "str r10, [sp, #16]\n" \
   "1:\n" \
   TVMGEN_MVE_PIXEL_1X4 \
@@ -175,7 +175,7 @@
   "3:\n" \
   "ldr r1, [r3], #4\n" \
   "add r1, r10\n" \
-  TVMGEN_MVE_OTHER_ROWS_1X4(half)
+  TVMGEN_MVE_OTHER_ROWS_1X4(store)
 
 TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_1x4(const int8_t* x, const int8_t* w,
                                                const int32_t* records, int8_t* y,
@@ -184,7 +184,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_1x4(const int8_t* x, const int8_t* w,
                                                int32_t rows, int32_t row_distance,
                                                int32_t zero_point, int32_t low, int32_t high) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_1X4(TVMGEN_MVE_HALF_AWAY));
+  __asm__(TVMGEN_MVE_CONV2D_1X4(TVMGEN_MVE_STORE_1X4(TVMGEN_MVE_HALF_AWAY)));
 #else
   tvmgen_mve_conv2d(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows,
                     row_distance, zero_point, low, high, 1, 0, 0);
@@ -198,7 +198,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_1x4_up(const int8_t* x, const int8_t*
                                                   int32_t rows, int32_t row_distance,
                                                   int32_t zero_point, int32_t low, int32_t high) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_1X4(TVMGEN_MVE_HALF_UP));
+  __asm__(TVMGEN_MVE_CONV2D_1X4(TVMGEN_MVE_STORE_1X4(TVMGEN_MVE_HALF_UP)));
 #else
   tvmgen_mve_conv2d(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows,
                     row_distance, zero_point, low, high, 1, 0, 1);
@@ -210,7 +210,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_1x4_rows(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_1X4_ROWS(TVMGEN_MVE_HALF_AWAY));
+  __asm__(TVMGEN_MVE_CONV2D_1X4_ROWS(TVMGEN_MVE_STORE_1X4(TVMGEN_MVE_HALF_AWAY)));
 #else
   tvmgen_mve_conv2d(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows,
                     row_distance, zero_point, low, high, 1, 0, 0);
@@ -222,7 +222,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_1x4_rows_up(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_1X4_ROWS(TVMGEN_MVE_HALF_UP));
+  __asm__(TVMGEN_MVE_CONV2D_1X4_ROWS(TVMGEN_MVE_STORE_1X4(TVMGEN_MVE_HALF_UP)));
 #else
   tvmgen_mve_conv2d(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows,
                     row_distance, zero_point, low, high, 1, 0, 1);
@@ -236,7 +236,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_1x4_table(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     const int8_t* const* table, int32_t zero_point, int32_t low, int32_t high) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_1X4_TABLE(TVMGEN_MVE_HALF_AWAY));
+  __asm__(TVMGEN_MVE_CONV2D_1X4_TABLE(TVMGEN_MVE_STORE_1X4(TVMGEN_MVE_HALF_AWAY)));
 #else
   const int32_t blocks = (columns + 15) / 16;
   (void)x, (void)x_distance, (void)y_distance, (void)pixels;

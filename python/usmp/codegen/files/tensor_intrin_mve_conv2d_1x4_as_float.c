@@ -19,82 +19,12 @@
   "vpst\n" \
   "vstrbt.32 q0, [r7], #4\n"
 
-#define TVMGEN_MVE_CONV2D_1X4_AS_FLOAT \
-  TVMGEN_MVE_BEGIN_1X4                 \
-  "cmp r10, #8\n" \
-  "bls 7f\n" \
-  "1:\n" \
-  TVMGEN_MVE_PIXEL_1X4 \
-  TVMGEN_MVE_GROUPS_1X4 \
-  "2:\n" \
-  "vctp.8 r10\n" \
-  TVMGEN_MVE_ROW_1X4("vmladav.s8", "16") \
-  "7:\n" \
-  "ldr r0, [sp, #152]\n" \
-  "sub r0, #1\n" \
-  "add r0, #0x80000000\n" \
-  "str r0, [sp, #152]\n" \
-  "9:\n" \
-  TVMGEN_MVE_PIXEL_1X4 \
-  "movs r0, #1\n" \
-  "dls lr, r0\n" \
-  "8:\n" \
-  "vctp.8 r10\n" \
-  TVMGEN_MVE_ROW_1X4("vmladav.s8", "8") \
-  TVMGEN_MVE_COLUMNS_1X4 \
-  TVMGEN_MVE_STORE_1X4_AS_FLOAT \
-  "le lr, 2b\n" \
-  "bgt 8b\n" \
-  TVMGEN_MVE_NEXT_1X4 \
-  "bmi.w 9b\n" \
-  TVMGEN_MVE_LEAVE
-
-#define TVMGEN_MVE_OTHER_ROWS_1X4_AS_FLOAT \
-  TVMGEN_MVE_ROW_1X4("vmladava.s8", "16")  \
-  TVMGEN_MVE_COLUMNS_1X4                   \
-  "subs r8, #1\n"                          \
-  "bne.w 3b\n" TVMGEN_MVE_STORE_1X4_AS_FLOAT "le lr, 2b\n" TVMGEN_MVE_NEXT_1X4 TVMGEN_MVE_LEAVE
-
-#define TVMGEN_MVE_CONV2D_1X4_ROWS_AS_FLOAT \
-  TVMGEN_MVE_BEGIN_1X4                      \
-  "1:\n" \
-  TVMGEN_MVE_PIXEL_1X4 \
-  TVMGEN_MVE_GROUPS_1X4 \
-  "2:\n" \
-  "vctp.8 r10\n" \
-  "ldr r1, [sp, #4]\n" \
-  "ldr r8, [sp, #164]\n" \
-  TVMGEN_MVE_ROW_1X4("vmladav.s8", "16") \
-  "3:\n" \
-  "add r1, r3\n" \
-  TVMGEN_MVE_OTHER_ROWS_1X4_AS_FLOAT
-
-#define TVMGEN_MVE_CONV2D_1X4_TABLE_AS_FLOAT \
-  TVMGEN_MVE_BEGIN_1X4                       \
-  "str r10, [sp, #16]\n" \
-  "1:\n" \
-  TVMGEN_MVE_PIXEL_1X4 \
-  TVMGEN_MVE_GROUPS_1X4 \
-  "2:\n" \
-  "ldr r10, [sp, #16]\n" \
-  "vctp.8 r10\n" \
-  "ldr r10, [sp, #4]\n" \
-  "ldr r3, [sp, #168]\n" \
-  "ldr r8, [sp, #164]\n" \
-  "ldr r1, [r3], #4\n" \
-  "add r1, r10\n" \
-  TVMGEN_MVE_ROW_1X4("vmladav.s8", "16") \
-  "3:\n" \
-  "ldr r1, [r3], #4\n" \
-  "add r1, r10\n" \
-  TVMGEN_MVE_OTHER_ROWS_1X4_AS_FLOAT
-
 TVMGEN_MVE_FLOAT_FUNCTION void tvmgen_mve_conv2d_1x4_as_float(
     const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t x_distance,
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high) {
 #if TVMGEN_MVE_FLOAT
-  __asm__(TVMGEN_MVE_CONV2D_1X4_AS_FLOAT);
+  __asm__(TVMGEN_MVE_CONV2D_1X4(TVMGEN_MVE_STORE_1X4_AS_FLOAT));
 #else
   tvmgen_mve_conv2d_as_float(x, w, records, y, x_distance, y_distance, pixels, channels, columns,
                              rows, row_distance, zero_point, low, high, 1, 0, 0);
@@ -106,7 +36,7 @@ TVMGEN_MVE_FLOAT_FUNCTION void tvmgen_mve_conv2d_1x4_rows_as_float(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high) {
 #if TVMGEN_MVE_FLOAT
-  __asm__(TVMGEN_MVE_CONV2D_1X4_ROWS_AS_FLOAT);
+  __asm__(TVMGEN_MVE_CONV2D_1X4_ROWS(TVMGEN_MVE_STORE_1X4_AS_FLOAT));
 #else
   tvmgen_mve_conv2d_as_float(x, w, records, y, x_distance, y_distance, pixels, channels, columns,
                              rows, row_distance, zero_point, low, high, 1, 0, 0);
@@ -120,7 +50,7 @@ TVMGEN_MVE_FLOAT_FUNCTION void tvmgen_mve_conv2d_1x4_table_as_float(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     const int8_t* const* table, int32_t zero_point, int32_t low, int32_t high) {
 #if TVMGEN_MVE_FLOAT
-  __asm__(TVMGEN_MVE_CONV2D_1X4_TABLE_AS_FLOAT);
+  __asm__(TVMGEN_MVE_CONV2D_1X4_TABLE(TVMGEN_MVE_STORE_1X4_AS_FLOAT));
 #else
   tvmgen_mve_conv2d_as_float(x, w, records, y, x_distance, y_distance, pixels, channels, columns,
                              rows, 0, zero_point, low, high, 1, 0, table);

@@ -106,6 +106,9 @@
   ", q7]\n"                                   \
   "add " y ", #4\n"
 
+#define TVMGEN_MVE_STORE_2X4_AWAY(record, y) TVMGEN_MVE_STORE_2X4(record, y, TVMGEN_MVE_HALF_AWAY)
+#define TVMGEN_MVE_STORE_2X4_UP(record, y) TVMGEN_MVE_STORE_2X4(record, y, TVMGEN_MVE_HALF_UP)
+
 /* The next two pixels; if there is a place to copy to, y stays where it is. */
 #define TVMGEN_MVE_NEXT_2X4  \
   "ldrd r0, r2, [sp, #4]\n"  \
@@ -148,8 +151,8 @@
 /* One row a window: records in r7, y in r9, channels to do in r11. If its last columns are up to
  * eight, their weights take eight bytes of each channel; channels and pixels to do, less one time,
  * are counted from -2^31 on then. */
-#define TVMGEN_MVE_CONV2D_2X4(half) \
-  TVMGEN_MVE_BEGIN_2X4              \
+#define TVMGEN_MVE_CONV2D_2X4(store) \
+  TVMGEN_MVE_BEGIN_2X4               \
   "bpl 7f\n" \
   "1:\n" \
   TVMGEN_MVE_PIXELS_2X4 \
@@ -167,7 +170,7 @@
   "8:\n" \
   TVMGEN_MVE_ROW_2X4("vmladav.s8", "8") \
   TVMGEN_MVE_COLUMNS_2X4 \
-  TVMGEN_MVE_STORE_2X4("r7", "r9", half) \
+  store("r7", "r9") \
   "subs r11, #4\n" \
   "bgt.w 2b\n" \
   "bmi.w 8b\n" \
@@ -176,8 +179,8 @@
   TVMGEN_MVE_LEAVE
 
 /* Several rows: their distance in r7, rows to do in r11; in sp + 16: records, 20: y. */
-#define TVMGEN_MVE_CONV2D_2X4_ROWS(half) \
-  TVMGEN_MVE_BEGIN_2X4                   \
+#define TVMGEN_MVE_CONV2D_2X4_ROWS(store) \
+  TVMGEN_MVE_BEGIN_2X4                    \
   "ldr r7, [sp, #168]\n" \
   "1:\n" \
   "ldr r5, [sp, #12]\n" \
@@ -198,7 +201,7 @@
   "subs r11, #1\n" \
   "bne.w 3b\n" \
   "ldrd r1, r3, [sp, #16]\n" \
-  TVMGEN_MVE_STORE_2X4("r1", "r3", half) \
+  store("r1", "r3") \
   "strd r1, r3, [sp, #16]\n" \
   "ldr r0, [sp, #24]\n" \
   "subs r0, #4\n" \
@@ -212,7 +215,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_2x4(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high, int8_t* copy) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_2X4(TVMGEN_MVE_HALF_AWAY));
+  __asm__(TVMGEN_MVE_CONV2D_2X4(TVMGEN_MVE_STORE_2X4_AWAY));
 #else
   tvmgen_mve_conv2d(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows,
                     row_distance, zero_point, low, high, 2, copy, 0);
@@ -224,7 +227,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_2x4_up(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high, int8_t* copy) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_2X4(TVMGEN_MVE_HALF_UP));
+  __asm__(TVMGEN_MVE_CONV2D_2X4(TVMGEN_MVE_STORE_2X4_UP));
 #else
   tvmgen_mve_conv2d(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows,
                     row_distance, zero_point, low, high, 2, copy, 1);
@@ -236,7 +239,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_2x4_rows(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high, int8_t* copy) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_2X4_ROWS(TVMGEN_MVE_HALF_AWAY));
+  __asm__(TVMGEN_MVE_CONV2D_2X4_ROWS(TVMGEN_MVE_STORE_2X4_AWAY));
 #else
   tvmgen_mve_conv2d(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows,
                     row_distance, zero_point, low, high, 2, copy, 0);
@@ -248,7 +251,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_2x4_rows_up(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high, int8_t* copy) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_2X4_ROWS(TVMGEN_MVE_HALF_UP));
+  __asm__(TVMGEN_MVE_CONV2D_2X4_ROWS(TVMGEN_MVE_STORE_2X4_UP));
 #else
   tvmgen_mve_conv2d(x, w, records, y, x_distance, y_distance, pixels, channels, columns, rows,
                     row_distance, zero_point, low, high, 2, copy, 1);

@@ -23,74 +23,12 @@
   "vstrb.16 q0, [" y ", q7]\n" \
   "add " y ", #4\n"
 
-/* One row a window: records in r7, y in r9, channels to do in r11. If its last columns are up to
- * eight, their weights take eight bytes of each channel; channels and pixels to do, less one time,
- * are counted from -2^31 on then. */
-#define TVMGEN_MVE_CONV2D_2X4_AS_FLOAT \
-  TVMGEN_MVE_BEGIN_2X4                 \
-  "bpl 7f\n" \
-  "1:\n" \
-  TVMGEN_MVE_PIXELS_2X4 \
-  "2:\n" \
-  TVMGEN_MVE_ROW_2X4("vmladav.s8", "16") \
-  "7:\n" \
-  "ldrd r0, r1, [sp, #152]\n" \
-  "sub r0, #2\n" \
-  "add r0, #0x80000000\n" \
-  "sub r1, #4\n" \
-  "add r1, #0x80000000\n" \
-  "strd r0, r1, [sp, #152]\n" \
-  "9:\n" \
-  TVMGEN_MVE_PIXELS_2X4 \
-  "8:\n" \
-  TVMGEN_MVE_ROW_2X4("vmladav.s8", "8") \
-  TVMGEN_MVE_COLUMNS_2X4 \
-  TVMGEN_MVE_STORE_2X4_AS_FLOAT("r7", "r9") \
-  "subs r11, #4\n" \
-  "bgt.w 2b\n" \
-  "bmi.w 8b\n" \
-  TVMGEN_MVE_NEXT_2X4 \
-  "bmi.w 9b\n" \
-  TVMGEN_MVE_LEAVE
-
-/* Several rows: their distance in r7, rows to do in r11; in sp + 16: records, 20: y. */
-#define TVMGEN_MVE_CONV2D_2X4_ROWS_AS_FLOAT \
-  TVMGEN_MVE_BEGIN_2X4                      \
-  "ldr r7, [sp, #168]\n" \
-  "1:\n" \
-  "ldr r5, [sp, #12]\n" \
-  "ldr r0, [sp, #36]\n" \
-  "ldr r2, [sp, #28]\n" \
-  "strd r0, r2, [sp, #16]\n" \
-  "ldr r0, [sp, #156]\n" \
-  "str r0, [sp, #24]\n" \
-  "2:\n" \
-  "ldrd r1, r3, [sp, #4]\n" \
-  "ldr r11, [sp, #164]\n" \
-  TVMGEN_MVE_ROW_2X4("vmladav.s8", "16") \
-  "3:\n" \
-  "add r1, r7\n" \
-  "add r3, r7\n" \
-  TVMGEN_MVE_ROW_2X4("vmladava.s8", "16") \
-  TVMGEN_MVE_COLUMNS_2X4 \
-  "subs r11, #1\n" \
-  "bne.w 3b\n" \
-  "ldrd r1, r3, [sp, #16]\n" \
-  TVMGEN_MVE_STORE_2X4_AS_FLOAT("r1", "r3") \
-  "strd r1, r3, [sp, #16]\n" \
-  "ldr r0, [sp, #24]\n" \
-  "subs r0, #4\n" \
-  "str r0, [sp, #24]\n" \
-  "bne.w 2b\n" \
-  TVMGEN_MVE_NEXT_2X4 \
-  TVMGEN_MVE_LEAVE
-
 TVMGEN_MVE_FLOAT_FUNCTION void tvmgen_mve_conv2d_2x4_as_float(
     const int8_t* x, const int8_t* w, const int32_t* records, int8_t* y, int32_t x_distance,
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high, int8_t* copy) {
 #if TVMGEN_MVE_FLOAT
-  __asm__(TVMGEN_MVE_CONV2D_2X4_AS_FLOAT);
+  __asm__(TVMGEN_MVE_CONV2D_2X4(TVMGEN_MVE_STORE_2X4_AS_FLOAT));
 #else
   tvmgen_mve_conv2d_as_float(x, w, records, y, x_distance, y_distance, pixels, channels, columns,
                              rows, row_distance, zero_point, low, high, 2, copy, 0);
@@ -102,7 +40,7 @@ TVMGEN_MVE_FLOAT_FUNCTION void tvmgen_mve_conv2d_2x4_rows_as_float(
     int32_t y_distance, int32_t pixels, int32_t channels, int32_t columns, int32_t rows,
     int32_t row_distance, int32_t zero_point, int32_t low, int32_t high, int8_t* copy) {
 #if TVMGEN_MVE_FLOAT
-  __asm__(TVMGEN_MVE_CONV2D_2X4_ROWS_AS_FLOAT);
+  __asm__(TVMGEN_MVE_CONV2D_2X4_ROWS(TVMGEN_MVE_STORE_2X4_AS_FLOAT));
 #else
   tvmgen_mve_conv2d_as_float(x, w, records, y, x_distance, y_distance, pixels, channels, columns,
                              rows, row_distance, zero_point, low, high, 2, copy, 0);

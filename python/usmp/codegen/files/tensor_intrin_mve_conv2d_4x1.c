@@ -107,46 +107,49 @@
   "vldrbt.8 q2, [r1]\n"    \
   "vmladava.s8 r0, q2, q1\n"
 
-#define TVMGEN_MVE_CHANNEL_4X1           \
-  "ldrd r1, r3, [sp, #136]\n"            \
-  "ldrd r7, r8, [sp, #144]\n"            \
-  "movs r0, #0\n"                        \
-  "movs r2, #0\n"                        \
-  "movs r4, #0\n"                        \
-  "movs r6, #0\n"                        \
-  "ldr r9, [sp, #276]\n"                 \
-  "3:\n" TVMGEN_MVE_ROW_4X1              \
-  "subs r9, #1\n"                        \
-  "beq 6f\n"                             \
-  "ldr lr, [sp, #132]\n"                 \
-  "add r1, lr\n"                         \
-  "add r3, lr\n"                         \
-  "add r7, lr\n"                         \
-  "add r8, lr\n"                         \
-  "b 3b\n" TVMGEN_MVE_FEW_4X1            \
-  "8:\n"                                 \
-  "ldr r1, [sp, #136]\n"                 \
-  "movs r0, #0\n"                        \
-  "ldr r9, [sp, #276]\n"                 \
-  "9:\n" TVMGEN_MVE_ROW_1X1              \
-  "subs r9, #1\n"                        \
-  "beq 6f\n"                             \
-  "ldr lr, [sp, #132]\n"                 \
-  "add r1, lr\n"                         \
-  "b 9b\n"                               \
-  "6:\n"                                 \
-  "vmov q0[2], q0[0], r0, r4\n"          \
-  "vmov q0[3], q0[1], r2, r6\n"          \
-  "ldrd r0, r2, [r10], #8\n"             \
+/* Rescales the sums of four pixels with the record in r0 and r2, and adds the zero point in q7. */
+#define TVMGEN_MVE_RESCALE_4X1           \
   "asr r4, r0, #8\n"                     \
   "vadd.i32 q0, q0, r4\n"                \
   "vqrdmulh.s32 q0, q0, r2\n"            \
   ".irp sums, q0\n" TVMGEN_MVE_HALF_AWAY \
   ".endr\n"                              \
   "vrshl.s32 q0, r0\n"                   \
-  "vadd.i32 q0, q0, q7\n"                \
-  "vmax.s32 q0, q0, q6\n"                \
-  "vmin.s32 q0, q0, q5\n"                \
+  "vadd.i32 q0, q0, q7\n"
+
+#define TVMGEN_MVE_CHANNEL_4X1(rescale) \
+  "ldrd r1, r3, [sp, #136]\n"           \
+  "ldrd r7, r8, [sp, #144]\n"           \
+  "movs r0, #0\n"                       \
+  "movs r2, #0\n"                       \
+  "movs r4, #0\n"                       \
+  "movs r6, #0\n"                       \
+  "ldr r9, [sp, #276]\n"                \
+  "3:\n" TVMGEN_MVE_ROW_4X1             \
+  "subs r9, #1\n"                       \
+  "beq 6f\n"                            \
+  "ldr lr, [sp, #132]\n"                \
+  "add r1, lr\n"                        \
+  "add r3, lr\n"                        \
+  "add r7, lr\n"                        \
+  "add r8, lr\n"                        \
+  "b 3b\n" TVMGEN_MVE_FEW_4X1           \
+  "8:\n"                                \
+  "ldr r1, [sp, #136]\n"                \
+  "movs r0, #0\n"                       \
+  "ldr r9, [sp, #276]\n"                \
+  "9:\n" TVMGEN_MVE_ROW_1X1             \
+  "subs r9, #1\n"                       \
+  "beq 6f\n"                            \
+  "ldr lr, [sp, #132]\n"                \
+  "add r1, lr\n"                        \
+  "b 9b\n"                              \
+  "6:\n"                                \
+  "vmov q0[2], q0[0], r0, r4\n"         \
+  "vmov q0[3], q0[1], r2, r6\n"         \
+  "ldrd r0, r2, [r10], #8\n" rescale    \
+  "vmax.s32 q0, q0, q6\n"               \
+  "vmin.s32 q0, q0, q5\n"               \
   "vstrw.32 q0, [r12], #16\n"
 
 #define TVMGEN_MVE_STORE_4X1  \
@@ -169,9 +172,9 @@
   "add r2, r2, r1, lsl #2\n"  \
   "strd r0, r2, [sp, #120]\n"
 
-#define TVMGEN_MVE_CONV2D_4X1                                 \
-  TVMGEN_MVE_BEGIN_4X1                                        \
-  "1:\n" TVMGEN_MVE_PIXELS_4X1 "10:\n" TVMGEN_MVE_CHANNEL_4X1 \
+#define TVMGEN_MVE_CONV2D_4X1(rescale) \
+  TVMGEN_MVE_BEGIN_4X1                 \
+  "1:\n" TVMGEN_MVE_PIXELS_4X1 "10:\n" TVMGEN_MVE_CHANNEL_4X1(rescale) \
   "subs r11, #1\n"                                            \
   "bgt 10b\n"                                                 \
   "bmi 8b\n" TVMGEN_MVE_STORE_4X1                             \
@@ -190,7 +193,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_conv2d_4x1(const int8_t* x, const int8_t* w,
                                                int32_t rows, int32_t row_distance,
                                                int32_t zero_point, int32_t low, int32_t high) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_CONV2D_4X1);
+  __asm__(TVMGEN_MVE_CONV2D_4X1(TVMGEN_MVE_RESCALE_4X1));
 #else
   const int32_t blocks = (columns + 15) / 16;
   for (int32_t pixel = 0; pixel < pixels; pixel += 4) {

@@ -82,6 +82,11 @@
   "vmax.s8 q0, q0, q4\n"           \
   "vmin.s8 q0, q0, q5\n"
 
+/* With limits, and if these are those of 8 bits and the low one is the zero point. */
+#define TVMGEN_MVE_DEPTHWISE_LIMITED \
+  TVMGEN_MVE_DEPTHWISE_RESCALE(TVMGEN_MVE_DEPTHWISE_HALF_AWAY) TVMGEN_MVE_DEPTHWISE_CLAMP
+#define TVMGEN_MVE_DEPTHWISE_RELU TVMGEN_MVE_DEPTHWISE_RESCALE("")
+
 /* In memory: sp + 0: weights; 4: records; 8, 24: the limits sixteen times. */
 #define TVMGEN_MVE_DEPTHWISE_BEGIN \
   TVMGEN_MVE_ENTER                 \
@@ -115,47 +120,47 @@
   "vpst\nvldrbt.8", "vpst\nvstrbt.8", TVMGEN_MVE_DEPTHWISE_ANY_PIXEL, TVMGEN_MVE_DEPTHWISE_ANY_LANES
 
 /* Nine taps, at r0 to r8. */
-#define TVMGEN_MVE_DEPTHWISE_9(load, store, pixel, lanes, half, clamp)                         \
-  TVMGEN_MVE_DEPTHWISE_BEGIN                                                                   \
-  "ldr r1, [sp, #148]\n"                                                                       \
-  "add r2, r1, #15\n"                                                                          \
-  "bic r2, #15\n"                                                                              \
-  "ldr r3, [sp, #152]\n"                                                                       \
-  "sub r3, r2\n"                                                                               \
-  "str r3, [sp, #152]\n"                                                                       \
-  "ldm r0, {r0-r8}\n"                                                                          \
-  "1:\n"                                                                                       \
-  "ldr r12, [sp, #148]\n" pixel                                                                \
-  "dlstp.8 lr, r12\n"                                                                          \
-  "ldrd r9, r10, [sp]\n"                                                                       \
-  "ldr r12, [sp, #156]\n"                                                                      \
-  "2:\n" lanes                                                                                 \
-  TVMGEN_MVE_DEPTHWISE_FIRST(load, "r0", "r1") TVMGEN_MVE_DEPTHWISE_NEXT(load, "r2", "r3")     \
-      TVMGEN_MVE_DEPTHWISE_NEXT(load, "r4", "r5") TVMGEN_MVE_DEPTHWISE_NEXT(load, "r6", "r7")  \
-          TVMGEN_MVE_DEPTHWISE_LAST(load, "r8") TVMGEN_MVE_DEPTHWISE_RESCALE(half) clamp store \
-      " q0, [r11], #16\n"                                                                      \
-      "letp lr, 2b\n"                                                                          \
-      "ldr r9, [sp, #148]\n"                                                                   \
-      "add r11, r9\n"                                                                          \
-      "add r10, r9, #15\n"                                                                     \
-      "bic r10, #15\n"                                                                         \
-      "sub r11, r10\n"                                                                         \
-      "ldr r9, [sp, #144]\n"                                                                   \
-      "subs r9, #1\n"                                                                          \
-      "str r9, [sp, #144]\n"                                                                   \
-      "beq 3f\n"                                                                               \
-      "ldr r9, [sp, #152]\n"                                                                   \
-      "cmp r9, #0\n"                                                                           \
-      "beq 1b\n"                                                                               \
-      ".irp x, r0, r1, r2, r3, r4, r5, r6, r7, r8\n"                                           \
-      "add \\x, r9\n"                                                                          \
-      ".endr\n"                                                                                \
-      "b 1b\n"                                                                                 \
+#define TVMGEN_MVE_DEPTHWISE_9(load, store, pixel, lanes, rescale)                            \
+  TVMGEN_MVE_DEPTHWISE_BEGIN                                                                  \
+  "ldr r1, [sp, #148]\n"                                                                      \
+  "add r2, r1, #15\n"                                                                         \
+  "bic r2, #15\n"                                                                             \
+  "ldr r3, [sp, #152]\n"                                                                      \
+  "sub r3, r2\n"                                                                              \
+  "str r3, [sp, #152]\n"                                                                      \
+  "ldm r0, {r0-r8}\n"                                                                         \
+  "1:\n"                                                                                      \
+  "ldr r12, [sp, #148]\n" pixel                                                               \
+  "dlstp.8 lr, r12\n"                                                                         \
+  "ldrd r9, r10, [sp]\n"                                                                      \
+  "ldr r12, [sp, #156]\n"                                                                     \
+  "2:\n" lanes                                                                                \
+  TVMGEN_MVE_DEPTHWISE_FIRST(load, "r0", "r1") TVMGEN_MVE_DEPTHWISE_NEXT(load, "r2", "r3")    \
+      TVMGEN_MVE_DEPTHWISE_NEXT(load, "r4", "r5") TVMGEN_MVE_DEPTHWISE_NEXT(load, "r6", "r7") \
+          TVMGEN_MVE_DEPTHWISE_LAST(load, "r8") rescale store                                 \
+      " q0, [r11], #16\n"                                                                     \
+      "letp lr, 2b\n"                                                                         \
+      "ldr r9, [sp, #148]\n"                                                                  \
+      "add r11, r9\n"                                                                         \
+      "add r10, r9, #15\n"                                                                    \
+      "bic r10, #15\n"                                                                        \
+      "sub r11, r10\n"                                                                        \
+      "ldr r9, [sp, #144]\n"                                                                  \
+      "subs r9, #1\n"                                                                         \
+      "str r9, [sp, #144]\n"                                                                  \
+      "beq 3f\n"                                                                              \
+      "ldr r9, [sp, #152]\n"                                                                  \
+      "cmp r9, #0\n"                                                                          \
+      "beq 1b\n"                                                                              \
+      ".irp x, r0, r1, r2, r3, r4, r5, r6, r7, r8\n"                                          \
+      "add \\x, r9\n"                                                                         \
+      ".endr\n"                                                                               \
+      "b 1b\n"                                                                                \
       "3:\n" TVMGEN_MVE_LEAVE
 
 /* Any number of taps, at least two, whose places are read for each 16 channels, less r4. */
-#define TVMGEN_MVE_DEPTHWISE_TAPS(load, store, pixel, lanes, half, clamp) \
-  TVMGEN_MVE_DEPTHWISE_BEGIN                                              \
+#define TVMGEN_MVE_DEPTHWISE_TAPS(load, store, pixel, lanes, rescale) \
+  TVMGEN_MVE_DEPTHWISE_BEGIN                                          \
   "mov r8, r0\n" \
   "mov r4, #0\n" \
   "1:\n" \
@@ -189,8 +194,7 @@
   TVMGEN_MVE_DEPTHWISE_LAST(load, "r2") \
   "4:\n" \
   "add r7, #16\n" \
-  TVMGEN_MVE_DEPTHWISE_RESCALE(half) \
-  clamp \
+  rescale \
   store " q0, [r11], #16\n" \
   "letp lr, 2b\n" \
   "ldr r9, [sp, #148]\n" \
@@ -206,8 +210,7 @@
   "bne.w 1b\n" \
   TVMGEN_MVE_LEAVE
 
-#define TVMGEN_MVE_DEPTHWISE_OF(taps, lanes, half, clamp) \
-  TVMGEN_MVE_DEPTHWISE_##taps(lanes, half, clamp)
+#define TVMGEN_MVE_DEPTHWISE_OF(taps, lanes, rescale) TVMGEN_MVE_DEPTHWISE_##taps(lanes, rescale)
 
 /* Pixels in a line. Each tap begins at taps[tap], and `step` bytes later for the next pixel;
  * 16 channels have weights [taps][16] and four records, of channels 0, 4, 8, 12; of 2, 6, 10, 14;
@@ -238,8 +241,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_9(const int8_t* const* taps, const
                                                 int32_t channels, int32_t step, int32_t zero_point,
                                                 int32_t low, int32_t high, int32_t count) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_DEPTHWISE_OF(9, TVMGEN_MVE_DEPTHWISE_FOURS, TVMGEN_MVE_DEPTHWISE_HALF_AWAY,
-                                  TVMGEN_MVE_DEPTHWISE_CLAMP));
+  __asm__(TVMGEN_MVE_DEPTHWISE_OF(9, TVMGEN_MVE_DEPTHWISE_FOURS, TVMGEN_MVE_DEPTHWISE_LIMITED));
 #else
   tvmgen_mve_depthwise_pixels(taps, w, records, y, pixels, channels, step, zero_point, low, high,
                               count, 0);
@@ -252,7 +254,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_9_relu(const int8_t* const* taps, 
                                                      int32_t zero_point, int32_t low, int32_t high,
                                                      int32_t count) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_DEPTHWISE_OF(9, TVMGEN_MVE_DEPTHWISE_FOURS, "", ""));
+  __asm__(TVMGEN_MVE_DEPTHWISE_OF(9, TVMGEN_MVE_DEPTHWISE_FOURS, TVMGEN_MVE_DEPTHWISE_RELU));
 #else
   tvmgen_mve_depthwise_pixels(taps, w, records, y, pixels, channels, step, zero_point, low, high,
                               count, 1);
@@ -265,8 +267,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_9_any(const int8_t* const* taps, c
                                                     int32_t zero_point, int32_t low, int32_t high,
                                                     int32_t count) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_DEPTHWISE_OF(9, TVMGEN_MVE_DEPTHWISE_ANY, TVMGEN_MVE_DEPTHWISE_HALF_AWAY,
-                                  TVMGEN_MVE_DEPTHWISE_CLAMP));
+  __asm__(TVMGEN_MVE_DEPTHWISE_OF(9, TVMGEN_MVE_DEPTHWISE_ANY, TVMGEN_MVE_DEPTHWISE_LIMITED));
 #else
   tvmgen_mve_depthwise_pixels(taps, w, records, y, pixels, channels, step, zero_point, low, high,
                               count, 0);
@@ -279,8 +280,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_taps(const int8_t* const* taps, co
                                                    int32_t zero_point, int32_t low, int32_t high,
                                                    int32_t count) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_DEPTHWISE_OF(TAPS, TVMGEN_MVE_DEPTHWISE_FOURS, TVMGEN_MVE_DEPTHWISE_HALF_AWAY,
-                                  TVMGEN_MVE_DEPTHWISE_CLAMP));
+  __asm__(TVMGEN_MVE_DEPTHWISE_OF(TAPS, TVMGEN_MVE_DEPTHWISE_FOURS, TVMGEN_MVE_DEPTHWISE_LIMITED));
 #else
   tvmgen_mve_depthwise_pixels(taps, w, records, y, pixels, channels, step, zero_point, low, high,
                               count, 0);
@@ -293,7 +293,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_taps_relu(const int8_t* const* tap
                                                         int32_t step, int32_t zero_point,
                                                         int32_t low, int32_t high, int32_t count) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_DEPTHWISE_OF(TAPS, TVMGEN_MVE_DEPTHWISE_FOURS, "", ""));
+  __asm__(TVMGEN_MVE_DEPTHWISE_OF(TAPS, TVMGEN_MVE_DEPTHWISE_FOURS, TVMGEN_MVE_DEPTHWISE_RELU));
 #else
   tvmgen_mve_depthwise_pixels(taps, w, records, y, pixels, channels, step, zero_point, low, high,
                               count, 1);
@@ -306,8 +306,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_depthwise_taps_any(const int8_t* const* taps
                                                        int32_t step, int32_t zero_point,
                                                        int32_t low, int32_t high, int32_t count) {
 #if TVMGEN_MVE
-  __asm__(TVMGEN_MVE_DEPTHWISE_OF(TAPS, TVMGEN_MVE_DEPTHWISE_ANY, TVMGEN_MVE_DEPTHWISE_HALF_AWAY,
-                                  TVMGEN_MVE_DEPTHWISE_CLAMP));
+  __asm__(TVMGEN_MVE_DEPTHWISE_OF(TAPS, TVMGEN_MVE_DEPTHWISE_ANY, TVMGEN_MVE_DEPTHWISE_LIMITED));
 #else
   tvmgen_mve_depthwise_pixels(taps, w, records, y, pixels, channels, step, zero_point, low, high,
                               count, 0);
