@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -229,12 +228,8 @@ def _imported_state(model: Any, content: bytes, limits: Limits) -> Any:
 
 def _states(mod: Any, entry: str) -> list[DescribedState]:
     """The states of a Relax function, if the module has it."""
-    from tvm import DataType
-
     from usmp.objects.attributes import STATES_ATTR
-
-    def size_bytes(ty: Any) -> int:
-        return prod(int(extent) for extent in ty.shape) * int(DataType(str(ty.dtype)).itemsize)
+    from usmp.relax.static_shapes import size_bytes
 
     functions = {str(variable.name_hint): func for variable, func in mod.functions.items()}
     if entry not in functions:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import tvm
 from tvm import relax, tirx
 from tvm.ir import IRModule
@@ -38,3 +40,11 @@ def flatten_types(ty: tvm.ir.Type) -> list[tvm.ir.Type]:
     if isinstance(ty, tvm.ir.TupleType):
         return [leaf for element in ty.fields for leaf in flatten_types(element)]
     return [ty]
+
+
+def size_bytes(ty: tvm.ir.Type) -> int:
+    """Bytes of all tensors in a type, of static shapes; 0 of what holds none."""
+    tensors = [each for each in flatten_types(ty) if isinstance(each, relax.TensorType)]
+    return sum(
+        prod(map(int, each.shape)) * int(tvm.DataType(str(each.dtype)).itemsize) for each in tensors
+    )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
 
-import tvm
 from tvm import relax
 from tvm.ir import Call, IRModule, Var
 
@@ -14,7 +12,7 @@ from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorG
 from usmp.planning.operator_order.least_peak import least_peak_order
 from usmp.planning.options import PlanningOptions
 from usmp.relax.states import states_of
-from usmp.relax.static_shapes import flatten_types, main_function
+from usmp.relax.static_shapes import main_function, size_bytes
 from usmp.tir.nodes import nodes_of
 
 _MOST_STEPS = 20_000
@@ -91,7 +89,7 @@ def _graph(main: relax.Function, options: PlanningOptions) -> OperatorGraph:
             counted[whole] = len(sizes)
             is_input = whole in inputs
             at_exit = (is_io and not is_input) or (is_input and options.preserve_inputs)
-            sizes.append(GraphTensor(_size_bytes(whole), is_input, at_exit))
+            sizes.append(GraphTensor(size_bytes(whole.ty), is_input, at_exit))
         numbers = [counted[whole] for whole in used if whole in counted]
         made = counted.get(tensors.whole(var))
         shared = {
@@ -120,9 +118,3 @@ def _is_view(value: relax.Expr) -> bool:
 
 def _name(value: relax.Expr) -> str | None:
     return getattr(value.op, "name", None) if isinstance(value, Call) else None
-
-
-def _size_bytes(var: Var) -> int:
-    """Of a tensor, or of all in a tuple."""
-    types = [ty for ty in flatten_types(var.ty) if isinstance(ty, relax.TensorType)]
-    return sum(prod(map(int, ty.shape)) * tvm.DataType(str(ty.dtype)).itemsize for ty in types)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import prod
 
 import tvm
 import tvm_ffi
@@ -23,7 +22,7 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from usmp.ops.emit import shape_of
 from usmp.relax.replace_main import rewrite_main
-from usmp.relax.static_shapes import flatten_types, main_function
+from usmp.relax.static_shapes import main_function, size_bytes
 from usmp.relax.transform.qdq.data_movement import VIEWS
 from usmp.relax.transform.qdq.image_operators import (
     CONVOLUTIONS,
@@ -131,5 +130,4 @@ def _size_bytes(expr: relax.Expr) -> int:
     """Of all tensors in an expression; 0 of what is none."""
     if isinstance(expr, relax.Tuple):
         return sum(map(_size_bytes, expr.fields))
-    types = [ty for ty in flatten_types(expr.ty) if isinstance(ty, relax.TensorType)]
-    return sum(prod(map(int, ty.shape)) * tvm.DataType(str(ty.dtype)).itemsize for ty in types)
+    return size_bytes(expr.ty)
