@@ -24,7 +24,6 @@ class Refusal:
         return f"{self.reason}; {self.instead}"
 
 
-NEVER_COMPARED = "its results were never compared with those of another runtime"
 FOUND_IN_DATA = (
     "how many elements it finds depends on the data, and memory is planned at compile time"
 )
@@ -32,6 +31,17 @@ RANDOM = Refusal(
     "its results are random, and no two runtimes draw the same numbers",
     "make the numbers an input of the model, which the application draws",
 )
+
+
+def never_compared(instead: str) -> Refusal:
+    """What is said of an operator that could be computed, but that nothing was compared with.
+
+    Parameters
+    ----------
+    instead
+        what to do about the model.
+    """
+    return Refusal("its results were never compared with those of another runtime", instead)
 
 
 def by_operator(*groups: tuple[str, Refusal]) -> dict[str, Refusal]:

@@ -6,16 +6,11 @@ from __future__ import annotations
 from usmp.frontend.onnx.nodes import ONNX_DOMAINS
 from usmp.frontend.refused_operators import (
     FOUND_IN_DATA,
-    NEVER_COMPARED,
     RANDOM,
     Refusal,
     by_operator,
+    never_compared,
 )
-
-
-def _never_compared(instead: str) -> Refusal:
-    return Refusal(NEVER_COMPARED, instead)
-
 
 REFUSED = by_operator(
     ("Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike", RANDOM),
@@ -58,12 +53,12 @@ REFUSED = by_operator(
         "MaxRoiPool",
         Refusal("TVM computes it otherwise than onnxruntime", "use RoiAlign with mode avg"),
     ),
-    ("Col2Im", _never_compared("use ConvTranspose with weights of ones and zeros")),
-    ("DeformConv", _never_compared("use Conv, or GridSample and Conv")),
-    ("Det", _never_compared("compute it in the application, with the model's outputs")),
+    ("Col2Im", never_compared("use ConvTranspose with weights of ones and zeros")),
+    ("DeformConv", never_compared("use Conv, or GridSample and Conv")),
+    ("Det", never_compared("compute it in the application, with the model's outputs")),
     (
         "ReverseSequence",
-        _never_compared("use Slice with a step of -1, for sequences of one length"),
+        never_compared("use Slice with a step of -1, for sequences of one length"),
     ),
     (
         "ai.onnx.ml.ZipMap",
@@ -83,12 +78,12 @@ REFUSED = by_operator(
     (
         "ai.onnx.ml.LinearClassifier ai.onnx.ml.LinearRegressor ai.onnx.ml.Normalizer "
         "ai.onnx.ml.Scaler",
-        _never_compared("write it with Gemm, Sub, Mul, LpNormalization and ArgMax"),
+        never_compared("write it with Gemm, Sub, Mul, LpNormalization and ArgMax"),
     ),
     (
         "ai.onnx.ml.SVMClassifier ai.onnx.ml.SVMRegressor ai.onnx.ml.TreeEnsemble "
         "ai.onnx.ml.TreeEnsembleClassifier ai.onnx.ml.TreeEnsembleRegressor",
-        _never_compared(
+        never_compared(
             "convert the trained model to operators on tensors, as Hummingbird does, or give it to "
             "a generator of C for trees"
         ),
@@ -96,9 +91,9 @@ REFUSED = by_operator(
     (
         "ai.onnx.ml.ArrayFeatureExtractor ai.onnx.ml.Binarizer ai.onnx.ml.FeatureVectorizer "
         "ai.onnx.ml.Imputer ai.onnx.ml.OneHotEncoder",
-        _never_compared("write it with Gather, Greater, Concat, Where and OneHot"),
+        never_compared("write it with Gather, Greater, Concat, Where and OneHot"),
     ),
-    ("ai.onnx.preview.FlexAttention", _never_compared("write it with MatMul, Add and Softmax")),
+    ("ai.onnx.preview.FlexAttention", never_compared("write it with MatMul, Add and Softmax")),
     (
         "ai.onnx.preview.training.Adagrad ai.onnx.preview.training.Adam "
         "ai.onnx.preview.training.Gradient ai.onnx.preview.training.Momentum",
@@ -108,11 +103,11 @@ REFUSED = by_operator(
 """By name, with the domain in front if it is not that of ONNX."""
 
 _OF_DOMAIN = {
-    "com.microsoft": _never_compared(
+    "com.microsoft": never_compared(
         "onnxruntime writes it when it optimizes or quantizes a model: save the model before that "
         "(ORT_DISABLE_ALL), or as QDQ"
     ),
-    "ai.onnx.ml": _never_compared("write it with operators of ONNX itself"),
+    "ai.onnx.ml": never_compared("write it with operators of ONNX itself"),
 }
 """Others of a domain."""
 

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from usmp.frontend.refused_operators import (
     FOUND_IN_DATA,
-    NEVER_COMPARED,
     RANDOM,
     Refusal,
     by_operator,
+    never_compared,
 )
-
-
-def _never_compared(instead: str) -> Refusal:
-    return Refusal(NEVER_COMPARED, instead)
-
 
 _IN_APPLICATION = "compute it in the application, with the model's outputs"
 _TRAINING = Refusal("it is for training", "call eval() and export the forward pass only")
@@ -90,40 +85,40 @@ REFUSED = by_operator(
     ),
     (
         "bincount histc histogram",
-        _never_compared("compare with each value or bound, and sum(), if there are few"),
+        never_compared("compare with each value or bound, and sum(), if there are few"),
     ),
     (
         "grid_sampler_2d grid_sampler_3d",
-        _never_compared(
+        never_compared(
             "use F.interpolate() if the positions are fixed, or export to ONNX, where GridSample "
             "on images is supported"
         ),
     ),
-    ("unfold", _never_compared("use F.unfold(), slices, or a convolution")),
-    ("mode", _never_compared(_IN_APPLICATION)),
-    ("masked_scatter", _never_compared("use torch.where()")),
+    ("unfold", never_compared("use F.unfold(), slices, or a convolution")),
+    ("mode", never_compared(_IN_APPLICATION)),
+    ("masked_scatter", never_compared("use torch.where()")),
     (
         "_cdist_forward _pdist_forward",
-        _never_compared("use differences of unsqueezed tensors, and torch.linalg.vector_norm()"),
+        never_compared("use differences of unsqueezed tensors, and torch.linalg.vector_norm()"),
     ),
-    ("_embedding_bag", _never_compared("use F.embedding() and sum() or mean()")),
-    ("segment_reduce", _never_compared("use index_add() or scatter_reduce()")),
-    ("diagonal_scatter", _never_compared("use torch.where() with a constant mask")),
-    ("put", _never_compared("use index_put() or scatter() on the flattened tensor")),
+    ("_embedding_bag", never_compared("use F.embedding() and sum() or mean()")),
+    ("segment_reduce", never_compared("use index_add() or scatter_reduce()")),
+    ("diagonal_scatter", never_compared("use torch.where() with a constant mask")),
+    ("put", never_compared("use index_put() or scatter() on the flattened tensor")),
     (
         "_upsample_bicubic2d_aa _upsample_bilinear2d_aa",
-        _never_compared("use F.interpolate() without antialias, or F.avg_pool2d() before it"),
+        never_compared("use F.interpolate() without antialias, or F.avg_pool2d() before it"),
     ),
     (
         "__lshift__ __rshift__ bitwise_left_shift bitwise_right_shift",
-        _never_compared("multiply by a power of 2, or divide by one with //"),
+        never_compared("multiply by a power of 2, or divide by one with //"),
     ),
-    ("gcd lcm", _never_compared("compute it before the export if it follows from constants")),
-    ("copysign", _never_compared("use abs() and torch.where()")),
-    ("hypot", _never_compared("use sqrt() of a sum of squares")),
-    ("ldexp", _never_compared("multiply by torch.exp2()")),
-    ("frexp nextafter", _never_compared(_IN_APPLICATION)),
-    ("nanmedian", _never_compared("use median() of torch.where(isnan(), ...)")),
+    ("gcd lcm", never_compared("compute it before the export if it follows from constants")),
+    ("copysign", never_compared("use abs() and torch.where()")),
+    ("hypot", never_compared("use sqrt() of a sum of squares")),
+    ("ldexp", never_compared("multiply by torch.exp2()")),
+    ("frexp nextafter", never_compared(_IN_APPLICATION)),
+    ("nanmedian", never_compared("use median() of torch.where(isnan(), ...)")),
     (
         "digamma erfinv i0 igamma igammac lgamma polygamma special_airy_ai special_bessel_j0 "
         "special_bessel_j1 special_bessel_y0 special_bessel_y1 special_entr special_erfcx "
@@ -136,9 +131,7 @@ REFUSED = by_operator(
 )
 """By name; an overload stands behind it where others are supported."""
 
-OTHER = Refusal(
-    NEVER_COMPARED, "compute it before or after the model, or write it with other operators"
-)
+OTHER = never_compared("compute it before or after the model, or write it with other operators")
 _BACKWARD = "_backward"
 
 

@@ -6,10 +6,10 @@ import tflite
 
 from usmp.frontend.refused_operators import (
     FOUND_IN_DATA,
-    NEVER_COMPARED,
     RANDOM,
     Refusal,
     by_operator,
+    never_compared,
 )
 
 _STABLEHLO = Refusal(
@@ -18,10 +18,6 @@ _STABLEHLO = Refusal(
 )
 _OF_ITS_OWN = ("STABLEHLO_COMPOSITE", "STABLEHLO_RNG_BIT_GENERATOR", "STABLEHLO_WHILE")
 _SUBGRAPHS = Refusal("it runs other subgraphs", "convert the model to TFLite's WHILE and IF")
-
-
-def _never_compared(instead: str) -> Refusal:
-    return Refusal(NEVER_COMPARED, instead)
 
 
 REFUSED = by_operator(
@@ -96,11 +92,11 @@ REFUSED = by_operator(
     ),
     (
         "BITCAST",
-        _never_compared("end the model before it, and read its bytes as the other type"),
+        never_compared("end the model before it, and read its bytes as the other type"),
     ),
-    ("BUCKETIZE", _never_compared("compare with each boundary by GREATER_EQUAL, and SUM")),
-    ("CONV_3D_TRANSPOSE", _never_compared("use TRANSPOSE_CONV over two axes, or PAD and CONV_3D")),
-    ("DILATE", _never_compared("RESHAPE to one more axis, PAD it with zeros, and RESHAPE again")),
+    ("BUCKETIZE", never_compared("compare with each boundary by GREATER_EQUAL, and SUM")),
+    ("CONV_3D_TRANSPOSE", never_compared("use TRANSPOSE_CONV over two axes, or PAD and CONV_3D")),
+    ("DILATE", never_compared("RESHAPE to one more axis, PAD it with zeros, and RESHAPE again")),
     (
         "LOCAL_RESPONSE_NORMALIZATION",
         Refusal(
@@ -108,19 +104,19 @@ REFUSED = by_operator(
             "use batch normalization, or write it with SQUARE, CONV_2D, POW and DIV",
         ),
     ),
-    ("MATRIX_DIAG", _never_compared("MUL with a constant matrix of ones and zeros")),
-    ("MATRIX_SET_DIAG", _never_compared("use SELECT_V2 with a constant mask")),
+    ("MATRIX_DIAG", never_compared("MUL with a constant matrix of ones and zeros")),
+    ("MATRIX_SET_DIAG", never_compared("use SELECT_V2 with a constant mask")),
     (
         "REDUCE_WINDOW",
-        _never_compared("use MAX_POOL_2D or AVERAGE_POOL_2D, or CUMSUM for sums"),
+        never_compared("use MAX_POOL_2D or AVERAGE_POOL_2D, or CUMSUM for sums"),
     ),
     (
         "UNSORTED_SEGMENT_SUM",
-        _never_compared("use SEGMENT_SUM if the indices are in order, or ONE_HOT and BATCH_MATMUL"),
+        never_compared("use SEGMENT_SUM if the indices are in order, or ONE_HOT and BATCH_MATMUL"),
     ),
     (
         "UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN UNSORTED_SEGMENT_PROD",
-        _never_compared(
+        never_compared(
             "use SELECT_V2 with a mask for each segment, and REDUCE_MAX, REDUCE_MIN or REDUCE_PROD"
         ),
     ),
