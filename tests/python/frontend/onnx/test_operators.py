@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -14,11 +13,12 @@ from onnx import ModelProto, TensorProto, helper
 
 import usmp
 from support.onnx_models import Graph, Reference
+from support.onnx_nodes import given, imported, node
 from support.operator_trials.onnx import GENERATORS
-from support.operator_trials.onnx.one_node import Varied, graph_trial, node_trial
+from support.operator_trials.onnx.one_node import graph_trial, node_trial
 from support.operator_trials.onnx.samples import int64, values
 from support.operator_trials.sweep import never_compared, trial_of
-from support.operator_trials.trial import EXACT, Tolerance, Trial, outcome
+from support.operator_trials.trial import Tolerance, Trial, outcome
 from usmp.frontend.onnx.compared import COMPARED
 from usmp.frontend.onnx.importer import import_onnx
 
@@ -52,16 +52,6 @@ def test_other_operators_that_tvm_imports_are_refused(operator):
     with pytest.raises(usmp.UnsupportedModelError) as error:
         imported(trial_of("onnx", operator, 0).model)
     assert re.match(rf"operator {re.escape(operator)} \(.*\) is not supported: ", str(error.value))
-
-
-def given(*rows, dtype="float32") -> Varied:
-    """An input of these values."""
-    array = np.array(rows, dtype)
-    return Varied(lambda generator: array.copy())
-
-
-def node(operator, *operands, opset=17, outputs=1, **attributes) -> Trial:
-    return node_trial(Random(0), operator, operands, opset, outputs, tolerance=EXACT, **attributes)
 
 
 IMAGE = values("float32", [1, 2, 5, 7])
@@ -131,10 +121,6 @@ def test_resize_by_powers_of_two_needs_no_tables():
     scales = graph.constant([1, 1, 2, 0.5], np.float32)
     graph.node("Resize", graph.input("x", [1, 3, 8, 8]), "", scales, outputs=["y"], mode="linear")
     assert "R.image.resize2d" in imported(graph.model("y")).script()
-
-
-def imported(content: bytes):
-    return import_onnx(content, Path("."))["main"]
 
 
 DIFFERENCES = {
@@ -343,216 +329,6 @@ def test_constants_are_not_folded_by_what_computes_otherwise():
     trial = graph_trial(Random(0), "", nodes, [constant, given(1)], ["y", "z"], 17)
     result = outcome(trial)
     assert result.verdict == "equal", result.detail
-
-
-REFUSED = {
-    "a maximum of regions": (
-        node(
-            "RoiAlign",
-            values("float32", [1, 1, 4, 4]),
-            given([0, 0, 2, 2]),
-            given(0, dtype="int64"),
-            mode="max",
-        ),
-        'mode "max" is computed differently by every runtime; use mode "avg"',
-    ),
-    "statistics of a batch": (
-        node(
-            "BatchNormalization",
-            values("float32", [1, 2, 3]),
-            *[np.ones(2, np.float32)] * 4,
-            training_mode=1,
-        ),
-        "it computes the statistics of a batch, as in training; export the model for inference",
-    ),
-    "a float bias of integers": (
-        node("Shrink", values("int8", [3]), bias=0.5),
-        "int8 elements get a bias that is a float; cast them to float",
-    ),
-    "a power of integers": (
-        node("Pow", values("int32", [3]), np.int64(2).reshape(())),
-        "its base is int32; cast it to float",
-    ),
-    "an even window": (
-        node("LRN", values("float32", [1, 4, 2, 2]), size=4),
-        "size is 4; only odd sizes have a middle",
-    ),
-    "a logarithm of integers": (
-        node("ReduceLogSum", values("int32", [3], 1, 9)),
-        "of int32 it is not defined to the last digit; cast the input to float",
-    ),
-    "a condition that is data": (
-        node("Compress", values("float32", [3]), values("bool", [3])),
-        "the condition, which says how many elements there will be, must be constant, since memory "
-        "is planned at compile time",
-    ),
-    "dropout of training": (
-        node(
-            "Dropout", values("float32", [3]), np.float32(0.5).reshape(()), np.array(True)
-        ),
-        "training_mode is true, and what is dropped would be random; export the model for "
-        "inference",
-    ),
-    "what is found in the data": (
-        node("NonZero", values("float32", [3])),
-        "how many elements it finds depends on the data, and memory is planned at compile time; "
-        "use Where, or end the model before it and find them in the application",
-    ),
-    "a shape that is data": (
-        node("Pad", values("float32", [3]), values("int64", [2], 0, 2), opset=17),
-        "the widths must be constant, since memory is planned at compile time",
-    ),
-    **{
-        f"{name} of integers by a zero": (
-            node(name, values("int32", [3]), np.array([2, 0, -1], np.int32)),
-            "its divisor is a constant with a 0, by which no int32 element can be divided; replace "
-            "it by another number, or divide floats",
-        )
-        for name in ("Div", "Mod")
-    },
-    "a known quotient by zero": (
-        node("Div", np.array([5, 6], np.int32), np.array([0], np.int32)),
-        "its divisor is a constant with a 0, by which no int32 element can be divided; replace it "
-        "by another number, or divide floats",
-    ),
-    "blocks of another number": (
-        node(
-            "DequantizeLinear",
-            values("int8", [5, 2]),
-            np.ones((2, 2), np.float32),
-            opset=21,
-            axis=0,
-            block_size=2,
-        ),
-        "its scale has shape [2, 2]; with block_size 2 along axis 0 of [5, 2] it should be [3, 2]",
-    ),
-    "a long transform of complex numbers": (
-        node("DFT", values("float32", [1, 4097, 2]), opset=20),
-        "its length is 4097; supported: 1 to 4096, and of real numbers even lengths to 65536 "
-        "without other prime factors than 2, 3 and 5",
-    ),
-    "frames of one or of two sides": (
-        node("STFT", values("float32", [1, 9, 1]), np.array(2), None, np.array(4)),
-        "onesided is left out, for which ONNX's definition and its inference of shapes do not "
-        "agree; write the attribute",
-    ),
-    "a mel scale beyond the spectrum": (
-        node(
-            "MelWeightMatrix",
-            *(np.array(number) for number in (4, 16, 16000)),
-            *(np.array(edge, np.float32) for edge in (0, 1e9)),
-        ),
-        "its frequencies lie outside of the spectrum",
-    ),
-    "an edge of no frequency": (
-        node(
-            "MelWeightMatrix",
-            *(np.array(number) for number in (4, 16, 16000)),
-            *(np.array(edge, np.float32) for edge in (-600, 8000)),
-        ),
-        "from -600.0 to 8000.0 hertz",
-    ),
-    "a transform along two axes": (
-        node("DFT", values("float32", [2, 8, 1]), None, int64(0, 1), opset=20),
-        "the axis is not one number",
-    ),
-    "a window of integers": (
-        node(
-            "STFT", values("float32", [1, 9, 1]), np.array(2), np.ones(4, np.int32), onesided=1
-        ),
-        "of int32; cast it to float",
-    ),
-    "an axis of an image that is not there": (
-        node("Resize", IMAGE, None, None, int64(9), opset=18, axes=[7]),
-        "axes [7] are not different ones of 4",
-    ),
-    "an axis of an image that is named twice": (
-        node("Resize", IMAGE, None, None, int64(9, 8), opset=18, axes=[3, -1]),
-        "axes [3, -1] are not different ones of 4",
-    ),
-    "a scale that is no number": (
-        node("Resize", IMAGE, None, np.array([1, 1, 2, np.nan], np.float32)),
-        "scales [1.0, 1.0, 2.0, nan] are not one positive number for each of 4 axes",
-    ),
-    "a region that is not finite": (
-        node(
-            "Resize",
-            values("float32", [4]),
-            np.array([0, INF], np.float32),
-            None,
-            int64(8),
-            coordinate_transformation_mode="tf_crop_and_resize",
-        ),
-        "its region of interest is [0.0, inf]",
-    ),
-    "a cache of another type": (
-        node("TensorScatter", values("float32", [1, 3, 2]), values("int32", [1, 2, 2]), opset=24),
-        "its update is int32, and its cache float32",
-    ),
-    "blocks of integers that are not known": (
-        node(
-            "QuantizeLinear",
-            values("float32", [4, 2]),
-            np.ones((2, 2), np.float32),
-            opset=21,
-            axis=0,
-            block_size=2,
-            output_dtype=99,
-        ),
-        "its output_dtype 99 is not known",
-    ),
-    "one of several that is left out": (
-        node("Concat", values("float32", [3]), None, axis=0),
-        "input 1 is missing",
-    ),
-    "a cache that is too short": (
-        node("TensorScatter", values("float32", [1, 2, 3]), values("float32", [1, 3, 3]), opset=24),
-        "an update of shape [1, 3, 3] does not go into a cache of shape [1, 2, 3] along axis 1",
-    ),
-    "what was never compared": (
-        node("MaxUnpool", values("float32", [1, 1, 2, 2]), values("int64", [1, 1, 2, 2], 0, 3),
-             kernel_shape=[2, 2]),
-        "TVM computes it otherwise than onnxruntime; use ConvTranspose or Resize, or "
-        "ScatterND with the indices",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.models
-@pytest.mark.parametrize(("trial", "reason"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_is_refused_by_name(trial, reason):
-    with pytest.raises(usmp.UnsupportedModelError) as error:
-        imported(trial.model)
-    assert str(error.value) == f'operator {trial.operator} (output "y0") is not supported: {reason}'
-
-
-def test_what_a_function_passes_on_is_refused_if_it_is_missing():
-    operands = [values("float32", [1, 3, 4])] * 3
-    trial = node("LinearAttention", *operands, opset=27, q_num_heads=2, kv_num_heads=2, outputs=2)
-    with pytest.raises(usmp.UnsupportedModelError, match="input 0 is missing"):
-        imported(trial.model)
-
-
-@pytest.mark.models
-def test_operators_of_microsoft_are_not_those_of_onnx():
-    """TVM looks at the name only."""
-    graph = Graph()
-    x = graph.input("x", [1, 2, 3])
-    graph.node("BiasGelu", x, graph.input("b", [3]), outputs=["y"])
-    with pytest.raises(usmp.UnsupportedModelError, match=r"^operator BiasGelu .*not supported"):
-        imported(graph.model("y", opset=23))
-
-
-@pytest.mark.models
-def test_operators_newer_than_those_that_were_compared():
-    graph = Graph()
-    graph.node("Relu", graph.input("x", [2]), outputs=["y"])
-    with pytest.raises(usmp.UnsupportedModelError) as error:
-        imported(graph.model("y", opset=29))
-    assert str(error.value) == (
-        "the model uses version 29 of the ONNX operators; the newest that was compared with "
-        "onnxruntime is 28: export it with opset 28 or older"
-    )
 
 
 @pytest.mark.models
