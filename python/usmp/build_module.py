@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 import tvm
+from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
@@ -52,6 +53,7 @@ from usmp.objects.entries import ONLY_ENTRY, entry_name
 from usmp.objects.executor import check_workspace_io, executor_of
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.ops.control_flow import ControlFlow
 from usmp.passes import apply_passes
 from usmp.planning.options import (
     OF_PLANNING,
@@ -68,7 +70,7 @@ from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
-from usmp.relax.transform.qdq import is_quantized
+from usmp.relax.transform.qdq import convolves_images, is_quantized
 from usmp.support.meanwhile import meanwhile
 from usmp.support.tvm_errors import lowering, report_faults
 from usmp.transform import CompareWorkspaceIO
@@ -334,6 +336,9 @@ def _lowering_plans(mod: IRModule, context: PassContext) -> bool:
         relax_entries(mod) != [ONLY_ENTRY]
         or bool(planning_options(config).max_extra_macs)
         or is_quantized(main_function(mod))
+        or convolves_images(main_function(mod))
+        # Bodies are lowered by the same passes.
+        or any(isinstance(f, tirx.PrimFunc) and ControlFlow.of(f) for f in mod.functions.values())
     )
 
 

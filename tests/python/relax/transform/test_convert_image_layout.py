@@ -9,7 +9,9 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.qdq_models import between, calls_of, float_outputs, inputs_of, raw_calls_of
+from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.attributes import IMAGE_LAYOUT_ATTR
+from usmp.planning.session import planning_session
 from usmp.relax.transform import ConvertImageLayout
 from usmp.runtime import HostModule
 
@@ -43,6 +45,12 @@ def network(builder, x):
     y = convolution(builder, y, 6, strides=2)
     rows = builder.emit(relax.op.reshape(y, (1, 6 * 5 * 4)))
     return relax.op.matmul(rows, weight(6 * 5 * 4, 3))
+
+
+def separable(builder, x):
+    """A depthwise convolution, and what is left of another one."""
+    y = convolution(builder, convolution(builder, x, 8, groups=8), 4)
+    return relax.op.mean(y, [2, 3])
 
 
 def layouts_of(mod):
@@ -117,15 +125,25 @@ def test_what_comes_by_rows_is_compared_by_rows(model):
     """Rows of an image with channels first are channels, which a copy to pixels does not take one
     by one."""
 
-    def body(builder, x):
-        y = convolution(builder, convolution(builder, x, 8, groups=8), 4)
-        return relax.op.mean(y, [2, 3])
+    mod = model(separable, ("x", (1, 8, 8, 8), "float32"))
+    # What one build of a session has chosen is not chosen for others.
+    with planning_session():
+        assert usmp.build(mod).ir_mod.attrs[IMAGE_LAYOUT_ATTR]["layout"] == "NHWC"
+        with PassContext(config={"tir.usmp.stream_inputs": ["x"]}):
+            # With its channels last it would be refused.
+            assert IMAGE_LAYOUT_ATTR not in usmp.build(mod).ir_mod.attrs
 
-    mod = model(body, ("x", (1, 8, 8, 8), "float32"))
-    assert usmp.build(mod).ir_mod.attrs[IMAGE_LAYOUT_ATTR]["layout"] == "NHWC"
-    with PassContext(config={"tir.usmp.stream_inputs": ["x"]}):
-        # With its channels last it would be refused.
-        assert IMAGE_LAYOUT_ATTR not in usmp.build(mod).ir_mod.attrs
+
+def test_layouts_are_compared_in_the_pools_of_the_build(model):
+    mod = model(separable, ("x", (1, 8, 8, 8), "float32"))
+    said = usmp.build(mod).ir_mod.attrs[IMAGE_LAYOUT_ATTR]
+    last, first = said["channels_last_peak_bytes"], said["channels_first_peak_bytes"]
+    assert last < first
+    pool = WorkspacePoolInfo("ram", ["c"], PoolInfoProperties(size_hint_bytes=int(last)))
+    factory = usmp.build(mod, workspace_memory_pools=WorkspaceMemoryPools([pool]))
+    # With channels first there is no plan to compare with.
+    assert IMAGE_LAYOUT_ATTR not in factory.ir_mod.attrs
+    assert factory.interface.workspace_size_bytes == last
 
 
 def test_other_modules_are_returned_as_they_are(model):

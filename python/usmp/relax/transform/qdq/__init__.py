@@ -1,7 +1,13 @@
 """Quantized graphs as ONNX and PyTorch write them, float operators between R.dequantize and
 R.quantize ("QDQ"), to integer operators."""
 
-from usmp.relax.transform.qdq.channels_last import copies_pay, put_channels_last
+from usmp.relax.transform.qdq.channels_last import convolves_images, copies_pay, put_channels_last
 from usmp.relax.transform.qdq.integer_operators import is_quantized, use_integer_operators
 
-__all__ = ["copies_pay", "is_quantized", "put_channels_last", "use_integer_operators"]
+__all__ = [
+    "convolves_images",
+    "copies_pay",
+    "is_quantized",
+    "put_channels_last",
+    "use_integer_operators",
+]

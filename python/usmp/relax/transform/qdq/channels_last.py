@@ -48,12 +48,17 @@ def put_channels_last(mod: IRModule, *, of_floats: bool = False) -> IRModule:
         convolutions that are not quantized, too, but for transposed ones. They add up in another
         order.
     """
-    calls = nodes_of(main_function(mod).body, Call)
-    if not any(getattr(call.op, "name", None) in CONVOLUTIONS for call in calls):
+    if not convolves_images(main_function(mod)):
         return mod
     convolutions: list[Call] = []
     rewritten = rewrite_main(mod, lambda mod: _Rewriter(mod, convolutions, of_floats))
     return rewritten if convolutions else mod
+
+
+def convolves_images(main: relax.Function) -> bool:
+    """Whether there are convolutions, which could have their channels last."""
+    calls = nodes_of(main.body, Call)
+    return any(getattr(call.op, "name", None) in CONVOLUTIONS for call in calls)
 
 
 def copies_pay(as_it_is: IRModule, channels_last: IRModule) -> bool:
