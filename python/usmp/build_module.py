@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from pathlib import Path
@@ -10,9 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 import tvm
-from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import Pass, PassContext, Sequential
+from tvm.ir.transform import Pass, PassContext
 
 from usmp.aot_pipeline import (
     interface_passes,
@@ -39,44 +38,34 @@ from usmp.objects import (
     WorkspacePoolInfo,
 )
 from usmp.objects.attributes import (
-    ALL_FUSED,
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
-    FUSION_ATTR,
     RAM_WITH_WORKSPACE_IO_ATTR,
     STATE_LAYOUT_ATTR,
     STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import ONLY_ENTRY, entry_name
-from usmp.objects.executor import check_workspace_io, executor_of
+from usmp.objects.executor import check_workspace_io
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
-from usmp.ops.control_flow import ControlFlow
-from usmp.passes import apply_passes
 from usmp.planning.options import (
-    OF_PLANNING,
     OPTION_NAMES,
     PlanningOptions,
     planning_options,
 )
-from usmp.planning.session import PlanningSession, planning_session
+from usmp.planning.session import planning_session
 from usmp.planning.state_pool import choose_state_pool
-from usmp.planning.stream_inputs import OPTION as STREAM_INPUTS
 from usmp.planning.workspace_io import is_comparable
 from usmp.relax.bind_params import bind_params
 from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
-from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
-from usmp.relax.transform.qdq import convolves_images, is_quantized
+from usmp.shared_lowering import applied, lowered_in_session, what_lowering_reads
 from usmp.support.meanwhile import meanwhile
 from usmp.support.tvm_errors import lowering, report_faults
 from usmp.transform import CompareWorkspaceIO
-
-_MEMORIES = (WORKSPACE_MEMORY_POOLS_ATTR, EXECUTOR_ATTR)
-"""Attributes that say where buffers go."""
 
 Model: TypeAlias = "IRModule | str | Path"
 
@@ -246,14 +235,14 @@ def build(
         with lowering():
             passes = [*interface_passes(io_type), *lower(targets, module_name)]
             how = repr(targets), module_name, io_type
-            mod = _lowered(session, mod, context, passes, how)
+            mod = lowered_in_session(session, mod, context, passes, how)
         with _planning(options):
             # It plans, and may read every option.
-            what = "main", how, _what_lowering_reads(mod, context, plans=True)
+            what = "main", how, what_lowering_reads(mod, context, plans=True)
             passes = main_passes(targets.cpu, several_entries)
-            mod = session.once(what, mod, partial(_applied, passes, mod))
+            mod = session.once(what, mod, partial(applied, passes, mod))
             passes = planning_passes(board, several_entries, symbol_prefix(module_name))
-            mod = (_compared if compare_workspace_io else _applied)(passes, mod)
+            mod = (_compared if compare_workspace_io else applied)(passes, mod)
     return AOTExecutorFactoryModule(mod, module_name, board)
 
 
@@ -262,97 +251,22 @@ def _compared(passes: list[Pass], mod: IRModule) -> IRModule:
     `CompareWorkspaceIO`."""
     if not is_comparable(mod, planning_options()):
         # The pass does nothing; no other process is needed for it.
-        return _applied([CompareWorkspaceIO(), *passes], mod)
+        return applied([CompareWorkspaceIO(), *passes], mod)
 
     def compare() -> int | None:
-        ram_bytes = _applied([CompareWorkspaceIO()], mod).attrs.get(RAM_WITH_WORKSPACE_IO_ATTR)
+        ram_bytes = applied([CompareWorkspaceIO()], mod).attrs.get(RAM_WITH_WORKSPACE_IO_ATTR)
         return None if ram_bytes is None else int(ram_bytes)
 
     with meanwhile(compare) as compared:
-        planned = _applied(passes, mod)
+        planned = applied(passes, mod)
         found = compared()
     return planned if found is None else planned.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, found)
-
-
-def _applied(passes: list[Pass], mod: IRModule) -> IRModule:
-    return apply_passes(Sequential(passes, name="usmp.build"), mod)
-
-
-def _lowered(
-    session: PlanningSession,
-    mod: IRModule,
-    context: PassContext,
-    passes: list[Pass],
-    how: Hashable,
-) -> IRModule:
-    """The module after these passes. Builds of one module with other options, in one session,
-    share what they have of it; so do those for other memories, unless lowering plans."""
-    if not _lowering_plans(mod, context):
-        # Whether operators are split depends on memories; mostly there is nothing to split.
-        asked = mod.with_attr(FUSION_ATTR, ALL_FUSED)
-        lowered = _lowered_once(session, asked, context, passes, how, plans=False)
-        if FUSION_ATTR not in (lowered.attrs or {}):
-            return lowered
-    return _lowered_once(session, mod, context, passes, how, plans=True)
-
-
-def _lowered_once(
-    session: PlanningSession,
-    mod: IRModule,
-    context: PassContext,
-    passes: list[Pass],
-    how: Hashable,
-    plans: bool,
-) -> IRModule:
-    """The same, if it is known whether lowering plans."""
-    read = mod if plans else _without_memories(mod)
-    what = "lowered", how, _what_lowering_reads(read, context, plans)
-    lowered = session.once(what, read, partial(_applied, passes, read))
-    for name in _MEMORIES:
-        if name in mod.attrs:
-            lowered = lowered.with_attr(name, mod.attrs[name])
-    return lowered
 
 
 @cache
 def _executor_named(name: str) -> Executor:
     """One object for all builds: what a session knows of a module is that of its executor."""
     return Executor(name)
-
-
-def _without_memories(mod: IRModule) -> IRModule:
-    """The module without what only the planner and what comes after it read."""
-    for name in _MEMORIES:
-        # Lowering asks whether the interface is packed.
-        if name in mod.attrs and not (name == EXECUTOR_ATTR and executor_of(mod).is_packed):
-            mod = mod.without_attr(name)
-    return mod
-
-
-def _lowering_plans(mod: IRModule, context: PassContext) -> bool:
-    """Whether it is known before that lowering compares the memory of several forms."""
-    config = {str(k): v for k, v in context.config.items()}
-    return (
-        relax_entries(mod) != [ONLY_ENTRY]
-        or bool(planning_options(config).max_extra_macs)
-        or is_quantized(main_function(mod))
-        or convolves_images(main_function(mod))
-        # Bodies are lowered by the same passes.
-        or any(isinstance(f, tirx.PrimFunc) and ControlFlow.of(f) for f in mod.functions.values())
-    )
-
-
-def _what_lowering_reads(mod: IRModule, context: PassContext, plans: bool) -> Hashable:
-    """All that the lowered module depends on beside what a session asks of a module. Options of
-    planning do not matter, unless lowering plans; of inputs that are given by rows, it matters then
-    which are windows."""
-    config = {str(k): v for k, v in context.config.items()}
-    known = config if plans else {k: v for k, v in config.items() if k not in OF_PLANNING}
-    if not plans:
-        known[STREAM_INPUTS] = list(planning_options(config).hops.items())
-    passes = context.opt_level, tuple(context.required_pass), tuple(context.disabled_pass)
-    attributes = sorted((str(k), str(v)) for k, v in (mod.attrs or {}).items())
-    return repr((passes, sorted((k, str(v)) for k, v in known.items()), attributes))
 
 
 def _check_type(value: object, expected: type, what: str) -> None:
