@@ -12,7 +12,7 @@ from usmp.codegen.c_function import _FunctionPrinter
 from usmp.driver import tvmc
 from usmp.planning import placed_buffers
 from usmp.relax.transform import fold_constants
-from usmp.support.errors import FaultError
+from usmp.support.errors import FaultError, OutOfMemoryError
 
 REPORT = "; this is a fault of usmp, please report it with the model"
 # What is at fault -> an attribute whose wrong value makes it so, and what the user is told.
@@ -55,6 +55,28 @@ def test_build(stage, monkeypatch):
     assert message.startswith(start)
     assert message.endswith(reason + REPORT)
     assert type(error.value.__cause__).__name__ == reason.split(":")[0]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "step"),
+    [
+        (fold_constants, "nodes_of", "to lower operator relax.add (result "),
+        (placed_buffers, "used_overlaps", "to plan the memory (4 GiB); "),
+    ],
+    ids=["lowering", "planning"],
+)
+def test_out_of_memory(owner, name, step, monkeypatch):
+    """The message names the step of usmp, and the operator."""
+
+    def fails(*arguments):
+        raise MemoryError("4 GiB")
+
+    monkeypatch.setattr(owner, name, fails)
+    with pytest.raises(OutOfMemoryError) as error:
+        usmp.build(module())
+    message = str(error.value).split("\n\n")[0]
+    assert message.startswith(f"usmp has not enough memory {step}")
+    assert message.endswith("or use a machine with more memory")
 
 
 @pytest.mark.models

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
+from usmp.support.memory_advice import MEMORY_ADVICE
 from usmp.support.plain_text import printable, shown
 
 _LONGEST_PART = 1000
@@ -55,6 +56,8 @@ def _paragraph(error: Exception) -> list[str]:
 
 def _text(error: Exception) -> str:
     """What the error says, of a file as every command of the system would."""
+    if type(error) is MemoryError and not str(error):
+        return f"not enough memory; {MEMORY_ADVICE}"
     if not isinstance(error, OSError) or error.filename is None:
         return str(error)
     from tempfile import gettempdir

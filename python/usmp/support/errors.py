@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tvm_ffi import register_error
 
+from usmp.support.memory_advice import MEMORY_ADVICE
+
 
 class UnsupportedModelError(ValueError):
     """The model has something that cannot be imported or lowered; the message names it."""
@@ -13,6 +15,25 @@ class FaultError(RuntimeError):
     """usmp itself fails; the message says at what, and `__cause__` is how."""
 
 
+class OutOfMemoryError(MemoryError):
+    """The machine has too little memory; the message names the step and, if known, the operator."""
+
+    @classmethod
+    def at(cls, step: str, error: Exception) -> OutOfMemoryError:
+        """Return the error for a failed allocation.
+
+        Parameters
+        ----------
+        step
+            what usmp did, as "to plan the memory".
+        error
+            how the allocation failed.
+        """
+        reason = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
+        return cls(f"usmp has not enough memory {step}{reason}; {MEMORY_ADVICE}")
+
+
 # Else they would come out of a walk or a pass, which C++ calls, as a RuntimeError.
 register_error("UnsupportedModelError", UnsupportedModelError)
 register_error("FaultError", FaultError)
+register_error("OutOfMemoryError", OutOfMemoryError)

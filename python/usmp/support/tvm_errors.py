@@ -12,7 +12,7 @@ from pathlib import Path
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.support.errors import FaultError, UnsupportedModelError
+from usmp.support.errors import FaultError, OutOfMemoryError, UnsupportedModelError
 from usmp.support.user_code import place_in_user_code
 
 _LONGEST_REASON = 400
@@ -21,6 +21,9 @@ _CHECK = re.compile(r"^Check failed: .*? : ")
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_BAD_ALLOC = "std::bad_alloc"
+"""What C++ says where an allocation fails."""
+
 _FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
 """What Python raises of itself where a program is wrong."""
 
@@ -36,11 +39,15 @@ def report_faults(where: str) -> Iterator[None]:
     ------
     FaultError
         it fails.
+    OutOfMemoryError
+        an allocation fails.
     """
     try:
         yield
-    except (ValueError, OSError, MemoryError, FaultError):
+    except (ValueError, OSError, FaultError, OutOfMemoryError):
         raise
+    except MemoryError as error:
+        raise OutOfMemoryError.at(where, error) from error
     except Exception as error:
         if place_in_user_code(error):
             raise
@@ -58,7 +65,7 @@ def lowering() -> Iterator[None]:
     """
     try:
         yield
-    except (ValueError, FaultError):
+    except (ValueError, FaultError, OutOfMemoryError):
         raise
     except Exception as error:
         raise cannot("lower the model", error) from error
@@ -80,6 +87,10 @@ def cannot(what: str, error: Exception) -> Exception:
     do it.
     """
     frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, OutOfMemoryError):
+        return error
+    if isinstance(error, MemoryError) or _BAD_ALLOC in str(error):
+        return OutOfMemoryError.at(f"to {what}", error)
     is_ours = bool(frames) and Path(frames[-1].filename).resolve().is_relative_to(_PACKAGE)
     if isinstance(error, FaultError):
         return error
@@ -110,10 +121,12 @@ def apply_to_functions(
     ------
     UnsupportedModelError
         they fail; the message has the name of the PrimFunc and the reason.
+    OutOfMemoryError
+        an allocation fails; the message has the name of the PrimFunc.
     """
     try:
         return apply(mod)
-    except UnsupportedModelError:
+    except (UnsupportedModelError, OutOfMemoryError):
         raise
     except Exception as error:
         for variable, func in mod.functions.items():

@@ -19,6 +19,13 @@ def told(error: Exception, stream: io.StringIO) -> str:
     return stream.getvalue()
 
 
+def test_memory_error():
+    """An allocation of Python's own that fails has no text."""
+    advice = "close other programs, raise the limit (`ulimit -v` shows it), or use a machine"
+    message = f"tvmc: error: not enough memory; {advice} with more memory\n"
+    assert told(MemoryError(), io.StringIO()) == message
+
+
 @pytest.mark.parametrize(
     ("text", "line", "on_a_terminal"),
     [

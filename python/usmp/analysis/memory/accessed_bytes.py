@@ -59,6 +59,8 @@ def accessed_bytes(access: TracedAccess, bound: Bindings, common: int) -> tuple[
     first, last, happens = _ends(access.address.terms, access.conditions, loops, bound, common)
     first, end = first + access.first, last + access.end
     if happens is not None:
+        if not fits(first, happens):
+            raise NotKnown
         first = np.where(happens, first, UNBOUNDED)
         end = np.where(happens, end, -UNBOUNDED)
     return first, end

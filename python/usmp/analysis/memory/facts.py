@@ -31,6 +31,7 @@ from usmp.analysis.memory.side_effects import Effect, effect_of
 from usmp.analysis.memory.stated_kernel import StatedKernel
 from usmp.analysis.memory.used_bytes import used_bytes
 from usmp.objects.extern_kernel import ExternKernel, kernels_of
+from usmp.support.tvm_errors import report_faults
 
 _Found = TypeVar("_Found")
 
@@ -77,7 +78,8 @@ class FunctionFacts:
             the question.
         """
         if what not in self._found:
-            self._found[what] = find(self)
+            with report_faults(f"to analyze operator {self.name}"):
+                self._found[what] = find(self)
         found: _Found = self._found[what]
         return found
 
@@ -108,7 +110,9 @@ class FunctionFacts:
             trace = trace_function(facts.name, facts.calls, points, reach, facts.kernels)
             called: dict[str, SafeOverlap | StatedKernel] = {**callees}
             called |= {kernel.key: kernel for kernel in facts.kernels.values()}
-            facts._overlap = SafeOverlap(facts.func, points, trace, called, facts._accessed)
+            facts._overlap = SafeOverlap(
+                facts.name, facts.func, points, trace, called, facts._accessed
+            )
         assert self._overlap is not None
         return self._overlap
 

@@ -19,6 +19,7 @@ from usmp.analysis.memory.index_values import (
     MOST_VALUES,
     Bindings,
     Definitions,
+    NotKnown,
     Truth,
     Values,
     both,
@@ -146,6 +147,8 @@ class LoopNest:
 
         Raises
         ------
+        NotKnown
+            the sums are more than `MOST_VALUES`.
         NotLinear
             it takes other rules.
         """
@@ -209,6 +212,10 @@ class LoopNest:
         for part, factor in found.parts.values():
             (axis,) = part.axes
             parts.setdefault(axis, []).append((part, factor))
+        changing = {axis for axis, factor in found.factors.items() if factor}.union(parts)
+        if prod(self._trips(axis) for axis in changing if axis < common) > MOST_VALUES:
+            # Each iteration has an address of its own: other rules would find as many.
+            raise NotKnown
         happens: Truth | None = None
         sum_of_least = sum_of_greatest = 0
         for axis in {**found.factors, **parts, **holds}:

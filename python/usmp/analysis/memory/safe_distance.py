@@ -44,6 +44,7 @@ from usmp.analysis.memory.traced_access import (
     TracedAccess,
     TracedStatement,
 )
+from usmp.support.tvm_errors import report_faults
 
 _MOST_PAIRS = 10000
 """Accesses of two memories that are compared one by one; if there are more, nothing is known."""
@@ -92,6 +93,8 @@ class SafeOverlap:
 
     Parameters
     ----------
+    name
+        of the PrimFunc.
     func
         the PrimFunc.
     points
@@ -106,12 +109,14 @@ class SafeOverlap:
 
     def __init__(
         self,
+        name: str,
         func: tirx.PrimFunc,
         points: PointsTo,
         trace: MemoryTrace,
         callees: Mapping[str, SafeOverlap | StatedKernel],
         accessed: KeptBytes,
     ) -> None:
+        self.name = name
         self.func = func
         self.points = points
         self.trace = trace
@@ -151,7 +156,8 @@ class SafeOverlap:
         """What decides the relative distance."""
         if dying.same_as(written) or not {dying, written} <= self._known:
             return Decision(Compared(UNBOUNDED))
-        return self._greatest(dying, written)
+        with report_faults(f"to analyze the accesses of operator {self.name}"):
+            return self._greatest(dying, written)
 
     @cached_property
     def _known(self) -> set[Memory]:
