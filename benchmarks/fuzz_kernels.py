@@ -1,11 +1,14 @@
 """Whether operators compute the reference's bytes, whatever core their kernels are written for.
 
     python benchmarks/fuzz_kernels.py [--graphs N] [--first SEED] [--ways N]
+    python benchmarks/fuzz_kernels.py --chains [--graphs N] [--first SEED] [--ways N]
+    python benchmarks/fuzz_kernels.py --pairs [--part I/N] [--ways N]
     python benchmarks/fuzz_kernels.py --suite [--part I/N] [--ways N]
     python benchmarks/fuzz_kernels.py --board NAME [--suite] ...
 
-Random graphs of int8 operators (of consecutive seeds), or the models of one operator, are built in
-some of all ways, which are chosen at random: for each core (its functions have portable bodies, and
+Random graphs of int8 operators (of consecutive seeds), random chains of functions behind kernels,
+each pair of functions behind each kernel, or the models of one operator, are built in some of all
+ways, which are chosen at random: for each core (its functions have portable bodies, and
 LLVM builds the loops that analyses see), with and without overlap, with each goal, with inputs and
 outputs in the workspace or not, with dead bytes overwritten, with operators interleaved, by gcc
 and clang, most of them under AddressSanitizer and UndefinedBehaviorSanitizer. All outputs, also of
@@ -25,6 +28,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -39,16 +43,18 @@ import usmp.aot_pipeline
 from support.board_programs import run_models
 from support.built_ways import Matrix, Way, in_order
 from support.c_program import SANITIZERS
+from support.kernel_chains import FUNCTIONS, KERNELS, Branch, chains_trial, random_chains
 from support.litert import Reference
 from support.micro import Micro
 from support.operator_trials.tflite.draw import NoReferenceError
+from support.operator_trials.trial import Trial
 from support.quantized_models import CATALOG
 from support.random_kernels import kernel_trial
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
 from usmp.boards.board import BOARDS, Board, board_named
 from usmp.codegen.c_types import UnsupportedInC
 from usmp.names import OPTIMIZE
-from usmp.objects.cores import CORES, core_of
+from usmp.objects.cores import core_of
 
 Runs = Sequence[Mapping[str, np.ndarray]]
 _IN_ONE_PROGRAM = 12
@@ -78,15 +84,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--graphs", type=int, default=200, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
-    parser.add_argument("--suite", action="store_true", help="the models of one operator")
-    parser.add_argument("--part", default="1/1", metavar="I/N", help="every N-th of the suite")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--chains", action="store_true", help="functions behind kernels")
+    source.add_argument("--pairs", action="store_true", help="each pair of them behind each kernel")
+    source.add_argument("--suite", action="store_true", help="the models of one operator")
+    parser.add_argument("--part", default="1/1", metavar="I/N", help="every N-th of these models")
     parser.add_argument("--ways", type=int, default=2, metavar="N", help="of each model (2)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no more after")
     parser.add_argument("--board", choices=[board.name for board in BOARDS])
     options = parser.parse_args()
     start, verdicts = time.monotonic(), Counter[str]()
     batch: list[Case] = []
-    for case in suite(options.part) if options.suite else graphs(options.first, options.graphs):
+    for case in cases_of(options):
         if time.monotonic() - start > options.seconds:
             break
         if isinstance(case, str):
@@ -109,18 +118,40 @@ def main() -> None:
     sys.exit(1 if verdicts["failed"] else 0)
 
 
-def graphs(first: int, count: int) -> Iterator[Case | str]:
-    """Random graphs; a reason for those that no reference runs."""
-    for seed in range(first, first + count):
-        made = kernel_trial(Random(f"kernels {seed}"))
-        names = [tensor.name for tensor in graph_tensors(made.model)[1]]
-        try:
-            results = [made.reference(run) for run in made.runs]
-        except NoReferenceError as error:
-            yield str(error)
-            continue
-        expected = [dict(zip(names, result, strict=True)) for result in results]
-        yield Case(f"seed {seed} {made.description}", made.model, made.runs, expected)
+def cases_of(options: argparse.Namespace) -> Iterator[Case | str]:
+    """What is compared; a reason for a graph that no reference runs."""
+    if options.suite:
+        yield from suite(options.part)
+        return
+    begin, step = map(int, options.part.split("/"))
+    seeds = range(options.first, options.first + options.graphs)
+    if options.pairs:
+        heads = list(product(KERNELS, FUNCTIONS))[begin - 1 :: step]
+        drawn = ((" ".join(head), pairs_behind(*head)) for head in heads)
+    elif options.chains:
+        drawn = ((f"seed {seed}", random_chains(Random(f"chains {seed}"))) for seed in seeds)
+    else:
+        drawn = ((f"seed {seed}", kernel_trial(Random(f"kernels {seed}"))) for seed in seeds)
+    for name, made in drawn:
+        yield case_of(name, made)
+
+
+def pairs_behind(kernel: str, first: str) -> Trial:
+    """A kernel, one function, and each function behind that."""
+    random = Random(f"pairs {kernel} {first}")
+    branches = [Branch(kernel, (first, second)) for second in FUNCTIONS]
+    return chains_trial(random, (1, 4, 5, 16), branches)
+
+
+def case_of(name: str, made: Trial) -> Case | str:
+    """A trial with what a reference computes; the reason if none does."""
+    names = [tensor.name for tensor in graph_tensors(made.model)[1]]
+    try:
+        results = [made.reference(run) for run in made.runs]
+    except NoReferenceError as error:
+        return str(error)
+    expected = [dict(zip(names, result, strict=True)) for result in results]
+    return Case(f"{name} {made.description}", made.model, made.runs, expected)
 
 
 def suite(part: str) -> Iterator[Case]:
@@ -138,8 +169,11 @@ def suite(part: str) -> Iterator[Case]:
 def random_ways(random: Random, count: int) -> list[Way]:
     """Ways of different cores."""
     kinds = ["", "cortex-m3", "cortex-m4", "cortex-m55"]
-    alike = {"": ["cortex-m0", "cortex-m23"], "cortex-m4": ["cortex-m7", "cortex-m33"]}
-    alike["cortex-m55"] = ["cortex-m85"]
+    alike = {
+        "": ["cortex-m0", "cortex-m0plus", "cortex-m23"],
+        "cortex-m4": ["cortex-m7", "cortex-m33"],
+        "cortex-m55": ["cortex-m85", "cortex-m55+nomve.fp", "cortex-m85+nomve"],
+    }
     chosen = []
     for kind in random.sample(kinds * -(-count // len(kinds)), count):
         core = random.choice(alike[kind]) if kind in alike and random.random() < 0.2 else kind
@@ -241,7 +275,7 @@ def loops_of(way: Way) -> Iterator[Way]:
         return
 
     def of_core(_: Target | None) -> object:
-        return CORES[core[0]] if core else core_of(None)
+        return core_of(Target({"kind": "c", "mcpu": core[0]}) if core else None)
 
     usmp.aot_pipeline.core_of, before = of_core, usmp.aot_pipeline.core_of
     try:

@@ -60,15 +60,18 @@ def _limited(value: tirx.Expr) -> tuple[tirx.Expr | None, int, int, int]:
     conversion may change what is converted."""
     if isinstance(value, tirx.Cast):
         inner, added, low, high = _limited(value.value)
-        is_kept = str(value.ty.dtype) == "int32" or (low >= _INT8[0] and high <= _INT8[1])
+        # An unsigned type would have other values below zero.
+        dtype, is_int8 = str(value.ty.dtype), low >= _INT8[0] and high <= _INT8[1]
+        is_kept = dtype == "int32" or (is_int8 and not dtype.startswith("uint"))
         return inner if is_kept else None, added, low, high
     if isinstance(value, tirx.Max | tirx.Min) and isinstance(value.b, tirx.IntImm):
         choose = max if isinstance(value, tirx.Max) else min
         inner, added, low, high = _limited(value.a)
         limit = int(value.b)
         return inner, added, choose(low, limit), choose(high, limit)
-    if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm):
+    is_wide = str(value.ty.dtype) in ("int32", "int64")
+    if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm) and is_wide:
         step = int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
         inner, added, low, high = _limited(value.a)
         return inner, added + step, low + step, high + step
-    return value, 0, -(2**40), 2**40
+    return value, 0, *(_INT8 if str(value.ty.dtype) == "int8" else (-(2**40), 2**40))

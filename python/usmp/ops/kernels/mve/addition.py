@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
+from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.ending import VectorEnding
 from usmp.ops.kernels.mve.factor import Factor, rescaled_by
+from usmp.ops.kernels.mve.single import chained, functions_of
+from usmp.ops.kernels.operator_parts import are_all
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.fixed_point import Rounding, int32, multiply
+from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _LEFT_SHIFT = 20
@@ -98,24 +103,40 @@ def addition_of(value: tirx.Expr, core: Core) -> Addition | None:
     return found if found.is_exact else None
 
 
-def addition_after(operator: WeightedOperator, ending: VectorEnding, core: Core) -> Addition | None:
-    """The addition of another tensor, element by element, if that is all there is."""
-    value, limited = ending.rest
-    addition = None if ending.is_plain else addition_of(value, core)
+def addition_after(operator: WeightedOperator, ending: VectorEnding, core: Core) -> Compute | None:
+    """Return what computes outputs from the int8 that the limits give, if that is the addition of
+    another tensor, element by element, or None.
+
+    The addition may come between functions of one element, which `Compute` stores over its lines.
+    """
+    value, kept = ending.rest
+    inner, functions = functions_of(value, core)
+    addition = addition_of(inner, core)
     if addition is None:
         return None
-    elements = (addition.first.element, addition.second.element)
-    others = [element for element in elements if not element.same_as(limited)]
-    if len(others) != 1 or not isinstance(others[0], TensorLoad):
+    terms = addition.first.element, addition.second.element
+    chains = [functions_of(term, core) for term in terms]
+    own = [n for n in (0, 1) if chains[n][0].same_as(kept)]
+    if len(own) != 1:
         return None
-    other, output = others[0], operator.parts.output
-    indices = operator.parts.indices
-    is_plain = (
-        len(other.indices) == len(indices)
-        and all(a.same_as(b) for a, b in zip(other.indices, indices, strict=True))
-        and [int(e) for e in other.source.shape] == [int(e) for e in output.shape]
-    )
-    return addition if is_plain else None
+    other, before = terms[1 - own[0]], chains[own[0]][1]
+    if not isinstance(other, TensorLoad) or not _is_beside(other, operator):
+        return None
+
+    def compute(lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
+        (line,) = lines
+        both = [line, Line(other.source, output.indices, output.distance)]
+        added = add_elements(addition, both[own[0]], both[1 - own[0]], output, count)
+        return added if before is None else sequence([before(lines, line, count), added])
+
+    return compute if functions is None else chained([compute, functions])
+
+
+def _is_beside(element: TensorLoad, operator: WeightedOperator) -> bool:
+    """Whether an element has the place of the output element in a tensor of the same shape."""
+    output = operator.parts.output
+    is_alike = [int(e) for e in element.source.shape] == [int(e) for e in output.shape]
+    return is_alike and are_all(element.indices, operator.parts.indices)
 
 
 def _rescaled_twice(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Factor] | None:

@@ -1,8 +1,8 @@
 """The kernels of `conv2d` operators for cores with MVE.
 
 Two pixels and four output channels at a time where windows lie in the data; others are copied
-first, padding included. Few output channels are computed of four pixels at a time. An addition or a
-function after the convolution is one of some pixels at a time.
+first, padding included. Few output channels are computed of four pixels at a time. An addition and
+functions after the convolution are those of some pixels at a time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tvm import tirx
-from tvm.ir import TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
@@ -19,7 +18,7 @@ from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
-from usmp.ops.kernels.mve.addition import Addition, add_elements, addition_after
+from usmp.ops.kernels.mve.addition import addition_after
 from usmp.ops.kernels.mve.costs import (
     products_instructions,
     quads_instructions,
@@ -68,9 +67,9 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if has_dilated_columns(window) and weight.shape[0] < FEWEST_OUTPUTS:
         return None
     ending = vector_ending(operator, weight, core)
-    addition = None if ending is None else addition_after(operator, ending, core)
-    function = None if ending is None else ending.function(operator.parts, core)
-    if ending is None or not (ending.is_plain or addition or function):
+    functions = None if ending is None else ending.functions(core)
+    after = functions if ending is None else functions or addition_after(operator, ending, core)
+    if ending is None or not (ending.is_plain or after):
         return None
     outputs = weight.shape[0]
     kept = 0 if ending.is_plain else _kept_pixels(outputs) * outputs
@@ -94,15 +93,15 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
         in_quads=layout.in_quads,
     )
     planes = found.reads_planes
-    plain = _Convolution(operator, window, by, layout.copies, addition, function, planes)
+    plain = _Convolution(operator, window, by, layout.copies, after, planes)
     copies_pairs = plain.is_one_line and by.takes_pairs and not by.in_quads
     smallest = replace(plain, copies_pairs=True) if copies_pairs else plain.on_the_stack()
     if layout.has_whole_taps:
         smallest = plain.without_copies()
-    if smallest is None and (function is not None or has_dilated_columns(window)):
+    if smallest is None and (functions is not None or has_dilated_columns(window)):
         return None
     ways = [plain, smallest] if smallest is not None else [plain]
-    if by.in_quads and inner_span(window, 1).first > 0:
+    if by.in_quads and after is None and inner_span(window, 1).first > 0:
         ways.append(replace(ways[-1], keeps_left=True))
     has_rows = plain.is_one_line and window.output[0] > 1
     rows = replace(plain, by_rows=True).tiled() if has_rows else None
@@ -122,8 +121,7 @@ class _Convolution:
     window: Window
     by: Products
     copies: int
-    addition: Addition | None
-    function: Compute | None
+    after: Compute | None
     reads_planes: bool
     copies_pairs: bool = False
     keeps_on_stack: bool = False
@@ -208,7 +206,7 @@ class _Convolution:
     @property
     def is_followed(self) -> bool:
         """Whether the convolution is not all that is computed."""
-        return self.addition is not None or self.function is not None
+        return self.after is not None
 
     @property
     def is_one_line(self) -> bool:
@@ -297,8 +295,8 @@ class _Convolution:
         self, first: Pixel, pixels: int, scratch: _Scratch, copies: bool
     ) -> list[tirx.Stmt]:
         """Some pixels of a row, or of several if all are one line."""
-        sums = scratch.sums
-        if sums is None:
+        sums, after = scratch.sums, self.after
+        if sums is None or after is None:
             return self._products(first, pixels, scratch, copies, self._output(first))
         at_once = min(pixels, scratch.pixels)
         b, y, x = first
@@ -308,7 +306,7 @@ class _Convolution:
             kept = Line(sums, (tirx.IntImm("int32", 0),), self.by.channels)
             return [
                 *self._products(place, count, scratch, copies, kept),
-                self._followed(place, count, kept),
+                after([kept], self._output(place), count * self.by.channels),
             ]
 
         whole, rest = divmod(pixels, at_once)
@@ -343,21 +341,6 @@ class _Convolution:
     def _output(self, first: Pixel) -> Line:
         indices = (*first, tirx.IntImm("int32", 0))
         return Line(self.operator.parts.output, indices, self.by.channels)
-
-    def _followed(self, first: Pixel, pixels: int, kept: Line) -> tirx.Stmt:
-        """What follows the convolution of some pixels."""
-        output, count = self._output(first), pixels * self.by.channels
-        if self.addition is None:
-            assert self.function is not None
-            return self.function([kept], output, count)
-        terms = []
-        for term in (self.addition.first, self.addition.second):
-            if isinstance(term.element, TensorLoad):
-                indices = (*first, tirx.IntImm("int32", 0))
-                terms.append(Line(term.element.source, indices, self.by.channels))
-            else:
-                terms.append(kept)
-        return add_elements(self.addition, terms[0], terms[1], output, count)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from usmp.ops.kernels.dense import is_plain
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.costs import products_instructions
-from usmp.ops.kernels.mve.ending import constant_parameters, plain_or_function
+from usmp.ops.kernels.mve.ending import constant_parameters, plain_or_functions
 from usmp.ops.kernels.mve.products import (
     Products,
     packed_records,
@@ -27,7 +27,7 @@ def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     operator = call.weighted if core.has_mve else None
     if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
         return None
-    found = plain_or_function(operator, operator.values, core)
+    found = plain_or_functions(operator, operator.values, core)
     pixels, depth = (int(extent) for extent in operator.data.shape)
     rows = split_run(depth)
     if found is None or rows is None:

@@ -18,7 +18,7 @@ from usmp.ops.kernels.mve.costs import depthwise_instructions
 from usmp.ops.kernels.mve.ending import (
     VectorEnding,
     constant_parameters,
-    plain_or_function,
+    plain_or_functions,
     rescaled,
 )
 from usmp.ops.kernels.mve.factor import suffix_of
@@ -45,7 +45,7 @@ def mve_depthwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     # Two products fit 16 bits if no weight is -128.
     if taps > _ROOM[-1] or int(weight.min(initial=0)) < -127:
         return None
-    found_ending = plain_or_function(operator, weight, core)
+    found_ending = plain_or_functions(operator, weight, core)
     if found_ending is None:
         return None
     ending, function = found_ending

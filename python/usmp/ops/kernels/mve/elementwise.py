@@ -15,7 +15,7 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.addition import add_elements, addition_of
 from usmp.ops.kernels.mve.multiplication import multiplication_of, multiply_elements
-from usmp.ops.kernels.mve.single import function_of
+from usmp.ops.kernels.mve.single import functions_of
 from usmp.ops.kernels.only_block import only_block
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.tir.nodes import nodes_of
@@ -41,9 +41,9 @@ def mve_elementwise_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 def _computation_of(value: tirx.Expr, core: Core) -> tuple[tuple[TensorLoad, ...], Compute] | None:
     """The elements that a value is computed from, and what does that for many of them."""
-    function = function_of(value, core)
-    if function is not None:
-        return (function[0],), function[1]
+    inner, functions = functions_of(value, core)
+    if functions is not None:
+        return ((inner,), functions) if isinstance(inner, TensorLoad) else None
     extremes = extremes_of(value)
     if extremes is not None:
         return extremes.terms, lambda *run: _extremes(extremes, *run)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call
+from tvm.ir import Call, TensorLoad
 
 from usmp.objects.cores import Core
 from usmp.ops.kernels.element_runs import Compute
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.mve.factor import rounds
-from usmp.ops.kernels.mve.single import function_of
+from usmp.ops.kernels.mve.single import functions_of
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.fixed_point import (
@@ -41,31 +41,27 @@ class VectorEnding:
     limits
         of the output.
     rest
-        the output element, and the part of it that the limits make of an accumulator.
+        the output element, and the part of it that stands for the int8 that the limits make of an
+        accumulator.
     """
 
     packed: np.ndarray
     multiplier: np.ndarray
     rounding: Rounding
     limits: Limits
-    rest: tuple[tirx.Expr, tirx.Expr]
+    rest: tuple[tirx.Expr, TensorLoad]
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing is done with the int8 that the limits give."""
         return bool(self.rest[0].same_as(self.rest[1]))
 
-    def function(self, parts: OperatorParts, core: Core) -> Compute | None:
-        """What computes outputs from the int8 that the limits give; None if it is not one function
-        of these that vectors compute."""
-        value, limited = self.rest
-        kept = parts.output[parts.indices]
-
-        def replace(node: tirx.Expr) -> tirx.Expr:
-            return kept if node.same_as(limited) else node
-
-        found = function_of(tvm_ffi.structural_map(value, (type(limited), replace)), core)
-        return None if self.is_plain or found is None else found[1]
+    def functions(self, core: Core) -> Compute | None:
+        """Return what computes outputs from the int8 that the limits give, or None if that is not
+        a chain of functions that vectors compute."""
+        value, kept = self.rest
+        inner, functions = functions_of(value, core)
+        return functions if inner.same_as(kept) else None
 
 
 def vector_ending(
@@ -86,7 +82,17 @@ def vector_ending(
     if found is None or records is None:
         return None
     limited, limits = found
-    return VectorEnding(*records, rounding, limits, (operator.parts.value, limited))
+    return VectorEnding(*records, rounding, limits, _rest(operator.parts, limited))
+
+
+def _rest(parts: OperatorParts, limited: tirx.Expr) -> tuple[tirx.Expr, TensorLoad]:
+    """The output element with an element of int8 in the place of `limited`, and that."""
+    kept = parts.output[parts.indices]
+
+    def replace(node: tirx.Expr) -> tirx.Expr:
+        return kept if node.same_as(limited) else node
+
+    return tvm_ffi.structural_map(parts.value, (type(limited), replace)), kept
 
 
 def _records_twice(
@@ -113,14 +119,14 @@ def _records_as_float(
     return bias.astype(np.int32), np.array(bits, np.int32)
 
 
-def plain_or_function(
+def plain_or_functions(
     operator: WeightedOperator, weight: np.ndarray, core: Core
 ) -> tuple[VectorEnding, Compute | None] | None:
-    """How an operator ends that only limits what it rescales, or computes a function of it; None
+    """How an operator ends that only limits what it rescales, or computes functions of it; None
     if vectors cannot compute that. The arguments are those of `vector_ending`."""
     ending = vector_ending(operator, weight, core)
-    function = None if ending is None else ending.function(operator.parts, core)
-    return (ending, function) if ending is not None and (ending.is_plain or function) else None
+    functions = None if ending is None else ending.functions(core)
+    return (ending, functions) if ending is not None and (ending.is_plain or functions) else None
 
 
 def constant_parameters(

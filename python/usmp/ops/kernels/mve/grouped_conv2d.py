@@ -27,7 +27,7 @@ from usmp.ops.kernels.mve.costs import (
     taps_instructions,
     window_instructions,
 )
-from usmp.ops.kernels.mve.ending import VectorEnding, constant_parameters, plain_or_function
+from usmp.ops.kernels.mve.ending import VectorEnding, constant_parameters, plain_or_functions
 from usmp.ops.kernels.mve.products import (
     FARTHEST,
     MOST_COLUMNS,
@@ -62,7 +62,7 @@ def mve_grouped_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if found is None or found.groups.number == 1 or found.groups.are_single_channels:
         return None
     operator, weight, groups = found.operator, found.weight, found.groups
-    found_ending = plain_or_function(operator, weight, core)
+    found_ending = plain_or_functions(operator, weight, core)
     pixels = _most_pixels(groups)
     is_tap_by_tap = not pixels or has_dilated_columns(groups.window)
     if is_tap_by_tap and groups.outputs < FEWEST_OUTPUTS:

@@ -47,7 +47,8 @@ def multiplication_of(value: tirx.Expr, core: Core) -> Multiplication | None:
     outer = None if limited is None else rescaled_by(limited[0], core)
     if limited is None or outer is None or not isinstance(outer[0], tirx.Mul):
         return None
-    first, second = (centered(side) for side in (outer[0].a, outer[0].b))
+    sides = [centered(side) for side in (outer[0].a, outer[0].b)]
+    first, second = (side if side and isinstance(side[0], TensorLoad) else None for side in sides)
     factor = outer[1]
     is_exact = factor.rounding is Rounding.AS_FLOAT or 1 <= -factor.shift <= 31
     if first is None or second is None or not is_exact:
@@ -55,13 +56,13 @@ def multiplication_of(value: tirx.Expr, core: Core) -> Multiplication | None:
     return Multiplication(first[0], second[0], (first[1], second[1]), factor, limited[1])
 
 
-def centered(value: tirx.Expr) -> tuple[TensorLoad, int] | None:
-    """An int8 element and what is added to it."""
+def centered(value: tirx.Expr) -> tuple[tirx.Expr, int] | None:
+    """An int8 expression and what is added to it."""
     offset = 0
     if isinstance(value, tirx.Add | tirx.Sub) and isinstance(value.b, tirx.IntImm):
         offset = int(value.b) if isinstance(value, tirx.Add) else -int(value.b)
         value = value.a
-    if not isinstance(value, tirx.Cast) or not isinstance(value.value, TensorLoad):
+    if not isinstance(value, tirx.Cast):
         return None
     is_int8 = str(value.value.ty.dtype) == "int8" and abs(offset) <= _MOST
     return (value.value, offset) if is_int8 else None

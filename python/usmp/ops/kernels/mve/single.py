@@ -1,4 +1,4 @@
-"""Functions of one int8 element: other scales, limits, and tables."""
+"""Functions of one int8 element: other scales, limits, and tables, and chains of them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mve.factor import rescaled_by
 from usmp.ops.kernels.mve.multiplication import centered
 from usmp.ops.quantized.fixed_point import Rounding, int32
+from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST_LEFT = 20
@@ -22,12 +23,47 @@ _FIRST = -128
 """What the first result of a table is for."""
 
 
-def function_of(value: tirx.Expr, core: Core) -> tuple[TensorLoad, Compute] | None:
-    """The element that a value is a function of, and what computes that for many of them."""
-    return _from_table(value) or _limited(value, core)
+def functions_of(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute | None]:
+    """Split an int8 expression into the chain of functions of one element and what they are of.
+
+    Parameters
+    ----------
+    value
+        the expression.
+    core
+        whose vectors compute the functions.
+
+    Returns
+    -------
+    tuple
+        the int8 expression that the innermost function takes, and what computes the whole chain
+        from many of its values; None if there is no function.
+    """
+    functions: list[Compute] = []
+    while (step := _function(value, core)) is not None:
+        value, function = step
+        functions.append(function)
+    return value, chained(functions[::-1]) if functions else None
 
 
-def _from_table(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
+def _function(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute] | None:
+    """The outermost function, and what it is of."""
+    step = _from_table(value) or _limited(value, core)
+    return None if step is None or step[0].same_as(value) else step
+
+
+def chained(functions: Sequence[Compute]) -> Compute:
+    """Compose functions, of which all but the first are of one element and computed in place."""
+    first, *others = functions
+
+    def compute(lines: Sequence[Line], output: Line, count: int) -> tirx.Stmt:
+        in_place = [function([output], output, count) for function in others]
+        return sequence([first(lines, output, count), *in_place])
+
+    return compute if others else first
+
+
+def _from_table(value: tirx.Expr) -> tuple[tirx.Expr, Compute] | None:
     if not isinstance(value, TensorLoad) or len(value.indices) != 1:
         return None
     table, found = value.source, centered(value.indices[0])
@@ -47,13 +83,13 @@ def _from_table(value: tirx.Expr) -> tuple[TensorLoad, Compute] | None:
     return found[0], compute
 
 
-def _limited(value: tirx.Expr, core: Core) -> tuple[TensorLoad, Compute] | None:
+def _limited(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Compute] | None:
     """At another scale, or only limited."""
     found = limits_of(value)
     if found is None:
         return None
     inner, limits = found
-    if isinstance(inner, TensorLoad) and str(inner.ty.dtype) == "int8" and not limits.zero_point:
+    if str(inner.ty.dtype) == "int8" and not limits.zero_point:
         return inner, lambda lines, output, count: _clamped(limits, lines, output, count)
     scaled = rescaled_by(inner, core)
     term = None if scaled is None else centered(scaled[0])
