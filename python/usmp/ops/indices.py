@@ -32,7 +32,14 @@ def nearest(index: tirx.Expr, extent: int | tirx.Expr, *, from_end: bool = True)
     -------
     tirx.Expr
         int32, or int64 where `extent` is an expression.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the axis has no elements.
     """
+    if isinstance(extent, int) and extent < 1:
+        raise UnsupportedModelError("an index leads into an axis that has no elements")
     dtype = str(index.ty.dtype)
     place_type = "int32" if isinstance(extent, int) else "int64"
     # Holds any index of the type, and the extent.

@@ -35,9 +35,10 @@ class OnnxSweep(Sweep):
         return name
 
     def node(self, operator: str, *inputs: str, **attributes) -> str:
-        """A node whose output is one of the model."""
+        """A node whose first output is one of the model."""
         output = f"{operator}_{len(self.outputs)}"
-        self.graph.node(operator, *inputs, outputs=[output], **attributes)
+        more = ["mask"] if operator == "EmbedLayerNormalization" else []
+        self.graph.node(operator, *inputs, outputs=[output, *more], **attributes)
         self.outputs.append(output)
         self.operators.add(operator)
         return output
@@ -71,6 +72,7 @@ def all_operators() -> OnnxSweep:
     sweep.write("ScatterND", sweep.index(2, 1, extents=3), "two_rows")
     _loss_functions(sweep)
     _images(sweep)
+    _embedding(sweep)
     values = _const(sweep, 4), _const(sweep, [2.5, 7.0], "float32")
     sweep.node("OneHot", sweep.index(3, extents=4, is_defined=True), *values)
     sweep.node("Trilu", x, sweep.index(extents=5, is_defined=True))
@@ -89,9 +91,6 @@ def new_operators() -> OnnxSweep:
         begins = sweep.index(2, extents=4)
         output = sweep.node("TensorScatter", cache, update, begins, mode=mode)
         sweep.computed[output] = partial(_with_update, begins, mode == "circular")
-    heads = [sweep.of(name, 2, 1, 3, 4) for name in ("query", "key", "value")]
-    lengths = sweep.index(2, extents=4)
-    sweep.unknown.add(sweep.node("Attention", *heads, "", "", "", lengths))
     return sweep
 
 
@@ -107,20 +106,27 @@ def _loss_functions(sweep: OnnxSweep) -> None:
             sweep.node(operator, scores, labels, weights, reduction="none")
 
 
+def _embedding(sweep: OnnxSweep) -> None:
+    tables = [sweep.of(name, *shape) for name, shape in _TABLES.items()]
+    ids = [sweep.index(1, 2, extents=extent, dtype="int32") for extent in (5, 3)]
+    domain = "com.microsoft"
+    sweep.node("EmbedLayerNormalization", *ids, *tables, domain=domain, epsilon=1e-5)
+
+
+_TABLES = {"words": (5, 4), "positions": (2, 4), "segments": (3, 4), "gamma": (4,), "beta": (4,)}
+
+
 def _images(sweep: OnnxSweep) -> None:
     images = sweep.of("images", 3, 1, 4, 4)
-    sweep.data["boxes"] = np.array([[0, 0, 3, 3], [1, 0.5, 2, 2]], np.float32)
-    sweep.graph.input("boxes", [2, 4])
-    sizes = {"output_height": 2, "output_width": 2, "sampling_ratio": 2}
-    sweep.node("RoiAlign", images, "boxes", sweep.index(2, extents=3, from_end=False), **sizes)
     sweep.coordinates |= {"regions": (2, 4), "grid": (3, 2, 2, 2)}
     for name, shape in sweep.coordinates.items():
         sweep.graph.input(name, list(shape))
-    inside = _const(sweep, [0, 2])
-    sweep.unknown.add(sweep.node("RoiAlign", images, "regions", inside, **sizes))
-    for mode, padding in (("linear", "zeros"), ("nearest", "border"), ("nearest", "reflection")):
+    batches = sweep.index(2, extents=3, from_end=False)
+    sizes = {"output_height": 2, "output_width": 2, "sampling_ratio": 1}
+    sweep.sampled.add(sweep.node("RoiAlign", images, "regions", batches, **sizes))
+    for mode, padding in (("linear", "zeros"), ("nearest", "reflection")):
         output = sweep.node("GridSample", images, "grid", mode=mode, padding_mode=padding)
-        sweep.unknown.add(output)
+        sweep.sampled.add(output)
 
 
 def _with_update(begins: str, is_circular: bool, inputs: Tensors) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -75,20 +74,14 @@ def all_operators() -> PyTorchSweep:
     sweep.read(lambda x, i: x.gather(1, i), of_columns)
     sweep.read(lambda x, i, j: x[i, j], rows, columns)
     sweep.read(lambda x, i, j: x[i.unsqueeze(1), j], rows, columns)
-    values = {"sum": 1.5, "prod": 0.5, "mean": 2.0, "amax": 0.25, "amin": -0.25}
     sweep.write(lambda x, i: x.scatter(0, i, x[:2] * 2), of_rows)
     sweep.write(lambda x, i: x.scatter(1, i, 1.5), of_columns)
     sweep.write(lambda x, i: x.scatter(0, i, x[:2] * 2, reduce="add"), of_rows)
     sweep.write(lambda x, i: x.scatter(1, i, 1.5, reduce="multiply"), of_columns)
     sweep.write(lambda x, i: x.scatter_add(0, i, x[:2]), of_rows)
-    for reduction, value in values.items():
-        sweep.write(partial(_scatter_reduced, reduction, value), of_columns)
+    sweep.write(lambda x, i: x.scatter_reduce(1, i, x[:, :2], "mean"), of_columns)
     sweep.write(lambda x, i: x.index_reduce(0, i, x[:2], "amax"), rows)
     sweep.write(lambda x, i: x.index_put((i,), x[:2] * 2), rows)
     sweep.write(lambda x, i: x.index_put((i,), x[:2], accumulate=True), rows)
     sweep.write(lambda x, i: x.index_copy(1, i, x[:, :2] * 3), columns)
     return sweep
-
-
-def _scatter_reduced(reduction: str, value: float, x: torch.Tensor, i: torch.Tensor):
-    return x.scatter_reduce(1, i, torch.full((3, 2), value), reduction)

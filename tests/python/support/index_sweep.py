@@ -70,10 +70,11 @@ class Indices:
         """Positions that are there; no two of a line are one."""
         rows = [generator.permutation(n) for n in self.extents]
         result = np.empty(self.shape, self.dtype)
+        limits = np.iinfo(self.dtype)
         for at in np.ndindex(self.shape):
             column = at[-1] if len(rows) > 1 else 0
             line = sum(at[:-1]) if len(rows) > 1 else sum(at)
-            result[at] = rows[column][line % self.extents[column]]
+            result[at] = min(rows[column][line % self.extents[column]], limits.max)
         return result
 
     def _counted(self, indices: np.ndarray) -> np.ndarray:
@@ -85,7 +86,9 @@ class Indices:
         if self.is_defined:
             return indices
         last = np.array(self.extents, object) - 1
-        return np.minimum(np.maximum(self._counted(indices), 0), last).astype(self.dtype)
+        nearest = np.minimum(np.maximum(self._counted(indices), 0), last)
+        fits = np.iinfo(self.dtype).max >= max(self.extents) - 1
+        return nearest.astype(self.dtype if fits else np.int64)
 
     def is_outside(self, indices: np.ndarray) -> bool:
         """Whether none of them is on its axes."""
@@ -111,8 +114,8 @@ class Sweep:
         shapes of inputs of floats that say where to read, by name.
     outputs
         their names, in the order of the model.
-    unknown
-        outputs of which only those of indices that are inside are known.
+    sampled
+        outputs that are known only where all coordinates are between -1 and 1.
     computed
         by the name of an output, what computes it of inputs that the reference refuses.
     """
@@ -122,38 +125,35 @@ class Sweep:
     written: dict[str, tuple[str, np.ndarray]] = field(default_factory=dict)
     coordinates: dict[str, tuple[int, ...]] = field(default_factory=dict)
     outputs: list[str] = field(default_factory=list)
-    unknown: set[str] = field(default_factory=set)
+    sampled: set[str] = field(default_factory=set)
     computed: dict[str, Callable[[Tensors], np.ndarray]] = field(default_factory=dict)
 
     def runs(self) -> list[dict[str, np.ndarray]]:
-        """The inputs of each run: indices all the same, some of them, and none but such inside."""
+        """The inputs of each run: indices that are all the same, or that only begin with one."""
         generator = np.random.default_rng(0)
+        written = {name for name, _ in self.written.values()}
         runs = []
         for number, boundary in enumerate(BOUNDARIES):
-            coordinate = COORDINATES[number % len(COORDINATES)]
-            floats = {
-                name: np.full(shape, coordinate, np.float32)
-                for name, shape in self.coordinates.items()
-            }
             every = {name: each.filled(boundary) for name, each in self.indices.items()}
             some = {name: each.inside(generator) for name, each in self.indices.items()}
-            written = {name for name, _ in self.written.values()}
             for name in self.indices.keys() - written:
                 some[name].flat[0] = every[name].flat[0]
-            runs += [{**self.data, **each, **floats} for each in (every, some)]
-        inside = {name: each.inside(generator) for name, each in self.indices.items()}
-        floats = {
-            name: generator.uniform(-1, 1, shape).astype(np.float32)
-            for name, shape in self.coordinates.items()
-        }
-        return [*runs, {**self.data, **inside, **floats}]
+            coordinate = COORDINATES[number % len(COORDINATES)]
+            for name, shape in self.coordinates.items():
+                every[name] = np.full(shape, coordinate, np.float32)
+                some[name] = generator.uniform(-1, 1, shape).astype(np.float32)
+            runs += [{**self.data, **each} for each in (every, some)]
+        return runs
+
+    def is_within(self, inputs: Tensors) -> bool:
+        """Whether all coordinates are between -1 and 1."""
+        return all(bool((np.abs(inputs[name]) <= 1).all()) for name in self.coordinates)
 
     def expected(self, inputs: Tensors, reference: Callable[[Tensors], Tensors]) -> Tensors:
         """The outputs that are known."""
         nearest = {name: each.nearest(inputs[name]) for name, each in self.indices.items()}
-        for name in self.coordinates:
-            within = np.abs(inputs[name]).max() <= 1
-            nearest[name] = inputs[name] if within else np.zeros_like(inputs[name])
+        if not self.is_within(inputs):
+            nearest |= {n: np.zeros(shape, np.float32) for n, shape in self.coordinates.items()}
         outputs = dict(reference({**inputs, **nearest}))
         outputs |= {name: compute(inputs) for name, compute in self.computed.items()}
         for output, (name, unchanged) in self.written.items():
@@ -190,7 +190,7 @@ def check_sweep(
         for name, tensor in zip(sweep.outputs, interface.outputs, strict=True):
             array = np.frombuffer(stream, tensor.info.dtype, int(np.prod(tensor.info.shape)))
             stream = stream[array.nbytes :]
-            if name in sweep.unknown and number < len(runs) - 1:
+            if name in sweep.sampled and not sweep.is_within(inputs):
                 continue
             tolerance = (tolerances or {}).get(name, 0)
             np.testing.assert_allclose(

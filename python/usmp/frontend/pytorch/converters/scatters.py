@@ -26,12 +26,12 @@ from usmp.frontend.pytorch.converters.operator import (
 )
 from usmp.frontend.pytorch.converters.ordering import larger_element, smaller_element
 from usmp.ops.emit import shape_of
+from usmp.ops.indices import broadcast_element
 from usmp.ops.scatter import (
     REDUCTIONS,
     Combination,
     Coordinates,
     Position,
-    broadcast_element,
     scattered,
     scattered_in_place,
 )

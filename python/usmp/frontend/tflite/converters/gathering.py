@@ -60,10 +60,9 @@ def _gathered(context: Context, operator: TfliteOperator, data: TfliteTensor) ->
             f"indices of shape {list(indices.shape)}"
         )
     require_inside(operator, indices, data.shape, [axis])
-    is_run = indices.data is not None and _is_run(indices.data)
-    if is_run and (batch_axes == 0 or indices.data.size == 1):
-        first = int(indices.data.reshape(-1)[0])
-        return _run(context, data, axis, first, indices.shape[batch_axes:])
+    known = indices.data
+    if known is not None and _is_run(known) and (batch_axes == 0 or known.size == 1):
+        return _run(context, data, axis, int(known.flat[0]), indices.shape[batch_axes:])
     return quantized.gather(
         context.builder,
         context.value(data),
