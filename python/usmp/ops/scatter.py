@@ -1,8 +1,8 @@
 """Operators that write elements where indices say: scatter, index_put and the like.
 
 TVM writes wherever an index leads, in front of the tensor too, and takes the strides of the indices
-for those of the tensor. Here each target is asked for its coordinates: negative ones count from the
-end, and an element whose place is not in the tensor is left out.
+for those of the tensor. Here each target is asked for its coordinates, and an element whose place
+is not in the tensor is left out; see `usmp.ops.indices`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tvm
 from tvm import relax, tirx
 
 from usmp.ops.emit import OPAQUE, shape_of
+from usmp.ops.indices import broadcast_element, check_constant
 from usmp.ops.statements import Local, call_in_place, call_statements, loops
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import sequence
@@ -38,6 +39,7 @@ def scatter_elements(builder: relax.BlockBuilder, call: relax.Call) -> relax.Exp
     """`R.scatter_elements`: an update goes to its own place, but for one coordinate."""
     data, indices, updates = call.args
     axis = int(call.attrs.axis) % len(shape_of(data))
+    check_constant(indices, shape_of(data), [axis], "scatter_elements")
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
         found: list[tirx.Expr] = list(place)
@@ -51,8 +53,9 @@ def scatter_elements(builder: relax.BlockBuilder, call: relax.Call) -> relax.Exp
 
 def scatter_nd(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     """`R.scatter_nd`: the innermost axis of the indices holds the outer coordinates."""
-    _, indices, updates = call.args
+    data, indices, updates = call.args
     *outer, depth = shape_of(indices)
+    check_constant(indices, shape_of(data), range(depth), "scatter_nd")
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
         of_index = place[: len(outer)]
@@ -75,6 +78,8 @@ def index_put(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
             f"index_put with {len(fields)} tensors of indices for a tensor of shape "
             f"{list(shape_of(data))}; give one for each axis"
         )
+    for axis, field in enumerate(fields):
+        check_constant(field, shape_of(data), [axis], "index_put")
     extents = _broadcast([shape_of(field) for field in fields])
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
@@ -156,6 +161,8 @@ def scattered_to_zeros(
     result: relax.TensorType,
     coordinates: Coordinates,
     combine: Combination,
+    *,
+    from_end: bool = True,
 ) -> relax.Expr:
     """Append a call of a PrimFunc that writes updates into zeros, in their order.
 
@@ -167,6 +174,8 @@ def scattered_to_zeros(
         what is returned.
     coordinates
         where an update goes.
+    from_end
+        whether a negative index counts from the end of its axis.
     """
     zero = tirx.const(0, str(result.dtype))
 
@@ -177,7 +186,8 @@ def scattered_to_zeros(
             lambda place: tirx.BufferStore(output, zero, list(place)),
         )
         extents = shape_of(tensors[-1])
-        return sequence([cleared, _written(output, inputs, extents, coordinates, combine)])
+        written = _written(output, inputs, extents, coordinates, combine, from_end=from_end)
+        return sequence([cleared, written])
 
     names = [*(f"indices{index}" for index in range(len(tensors) - 1)), "updates"]
     arguments = list(zip(names, tensors, strict=True))
@@ -209,13 +219,15 @@ def _written(
     extents: Sequence[int],
     coordinates: Coordinates,
     combine: Combination,
+    *,
+    from_end: bool = True,
 ) -> tirx.Stmt:
     """Write the last of the other buffers into `output`, where the buffers before it say."""
     *indices, updates = others
 
     def write(place: tuple[tirx.Var, ...]) -> tirx.Stmt:
         update = broadcast_element(updates, place)
-        return _write(output, coordinates(indices, place), update, combine)
+        return _write(output, coordinates(indices, place), update, combine, from_end)
 
     return loops(extents, write)
 
@@ -231,6 +243,7 @@ def _write(
     coordinates: Sequence[tirx.Expr],
     update: tirx.Expr,
     combine: Combination,
+    from_end: bool,
 ) -> tirx.Stmt:
     """Write an element, if its place is in the tensor."""
     declared: list[tirx.Stmt] = []
@@ -243,8 +256,9 @@ def _write(
         index = Local.of(f"index{axis}", "int64")
         declared += index.declared(tirx.Cast("int64", coordinate))
         length = tirx.IntImm("int64", int(extent))
-        negative = index.get() < tirx.IntImm("int64", 0)
-        declared.append(tirx.IfThenElse(negative, index.add(length), None))
+        if from_end and str(coordinate.ty.dtype).startswith("int"):
+            negative = index.get() < tirx.IntImm("int64", 0)
+            declared.append(tirx.IfThenElse(negative, index.add(length), None))
         conditions += [tirx.IntImm("int64", 0) <= index.get(), index.get() < length]
         place.append(tirx.Cast("int32", index.get()))
     store = tirx.BufferStore(output, combine(output[tuple(place)], update), place)
@@ -264,13 +278,3 @@ def _broadcast(shapes: Sequence[Sequence[int]]) -> list[int]:
     rank = max(len(shape) for shape in shapes)
     padded = [[1] * (rank - len(shape)) + list(shape) for shape in shapes]
     return [max(extents) if 0 not in extents else 0 for extents in zip(*padded, strict=True)]
-
-
-def broadcast_element(buffer: tirx.Buffer, place: Position) -> tirx.Expr:
-    """The element of a tensor that stands at `place` of one that it is broadcast to."""
-    inner = place[len(place) - len(buffer.shape) :]
-    index = [
-        0 if int(extent) == 1 else variable
-        for variable, extent in zip(inner, buffer.shape, strict=True)
-    ]
-    return buffer[tuple(index)]

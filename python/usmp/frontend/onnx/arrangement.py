@@ -11,8 +11,6 @@ from tvm.ir import Expr, GenericConst
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.running import running
-from usmp.relax.static_shapes import has_static_shape
-from usmp.relax.transform.normalize_take_indices import count_from_start
 
 
 def pad(node: OnnxNode) -> Expr | None:
@@ -33,18 +31,6 @@ def pad(node: OnnxNode) -> Expr | None:
     pairs = [width for pair in zip(flat[:rank], flat[rank:], strict=True) for width in pair]
     fill = value.value.numpy().item() if value is not None else 0
     return relax.op.nn.pad(data, pairs, "constant", fill)
-
-
-def gather(node: OnnxNode) -> Expr | None:
-    """`R.take` of constants, where TVM lets the model find out at run time which are negative."""
-    data, indices = node.inputs
-    if not isinstance(indices, GenericConst) or isinstance(data, GenericConst):
-        return None
-    if data is None or not has_static_shape(data.ty):
-        return None
-    axis = int(node.attributes.get("axis", 0))
-    counted = count_from_start(indices.value.numpy(), shape_of(data), axis)
-    return relax.op.take(data, relax.const(counted), axis, mode="fast")
 
 
 def slice_(node: OnnxNode) -> OnnxNode:

@@ -12,7 +12,7 @@ import onnx
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
+from usmp.frontend.onnx.node import NotSupported, OnnxNode
 from usmp.frontend.onnx.shape_values import ShapeValues, Values
 from usmp.frontend.size_arithmetic import (
     SizeArithmetic,
@@ -22,8 +22,9 @@ from usmp.frontend.size_arithmetic import (
     number,
     strided_slice,
 )
+from usmp.ops.emit import constant
+from usmp.ops.indices import counted_from_start, outside
 from usmp.relax.symbolic_sizes import shown_extent, symbolic_shape
-from usmp.relax.transform.normalize_take_indices import count_from_start
 
 
 @dataclass(frozen=True)
@@ -167,8 +168,11 @@ def _gather(dynamic: _Dynamic) -> Expr:
     if indices is None:
         return _taken(dynamic, extent, axis)
     if indices.dtype != object and isinstance(extent, int):
-        counted = count_from_start(indices, [extent], 0)
-        return relax.op.take(data, relax.const(counted), axis, mode="fast")
+        reason = outside(indices, [extent], [axis])
+        if reason is not None:
+            raise NotSupported(reason)
+        counted = constant(counted_from_start(indices, [extent]))
+        return relax.op.take(data, counted, axis, mode="fast")
     if indices.size != 1:
         raise NotSupported(
             f"it takes {indices.size} positions along an axis of {shown_extent(extent)} elements; "
@@ -183,17 +187,13 @@ def _gather(dynamic: _Dynamic) -> Expr:
 
 
 def _taken(dynamic: _Dynamic, extent: Any, axis: int) -> Expr:
-    """Positions that the run knows; those outside of the axis count as the nearest inside."""
+    """Positions that the run knows."""
     if not isinstance(extent, int):
         raise NotSupported(
             f"it takes positions that depend on data, along an axis of {shown_extent(extent)} "
             "elements, a size that only the run knows"
         )
-    indices, emit = dynamic.node.required(1), dynamic.node.builder.emit
-    zero, last = (relax.const(value, dtype_of(indices)) for value in (0, extent))
-    is_negative, counted = relax.op.less(indices, zero), relax.op.add(indices, last)
-    counted = emit(relax.op.where(emit(is_negative), emit(counted), indices))
-    return relax.op.take(dynamic.data, counted, axis, mode="clip")
+    return relax.op.take(dynamic.data, dynamic.node.required(1), axis, mode="fast")
 
 
 def _constant_of_shape(dynamic: _Dynamic) -> Expr:

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from tvm import relax
 
+from usmp.frontend.onnx.indexing import check_indices
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
+from usmp.ops.emit import shape_of
 
 
 def roi_align(node: OnnxNode) -> OnnxNode:
@@ -14,6 +16,7 @@ def roi_align(node: OnnxNode) -> OnnxNode:
     products, TVM of interpolated values."""
     if node.text("mode", "avg") == "max":
         raise NotSupported('mode "max" is computed differently by every runtime; use mode "avg"')
+    check_indices(node.required(2), shape_of(node.required(0)), [0], from_end=False)
     scale = node.attributes.get("spatial_scale", 1.0)
     regions = node.required(1)
     scaled = relax.op.multiply(regions, relax.const(scale, dtype_of(regions)))

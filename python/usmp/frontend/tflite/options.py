@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 
 import numpy as np
 import tflite
 
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
+from usmp.ops.indices import outside
 from usmp.ops.quantized import OutputLimits, Quantization, activation_limits
 from usmp.ops.quantized.window import Window
 from usmp.support.errors import UnsupportedModelError
@@ -114,6 +115,31 @@ def require_shape(
         raise operator.unsupported(
             f'{what} "{tensor.name}" has shape {list(tensor.shape)}; it should be {list(expected)}'
         )
+
+
+def require_inside(
+    operator: TfliteOperator, indices: TfliteTensor, shape: Sequence[int], axes: Sequence[int]
+) -> None:
+    """Check that indices lie inside of their axes, if they are constant; TFLite has no negative
+    ones.
+
+    Parameters
+    ----------
+    shape
+        of the tensor that is read or written.
+    axes
+        of it; of several, the last axis of the indices has one position for each.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one does not.
+    """
+    if indices.data is None:
+        return
+    reason = outside(indices.data, [shape[axis] for axis in axes], axes, from_end=False)
+    if reason is not None:
+        raise operator.unsupported(reason)
 
 
 def require_shape_operand(operator: TfliteOperator, index: int) -> None:

@@ -1,6 +1,6 @@
 """Elements that are picked, or replaced, at places which other tensors give.
 
-A place outside a tensor counts as the nearest inside, so that no run reads or writes elsewhere.
+In TFLite a negative place is outside of the tensor; see `usmp.ops.indices`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.indices import nearest
 from usmp.ops.quantization import Quantization
 from usmp.ops.record import QuantizedOp, stored_as
 
@@ -39,8 +40,8 @@ def gather(
 
     def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
-            index = indices[(*i[:batch_axes], *i[axis : axis + picked])]
-            place = _nearest(index, extents[axis] - 1)
+            index = indices(*i[:batch_axes], *i[axis : axis + picked])
+            place = nearest(index, extents[axis], from_end=False)
             return data[(*i[:axis], place, *i[axis + picked :])]
 
         return te.compute(shape, element, "output")
@@ -73,7 +74,9 @@ def gather_nd(
     def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
             place = [
-                _nearest(indices[(*i[: len(outer)], tirx.IntImm("int32", axis))], extent - 1)
+                nearest(
+                    indices(*i[: len(outer)], tirx.IntImm("int32", axis)), extent, from_end=False
+                )
                 for axis, extent in enumerate(extents[:axes])
             ]
             return data[(*place, *i[len(outer) :])]
@@ -112,7 +115,8 @@ def update_slice(
                 if size == extent:
                     place.append(i[axis])
                     continue
-                begin = _nearest(begins[tirx.IntImm("int32", axis)], extent - size)
+                first = begins(tirx.IntImm("int32", axis))
+                begin = nearest(first, extent - size + 1, from_end=False)
                 inside += [i[axis] >= begin, i[axis] < begin + size]
                 place.append(i[axis] - begin)
             return tirx.if_then_else(tirx.all(*inside), update[tuple(place)], data[i])
@@ -122,9 +126,3 @@ def update_slice(
     stored = stored_as(data, quantization)
     record = QuantizedOp("update_slice", (stored, stored, stored_as(begins)), (stored,))
     return call_operator(builder, "update_slice", compute, [data, update, begins], record=record)
-
-
-def _nearest(index: tirx.Expr, greatest: int) -> tirx.Expr:
-    """An index moved between 0 and a limit, as int32."""
-    low, high = tirx.IntImm("int32", 0), tirx.IntImm("int32", greatest)
-    return tirx.max(tirx.min(index.astype("int32"), high), low)

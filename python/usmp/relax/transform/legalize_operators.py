@@ -7,6 +7,7 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.ops.argmin_argmax import legalize_argmin_argmax
+from usmp.ops.gather import GATHER_OPERATORS
 from usmp.ops.scatter import SCATTER_OPERATORS
 from usmp.passes import ModulePass
 from usmp.relax.contiguous_parts import MOVES, part_offsets
@@ -52,6 +53,7 @@ _LEGALIZE = relax.transform.LegalizeOps(
         **{name: _keep_contiguous for name in MOVES},
         **LEGALIZE_CLAMPS,
         **LEGALIZE_EXTREMES,
+        **GATHER_OPERATORS,
         **SCATTER_OPERATORS,
         **{name: legalize_argmin_argmax for name in ("relax.argmax", "relax.argmin")},
     },
@@ -66,7 +68,8 @@ class LegalizeOperators(ModulePass):
     An operator that only changes the shape becomes an `R.reshape`, which copies nothing. Slices,
     splits and joins along the outermost axis stay, so that `LowerMain` can let tensors lie in one
     another. Clamps let through what is not a number, and extreme elements may be infinite (see
-    `legalize_clamps` and `legalize_extremes`); scatters, argmax and argmin are those of `usmp.ops`.
+    `legalize_clamps` and `legalize_extremes`). No index leads out of a tensor; gathers, scatters,
+    argmax and argmin are those of `usmp.ops`.
 
     Raises
     ------

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import tvm
 import tvm_ffi
-from tvm import relax
 from tvm.ir import Call, GenericConst, IRModule, Op
 
-from usmp.ops.emit import shape_of
+from usmp.ops.emit import constant, shape_of
+from usmp.ops.indices import checked_from_start
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import has_static_shape, main_function
-from usmp.support.errors import UnsupportedModelError
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.NormalizeTakeIndices")
@@ -23,7 +19,8 @@ class NormalizeTakeIndices(ModulePass):
     counted from the start.
 
     `R.take` with mode "fast" checks no index, and TVM's PyTorch importer passes on what it finds:
-    `y[:, -1]` would read in front of `y`.
+    `y[:, -1]` would read in front of `y`. Indices of the run are checked when the operator is
+    legalized.
 
     Raises
     ------
@@ -51,27 +48,9 @@ def _normalized(call: Call) -> Call:
     if not isinstance(indices, GenericConst) or not has_static_shape(data.ty):
         return call
     # Without an axis, the tensor has but one.
-    axis = 0 if call.attrs.axis is None else int(call.attrs.axis)
+    axis = 0 if call.attrs.axis is None else int(call.attrs.axis) % len(data.ty.shape)
     values = indices.value.numpy()
-    counted = count_from_start(values, shape_of(data), axis)
+    counted = checked_from_start(values, [shape_of(data)[axis]], [axis], "take")
     if (counted == values).all():
         return call
-    constant = relax.const(counted, str(values.dtype))
-    return Call(call.op, [data, constant], call.attrs, call.ty_args, call.span)
-
-
-def count_from_start(indices: np.ndarray, shape: Sequence[int], axis: int) -> np.ndarray:
-    """The same elements of an axis, without negative indices.
-
-    Raises
-    ------
-    UnsupportedModelError
-        there is no such element.
-    """
-    extent = shape[axis]
-    wrong = indices[(indices < -extent) | (indices >= extent)]
-    if wrong.size:
-        raise UnsupportedModelError(
-            f"take reads element {wrong.flat[0]} of axis {axis} of a tensor of shape {list(shape)}"
-        )
-    return np.where(indices < 0, indices + extent, indices).astype(indices.dtype)
+    return Call(call.op, [data, constant(counted)], call.attrs, call.ty_args, call.span)

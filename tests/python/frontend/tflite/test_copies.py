@@ -237,7 +237,7 @@ REFUSED = {
     ),
     "gather_index": (
         ("GATHER", [X, int32(0, 3)], X(2, 2, 4), options("GatherOptions", axis=1)),
-        "index 3 of an axis of 3 elements",
+        "index 3 is outside of axis 1, which has 3 elements; indices from 0 to 2 are inside",
     ),
     "gather_batch": (
         ("GATHER", [X, int32(0, 1)], X(2, 4), options("GatherOptions", axis=0, batch_dims=1)),
@@ -249,7 +249,7 @@ REFUSED = {
     ),
     "gather_nd_index": (
         ("GATHER_ND", [X, Constant(np.array([[1, -1]], np.int32))], X(1, 4)),
-        "index -1 of an axis of 3 elements",
+        "index -1 is outside of axis 1, which has 3 elements; indices from 0 to 2 are inside",
     ),
     "space_to_depth": (
         ("SPACE_TO_DEPTH", [IMAGE], IMAGE, options("SpaceToDepthOptions", block_size=3)),

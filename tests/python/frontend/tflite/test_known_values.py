@@ -136,7 +136,7 @@ REFUSED = {
         [int32(1, 2), scalar(2)],
         (),
         options("GatherOptions"),
-        "index 2 of an axis of 2 elements",
+        "index 2 is outside of axis 0, which has 2 elements; indices from 0 to 1 are inside",
     ),
 }  # fmt: skip
 

@@ -218,7 +218,7 @@ REFUSED: dict[str, tuple[str, list, Spec, Options | None, str]] = {
         [Constant(np.array([[0, 2], [1, 3]], np.int32)), real(2), int32(2, 3)],
         REAL,
         options("ScatterNdOptions"),
-        "index 3 of an axis of 3 elements",
+        "index 3 is outside of axis 1, which has 3 elements; indices from 0 to 2 are inside",
     ),
     "updates_of_another_shape": (
         "SCATTER_ND",

@@ -58,7 +58,10 @@ def test_module_without_negative_indices_stays(take):
 def test_elements_that_are_not_there(take, index):
     with pytest.raises(usmp.UnsupportedModelError) as error:
         apply_passes(NormalizeTakeIndices(), take(index, 1))
-    assert str(error.value) == f"take reads element {index} of axis 1 of a tensor of shape [2, 3]"
+    assert str(error.value) == (
+        f"take: index {index} is outside of axis 1, which has 3 elements; indices from -3 to 2 are "
+        "inside"
+    )
 
 
 @pytest.mark.cc

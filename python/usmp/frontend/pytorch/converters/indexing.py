@@ -1,7 +1,7 @@
 """Elements at positions that other tensors give.
 
-PyTorch raises an error for a position outside of a tensor. Here it counts as the nearest inside, so
-that no run reads or writes elsewhere.
+PyTorch raises an error for a position outside of a tensor. Here a constant one is refused, and the
+run reads the nearest element (`usmp.ops.indices`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from tvm import relax, te, tirx
 from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.pytorch.converters.operator import Operator, converts, dtype_of, rank_of
-from usmp.ops.emit import call_operator, extents_of, shape_of
+from usmp.ops.emit import call_operator, constant, extents_of, shape_of
+from usmp.ops.gather import elements_along
+from usmp.ops.indices import broadcast_element, counted_from_start, nearest, outside
 from usmp.relax.symbolic_sizes import shown_extent
-from usmp.relax.transform.normalize_take_indices import count_from_start
 
 
 @converts("embedding.default")
@@ -44,11 +45,23 @@ def _taken(operator: Operator, data: Expr, indices: Expr, axis: int) -> Expr:
             "elements, a size that only the run knows"
         )
     if isinstance(indices, GenericConst):
-        counted = count_from_start(indices.value.numpy(), [extent], 0)
-        return relax.op.take(data, relax.const(counted), axis, mode="fast")
-    zero, last = (relax.const(v, dtype_of(indices)) for v in (0, extent))
-    counted = relax.op.where(relax.op.less(indices, zero), relax.op.add(indices, last), indices)
-    return relax.op.take(data, operator.emit(counted), axis, mode="clip")
+        check_positions(operator, indices, extent, axis)
+        indices = constant(counted_from_start(indices.value.numpy(), [extent]))
+    return relax.op.take(data, indices, axis, mode="fast")
+
+
+def check_positions(operator: Operator, indices: Expr, extent: int, axis: int) -> None:
+    """Check positions along an axis if they are constant.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one is outside of the axis.
+    """
+    if isinstance(indices, GenericConst):
+        reason = outside(indices.value.numpy(), [extent], [axis])
+        if reason is not None:
+            raise operator.refusal(f"is not supported: {reason}")
 
 
 @converts("gather.default")
@@ -58,14 +71,8 @@ def _gather(operator: Operator) -> Expr:
         raise operator.refusal("of a tensor without axes is not supported; use reshape() before")
     axis = operator["dim"] % rank_of(data)
     extent = shape_of(data)[axis]
-
-    def compute(data: te.Tensor, index: te.Tensor) -> te.Tensor:
-        def element(*i: tirx.Var) -> tirx.Expr:
-            return data[(*i[:axis], _inside(index[i], extent), *i[axis + 1 :])]
-
-        return te.compute(index.shape, element, "output")
-
-    return call_operator(operator.builder, "gather", compute, [data, index])
+    check_positions(operator, index, extent, axis)
+    return call_operator(operator.builder, "gather", elements_along(axis, extent), [data, index])
 
 
 @converts("diagonal.default")
@@ -107,12 +114,14 @@ def _index(operator: Operator) -> Expr:
     axes = [axis for axis, _ in given]
     extents = shape_of(data)
     picked = picked_part(extents, given)
+    for axis, index in given:
+        check_positions(operator, index, extents[axis], axis)
 
     def compute(data: te.Tensor, *tensors: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
             positions, own = picked.positions(i)
             for axis, index in zip(axes, tensors, strict=True):
-                positions[axis] = _inside(_broadcast(index, own), extents[axis])
+                positions[axis] = nearest(broadcast_element(index, own), extents[axis])
             return data[tuple(positions[axis] for axis in range(len(extents)))]
 
         return te.compute(picked.shape, element, "output")
@@ -164,19 +173,3 @@ def picked_part(shape: Sequence[int], given: Sequence[tuple[int, Expr]]) -> Pick
     others = [shape[axis] for axis in kept]
     picked = (*others[:first], *extents, *others[first:])
     return PickedPart(picked, first, first + len(extents), kept)
-
-
-def _broadcast(tensor: te.Tensor, indices: tuple[tirx.Var, ...]) -> tirx.Expr:
-    """The element of a tensor that is broadcast to more axes, or longer ones."""
-    own = indices[len(indices) - len(tensor.shape) :]
-    zero = tirx.IntImm("int32", 0)
-    return tensor[tuple(zero if int(e) == 1 else i for e, i in zip(tensor.shape, own, strict=True))]
-
-
-def _inside(index: tirx.Expr, extent: int) -> tirx.Expr:
-    """An index, from the end if it is negative, as the nearest of an axis."""
-    signed = index.astype("int64")
-    size, zero = tirx.IntImm("int64", extent), tirx.IntImm("int64", 0)
-    counted = signed + tirx.Select(signed < zero, size, zero)
-    nearest = tirx.max(tirx.min(counted, size - 1), zero)
-    return nearest.astype("int32")

@@ -1,7 +1,8 @@
 """Tensors of which elements are replaced where indices say, or combined with others.
 
 Elements are written in the order of the indices, so the last one of several for one position
-remains. What has its position outside of the tensor is left out; PyTorch raises an error.
+remains. What has its position outside of the tensor is left out, and a constant position outside is
+refused; PyTorch raises an error.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from tvm import relax, tirx
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.indexing import picked_part
+from usmp.frontend.pytorch.converters.indexing import check_positions, picked_part
 from usmp.frontend.pytorch.converters.operator import (
     Operator,
     cast,
@@ -25,12 +26,12 @@ from usmp.frontend.pytorch.converters.operator import (
 )
 from usmp.frontend.pytorch.converters.ordering import larger_element, smaller_element
 from usmp.ops.emit import shape_of
+from usmp.ops.indices import broadcast_element
 from usmp.ops.scatter import (
     REDUCTIONS,
     Combination,
     Coordinates,
     Position,
-    broadcast_element,
     scattered,
     scattered_in_place,
 )
@@ -85,6 +86,7 @@ def _along_axis(operator: Operator, updates: Expr, reduction: str) -> Expr:
     data, index = (_with_an_axis(operator, operator[name]) for name in ("self", "index"))
     updates = updates if _is_number(updates) else _with_an_axis(operator, updates)
     axis = operator["dim"] % rank_of(data)
+    check_positions(operator, index, shape_of(data)[axis], axis)
 
     def coordinates(buffers: list[tirx.Buffer], position: Position) -> list[tirx.Expr]:
         found: list[tirx.Expr] = list(position)
@@ -103,6 +105,7 @@ def _index_reduce(operator: Operator) -> Expr:
         _with_an_axis(operator, operator[name]) for name in ("self", "index", "source")
     )
     axis = operator["dim"] % rank_of(data)
+    check_positions(operator, index, shape_of(data)[axis], axis)
 
     def coordinates(buffers: list[tirx.Buffer], position: Position) -> list[tirx.Expr]:
         found: list[tirx.Expr] = list(position)
@@ -125,6 +128,8 @@ def _index_put(operator: Operator) -> Expr:
     if any(dtype_of(index) in ("bool", "uint8") for _, index in given):
         return _put_under_mask(operator, given, reduction)
     axes = [axis for axis, _ in given]
+    for axis, index in given:
+        check_positions(operator, index, shape_of(data)[axis], axis)
     picked = picked_part(shape_of(data), given)
 
     def coordinates(buffers: list[tirx.Buffer], i: Position) -> list[tirx.Expr]:
@@ -152,6 +157,8 @@ def index_put_within(operator: Operator, whole: Expr, selected: Sequence[tuple[i
     shape = [int(extent) for extent in operator.meta("self").shape]
     indices = list(operator["indices"])
     given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
+    for axis, index in given:
+        check_positions(operator, index, shape[axis], axis)
     picked = picked_part(shape, given)
 
     def coordinates(buffers: list[tirx.Buffer], i: Position) -> list[tirx.Expr]:

@@ -199,6 +199,11 @@ def _select(operator: Operator) -> Expr:
     axis = operator["dim"] % rank_of(data)
     extent, index = extents_of(data)[axis], number(operator["index"])
     if isinstance(extent, int) and isinstance(index, int):
+        if not -extent <= index < extent:
+            raise operator.refusal(
+                f"is not supported: index {index} is outside of axis {axis}, which has {extent} "
+                "elements"
+            )
         return relax.op.take(data, relax.const(index % extent, "int64"), axis)
     begin = operator.arithmetic.position(index, extent)
     end = operator.arithmetic.simplified(begin + 1)

@@ -20,6 +20,7 @@ from usmp.frontend.tflite.converters.slicing import part_along
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import (
     positive_axis,
+    require_inside,
     require_rank,
     require_types,
     stored_quantization,
@@ -58,11 +59,10 @@ def _gathered(context: Context, operator: TfliteOperator, data: TfliteTensor) ->
             f"{batch_axes} batch axes, of data of shape {list(data.shape)} along axis {axis} and "
             f"indices of shape {list(indices.shape)}"
         )
-    if indices.data is not None:
-        _check_indices(operator, indices.data, data.shape[axis])
-        if _is_run(indices.data) and (batch_axes == 0 or indices.data.size == 1):
-            first = int(indices.data.reshape(-1)[0])
-            return _run(context, data, axis, first, indices.shape[batch_axes:])
+    require_inside(operator, indices, data.shape, [axis])
+    known = indices.data
+    if known is not None and _is_run(known) and (batch_axes == 0 or known.size == 1):
+        return _run(context, data, axis, int(known.flat[0]), indices.shape[batch_axes:])
     return quantized.gather(
         context.builder,
         context.value(data),
@@ -83,9 +83,7 @@ def convert_gather_nd(context: Context, operator: TfliteOperator) -> None:
         raise operator.unsupported(
             f"indices of shape {list(indices.shape)} for data of shape {list(data.shape)}"
         )
-    if indices.data is not None:
-        for axis in range(indices.shape[-1]):
-            _check_indices(operator, indices.data[..., axis], data.shape[axis])
+    require_inside(operator, indices, data.shape, range(indices.shape[-1]))
     gathered = quantized.gather_nd(
         context.builder,
         context.value(data),
@@ -103,8 +101,7 @@ def convert_embedding_lookup(context: Context, operator: TfliteOperator) -> None
     require_rank(operator, indices, "indices", (1,))
     if not data.shape:
         raise operator.unsupported("the rows are one number")
-    if indices.data is not None:
-        _check_indices(operator, indices.data, data.shape[0])
+    require_inside(operator, indices, data.shape, [0])
     rows = quantized.gather(
         context.builder,
         context.value(data),
@@ -143,13 +140,6 @@ def _scales_of_rows(context: Context, operator: TfliteOperator) -> relax.Expr:
     taken = context.builder.emit(quantized.gather(context.builder, constant(scales), places, 0, 0))
     shape = (*indices.shape, *(1 for _ in data.shape[1:]))
     return reshaped(context, taken, shape)
-
-
-def _check_indices(operator: TfliteOperator, indices: np.ndarray, extent: int) -> None:
-    """Constant indices must lie in an axis."""
-    outside = indices[(indices < 0) | (indices >= extent)]
-    if outside.size:
-        raise operator.unsupported(f"index {outside.flat[0]} of an axis of {extent} elements")
 
 
 def _index_value(context: Context, indices: TfliteTensor) -> relax.Expr | np.ndarray:

@@ -7,7 +7,12 @@ from tvm import relax, tirx
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
-from usmp.frontend.tflite.options import require_rank, require_shape, require_types
+from usmp.frontend.tflite.options import (
+    require_inside,
+    require_rank,
+    require_shape,
+    require_types,
+)
 from usmp.ops.scatter import (
     REDUCTIONS,
     Combination,
@@ -69,8 +74,7 @@ def convert_scatter_nd(context: Context, operator: TfliteOperator) -> None:
             f"indices of shape {list(indices.shape)} for an output of shape {list(shape)}"
         )
     require_shape(operator, updates, "the updates", (*outer, *shape[axes:]))
-    if indices.data is not None:
-        _check_positions(operator, indices.data, shape)
+    require_inside(operator, indices, shape, range(axes))
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
         position = place[: len(outer)]
@@ -119,14 +123,7 @@ def _add_to_zeros(
     result = relax.TensorType(output.shape, output.dtype)
     tensors = [context.value(indices), context.value(updates)]
     name = operator.name.lower()
-    added = scattered_to_zeros(context.builder, name, tensors, result, coordinates, combine)
+    added = scattered_to_zeros(
+        context.builder, name, tensors, result, coordinates, combine, from_end=False
+    )
     context.set_moved(operator, added)
-
-
-def _check_positions(operator: TfliteOperator, indices: np.ndarray, shape: tuple[int, ...]) -> None:
-    """Constant positions must lie in the output."""
-    extents = np.array(shape[: indices.shape[-1]])
-    outside = np.argwhere((indices < 0) | (indices >= extents))
-    if outside.size:
-        at = tuple(outside[0])
-        raise operator.unsupported(f"index {indices[at]} of an axis of {extents[at[-1]]} elements")

@@ -1,0 +1,184 @@
+"""Relax operators that read where indices say, of the run or constant ones.
+
+TVM reads wherever an index leads. Here an index that only the run knows leads to an element of the
+tensor (`usmp.ops.indices`); constant ones are checked, and cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tvm import relax, te, tirx
+from tvm.ir import Call, Expr, GenericConst
+
+from usmp.ops.emit import constant, extents_of
+from usmp.ops.indices import broadcast_element, checked_from_start, nearest
+
+Position = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class _Indices:
+    """Positions on some axes of a tensor.
+
+    Parameters
+    ----------
+    expr
+        a tensor of integers; constant ones are inside of the axes.
+    is_checked
+        whether it is known that they are.
+    """
+
+    expr: Expr
+    is_checked: bool
+
+    def position(self, index: tirx.Expr, extent: Any) -> tirx.Expr:
+        """The position on an axis that an element of the tensor leads to."""
+        return index if self.is_checked else nearest(index, extent)
+
+
+def _indices(call: Call, expr: Expr, axes: Sequence[int]) -> _Indices:
+    """The indices on some axes of the first argument."""
+    extents = [extents_of(call.args[0])[axis] for axis in axes]
+    if not isinstance(expr, GenericConst) or not all(isinstance(e, int) for e in extents):
+        return _Indices(expr, False)
+    name = call.op.name.rpartition(".")[2]
+    counted = checked_from_start(expr.value.numpy(), extents, axes, name)
+    return _Indices(constant(counted.astype(np.int32)), True)
+
+
+def take(builder: relax.BlockBuilder, call: Call) -> Expr:
+    """`R.take`. Its modes but "fast" say what an index outside of the axis means."""
+    data, given = call.args
+    legalize = call.op.get_attr("FLegalize")
+    if call.attrs.mode != "fast":
+        return legalize(builder, call)
+    # Without an axis, the tensor has but one.
+    axis = 0 if call.attrs.axis is None else int(call.attrs.axis) % len(data.ty.shape)
+    extent = extents_of(data)[axis]
+    if isinstance(given, GenericConst) and isinstance(extent, int):
+        counted = checked_from_start(given.value.numpy(), [extent], [axis], "take")
+        return legalize(builder, Call(call.op, [data, constant(counted)], call.attrs))
+    rank = len(given.ty.shape)
+
+    def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            index = indices(*at[axis : axis + rank])
+            return data(*at[:axis], nearest(index, extent), *at[axis + rank :])
+
+        shape = [*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]]
+        return te.compute(shape, element, "take")
+
+    return builder.call_te(compute, data, given, primfunc_name_hint="take")
+
+
+def gather_elements(builder: relax.BlockBuilder, call: Call) -> Expr:
+    """`R.gather_elements`: an element stays at its place, but for one coordinate."""
+    data, given = call.args
+    axis = int(call.attrs.axis) % len(data.ty.shape)
+    indices = _indices(call, given, [axis])
+    compute = elements_along(axis, extents_of(data)[axis], indices.position)
+    return builder.call_te(compute, data, indices.expr, primfunc_name_hint="gather_elements")
+
+
+def elements_along(
+    axis: int, extent: Any, position: Callable[[tirx.Expr, Any], tirx.Expr] = nearest
+) -> Callable[[te.Tensor, te.Tensor], te.Tensor]:
+    """Return what computes a tensor in the shape of its indices along an axis.
+
+    Parameters
+    ----------
+    extent
+        of the axis.
+    position
+        from an index and the extent to a position inside the axis.
+    """
+
+    def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            return data(*at[:axis], position(indices(*at), extent), *at[axis + 1 :])
+
+        return te.compute(indices.shape, element, "output")
+
+    return compute
+
+
+def gather_nd(builder: relax.BlockBuilder, call: Call) -> Expr:
+    """`R.gather_nd`: the innermost axis of the indices is a position on several axes."""
+    data, given = call.args
+    batches, extents = int(call.attrs.batch_dims), extents_of(data)
+    *outer, depth = extents_of(given)
+    axes = range(batches, batches + depth)
+    indices = _indices(call, given, axes)
+
+    def compute(data: te.Tensor, positions: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            row = at[: len(outer)]
+            place = [
+                indices.position(positions(*row, tirx.IntImm("int32", column)), extents[axis])
+                for column, axis in enumerate(axes)
+            ]
+            return data(*at[:batches], *place, *at[len(outer) :])
+
+        shape = [*positions.shape[:-1], *data.shape[batches + depth :]]
+        return te.compute(shape, element, "output")
+
+    return builder.call_te(compute, data, indices.expr, primfunc_name_hint="gather_nd")
+
+
+def index_tensor(builder: relax.BlockBuilder, call: Call) -> Expr:
+    """`R.index_tensor`: one tensor of indices for each of the first axes, broadcast together."""
+    data, extents = call.args[0], extents_of(call.args[0])
+    given = [relax.TupleGetItem(call.args[1], i) for i in range(len(call.args[1].ty.fields))]
+    if isinstance(call.args[1], relax.Tuple):
+        given = list(call.args[1].fields)
+    fields = [_indices(call, builder.normalize(expr), [axis]) for axis, expr in enumerate(given)]
+    shape = list(call.ty.shape)
+    count = len(shape) - (len(extents) - len(fields))
+
+    def compute(data: te.Tensor, *tensors: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            place = [
+                field.position(broadcast_element(tensor, at[:count]), extents[axis])
+                for axis, (field, tensor) in enumerate(zip(fields, tensors, strict=True))
+            ]
+            return data(*place, *at[count:])
+
+        return te.compute(shape, element, "output")
+
+    tensors = [field.expr for field in fields]
+    return builder.call_te(compute, data, *tensors, primfunc_name_hint="index_tensor")
+
+
+def _of_regions(builder: relax.BlockBuilder, call: Call) -> Expr:
+    """TVM's operator on regions, the first column of which is the nearest image."""
+    data, regions = call.args
+    last = extents_of(data)[0] - 1
+
+    def compute(regions: te.Tensor) -> te.Tensor:
+        def element(row: tirx.Var, column: tirx.Var) -> tirx.Expr:
+            value = regions(row, column)
+            zero, greatest = (tirx.const(v, regions.dtype) for v in (0, last))
+            # Of what is not a number, each comparison is false.
+            image = tirx.Select(value > zero, tirx.Select(value < greatest, value, greatest), zero)
+            return tirx.Select(column == 0, image, value)
+
+        return te.compute(regions.shape, element, "regions")
+
+    inside = builder.emit(builder.call_te(compute, regions, primfunc_name_hint="regions"))
+    legalize = call.op.get_attr("FLegalize")
+    return legalize(builder, Call(call.op, [data, inside], call.attrs, ret_ty=call.ty))
+
+
+GATHER_OPERATORS = {
+    "relax.gather_elements": gather_elements,
+    "relax.gather_nd": gather_nd,
+    "relax.index_tensor": index_tensor,
+    "relax.take": take,
+    "relax.vision.roi_align": _of_regions,
+    "relax.vision.roi_pool": _of_regions,
+}
+"""Relax operator -> how it is legalized."""

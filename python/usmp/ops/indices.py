@@ -1,0 +1,158 @@
+"""Elements whose positions are data: the one rule for all operators that read or write by index.
+
+No run reads or writes other memory, whatever an index is. ONNX, PyTorch and Relax count a negative
+index from the end of its axis, once; in TFLite it is outside. Outside of the axis, a read takes the
+nearest element, and a write is left out. Nothing is narrowed before that: 2^32 is not 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from tvm import te, tirx
+from tvm.ir import Expr, GenericConst
+
+from usmp.support.errors import UnsupportedModelError
+
+
+def nearest(index: tirx.Expr, extent: int | tirx.Expr, *, from_end: bool = True) -> tirx.Expr:
+    """Return the position inside an axis that is nearest to an index.
+
+    Parameters
+    ----------
+    index
+        of any integer type.
+    extent
+        of the axis, at least 1; an expression if only the run knows it.
+    from_end
+        whether a negative index counts from the end.
+
+    Returns
+    -------
+    tirx.Expr
+        int32, or int64 where `extent` is an expression.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the axis has no elements.
+    """
+    if isinstance(extent, int) and extent < 1:
+        raise UnsupportedModelError("an index leads into an axis that has no elements")
+    dtype = str(index.ty.dtype)
+    place_type = "int32" if isinstance(extent, int) else "int64"
+    # Holds any index of the type, and the extent.
+    wide_type = dtype if dtype in ("int64", "uint64") else place_type
+    if dtype == "uint32":
+        wide_type = "int64"
+    size = tirx.IntImm(place_type, extent) if isinstance(extent, int) else extent.astype(place_type)
+    zero, index = tirx.const(0, place_type), index.astype(wide_type)
+    kept = tirx.min(index, (size - 1).astype(wide_type))
+    if not dtype.startswith("int"):
+        return kept.astype(place_type)
+    if not from_end:
+        return tirx.max(kept, zero.astype(wide_type)).astype(place_type)
+    # Between -extent and extent - 1, nothing that follows can overflow.
+    counted = tirx.max(kept, (zero - size).astype(wide_type)).astype(place_type)
+    return counted + tirx.Select(counted < zero, size, zero)
+
+
+def outside(
+    indices: np.ndarray, extents: Sequence[int], axes: Sequence[int], *, from_end: bool = True
+) -> str | None:
+    """Return which of some constant indices is outside of its axis, for an error; None if none is.
+
+    Parameters
+    ----------
+    indices
+        integers; with several axes, the last axis of the array is one position for each of them.
+    extents, axes
+        of the tensor that is read or written, in the order of the positions.
+    from_end
+        whether negative indices count from the end.
+    """
+    # As Python counts, which knows no largest number.
+    sizes = np.array(extents, object)
+    positions = indices.astype(object).reshape(-1, len(axes))
+    wrong = (positions >= sizes) | (positions < (-sizes if from_end else 0))
+    if not wrong.any():
+        return None
+    row, column = np.argwhere(wrong)[0]
+    extent = extents[column]
+    least = -extent if from_end else 0
+    inside = f"; indices from {least} to {extent - 1} are inside" if extent else ""
+    return (
+        f"index {positions[row, column]} is outside of axis {axes[column]}, which has {extent} "
+        f"elements{inside}"
+    )
+
+
+def counted_from_start(indices: np.ndarray, extents: Sequence[int]) -> np.ndarray:
+    """Return constant indices that are inside of their axes without negative ones.
+
+    Parameters
+    ----------
+    indices
+        integers; with several extents, the last axis of the array is one position for each of them.
+    extents
+        of the axes.
+    """
+    sizes = np.array(extents if len(extents) > 1 else extents[0], np.int64)
+    counted = np.where(indices < 0, indices + sizes, indices)
+    fits = np.iinfo(indices.dtype).max >= max(extents) - 1
+    return counted.astype(indices.dtype if fits else np.int64)
+
+
+def checked_from_start(
+    indices: np.ndarray, extents: Sequence[int], axes: Sequence[int], operator: str
+) -> np.ndarray:
+    """Return constant indices counted from the start.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one is outside of its axis.
+    """
+    _refuse(operator, outside(indices, extents, axes))
+    return counted_from_start(indices, extents)
+
+
+def check_constant(indices: Expr, shape: Sequence[int], axes: Sequence[int], operator: str) -> None:
+    """Check indices if they are constant.
+
+    Parameters
+    ----------
+    indices
+        a tensor; with several axes, its last axis is one position for each of them.
+    shape
+        of the tensor that is read or written.
+    axes
+        of it, in the order of the positions.
+    operator
+        the name, for the error.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one is outside of its axis.
+    """
+    if isinstance(indices, GenericConst):
+        values = indices.value.numpy()
+        _refuse(operator, outside(values, [shape[axis] for axis in axes], axes))
+
+
+def _refuse(operator: str, reason: str | None) -> None:
+    if reason is not None:
+        raise UnsupportedModelError(f"{operator}: {reason}")
+
+
+def broadcast_element(tensor: tirx.Buffer | te.Tensor, place: Sequence[tirx.Expr]) -> tirx.Expr:
+    """Return the element of a tensor that stands at `place` of one that it is broadcast to."""
+    own = place[len(place) - len(tensor.shape) :]
+    first = tirx.IntImm("int32", 0)
+    index = [
+        first if isinstance(extent, int | tirx.IntImm) and int(extent) == 1 else position
+        for position, extent in zip(own, tensor.shape, strict=True)
+    ]
+    return tensor(*index) if isinstance(tensor, te.Tensor) else tensor[tuple(index)]

@@ -1,0 +1,85 @@
+"""A `.tflite` model of all operators that take indices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from support.index_sweep import Indices, Sweep
+from support.tflite_builder import Graph, Options, options, per_channel, write_model
+
+
+class TfliteSweep(Sweep):
+    """A sweep whose inputs are those of a graph."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.graph = Graph()
+        self.operators: set[str] = set()
+        self.generator = np.random.default_rng(1)
+
+    def of(self, *shape: int) -> int:
+        """An input of data."""
+        name = f"x{len(self.data)}"
+        self.data[name] = self.generator.normal(size=shape).astype(np.float32)
+        return self.graph.input(shape, "float32", name=name)
+
+    def index(self, *shape: int, extents: int | tuple[int, ...], dtype: str = "int32") -> int:
+        """An input of indices."""
+        name = f"i{len(self.indices)}"
+        extents = extents if isinstance(extents, tuple) else (extents,)
+        self.indices[name] = Indices(shape, extents, dtype, from_end=False)
+        return self.graph.input(shape, dtype, name=name)
+
+    def operator(
+        self, code: str, inputs: list[int], shape: tuple[int, ...], table: Options | None = None
+    ) -> str:
+        """An operator whose output is one of the model."""
+        name = f"{code}_{len(self.graph.outputs)}"
+        output = self.graph.tensor(shape, "float32", name=name)
+        self.graph.operator(code, inputs, [output], table)
+        self.graph.output(output)
+        self.outputs.append(name)
+        self.operators.add(code)
+        return name
+
+
+def all_operators() -> TfliteSweep:
+    """Each operator of TFLite that takes indices of the run."""
+    sweep = TfliteSweep()
+    x, update = sweep.of(3, 5), sweep.of(2, 2)
+    for dtype in ("int32", "int64"):
+        rows = sweep.index(2, extents=3, dtype=dtype)
+        sweep.operator("GATHER", [x, rows], (2, 5), options("GatherOptions", axis=0))
+        columns = sweep.index(3, 2, extents=5, dtype=dtype)
+        table = options("GatherOptions", axis=1, batch_dims=1)
+        sweep.operator("GATHER", [x, columns], (3, 2), table)
+        sweep.operator("GATHER_ND", [x, sweep.index(2, 2, extents=(3, 5), dtype=dtype)], (2,))
+        lengths = sweep.index(3, extents=6, dtype=dtype)
+        table = options("ReverseSequenceOptions", seq_dim=1, batch_dim=0)
+        sweep.operator("REVERSE_SEQUENCE", [x, lengths], (3, 5), table)
+        begins = sweep.index(2, extents=(2, 4), dtype=dtype)
+        sweep.operator("DYNAMIC_UPDATE_SLICE", [x, update, begins], (3, 5))
+    sweep.operator("GATHER_ND", [x, sweep.index(2, 1, extents=3)], (2, 5))
+    sweep.operator("EMBEDDING_LOOKUP", [sweep.index(2, extents=3), x], (2, 5))
+    stored = sweep.graph.constant(
+        np.arange(-6, 9, dtype=np.int8).reshape(3, 5), per_channel((0.5, 0.25, 2.0), 0)
+    )
+    sweep.operator("EMBEDDING_LOOKUP", [sweep.index(2, extents=3), stored], (2, 5))
+    _scatters(sweep)
+    return sweep
+
+
+def _scatters(sweep: TfliteSweep) -> None:
+    shape = sweep.graph.constant(np.array([3, 5], np.int32))
+    for indices, updates in (
+        (sweep.index(2, 1, extents=3), sweep.of(2, 5)),
+        (sweep.index(2, 2, extents=(3, 5)), sweep.of(2)),
+    ):
+        output = sweep.operator("SCATTER_ND", [indices, updates, shape], (3, 5))
+        name = sweep.graph.tensors[indices].name
+        sweep.written[output] = (name, np.zeros((3, 5), np.float32))
+
+
+def model_of(sweep: TfliteSweep) -> bytes:
+    """The content of its file."""
+    return write_model(sweep.graph)
