@@ -31,21 +31,26 @@ from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.passes import apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.relax.transform import (
+    AddRootBlocks,
     BindSymbolicSizes,
+    CheckCalls,
     CheckIterations,
     CheckShapes,
+    ConvertBranches,
     ConvertImageLayout,
     ConvertIOToIntegers,
     ConvertQDQToIntegers,
     FoldPadding,
     FoldUnchangedStates,
     FuseOperators,
+    InlineFunctions,
     LowerAcceleratorFunctions,
     MakeParameterNamesUnique,
     NormalizeCopies,
     NormalizeTakeIndices,
     PartitionForAccelerators,
     PruneConstantChannels,
+    ResolveMatchCasts,
     SplitIntoStrips,
 )
 from usmp.transform import (
@@ -113,6 +118,7 @@ def get_pipeline(
     lowering = lower_entries if several_entries else lowering_passes
     return Sequential(
         [
+            *module_passes(),
             *interface_passes(io_type),
             *lowering(targets, module_name),
             *main_passes(targets.cpu, several_entries),
@@ -121,6 +127,22 @@ def get_pipeline(
         ],
         name="usmp.Pipeline",
     )
+
+
+def module_passes() -> list[Pass]:
+    """From what a Relax module may have to entries without calls of other functions and branches,
+    as later passes take them."""
+    return [
+        # Branches may call functions.
+        InlineFunctions(),
+        # So do the shapes of what functions take.
+        ResolveMatchCasts(),
+        # Closures are calls of functions now; branches are not apart yet.
+        CheckCalls(),
+        # Each body of a branch is a module of its own.
+        ConvertBranches(),
+        AddRootBlocks(),
+    ]
 
 
 def interface_passes(io_type: str) -> list[Pass]:
@@ -313,5 +335,5 @@ def lower_to_aot(
         the module has a function for a target that is not among `accelerators`; options
         that the planner refuses.
     """
-    passes = [*operator_passes(accelerators, symbol_prefix), LowerMain()]
+    passes = [*module_passes(), *operator_passes(accelerators, symbol_prefix), LowerMain()]
     return apply_passes(Sequential(passes, name="usmp.LowerToAOT"), mod)

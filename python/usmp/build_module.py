@@ -18,6 +18,7 @@ from usmp.aot_pipeline import (
     lower_entries,
     lowering_passes,
     main_passes,
+    module_passes,
     planning_passes,
 )
 from usmp.boards.board import Board, board_named
@@ -233,6 +234,7 @@ def build(
     with _pass_context(options) as context, planning_session() as session:
         lower = lower_entries if several_entries else lowering_passes
         with lowering():
+            mod = session.once("module", mod, partial(applied, module_passes(), mod))
             passes = [*interface_passes(io_type), *lower(targets, module_name)]
             how = repr(targets), module_name, io_type
             mod = lowered_in_session(session, mod, context, passes, how)

@@ -14,7 +14,15 @@ import usmp
 from usmp.passes import ModulePass, apply_passes
 from usmp.relax.limits import LimitError
 
+OF_ANY_MODULE = [
+    "usmp.InlineFunctions",
+    "usmp.ResolveMatchCasts",
+    "usmp.CheckCalls",
+    "usmp.ConvertBranches",
+    "usmp.AddRootBlocks",
+]
 PASSES = [
+    *OF_ANY_MODULE,
     "usmp.FoldUnchangedStates",
     "usmp.CheckShapes",
     "usmp.MakeParameterNamesUnique",
@@ -106,10 +114,14 @@ def test_what_is_asked_for_is_in_the_list():
 
 
 @pytest.mark.parametrize("several_entries", [False, True])
-def test_callers_decide_on_types_before_anything_else(several_entries):
+def test_callers_decide_on_types_before_entries_are_lowered(several_entries):
     pipeline = usmp.get_pipeline(io_type="int8", several_entries=several_entries)
     plain = usmp.get_pipeline(several_entries=several_entries)
-    assert names(pipeline) == ["usmp.ConvertIOToIntegers", *names(plain)]
+    assert names(pipeline) == [
+        *OF_ANY_MODULE,
+        "usmp.ConvertIOToIntegers",
+        *names(plain)[len(OF_ANY_MODULE) :],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from tvm import tirx
 from tvm.ir import GlobalVar, IRModule, Var
 
+from usmp.aot.check_written import check_written
 from usmp.aot.elide_copies import Copy
 from usmp.aot.main_bindings import bindings, last_uses
 from usmp.aot.main_builder import MainBuilder
@@ -66,6 +67,7 @@ class MainVersions:
 
     def __init__(self, mod: IRModule, output_names: list[str] | None = None) -> None:
         main = mod["main"]
+        check_written(mod, main)
         states = {str(state.name): state for state in states_of(main)}
         self._sizes = list(size_variables(main).values())
         sizes = {str(size.name): tirx.Var(size.name, "int32") for size in self._sizes}

@@ -78,7 +78,12 @@ def join_functions(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
     return changed
 
 
+def is_part(func: relax.Function) -> bool:
+    """Return whether passes made a function of a part of another one."""
+    return any(part in (func.attrs or {}) for part in _PARTS)
+
+
 def _is_public(name: str, func: relax.Function) -> bool:
-    if any(part in (func.attrs or {}) for part in _PARTS):
+    if is_part(func):
         return False
     return name == ONLY_ENTRY or global_symbol(func) is not None

@@ -87,6 +87,9 @@ def _functions(
             variables[variable] = builder.add_func(added, new_name)
         else:
             variables[variable] = GlobalVar(entries.get(name) or taken.unique(name))
+            if isinstance(variable.ty, relax.FuncType):
+                # What a call of it gives follows from that.
+                relax.expr._update_type(variables[variable], variable.ty)
     for variable, new in variables.items():
         func, name = mod.functions[variable], str(variable.name_hint)
         func = tvm_ffi.structural_map(

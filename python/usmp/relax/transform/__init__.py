@@ -1,8 +1,11 @@
 """Relax to Relax, one pass a file."""
 
+from usmp.relax.transform.add_root_blocks import AddRootBlocks
 from usmp.relax.transform.bind_symbolic_sizes import BindSymbolicSizes
+from usmp.relax.transform.check_calls import CheckCalls
 from usmp.relax.transform.check_iterations import CheckIterations
 from usmp.relax.transform.check_shapes import CheckShapes
+from usmp.relax.transform.convert_branches import ConvertBranches
 from usmp.relax.transform.convert_image_layout import ConvertImageLayout
 from usmp.relax.transform.convert_io_to_integers import ConvertIOToIntegers
 from usmp.relax.transform.convert_qdq_to_integers import ConvertQDQToIntegers
@@ -15,6 +18,7 @@ from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
 from usmp.relax.transform.fuse_slices import FuseSlices
 from usmp.relax.transform.fuse_tables import FuseTables
 from usmp.relax.transform.fuse_window_slices import FuseWindowSlices
+from usmp.relax.transform.inline_functions import InlineFunctions
 from usmp.relax.transform.keep_in_place_operators import KeepInPlaceOperators
 from usmp.relax.transform.legalize_operators import LegalizeOperators
 from usmp.relax.transform.lower_accelerator_functions import LowerAcceleratorFunctions
@@ -25,12 +29,16 @@ from usmp.relax.transform.partition_for_accelerators import PartitionForAccelera
 from usmp.relax.transform.plan_storage import PlanStorage
 from usmp.relax.transform.prune_constant_channels import PruneConstantChannels
 from usmp.relax.transform.push_slice_through_concat import PushSliceThroughConcat
+from usmp.relax.transform.resolve_match_casts import ResolveMatchCasts
 from usmp.relax.transform.split_into_strips import SplitIntoStrips
 
 __all__ = [
+    "AddRootBlocks",
     "BindSymbolicSizes",
+    "CheckCalls",
     "CheckIterations",
     "CheckShapes",
+    "ConvertBranches",
     "ConvertIOToIntegers",
     "ConvertImageLayout",
     "ConvertQDQToIntegers",
@@ -43,6 +51,7 @@ __all__ = [
     "FuseSlices",
     "FuseTables",
     "FuseWindowSlices",
+    "InlineFunctions",
     "KeepInPlaceOperators",
     "LegalizeOperators",
     "LowerAcceleratorFunctions",
@@ -53,5 +62,6 @@ __all__ = [
     "PlanStorage",
     "PruneConstantChannels",
     "PushSliceThroughConcat",
+    "ResolveMatchCasts",
     "SplitIntoStrips",
 ]

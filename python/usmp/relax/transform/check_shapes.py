@@ -48,9 +48,12 @@ class CheckShapes(ModulePass):
         main = main_function(mod)
         sizes = list(size_variables(main))
         for param in main.params:
+            _check_input(param)
             _check(param, "input", sizes)
 
         def on_binding(binding: relax.VarBinding) -> None:
+            if not sizes:
+                _check_computed(binding)
             _check(binding.var, "tensor", sizes)
 
         tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
@@ -59,6 +62,29 @@ class CheckShapes(ModulePass):
         checked = IRModule(mod.functions, attrs=mod.attrs)
         checked.update_func(mod.get_global_var("main"), with_possible_sizes(main))
         return checked
+
+
+def _check_input(param: Var) -> None:
+    if isinstance(param.ty, tvm.ir.TupleType):
+        raise UnsupportedModelError(
+            f"input {param.name} is a tuple, {param.ty}; make each of its tensors a parameter"
+        )
+    if not isinstance(param.ty, relax.TensorType):
+        raise UnsupportedModelError(
+            f"input {param.name} has type {param.ty}; inputs are tensors of known shape"
+        )
+
+
+def _check_computed(binding: relax.VarBinding) -> None:
+    """Check that the shape of a result does not depend on what the inputs hold."""
+    for ty in flatten_types(binding.var.ty):
+        if isinstance(ty, relax.TensorType) and not isinstance(ty.shape, relax.ShapeExpr):
+            operator = getattr(getattr(binding.value, "op", None), "name", "an expression")
+            raise UnsupportedModelError(
+                f"tensor {binding.var.name} has a dynamic shape, {ty}: that of what "
+                f"{operator.removeprefix('relax.')} computes is only known when the model runs, "
+                "and memory is planned at compile time; compute something of fixed shape"
+            )
 
 
 def _check(var: Var, what: str, sizes: Sequence[Var]) -> None:

@@ -1,0 +1,55 @@
+"""Do operators write what `main` says, and nothing else that it owns?"""
+
+from __future__ import annotations
+
+from tvm import relax
+from tvm.ir import Call, IRModule
+
+from usmp.analysis.memory.access import Access
+from usmp.analysis.memory.facts import module_facts
+from usmp.support.errors import UnsupportedModelError
+from usmp.tir.nodes import nodes_of
+
+_CALLS = ("relax.call_tir", "relax.call_tir_inplace")
+
+
+def check_written(mod: IRModule, main: relax.Function) -> None:
+    """Check that no operator writes a tensor that it is given to read.
+
+    Others may read the tensor afterwards, and it may be a constant. What a function outside of the
+    module does with an address is not known, and is taken to be what the call says.
+
+    Parameters
+    ----------
+    mod
+        flat operator PrimFuncs.
+    main
+        calls them by `R.call_tir` and `R.call_tir_inplace`.
+
+    Raises
+    ------
+    UnsupportedModelError
+        one does; the message names the operator and its parameter.
+    ValueError
+        TIR that is not flat.
+    """
+    facts = module_facts(mod)
+    checked = set()
+    for call in nodes_of(main.body, Call):
+        operator = getattr(call.op, "name", "")
+        if operator not in _CALLS:
+            continue
+        name = str(call.args[0].name_hint)
+        indices = getattr(call.attrs, "inplace_indices", ())
+        overwritten = frozenset(int(index) for index in indices)
+        if (name, overwritten) in checked:
+            continue
+        checked.add((name, overwritten))
+        uses = facts.of(name).liveness.parameter_use
+        for index in range(len(call.args[1].fields)):
+            if index not in overwritten and Access.WRITE in uses[index].access:
+                raise UnsupportedModelError(
+                    f"operator {name} writes its input {mod[name].params[index].name}, which "
+                    f"{operator.removeprefix('relax.')} only lets it read; call it with "
+                    "R.call_tir_inplace, and list the input there"
+                )

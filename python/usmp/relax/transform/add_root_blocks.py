@@ -1,0 +1,55 @@
+"""AddRootBlocks: PrimFuncs of plain loops have the form that Relax passes expect of operators."""
+
+from __future__ import annotations
+
+import tvm
+import tvm_ffi
+from tvm import relax, s_tir, tirx
+from tvm.ir import Call, GlobalVar, IRModule
+
+from usmp.ops.emit import OPAQUE
+from usmp.passes import ModulePass
+from usmp.tir.nodes import nodes_of
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.AddRootBlocks")
+class AddRootBlocks(ModulePass):
+    """Put a root block around the body of each PrimFunc that `R.call_tir` calls and that has none.
+
+    TVM's fusion looks at operators as blocks. Nothing is known of this one, so that nothing is
+    fused with it; its loops stay as they are.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Wrap the bodies."""
+        called: set[GlobalVar] = {
+            call.args[0]
+            for func in mod.functions.values()
+            if isinstance(func, relax.Function)
+            for call in nodes_of(func.body, Call)
+            if getattr(call.op, "name", None) == "relax.call_tir"
+        }
+        wrapped = {
+            variable: _wrapped(func)
+            for variable, func in mod.functions.items()
+            if variable in called
+            and isinstance(func, tirx.PrimFunc)
+            and not isinstance(func.body, s_tir.SBlockRealize)
+        }
+        if not wrapped:
+            return mod
+        return IRModule({**dict(mod.functions.items()), **wrapped}, attrs=mod.attrs)
+
+
+def _wrapped(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    # A call of another PrimFunc passes pointers: TVM flattens no buffer that is passed as a whole.
+    def with_pointers(call: Call) -> Call:
+        if not isinstance(call.op, GlobalVar):
+            return call
+        args = [a.data if tirx.is_buffer_var(a) else a for a in call.args]
+        return Call(call.op, args, call.attrs, call.ty_args, call.span, call.ty)
+
+    body = tvm_ffi.structural_map(func.body, (Call, with_pointers))
+    block = s_tir.SBlock([], [], [], "root", body)
+    func = func.with_body(s_tir.SBlockRealize([], True, block))
+    return func.with_attr("op_pattern", OPAQUE)

@@ -1,0 +1,167 @@
+"""InlineFunctions: what entries call becomes a part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import tvm
+import tvm_ffi
+from tvm import relax
+from tvm.ir import Call, GlobalVar, IRModule, Var
+
+from usmp.objects.attributes import STATES_ATTR
+from usmp.passes import ModulePass
+from usmp.relax.entries import is_part, relax_entries
+from usmp.support.errors import UnsupportedModelError
+from usmp.tir.nodes import nodes_of
+
+_INVOCATIONS = ("relax.invoke_closure", "relax.invoke_pure_closure")
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.InlineFunctions")
+class InlineFunctions(ModulePass):
+    """Inline the Relax functions that entries call, at any depth, and remove those that are left.
+
+    A function inside of another one is called with what it captures. Functions that passes made of
+    a part of another one, as for an accelerator, stay; a module that calls no others is returned as
+    it is.
+
+    Raises
+    ------
+    UnsupportedModelError
+        a function calls itself, at any depth, or a called one keeps states.
+    ValueError
+        see `relax_entries`.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Inline into each entry."""
+        entries = [name for name in relax_entries(mod) if _has_function(mod, name)]
+        functions = _functions(mod)
+        if all(str(variable.name_hint) in entries for variable in functions) and not any(
+            _calls(func, functions) or nodes_of(func.body, relax.Function)
+            for func in functions.values()
+        ):
+            return mod
+        mod = _with_direct_calls(mod)
+        functions = _functions(mod)
+        calls = {variable: _calls(func, functions) for variable, func in functions.items()}
+        changed = {v: f for v, f in mod.functions.items() if v not in functions}
+        for name in entries:
+            variable = mod.get_global_var(name)
+            reached = _reached(variable, calls)
+            for callee in reached:
+                if STATES_ATTR in (functions[callee].attrs or {}):
+                    raise UnsupportedModelError(
+                        f'function "{name}" calls "{callee.name_hint}", which keeps states; pass '
+                        "them as arguments, and let the function that is called return them"
+                    )
+            callees = {callee: _matching_shapes(functions[callee]) for callee in reached}
+            func = functions[variable]
+            changed[variable] = func.inline_functions(callees) if callees else func
+        return relax.transform.Normalize()(IRModule(changed, attrs=mod.attrs))
+
+
+def _has_function(mod: IRModule, name: str) -> bool:
+    return any(v.name_hint == name for v in mod.functions)
+
+
+def _functions(mod: IRModule) -> dict[GlobalVar, relax.Function]:
+    """The Relax functions that are no parts of others."""
+    return {
+        variable: func
+        for variable, func in mod.functions.items()
+        if isinstance(func, relax.Function) and not is_part(func)
+    }
+
+
+def _calls(func: relax.Function, functions: Mapping[GlobalVar, relax.Function]) -> list[GlobalVar]:
+    """Those of `functions` that a function mentions, in order."""
+    return [v for v in dict.fromkeys(nodes_of(func.body, GlobalVar)) if v in functions]
+
+
+def _reached(entry: GlobalVar, calls: Mapping[GlobalVar, list[GlobalVar]]) -> list[GlobalVar]:
+    """What an entry calls, at any depth.
+
+    Raises
+    ------
+    UnsupportedModelError
+        recursion.
+    """
+    done: dict[GlobalVar, None] = {}
+    path: dict[GlobalVar, None] = {entry: None}
+    waiting = [iter(calls[entry])]
+    while waiting:
+        callee = next(waiting[-1], None)
+        if callee is None:
+            waiting.pop()
+            done[path.popitem()[0]] = None
+        elif callee in path:
+            names = [str(v.name_hint) for v in path]
+            cycle = [*names[names.index(callee.name_hint) :], callee.name_hint]
+            raise UnsupportedModelError(
+                f'function "{callee.name_hint}" calls itself ({" -> ".join(cycle)}): how much '
+                "memory that takes is not known at compile time; write out the steps"
+            )
+        elif callee not in done:
+            path[callee] = None
+            waiting.append(iter(calls[callee]))
+    return [callee for callee in done if callee is not entry]
+
+
+def _matching_shapes(func: relax.Function) -> relax.Function:
+    """The function, whose shape variables get their values by `R.match_cast` of its parameters.
+
+    TVM's inlining gives those in its signature none.
+    """
+    params, casts = [], []
+    for param in func.params:
+        if relax.analysis.tir_vars_in_type(param.ty):
+            params.append(Var(param.name, relax.AnyType()))
+            casts.append(relax.MatchCast(param, params[-1], param.ty))
+        else:
+            params.append(param)
+    if not casts:
+        return func
+    body = relax.SeqExpr([relax.BindingBlock(casts), *func.body.blocks], func.body.body)
+    return relax.Function(params, body, func.ret_ty, func.is_pure, func.attrs, func.span)
+
+
+def _with_direct_calls(mod: IRModule) -> IRModule:
+    """The module, in which functions inside of others are functions of the module, and calls of
+    closures pass what these capture."""
+    functions = _functions(mod)
+    if not any(nodes_of(func.body, relax.Function) for func in functions.values()):
+        return mod
+    parts = {v: f for v, f in mod.functions.items() if isinstance(f, relax.Function) and is_part(f)}
+    whole = {v: f for v, f in mod.functions.items() if v not in parts}
+    lifted = relax.transform.LambdaLift()(IRModule(whole, attrs=mod.attrs))
+    changed = {v: f for v, f in lifted.functions.items()} | parts
+    for variable, func in _functions(lifted).items():
+        changed[variable] = _without_closures(func)
+    normalized = relax.transform.Normalize()(IRModule(changed, attrs=mod.attrs))
+    names = relax_entries(mod)
+    return relax.transform.DeadCodeElimination(names)(normalized)
+
+
+def _without_closures(func: relax.Function) -> relax.Function:
+    made: dict[Var, Call] = {}
+
+    def on_binding(binding: relax.VarBinding) -> None:
+        value = binding.value
+        if isinstance(value, Call) and getattr(value.op, "name", "") == "relax.make_closure":
+            made[binding.var] = value
+        elif value in made:
+            made[binding.var] = made[value]
+
+    def direct(call: Call) -> Call:
+        if getattr(call.op, "name", "") not in _INVOCATIONS or call.args[0] not in made:
+            return call
+        function, captured = made[call.args[0]].args
+        return Call(function, [*call.args[1].fields, *captured.fields], span=call.span)
+
+    tvm_ffi.structural_walk(func.body, (relax.VarBinding, on_binding))
+    if not made:
+        return func
+    body = tvm_ffi.structural_map(func.body, (Call, direct))
+    return relax.Function(func.params, body, func.ret_ty, func.is_pure, func.attrs, func.span)

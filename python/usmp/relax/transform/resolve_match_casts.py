@@ -1,0 +1,62 @@
+"""ResolveMatchCasts: a shape that is stated again has the extents that it had before."""
+
+from __future__ import annotations
+
+import tvm
+from tvm import relax
+from tvm.ir import IRModule
+from tvm.relax.expr_functor import PyExprMutator, mutator
+
+from usmp.passes import ModulePass
+from usmp.relax.entries import relax_entries
+from usmp.tir.nodes import nodes_of
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.ResolveMatchCasts")
+class ResolveMatchCasts(ModulePass):
+    """Remove each `R.match_cast` in an entry to a shape that its tensor is known to have.
+
+    Its new shape variables are replaced by the extents. One of a tensor whose shape only the run
+    knows stays, and a module without any is returned as it is.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite the entries."""
+        entries = relax_entries(mod)
+        resolved = {
+            variable: _resolved(func)
+            for variable, func in mod.functions.items()
+            if str(variable.name_hint) in entries
+            and isinstance(func, relax.Function)
+            and nodes_of(func.body, relax.MatchCast)
+        }
+        if not resolved:
+            return mod
+        return IRModule({**dict(mod.functions.items()), **resolved}, attrs=mod.attrs)
+
+
+def _resolved(func: relax.Function) -> relax.Function:
+    """The function without the casts that are known to hold: an extent may follow from another."""
+    remaining = len(nodes_of(func.body, relax.MatchCast))
+    while remaining:
+        # It adds casts to branches whose shapes differ.
+        mod = relax.transform.CanonicalizeBindings()(IRModule({"main": func}))
+        func = _WithoutWideCasts().visit_expr(relax.transform.Normalize()(mod)["main"])
+        before, remaining = remaining, len(nodes_of(func.body, relax.MatchCast))
+        if remaining >= before:
+            break
+    return func
+
+
+@mutator
+class _WithoutWideCasts(PyExprMutator):  # type: ignore[misc]
+    """The function without casts to a type that says less than that of the tensor."""
+
+    def visit_match_cast_(self, binding: relax.MatchCast) -> None:
+        """Let the variable stand for what is cast."""
+        value = self.visit_expr(binding.value)
+        checked = relax.analysis.type_base_check(binding.ty, value.ty)
+        if checked == relax.analysis.BaseCheckResult.PASS:
+            self.set_var_remap(binding.var, value)
+        else:
+            super().visit_match_cast_(binding)

@@ -1,0 +1,371 @@
+"""Relax modules of one's own: functions that call others, branches, PrimFuncs of plain loops."""
+
+# ruff: noqa: SIM108  Branches of Relax are statements.
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tvm
+from tvm import relax, tirx
+from tvm.script import ir as I
+from tvm.script import relax as R
+from tvm.script import tirx as T
+
+import usmp
+from support.relax_functions import CASES
+from usmp import UnsupportedModelError
+from usmp.objects.state_info import StateInfo
+
+
+@pytest.fixture(scope="module")
+def built():
+    return usmp.build({name: mod for name, (mod, _) in CASES.items()})
+
+
+def some_inputs(func, seed):
+    """Small integers, so that sums of floats are exact, and conditions that change."""
+    generator = np.random.default_rng(seed)
+    return {
+        str(param.name): generator.integers(
+            0 if str(param.ty.dtype) == "bool" else -3, 2, [int(e) for e in param.ty.shape]
+        ).astype(str(param.ty.dtype))
+        for param in func.params
+    }
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("name", CASES)
+def test_runs_as_numpy_computes(built, name):
+    mod, expected = CASES[name]
+    for seed in range(5):
+        inputs = some_inputs(mod["main"], seed)
+        outputs = list(built.run(inputs, name).values())
+        for output, wanted in zip(outputs, expected(**inputs), strict=True):
+            np.testing.assert_array_equal(output, wanted)
+
+
+@pytest.mark.cc
+def test_a_branch_reads_and_gives_a_state():
+    @I.ir_module
+    class Counter:
+        @R.function
+        def main(reset: R.Tensor((), "bool"), count: R.Tensor((2,), "int32")):
+            if reset:
+                after = R.const(np.zeros(2, np.int32))
+            else:
+                after = R.add(count, R.const(1, "int32"))
+            return (R.negative(after), after)
+
+    state = StateInfo("count", 1, tvm.runtime.tensor(np.array([5, 7], np.int32)))
+    main = Counter["main"].with_attr("states", [state])
+    built = usmp.build(tvm.IRModule({"main": main}))
+    outputs = [built.run({"reset": np.array(reset)}) for reset in (False, True, False, False)]
+    counts = [[int(x) for x in next(iter(given.values()))] for given in outputs]
+    assert counts == [[-6, -8], [0, 0], [-1, -1], [-2, -2]]
+
+
+def calling(func, *shapes, results, dtype="float32", in_place=None):
+    """A module whose `main` calls a PrimFunc with tensors of these shapes."""
+    builder = relax.BlockBuilder()
+    callee = builder.add_func(func, "mine")
+    inputs = [relax.Var(f"x{i}", relax.TensorType(s, dtype)) for i, s in enumerate(shapes)]
+    types = [relax.TensorType(shape, dtype) for shape in results]
+    with builder.function("main", inputs):
+        tensors = relax.Tuple([builder.emit(relax.op.negative(x)) for x in inputs])
+        if in_place is None:
+            call = relax.call_tir(callee, tensors, types)
+        else:
+            call = relax.op.call_tir_inplace(callee, tensors, in_place, types)
+        builder.emit_func_output(builder.emit(call))
+    return builder.get()
+
+
+def copy(**options):
+    """A PrimFunc that copies 4 elements; `options` are those of its first buffer."""
+    source = tirx.decl_buffer((4,), "float32", "source", **options)
+    target = tirx.decl_buffer((4,), "float32", "target")
+    index = tirx.Var("i", "int32")
+    store = tirx.BufferStore(target, source[index], [index])
+    return tirx.PrimFunc([source, target], tirx.For(index, 0, 4, tirx.ForKind.SERIAL, store))
+
+
+@T.prim_func(private=True)
+def writes_its_input(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
+    for i in range(4):
+        X[i] = X[i] * X[i]
+        Y[i] = X[i]
+
+
+@T.prim_func(private=True)
+def writes_an_alias(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
+    view = T.decl_buffer((2, 2), "float32", data=X.data)
+    for i in range(4):
+        Y[i] = X[i]
+        view[i // 2, i % 2] = T.float32(0)
+
+
+@T.prim_func(private=True)
+def in_threads(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
+    for i in T.thread_binding(4, thread="threadIdx.x"):
+        Y[i] = X[i]
+
+
+@T.prim_func(private=True)
+def packed(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
+    T.evaluate(T.call_packed("my.copy", X.data, Y.data))
+
+
+ONE = {"results": [(4,)]}
+
+
+@pytest.mark.parametrize(
+    ("mod", "message"),
+    [
+        (
+            calling(copy(), (4,), (4,), **ONE),
+            "operator mine (result gv2) takes 2 arguments, and is called with 3: 2 inputs, "
+            "1 results and 0 sizes",
+        ),
+        (
+            calling(copy(), (2, 2), **ONE),
+            "operator mine (result gv1) takes source as float32[4], and is passed float32[2, 2]",
+        ),
+        (
+            calling(copy(), (4,), results=[(5,)]),
+            "operator mine (result gv1) takes target as float32[4], and is passed float32[5]",
+        ),
+        (
+            calling(copy(), (4,), dtype="int8", **ONE),
+            "operator mine (result gv1) takes source as float32[4], and is passed int8[4]",
+        ),
+        (
+            calling(copy(strides=[2]), (4,), **ONE),
+            "operator mine (result gv1) takes source with strides [2]; the elements of a tensor "
+            "have no gaps",
+        ),
+        (
+            calling(copy(elem_offset=1), (4,), **ONE),
+            "operator mine (result gv1) takes source at element 1; give it no elem_offset",
+        ),
+        (
+            calling(writes_its_input, (4,), **ONE),
+            "operator mine writes its input X, which call_tir only lets it read; call it with "
+            "R.call_tir_inplace, and list the input there",
+        ),
+        (
+            calling(writes_an_alias, (4,), **ONE),
+            "operator mine writes its input X, which call_tir only lets it read; call it with "
+            "R.call_tir_inplace, and list the input there",
+        ),
+        (
+            calling(copy(), (4,), (4,), results=[(4,)], in_place=[0]),
+            "operator mine writes its input target, which call_tir_inplace only lets it read; "
+            "call it with R.call_tir_inplace, and list the input there",
+        ),
+        (
+            calling(in_threads, (4,), **ONE),
+            "operator mine runs loop i in threads (T.thread_binding); one core runs the C: make it "
+            "a serial loop",
+        ),
+        (
+            calling(packed, (4,), **ONE),
+            'operator mine calls the packed function "my.copy", which needs TVM\'s runtime; write '
+            "its loops here, or call a function in C with T.call_extern",
+        ),
+    ],
+    ids=lambda value: None if isinstance(value, str) else "",
+)
+def test_prim_funcs_that_are_refused(mod, message):
+    with pytest.raises(UnsupportedModelError) as raised:
+        usmp.build(mod)
+    assert str(raised.value) == message
+
+
+def of(body, *types, pure=True):
+    """A module whose `main` computes what `body` emits of parameters of these types."""
+    builder = relax.BlockBuilder()
+    params = [relax.Var(f"x{i}", ty) for i, ty in enumerate(types)]
+    with builder.function("main", params, pure=pure):
+        builder.emit_func_output(builder.emit(body(*params)))
+    return builder.get()
+
+
+ROW = relax.TensorType((4,), "float32")
+NEEDS = "which needs TVM's runtime; write it as a PrimFunc, and call that with R.call_tir"
+
+
+@pytest.mark.parametrize(
+    ("mod", "message"),
+    [
+        (
+            of(lambda x: relax.Call(relax.ExternFunc("my.f"), [x], ty_args=[ROW]), ROW, pure=False),
+            f'the model calls the packed function "my.f" by call_packed (result gv), {NEEDS}',
+        ),
+        (
+            of(lambda x: relax.op.call_pure_packed("my.f", x, ty_args=ROW), ROW),
+            f'the model calls the packed function "my.f" by call_pure_packed (result gv), {NEEDS}',
+        ),
+        (
+            of(
+                lambda x: relax.op.call_inplace_packed("my.f", x, inplace_indices=0, ty_args=ROW),
+                ROW,
+            ),
+            'the model calls the packed function "my.f" by call_inplace_packed (result gv), '
+            f"{NEEDS}",
+        ),
+        (
+            of(lambda x: relax.op.call_dps_packed("my.f", (x,), out_ty=ROW), ROW),
+            f'the model calls the packed function "my.f" by call_dps_packed (result gv), {NEEDS}',
+        ),
+        (
+            of(lambda x: relax.op.call_py_func("f", (x,), out_ty=ROW), ROW, pure=False),
+            f'the model calls the packed function "f" by call_py_func (result gv), {NEEDS}',
+        ),
+        (
+            of(
+                lambda x: relax.op.call_builtin_with_ctx("vm.f", (x,), ty_args=[ROW]),
+                ROW,
+                pure=False,
+            ),
+            'the model calls the packed function "vm.f" by call_builtin_with_ctx (result gv), '
+            f"{NEEDS}",
+        ),
+        (
+            of(lambda x: relax.op.print(x, format="{}"), ROW, pure=False),
+            "operator print (result gv) needs TVM's runtime, which the emitted C has not; leave it "
+            "out",
+        ),
+        (
+            of(lambda x: relax.op.assert_op(x), relax.TensorType((), "bool"), pure=False),
+            "operator assert_op (result gv) needs TVM's runtime, which the emitted C has not; "
+            "leave it out, and check inputs before the run",
+        ),
+    ],
+)
+def test_calls_that_need_the_runtime(mod, message):
+    with pytest.raises(UnsupportedModelError) as raised:
+        usmp.build(mod)
+    assert str(raised.value) == message
+
+
+@I.ir_module
+class Recursive:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        return Recursive.first(x)
+
+    @R.function(private=True)
+    def first(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return Recursive.second(x)
+
+    @R.function(private=True)
+    def second(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return Recursive.first(x)
+
+
+@I.ir_module
+class CallsEntry:
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        y = CallsEntry.step(x)
+        return y[0]
+
+    @R.function
+    def step(x: R.Tensor((4,), "float32")) -> R.Tuple(
+        R.Tensor((4,), "float32"), R.Tensor((4,), "float32")
+    ):
+        R.func_attr({"states": [StateInfo("x", 0, tvm.runtime.tensor(np.zeros(4, np.float32)))]})
+        return (x, x)
+
+
+@I.ir_module
+class Sizes:
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor((4,), "float32")):
+        if c:
+            y = R.negative(x)
+        else:
+            y = R.reshape(x, (2, 2))
+        return y
+
+
+@I.ir_module
+class Conditions:
+    @R.function
+    def main(c: R.Tensor((2,), "bool"), x: R.Tensor((4,), "float32")):
+        if c:
+            y = R.negative(x)
+        else:
+            y = x
+        return y
+
+
+@I.ir_module
+class SymbolicBranch:
+    @R.function
+    def main(c: R.Tensor((), "bool"), x: R.Tensor(("n",), "float32")):
+        if c:
+            y = R.negative(x)
+        else:
+            y = x
+        return y
+
+
+@pytest.mark.parametrize(
+    ("mod", "message"),
+    [
+        (
+            Recursive,
+            'function "first" calls itself (first -> second -> first): how much memory that takes '
+            "is not known at compile time; write out the steps",
+        ),
+        (
+            Sizes,
+            "the branches of an If give float32[4] and float32[2, 2]; which of them runs must be "
+            "known at compile time, or both must give tensors of the same static shapes and "
+            "element types",
+        ),
+        (
+            Conditions,
+            'the condition of an If is R.Tensor((2,), dtype="bool"); it must be a tensor of one '
+            "bool or integer",
+        ),
+        (
+            SymbolicBranch,
+            'a branch of an If reads x, R.Tensor((n,), dtype="float32"); it must be a tensor of '
+            "static shape",
+        ),
+        (
+            CallsEntry,
+            'function "main" calls "step", which keeps states; pass them as arguments, and let the '
+            "function that is called return them",
+        ),
+    ],
+    ids=["recursion", "sizes", "condition", "symbolic", "states"],
+)
+def test_functions_that_are_refused(mod, message, capfd):
+    with pytest.raises(UnsupportedModelError) as raised:
+        usmp.build(mod)
+    assert str(raised.value) == message
+    assert capfd.readouterr() == ("", "")
+
+
+def test_entries_call_private_functions():
+    @I.ir_module
+    class Entries:
+        @R.function
+        def first(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            return Entries.helper(x)
+
+        @R.function
+        def second(x: R.Tensor((4,), "float32")):
+            return R.negative(Entries.first(x))
+
+        @R.function(private=True)
+        def helper(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            return R.abs(x)
+
+    built = usmp.build(Entries)
+    assert {str(v.name_hint) for v in built.ir_mod.functions} >= {"__tvm_first__", "__tvm_second__"}
+    assert "helper" not in built.header
