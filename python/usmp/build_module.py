@@ -59,6 +59,7 @@ from usmp.planning.options import (
 from usmp.planning.session import planning_session
 from usmp.planning.state_pool import choose_state_pool
 from usmp.planning.workspace_io import is_comparable
+from usmp.reference_build import reference_meanwhile, with_reference
 from usmp.relax.bind_params import bind_params
 from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
@@ -91,6 +92,7 @@ def build(
     io_type: str = FLOAT,
     max_sizes: Mapping[str, int | None] | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
+    reference: bool | None = False,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -171,6 +173,11 @@ def build(
     input_shapes
         the shapes of inputs of model files, by name, as `usmp.import_model` takes them; of several
         models, of each that has an input of the name.
+    reference
+        also build the model for target "c" without kernels, streaming, pruning or overlap. The
+        archive holds that build compressed, and `tvmc run --board`, `tvmc run --serial` and
+        `tvmc export-test` take the outputs to expect from it. None: if there is a board, or
+        `target` names a core (`-mcpu`).
 
     Raises
     ------
@@ -221,6 +228,11 @@ def build(
     check_workspace_io(executor, options.use_workspace_io)
     if params:
         mod = bind_params(mod, params)
+    if reference is None:
+        reference = board is not None or "mcpu" in targets.cpu.attrs
+    plain = partial(
+        build, mod, [*targets.accelerators, "c"], module_name=module_name, io_type=io_type
+    )
     mod = mod.with_attr(EXECUTOR_ATTR, executor)
     if workspace_memory_pools is not None:
         mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
@@ -231,7 +243,13 @@ def build(
     if state_layout is not None:
         check_module_name(state_layout, module_name)
         mod = mod.with_attr(STATE_LAYOUT_ATTR, list(state_layout.states))
-    with _pass_context(options) as context, planning_session() as session:
+    with (
+        reference_meanwhile(
+            plain if reference else None, prune=bool(targets.accelerators)
+        ) as reference_build,
+        _pass_context(options) as context,
+        planning_session() as session,
+    ):
         lower = lower_entries if several_entries else lowering_passes
         with lowering():
             mod = session.once("module", mod, partial(applied, module_passes(), mod))
@@ -245,7 +263,9 @@ def build(
             mod = session.once(what, mod, partial(applied, passes, mod))
             passes = planning_passes(board, several_entries, symbol_prefix(module_name))
             mod = (_compared if compare_workspace_io else applied)(passes, mod)
-    return AOTExecutorFactoryModule(mod, module_name, board)
+        made = reference_build()
+    factory = AOTExecutorFactoryModule(mod, module_name, board)
+    return factory if made is None else with_reference(factory, made)
 
 
 def _compared(passes: list[Pass], mod: IRModule) -> IRModule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,13 @@ from usmp.codegen.metadata import metadata
 from usmp.codegen.model_library_format import archive_files, write_archive
 from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects import MemoryPlan
-from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.attributes import MEMORY_PLAN_ATTR, REFERENCE_ATTR
 from usmp.objects.size_expression import shape_text
 from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
+from usmp.runtime.archive import archive_of
+from usmp.runtime.reference import ReferenceModule, load_reference
 from usmp.support.plain_text import shown
 from usmp.support.tvm_errors import report_faults
 
@@ -45,11 +47,15 @@ class AOTExecutorFactoryModule:
         prefix of the C symbols.
     board
         the board that it was built for.
+    reference
+        a build of the same model without optimizations, to compare outputs with: a compressed
+        archive (see `usmp.reference_build`).
     """
 
     ir_mod: IRModule
     module_name: str
     board: Board | None = None
+    reference: bytes | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """What a reader wants to see in a notebook; `ir_mod.show()` shows the rest."""
@@ -155,7 +161,13 @@ class AOTExecutorFactoryModule:
                 self.ir_mod, self.interface, self.header, self.sources, object_file
             )
         project = project_files(self.interface, self.board) if self.board else {}
-        return files | build_system_files(files) | project
+        return files | build_system_files(files) | project | self._reference_files
+
+    @property
+    def _reference_files(self) -> dict[str, bytes]:
+        if self.reference is None:
+            return {}
+        return {str(self.ir_mod.attrs[REFERENCE_ATTR]["file"]): self.reference}
 
     def export_model_library_format(self, path: str | Path) -> None:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""
@@ -171,6 +183,21 @@ class AOTExecutorFactoryModule:
         """
         files, metadata = self.files(), self._module_metadata
         return HostModule(files, metadata, sources=sources, arena_bytes=arena_bytes)
+
+    def load_reference(self, sources: Sequence[str | Path] = ()) -> ReferenceModule:
+        """Build the reference build with the host's C compiler and load it into this process.
+
+        Parameters
+        ----------
+        sources
+            C files of the user with the functions of accelerators.
+
+        Raises
+        ------
+        NoReference
+            there is none.
+        """
+        return load_reference(archive_of(self.files()), self.module_name, sources)
 
     def run(
         self,

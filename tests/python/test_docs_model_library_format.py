@@ -33,6 +33,7 @@ from usmp.objects.attributes import (
     STRIPS_ATTR,
 )
 from usmp.passes import with_prim_funcs
+from usmp.reference_build import ReferenceBuild, with_reference
 from usmp.tir.model_operator import ModelOperator, model_operator
 from usmp.tir.spans import with_span
 
@@ -121,13 +122,15 @@ def written(digits_model) -> Iterator[dict]:
         yield usmp.build(digits).metadata
     with PassContext(config={"tir.usmp.stream_inputs": "image:hop=2", "tir.usmp.code": "fast"}):
         yield usmp.build(digits).metadata
-    yield usmp.build(small, board="mps2-an385").metadata
+    yield usmp.build(small, board="mps2-an385", reference=True).metadata
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
     yield usmp.build(small, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
     yield usmp.build(streaming_model()).metadata
     yield build_symbolic().metadata
     with registered(CONV2D):
         yield usmp.build(digits, "accel,c").metadata
+    unavailable = ReferenceBuild({"unavailable": "it cannot be built"})
+    yield with_reference(usmp.build(small), unavailable).metadata
     yield built(Net).metadata
     yield usmp.build(entry_model(), concurrent=[("tell", "plain")]).metadata
     scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})

@@ -101,7 +101,7 @@ def test_07_board(tmp_path):
     require_board(board_named("mps3-an547"))
     lines = printed("07_board.py", tmp_path)
     assert [".pool_dtcm", "dtcm", "0x20004000", "1024"] in words(lines)
-    assert lines[-1] == "10 of 10 images: the same output on the board as on this host"
+    assert lines[-1] == "10 of 10 images: the same output on the board as of the reference"
 
 
 @pytest.mark.cc

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,11 @@ def write_archive(files: dict[str, bytes], path: str | Path) -> None:
     OSError
         the file cannot be written.
     """
+    write_file(path, tar_of(files))
+
+
+def tar_of(files: Mapping[str, bytes]) -> bytes:
+    """Return the files as a tar, without times and owners."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name, data in sorted(files.items()):
@@ -78,4 +83,4 @@ def write_archive(files: dict[str, bytes], path: str | Path) -> None:
             entry.size = len(data)
             entry.mode = 0o644
             tar.addfile(entry, io.BytesIO(data))
-    write_file(path, content.getvalue())
+    return content.getvalue()

@@ -9,6 +9,7 @@ import numpy as np
 
 from usmp.runtime.host import HostEntry, HostModule
 from usmp.runtime.inputs import checked_run
+from usmp.runtime.reference import ReferenceModule
 from usmp.runtime.sizes import at_sizes, described
 from usmp.support.plain_text import shown
 
@@ -65,7 +66,7 @@ def golden_run(
 
 
 def runs_on_host(
-    module: HostModule,
+    module: HostModule | ReferenceModule,
     runs: Sequence[tuple[str, Mapping[str, np.ndarray], Mapping[str, int]]],
 ) -> list[GoldenRun]:
     """Runs on this host, one after the other: entry, inputs, sizes.

@@ -15,12 +15,13 @@ def add_board_options(parser: Any) -> None:
         "--board",
         metavar="NAME",
         help="run in the emulator of the board that the archive was compiled for, compare with "
-        "this host, and report instructions and memory",
+        "the reference build on this host, and report instructions and memory",
     )
     parser.add_argument(
         "--expected",
         metavar="PATH",
-        help="with --board or --serial: an .npz file to compare outputs with, not with this host",
+        help="with --board or --serial: an .npz file to compare outputs with, not with the "
+        "archive's reference build",
     )
     parser.add_argument(
         "--timeout",

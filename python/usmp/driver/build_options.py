@@ -166,13 +166,22 @@ def _needs_no_torch(options: argparse.Namespace) -> bool:
 
 
 def build_model(
-    options: argparse.Namespace, stage: Stage, *, compare_workspace_io: bool = True
+    options: argparse.Namespace,
+    stage: Stage,
+    *,
+    compare_workspace_io: bool = True,
+    reference: bool | None = False,
 ) -> Any:
     """Import and build the models as the options say: an `AOTExecutorFactoryModule`."""
     with build_arguments(options, stage) as (models, arguments):
         import usmp
 
-        return usmp.build(models, compare_workspace_io=compare_workspace_io, **arguments)
+        return usmp.build(
+            models,
+            compare_workspace_io=compare_workspace_io,
+            reference=reference,
+            **arguments,
+        )
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from usmp.driver.accelerators import note_unused_accelerators
@@ -17,6 +18,7 @@ from usmp.driver.reports import add_report_option, check_reports, report_files, 
 from usmp.driver.search import note_interrupted_search
 from usmp.driver.state_options import check_has_state, export_state_layout
 from usmp.driver.summary import module_metadata, print_summary
+from usmp.support.plain_text import printable
 
 OUTPUT_FORMATS = ("mlf",)
 
@@ -65,6 +67,13 @@ def add_compile_parser(commands: Any) -> None:
     output.add_argument(
         "-f", "--output-format", default="mlf", metavar="FORMAT", help="mlf, Model Library Format"
     )
+    output.add_argument(
+        "--reference",
+        action=argparse.BooleanOptionalAction,
+        help="add a build without kernels, streaming, pruning or overlap, from which tvmc run and "
+        "tvmc export-test take the outputs to expect of a board or device (the default with "
+        "--board or -mcpu)",
+    )
     add_report_option(output)
     add_quiet_option(output)
 
@@ -79,7 +88,7 @@ def compile_model(options: argparse.Namespace) -> None:
     check_is_none_of(options.output, options, "the archive")
     check_reports(options)
     with stages(options) as stage:
-        factory = build_model(options, stage)
+        factory = build_model(options, stage, reference=options.reference)
         check_has_state(options, factory.state_layout)
         stage("emitting C")
         reports = report_files(options, module_metadata(factory) if options.report else {})
@@ -94,6 +103,14 @@ def compile_model(options: argparse.Namespace) -> None:
     for note in (
         *note_unused_accelerators(options.target, factory),
         *note_missing_sizes(options, factory.ir_mod),
+        *_note_missing_reference(module_metadata(factory)),
     ):
         print(note)
     print_summary(factory)
+
+
+def _note_missing_reference(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the reason why there is no reference build, if one was asked for."""
+    reason = metadata.get("reference", {}).get("unavailable")
+    if reason is not None:
+        yield f"The archive has no reference build: {printable(reason)}."

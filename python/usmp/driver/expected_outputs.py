@@ -1,4 +1,4 @@
-"""Does another machine compute what it should: what this host does, or what the user expects?"""
+"""Compare outputs of another machine with those of the reference build, or of a file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from usmp.driver.errors import UsageError
 from usmp.runtime import Archive, BuildError
 from usmp.runtime.compare import first_difference
+from usmp.runtime.reference import NoReference, load_reference
 from usmp.support.plain_text import printable, shown
 
 Tensors = Mapping[str, np.ndarray]
@@ -16,13 +17,14 @@ Run = tuple[str, Tensors, Mapping[str, int]]
 """The entry, its inputs and its sizes."""
 
 
-def host_outputs(
+def reference_outputs(
     archive: Archive,
     module_name: str | None,
     runs: Sequence[Run],
     sources: Sequence[str],
 ) -> list[dict[str, np.ndarray]] | None:
-    """The outputs of the same runs on this host; None, and why, if it cannot be built.
+    """Return the outputs that the reference build gives of the same runs; print why if there are
+    none.
 
     Parameters
     ----------
@@ -32,12 +34,20 @@ def host_outputs(
         one after the other.
     sources
         C files of the user, which this host needs too.
+
+    Raises
+    ------
+    ArchiveError
+        the reference build is damaged.
     """
     try:
-        module = archive.load(module_name, sources)
+        module = load_reference(archive, module_name, sources)
         return [module.run(inputs, entry, sizes) for entry, inputs, sizes in runs]
-    except BuildError as error:
-        print(f"The outputs were not compared: {printable(str(error).splitlines()[0])}")
+    except (NoReference, BuildError) as error:
+        print(
+            f"Nothing independent was compared: {printable(str(error).splitlines()[0])}; give the "
+            "outputs to expect with --expected."
+        )
         return None
 
 

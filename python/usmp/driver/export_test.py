@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from usmp.device.golden_runs import GoldenRun
-    from usmp.runtime import Archive, HostEntry
+    from usmp.runtime import Archive, HostEntry, HostModule
     from usmp.runtime.archived_module import ArchivedModule
+    from usmp.runtime.reference import ReferenceModule
 
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
 Run: TypeAlias = "tuple[str, Tensors, Mapping[str, int]]"
@@ -34,7 +35,7 @@ _TAR = ".tar"
 _EXAMPLES = """\
   tvmc export-test model.tar
       a folder model_test of C files: tvmgen_default_self_test() returns 0 on a device
-      that computes what this host does, on random inputs
+      that computes what the reference build does, on random inputs
   tvmc export-test model.tar --inputs in.npz --expected expected.npz -o self_test
       on your inputs, compared with your outputs, as those of another runtime
   tvmc export-test model.tar --inputs first.npz --inputs second.npz -o self_test.tar
@@ -52,7 +53,8 @@ def add_export_test_parser(commands: Any) -> None:
         summary="write C that tests a compiled model on a device",
         description="Write C with inputs and outputs of known runs, and functions that repeat "
         "them on a device or let this host run the model over a serial line (tvmc run --serial). "
-        "The outputs are those of the archive's code on this host, unless --expected gives them.",
+        "The outputs are those of the archive's reference build on this host, or those of its own "
+        "code if it has none, unless --expected gives them.",
         examples=_EXAMPLES,
     )
     parser.add_argument("FILE", help="an archive that tvmc compile wrote")
@@ -122,11 +124,12 @@ def export_test(options: argparse.Namespace) -> None:
     module = archive.module(options.module_name)
     check_testable(module)
     with stages(options) as stage:
-        runs = _golden_runs(options, archive, module, stage)
+        runs, source = _golden_runs(options, archive, module, stage)
     files = device_files(module, archive.code(module.name), runs)
     _write(path, files)
     if not options.quiet:
         print(f"{path}: {len(files)} files; {_told(runs)}")
+        print(source)
 
 
 def _told(runs: Sequence[GoldenRun]) -> str:
@@ -171,7 +174,8 @@ def _golden_runs(
     archive: Archive,
     module: ArchivedModule,
     stage: Callable[[str], None],
-) -> list[GoldenRun]:
+) -> tuple[list[GoldenRun], str]:
+    """Return the runs of the test, and a sentence that says where their outputs come from."""
     from usmp.device.golden_runs import golden_run, runs_on_host
     from usmp.driver.tensors import load_tensors
     from usmp.runtime import HostEntry
@@ -180,14 +184,31 @@ def _golden_runs(
     entries = {name: HostEntry.of(main) for name, main in zip(module.entries, mains, strict=True)}
     runs = _runs(options, module, entries)
     if options.expected:
-        return [
+        expected = [
             golden_run(entry, entries[entry], inputs, sizes, load_tensors(path))
             for (entry, inputs, sizes), path in zip(runs, options.expected, strict=True)
         ]
+        return expected, "The outputs to expect are those of --expected."
     stage("building")
-    host = archive.load(module.name, options.extra_source)
+    golden, source = _golden_module(options, archive, module)
     stage("running")
-    return runs_on_host(host, runs)
+    return runs_on_host(golden, runs), source
+
+
+def _golden_module(
+    options: argparse.Namespace, archive: Archive, module: ArchivedModule
+) -> tuple[HostModule | ReferenceModule, str]:
+    """Return what computes the outputs to expect on this host, and a sentence about it."""
+    from usmp.runtime.reference import REFERENCE, NoReference, load_reference
+
+    try:
+        reference = load_reference(archive, module.name, options.extra_source)
+    except NoReference as error:
+        return archive.load(module.name, options.extra_source), (
+            "Nothing independent gives the outputs to expect, but the archive's own code on this "
+            f"host: {error}, or give them with --expected."
+        )
+    return reference, f"The outputs to expect are {REFERENCE}."
 
 
 def _runs(

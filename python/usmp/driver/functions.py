@@ -120,6 +120,7 @@ def compile(
     concurrent: Sequence[Sequence[str]] = (),
     shared_state: bool = False,
     io_type: str = FLOAT,
+    reference: bool | None = None,
     **unsupported: object,
 ) -> TVMCPackage:
     """Compile a model to C with planned memory, or several that share it.
@@ -144,7 +145,7 @@ def compile(
         as `usmp.build` takes them.
     state_pool, state_layout
         the `state_memory_pool` and the `state_layout` of `usmp.build`.
-    concurrent, shared_state, io_type
+    concurrent, shared_state, io_type, reference
         as `usmp.build` takes them.
 
     Raises
@@ -176,6 +177,7 @@ def compile(
             concurrent=concurrent,
             shared_state=shared_state,
             io_type=io_type,
+            reference=reference,
         )
     folder = TemporaryDirectory(prefix="tvmc-") if package_path is None else None
     path = package_path or os.path.join(folder.name if folder else "", "module.tar")

@@ -10,9 +10,10 @@ from usmp.boards.board_run import BoardRuns
 from usmp.boards.emulator import EmulatedModule
 from usmp.boards.report import print_board_report
 from usmp.driver.errors import UsageError
-from usmp.driver.expected_outputs import Run, Tensors, check_outputs, host_outputs
+from usmp.driver.expected_outputs import Run, Tensors, check_outputs, reference_outputs
 from usmp.driver.run_steps import joined_steps
 from usmp.runtime import Archive
+from usmp.runtime.reference import REFERENCE
 
 
 def check_board(archive: Archive, options: argparse.Namespace) -> None:
@@ -59,7 +60,7 @@ def report_run(
     steps
         the entry that it ran, the inputs and the sizes.
     expected
-        outputs to compare with; those of this host if missing.
+        outputs to compare with; those of the reference build if missing.
     options
         which have C files of the user, which this host needs too.
 
@@ -70,10 +71,10 @@ def report_run(
     """
     outputs = joined_steps(runs.outputs, options.steps)
     print_board_report(module.board, runs, module.sections())
-    where = "the expected outputs" if expected is not None else "those of this host"
+    where = "the expected outputs" if expected is not None else REFERENCE
     if expected is None:
-        found = host_outputs(archive, None, steps, options.extra_source)
-        expected = None if found is None else joined_steps(found, options.steps)
+        computed = reference_outputs(archive, None, steps, options.extra_source)
+        expected = None if computed is None else joined_steps(computed, options.steps)
     if expected is not None:
         check_outputs(outputs, expected, f"board {module.board.name}", where)
     return outputs

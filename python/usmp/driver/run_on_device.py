@@ -12,12 +12,13 @@ from usmp.device.digests import code_digest, interface_digest
 from usmp.device.serial.port import DeviceError, SerialLine
 from usmp.device.serial.session import Session
 from usmp.device.testable_module import check_testable
-from usmp.driver.expected_outputs import Tensors, check_outputs, host_outputs
+from usmp.driver.expected_outputs import Tensors, check_outputs, reference_outputs
 from usmp.driver.run_sizes import fill_run, given_sizes
 from usmp.runtime import Archive, HostEntry, Profile
 from usmp.runtime.archived_module import ArchivedModule
 from usmp.runtime.inputs import checked_run
 from usmp.runtime.operator_profile import profile_of
+from usmp.runtime.reference import REFERENCE
 from usmp.runtime.sizes import at_sizes
 
 _ADVICE = " (the device's program was built from another archive than this one)"
@@ -134,7 +135,7 @@ class DeviceRun:
         Parameters
         ----------
         expected
-            outputs to compare with; those of this host if missing.
+            outputs to compare with; those of the reference build if missing.
 
         Raises
         ------
@@ -143,12 +144,12 @@ class DeviceRun:
         """
         if self.cycles is not None:
             print(f"Cycles of a run: {self.cycles}")
-        where = "the expected outputs" if expected is not None else "those of this host"
+        where = "the expected outputs" if expected is not None else REFERENCE
         if expected is None:
             run = (self._entry, self._inputs, self._sizes)
             sources = self._options.extra_source
-            found = host_outputs(self._archive, self._module.name, [run], sources)
-            expected = None if found is None else found[0]
+            computed = reference_outputs(self._archive, self._module.name, [run], sources)
+            expected = None if computed is None else computed[0]
         if expected is not None:
             advice = _ADVICE if self._has_other_code else ""
             check_outputs(self.outputs, expected, "the device", where, advice)

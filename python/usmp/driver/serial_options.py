@@ -16,7 +16,7 @@ def add_serial_options(parser: Any) -> None:
         type=_port_and_baud,
         metavar="PORT[,BAUD]",
         help="run on the device at a serial port, whose program has the files of tvmc export-test "
-        f"({_BAUD} baud by default), and compare with this host",
+        f"({_BAUD} baud by default), and compare with the reference build on this host",
     )
 
 

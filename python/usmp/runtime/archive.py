@@ -138,7 +138,7 @@ def load_archive(path: str | Path) -> Archive:
         the file is missing, damaged, or no Model Library Format archive of usmp.
     """
     try:
-        return _archive_of(read_tar(path))
+        return archive_of(read_tar(path))
     except ArchiveError as error:
         raise ArchiveError(f"{path}: {printable(str(error))}") from error
     except DamagedMetadata as error:
@@ -147,7 +147,16 @@ def load_archive(path: str | Path) -> Archive:
         ) from error
 
 
-def _archive_of(files: dict[str, bytes]) -> Archive:
+def archive_of(files: dict[str, bytes]) -> Archive:
+    """Return the archive that has these files.
+
+    Raises
+    ------
+    ArchiveError
+        it has no metadata or no code, or is no Model Library Format archive of usmp.
+    DamagedMetadata
+        its metadata is not what `tvmc compile` writes.
+    """
     if METADATA_FILE not in files:
         raise ArchiveError(f"not a Model Library Format archive: no {METADATA_FILE}")
     metadata = parse_metadata(files[METADATA_FILE])

@@ -12,9 +12,9 @@ import stat
 import tarfile
 from pathlib import Path, PurePosixPath
 
+from usmp.objects.model_library_format import LARGEST_ARCHIVE_BYTES
 from usmp.support.plain_text import shown
 
-LARGEST_ARCHIVE_BYTES = 2**32
 _MOST_MEMBERS = 10_000
 _LARGEST_EXTENDED_HEADER_BYTES = 2**16
 _LONGEST_FILE_NAME, _LONGEST_PATH = 255, 4095
@@ -52,7 +52,18 @@ def read_tar(path: str | Path) -> dict[str, bytes]:
         the file cannot be read, is too large, damaged, or no uncompressed tar archive;
         something in it is neither a file nor a folder, is there twice, or lies outside of it.
     """
-    archived = _content(Path(path))
+    return files_of_tar(_content(Path(path)))
+
+
+def files_of_tar(archived: bytes) -> dict[str, bytes]:
+    """Return the files in a tar archive: path -> content.
+
+    Raises
+    ------
+    ArchiveError
+        it is damaged, or no uncompressed tar archive; something in it is neither a file nor a
+        folder, is there twice, or lies outside of it.
+    """
     if re.match(_COMPRESSED, archived):
         raise ArchiveError("not a tar archive, but a compressed file; decompress it first")
     files: dict[str, bytes] = {}

@@ -21,8 +21,10 @@ from support.relax_models import PARAMS, Attention
 from support.state_models import streaming_model
 from support.symbolic_models import build_symbolic
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.codegen.model_library_format import write_archive
 from usmp.driver.tvmc import main
 from usmp.runtime import load_archive
+from usmp.runtime.reference import REFERENCE
 
 pytestmark = pytest.mark.cc
 
@@ -179,11 +181,30 @@ def test_another_archive_does_not_compile(states, tmp_path):
 def test_the_folder_and_the_tar_hold_the_same(tvmc, states):
     assert tvmc("export-test", states, "-o", "test.tar").stdout == (
         "test.tar: 10 files; 3 runs, 6 outputs, 216 bytes of constants\n"
+        "Nothing independent gives the outputs to expect, but the archive's own code on this host: "
+        "the archive has no reference build (compile the model again, with --reference), or give "
+        "them with --expected.\n"
     )
     assert tvmc("export-test", states, "--quiet").stdout == ""
     with tarfile.open("test.tar") as tar:
         held = {m.name.removeprefix("./"): tar.extractfile(m).read() for m in tar.getmembers()}
     assert held == {path.name: path.read_bytes() for path in Path("model_test").iterdir()}
+
+
+def test_the_outputs_to_expect_are_those_of_the_reference_build(tvmc, tmp_path, model):
+    """The self test returns another number than 0 if the C of the archive is wrong."""
+    relu = model(lambda b, x: relax.op.nn.relu(x), ("x", (4,), "int32"))
+    archive = built(relu, tmp_path, reference=True)
+    outcome = tvmc("export-test", archive, "-o", "test")
+    assert outcome.stdout.splitlines()[1] == f"The outputs to expect are {REFERENCE}."
+    assert self_test(archive, Path("test"), tmp_path) == 0
+    files = load_archive(archive).files
+    path = "codegen/host/src/default_lib0.c"
+    assert files[path].count(b"(x[i0], 0);") == 1
+    faulty = files[path].replace(b"(x[i0], 0);", b"(x[i0], 0) + 1;")
+    write_archive({**files, path: faulty}, archive)
+    assert tvmc("export-test", archive, "-o", "test").status == 0
+    assert self_test(archive, Path("test"), tmp_path) == 1
 
 
 def test_seeds(tvmc, states):

@@ -13,6 +13,7 @@ from support.board_programs import require_board
 from usmp.boards.board import board_named
 from usmp.driver.profile import print_profile
 from usmp.runtime.operator_profile import OperatorProfile, OperatorTensor, Profile
+from usmp.runtime.reference import REFERENCE
 
 X = OperatorTensor("int8", (1, 4))
 PROFILE = Profile(
@@ -171,7 +172,7 @@ def test_a_run_on_a_board(tvmc, digits_model):
     outcome = tvmc("run", "b.tar", "--board", "mps2-an385", "--profile", "--profile-json", "p.json")
     assert outcome.status == 0
     lines = outcome.stdout.splitlines()
-    assert "The outputs equal those of this host." in lines
+    assert f"The outputs equal {REFERENCE}." in lines
     (heading,) = (line for line in lines if "per MAC" in line)
     assert "instructions" in heading
     with open("p.json") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tarfile
@@ -16,6 +17,7 @@ from support.entry_models import INITIAL, WEIGHTS, entry_model
 from usmp.boards.board import board_named
 from usmp.codegen.model_library_format import write_archive
 from usmp.runtime import load_archive
+from usmp.runtime.reference import REFERENCE
 
 pytestmark = pytest.mark.board
 
@@ -29,7 +31,19 @@ def board_archive(tmp_path_factory):
     require_board(board_named("mps2-an385"))
     path = tmp_path_factory.mktemp("board") / "digits.tar"
     model = usmp.import_model(DIGITS)
-    usmp.build(model, board="mps2-an385").export_model_library_format(path)
+    factory = usmp.build(model, board="mps2-an385", reference=True)
+    factory.export_model_library_format(path)
+    return path
+
+
+def faulty_archive(archive, path):
+    """The archive, with C that adds 1 to its outputs."""
+    files = load_archive(archive).files
+    (source,) = (name for name in files if name.endswith("/default_lib0.c"))
+    content = files[source]
+    assert content.count(b", -31)) - 128, 127);") == 1
+    files[source] = content.replace(b", -31)) - 128, 127);", b", -31)) - 127, 127);")
+    write_archive(files, path)
     return path
 
 
@@ -63,7 +77,7 @@ def test_run_reports_compares_and_prints_outputs(tvmc, board_archive):
     assert any(line.startswith("Instructions of a run: ") for line in lines)
     assert any(line.startswith("Stack: ") and "of 16384 bytes used" in line for line in lines)
     outputs = lines.index("probabilities: int8[1, 10]")
-    assert lines[outputs - 1] == "The outputs equal those of this host."
+    assert lines[outputs - 1] == f"The outputs equal {REFERENCE}."
     assert lines[outputs:] == tvmc("run", board_archive).stdout.splitlines()
 
 
@@ -115,9 +129,37 @@ def test_without_a_compiler_for_this_host_nothing_is_compared(tvmc, board_archiv
     outcome = tvmc("run", board_archive, "--board", "mps2-an385")
     assert outcome.status == 0
     assert (
-        "The outputs were not compared: C compiler missing-compiler cannot be started"
+        "Nothing independent was compared: C compiler missing-compiler cannot be started"
         in outcome.stdout
     )
+
+
+def test_a_fault_that_this_host_shares_is_reported(tvmc, board_archive):
+    """The board and this host run the same wrong C, which the reference build does not have."""
+    faulty = faulty_archive(board_archive, "faulty.tar")
+    outcome = tvmc("run", faulty, "--board", "mps2-an385")
+    assert outcome.status == 1
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith(
+        'tvmc: error: output "probabilities" on board mps2-an385 differs from those of a build '
+        "without kernels, streaming, pruning or overlap, which this host ran: "
+    )
+
+
+def test_an_archive_without_a_reference_is_compared_with_nothing(tvmc, board_archive):
+    """Even if it computes something else."""
+    files = load_archive(faulty_archive(board_archive, "faulty.tar")).files
+    modules = json.loads(files["metadata.json"])
+    del modules["modules"]["default"]["reference"]
+    older = {path: content for path, content in files.items() if not path.startswith("reference/")}
+    write_archive({**older, "metadata.json": json.dumps(modules).encode()}, "older.tar")
+    outcome = tvmc("run", "older.tar", "--board", "mps2-an385")
+    assert outcome.status == 0
+    assert (
+        "Nothing independent was compared: the archive has no reference build (compile the model "
+        "again, with --reference); give the outputs to expect with --expected."
+    ) in outcome.stdout.splitlines()
+    assert "The outputs equal" not in outcome.stdout
 
 
 @pytest.mark.parametrize("command", ["compile", "run"])
@@ -146,7 +188,8 @@ def entries_archive(tmp_path_factory):
     """Entries that share a state, compiled for the board with Cortex-M3."""
     require_board(board_named("mps2-an385"))
     path = tmp_path_factory.mktemp("board") / "entries.tar"
-    usmp.build(entry_model(), board="mps2-an385").export_model_library_format(path)
+    factory = usmp.build(entry_model(), board="mps2-an385", reference=True)
+    factory.export_model_library_format(path)
     return path
 
 
@@ -157,7 +200,7 @@ def test_one_of_several_entries(tvmc, entries_archive):
     assert (outcome.status, outcome.stderr) == (0, "")
     (line,) = (line for line in outcome.stdout.splitlines() if "Instructions" in line)
     assert re.fullmatch(r'Instructions of a run of entry "tell": \d+', line)
-    assert "The outputs equal those of this host." in outcome.stdout
+    assert f"The outputs equal {REFERENCE}." in outcome.stdout
     with np.load("out.npz") as outputs:
         assert list(outputs) == ["y"]
         np.testing.assert_allclose(outputs["y"], INITIAL.reshape(1, 8) @ WEIGHTS, rtol=1e-5)
@@ -232,13 +275,13 @@ def test_expected_outputs_without_a_board(refused, board_archive):
     )
 
 
-def test_an_object_file_for_the_board_is_not_compared_with_this_host(tvmc, digits_model):
+def test_an_object_file_for_the_board_is_compared_with_c(tvmc, digits_model):
     require_board(board_named("mps2-an385"))
     options = ("--board", "mps2-an385", "--target=llvm", "-o", "model.tar")
     assert tvmc("compile", digits_model, *options).status == 0
     outcome = tvmc("run", "model.tar", "--board", "mps2-an385")
     assert outcome.status == 0
-    assert "The outputs were not compared: " in outcome.stdout
+    assert f"The outputs equal {REFERENCE}." in outcome.stdout
     assert "probabilities: int8[1, 10]" in outcome.stdout
 
 

@@ -13,6 +13,7 @@ from usmp.objects.attributes import (
     IMAGE_LAYOUT_ATTR,
     OPERATOR_ORDER_ATTR,
     PRUNED_CHANNELS_ATTR,
+    REFERENCE_ATTR,
     SCHEDULE_CHOICES_ATTR,
     STREAMING_ATTR,
 )
@@ -31,6 +32,12 @@ def pruned_channels(mod: IRModule) -> dict[str, dict[str, int]]:
     if said is None:
         return {}
     return {"pruned_channels": {str(name): int(said[name]) for name in sorted(said, key=str)}}
+
+
+def reference(mod: IRModule) -> dict[str, dict[str, str]]:
+    """Return where the reference build is or why there is none, if one was asked for."""
+    given = (mod.attrs or {}).get(REFERENCE_ATTR)
+    return {} if given is None else {"reference": {str(k): str(v) for k, v in given.items()}}
 
 
 def schedule_choices(mod: IRModule) -> dict[str, dict[str, Any]]:

@@ -16,6 +16,7 @@ from usmp.codegen.metadata.choices import (
     merged_operators,
     operator_order,
     pruned_channels,
+    reference,
     schedule_choices,
     streaming,
 )
@@ -44,6 +45,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "export_datetime": _export_datetime(),
                 "target": _targets(mod, interface),
                 **_board(mod),
+                **reference(mod),
                 "executors": ["aot"],
                 "interface_api": "packed" if interface.is_packed else "c",
                 "style": "full-model",

@@ -1,0 +1,128 @@
+"""Build a model without optimizations, so that outputs of another build can be compared with it."""
+
+from __future__ import annotations
+
+import bz2
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.codegen.accelerator_functions import accelerator_functions, function_metadata
+from usmp.codegen.model_library_format import tar_of
+from usmp.codegen.names import replace_forbidden
+from usmp.executor_factory import AOTExecutorFactoryModule
+from usmp.names import FAST
+from usmp.objects.attributes import REFERENCE_ATTR
+from usmp.objects.model_library_format import (
+    METADATA_FILE,
+    largest_reference,
+    reference_file,
+)
+from usmp.relax.transform.prune_constant_channels import OPTION as PRUNE
+from usmp.support.errors import FaultError
+from usmp.support.meanwhile import meanwhile
+
+_PREFIX = "tir.usmp."
+_OPTIONS = {
+    "tir.usmp.enable": False,
+    "tir.usmp.overlap": False,
+    "tir.usmp.order_operators": False,
+    "tir.usmp.streaming": False,
+    "tir.usmp.code": FAST,
+}
+_DISABLED_PASSES = (
+    "usmp.ConvertImageLayout",
+    "usmp.SplitIntoStrips",
+    "usmp.SelectKernels",
+    "usmp.OrderOperators",
+    "usmp.StreamOperators",
+    "usmp.ChooseSchedules",
+    "usmp.MergeSimilarFunctions",
+)
+
+
+@dataclass(frozen=True)
+class ReferenceBuild:
+    """A build without kernels, streaming, pruning or overlap, or the reason why there is none.
+
+    Parameters
+    ----------
+    description
+        what the attribute `reference` of the module says.
+    archive
+        its header, C and metadata: a tar file, compressed by bzip2, whose compressor gives the same
+        bytes everywhere.
+    functions
+        the functions of accelerators that it calls, as `function_metadata` has them.
+    """
+
+    description: dict[str, str]
+    archive: bytes | None = None
+    functions: list[dict[str, Any]] = field(default_factory=list)
+
+
+@contextmanager
+def reference_meanwhile(
+    build: Callable[[], AOTExecutorFactoryModule] | None, *, prune: bool
+) -> Iterator[Callable[[], ReferenceBuild | None]]:
+    """Yield what returns the reference build, which is made beside all else in the context.
+
+    Parameters
+    ----------
+    build
+        compiles the model for target "c"; None if no reference is asked for.
+    prune
+        whether channels may be pruned: functions of accelerators depend on how many there are.
+    """
+    if build is None:
+        yield lambda: None
+        return
+    with meanwhile(lambda: _reference_build(build, prune)) as reference:
+        yield reference
+
+
+def with_reference(
+    factory: AOTExecutorFactoryModule, reference: ReferenceBuild
+) -> AOTExecutorFactoryModule:
+    """Return a compiled model with a reference build beside it, or the reason why it has none."""
+    if reference.archive is not None and reference.functions != _functions(factory.ir_mod):
+        reason = "it would call accelerators in another way"
+        reference = ReferenceBuild({"unavailable": reason})
+    mod = factory.ir_mod.with_attr(REFERENCE_ATTR, reference.description)
+    return replace(factory, ir_mod=mod, reference=reference.archive)
+
+
+def _reference_build(build: Callable[[], AOTExecutorFactoryModule], prune: bool) -> ReferenceBuild:
+    try:
+        with _plain_context(prune):
+            factory = build()
+            files = factory.files()
+    except (ValueError, FaultError, MemoryError) as error:
+        return ReferenceBuild({"unavailable": f"it cannot be built: {error}"})
+    kept = {p: c for p, c in files.items() if p == METADATA_FILE or p.startswith("codegen/")}
+    content = tar_of(kept)
+    archive = bz2.compress(content)
+    if len(content) > largest_reference(len(archive)):
+        return ReferenceBuild({"unavailable": f"it would have {len(content)} bytes"})
+    path = reference_file(replace_forbidden(factory.module_name))
+    return ReferenceBuild({"file": path}, archive, _functions(factory.ir_mod))
+
+
+def _functions(mod: IRModule) -> list[dict[str, Any]]:
+    return [function_metadata(function) for function in accelerator_functions(mod)]
+
+
+def _plain_context(prune: bool) -> PassContext:
+    """Return the current PassContext, with all that chooses or optimizes turned off."""
+    current = PassContext.current()
+    kept = {k: v for k, v in current.config.items() if k == PRUNE or not k.startswith(_PREFIX)}
+    return PassContext(
+        opt_level=current.opt_level,
+        required_pass=list(current.required_pass),
+        disabled_pass=[*current.disabled_pass, *_DISABLED_PASSES],
+        config={**kept, **_OPTIONS, **({} if prune else {PRUNE: False})},
+    )

@@ -1,0 +1,196 @@
+"""Run the reference build of an archive: the outputs that other builds of its model should give."""
+
+from __future__ import annotations
+
+import bz2
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from usmp.objects.model_library_format import largest_reference
+from usmp.runtime.archive import Archive, archive_of
+from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.host import HostEntry, HostModule
+from usmp.runtime.read_metadata import DamagedMetadata
+from usmp.runtime.read_tar import ArchiveError, files_of_tar
+from usmp.support.plain_text import printable, shown
+
+REFERENCE = "those of a build without kernels, streaming, pruning or overlap, which this host ran"
+"""Where outputs come from, in sentences."""
+
+
+class NoReference(ValueError):
+    """An archive has no reference build; the message says why."""
+
+
+class ReferenceModule:
+    """A reference build, loaded into this process, with the interface of the build beside it.
+
+    Parameters
+    ----------
+    host
+        the reference build.
+    module
+        the other build.
+    """
+
+    def __init__(self, host: HostModule, module: ArchivedModule) -> None:
+        self.entries = _entries_of(module)
+        self._host = host
+        self._slides = list(module.metadata.get("windows", {}).get("inputs", {}))
+        self._windows: dict[str, np.ndarray] = {}
+
+    def run(
+        self,
+        inputs: Mapping[str, np.ndarray],
+        entry: str | None = None,
+        sizes: Mapping[str, int] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """Run an entry once, as `HostModule.run` does.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            as `HostModule.run` raises them.
+        """
+        slid = {name: self._slid(name, rows) for name, rows in inputs.items() if self._slides}
+        return self._host.run({**inputs, **slid}, entry, sizes)
+
+    def reset(self) -> None:
+        """Let the next run begin as the first one did."""
+        self._windows.clear()
+        self._host.reset()
+
+    def _slid(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """Move the new rows of an input into its window, and return the window.
+
+        The reference build takes whole windows. Before the first run they hold zeros.
+        """
+        if name not in self._slides:
+            return rows
+        described = self._host.inputs[name]
+        zero = described.get("quantization", {}).get("zero_point", 0)
+        window = self._windows.get(name, np.full(described["shape"], zero, described["dtype"]))
+        axis = _row_axis(window.shape)
+        kept = np.delete(window, np.s_[: rows.shape[axis]], axis)
+        self._windows[name] = np.concatenate([kept, rows], axis)
+        return self._windows[name]
+
+
+def load_reference(
+    archive: Archive, name: str | None = None, sources: Sequence[str | Path] = ()
+) -> ReferenceModule:
+    """Build the reference of a model for this host and load it.
+
+    Parameters
+    ----------
+    archive
+        that `usmp.build` made with `reference`.
+    name
+        which model of the archive; the only one by default.
+    sources
+        C files of the user with the functions of accelerators.
+
+    Raises
+    ------
+    NoReference
+        the archive has none.
+    ArchiveError
+        it is damaged, or of a model with another interface.
+    BuildError
+        as `Archive.load` raises it.
+    ValueError
+        there is no module of this name, or several and no name.
+    """
+    module = archive.module(name)
+    reference = reference_archive(archive, module)
+    return ReferenceModule(reference.load(sources=sources), module)
+
+
+def reference_archive(archive: Archive, module: ArchivedModule) -> Archive:
+    """Return the reference build of a module, as an archive of its own.
+
+    Raises
+    ------
+    NoReference
+        there is none.
+    ArchiveError
+        it is damaged, too large, or of a model with another interface.
+    """
+    described = module.metadata.get("reference", {})
+    if not isinstance(described, dict) or not all(isinstance(v, str) for v in described.values()):
+        raise ArchiveError(f'module "{shown(module.name)}" has no valid "reference"')
+    if "file" not in described:
+        reason = described.get("unavailable", "compile the model again, with --reference")
+        raise NoReference(f"the archive has no reference build ({printable(reason)})")
+    path = described["file"]
+    if path not in archive.files:
+        raise ArchiveError(f'module "{shown(module.name)}" lacks {shown(path)}')
+    try:
+        reference = archive_of(files_of_tar(_decompressed(archive.files[path])))
+    except (ArchiveError, DamagedMetadata) as error:
+        raise ArchiveError(f"{shown(path)}: {printable(str(error))}") from error
+    _check_interface(module, reference, path)
+    return reference
+
+
+def _decompressed(compressed: bytes) -> bytes:
+    """Return the content of a file of bzip2, unless it has far more bytes than C would have."""
+    largest = largest_reference(len(compressed))
+    decompressor = bz2.BZ2Decompressor()
+    try:
+        content = decompressor.decompress(compressed, largest + 1)
+    except OSError as error:
+        raise ArchiveError("not compressed by bzip2, or damaged") from error
+    if len(content) > largest:
+        raise ArchiveError(
+            f"it has more than {largest} bytes, the most that a reference of "
+            f"{len(compressed)} compressed bytes may have"
+        )
+    if not decompressor.eof or decompressor.unused_data:
+        raise ArchiveError("it is truncated, or something follows it")
+    return content
+
+
+def _check_interface(module: ArchivedModule, reference: Archive, path: str) -> None:
+    """Check that a reference takes and gives what the module does, but for windows."""
+    windows = module.metadata.get("windows", {}).get("inputs", {})
+    entries = {name: _interface(entry, {}) for name, entry in _entries_of(module).items()}
+    held = [
+        {name: _interface(entry, windows) for name, entry in _entries_of(other).items()}
+        for other in reference.modules.values()
+    ]
+    if held != [entries]:
+        raise ArchiveError(
+            f"{shown(path)}: it has other entries, inputs, outputs or sizes than "
+            f'module "{shown(module.name)}"'
+        )
+
+
+def _entries_of(module: ArchivedModule) -> dict[str, HostEntry]:
+    mains = module.metadata["memory"]["functions"]["main"]
+    return {name: HostEntry.of(main) for name, main in zip(module.entries, mains, strict=True)}
+
+
+def _interface(entry: HostEntry, windows: Mapping[str, Mapping[str, int]]) -> object:
+    """Return what calls of an entry depend on; of a window, its new rows."""
+    inputs = {name: _type(info) for name, info in entry.inputs.items()}
+    for name in {*windows} & {*inputs}:
+        dtype, shape, symbolic = inputs[name]
+        axis = _row_axis(shape)
+        if axis < len(shape) and shape[axis] == windows[name]["window_rows"]:
+            new = [windows[name]["rows"] if a == axis else n for a, n in enumerate(shape)]
+            inputs[name] = dtype, new, symbolic
+    outputs = {name: _type(info) for name, info in entry.outputs.items()}
+    return list(inputs.items()), list(outputs.items()), list(entry.sizes.items())
+
+
+def _type(tensor: Mapping[str, Any]) -> tuple[str, list[int], Any]:
+    return tensor["dtype"], tensor["shape"], tensor.get("symbolic_shape")
+
+
+def _row_axis(shape: Sequence[int]) -> int:
+    """Return the axis of the rows of a window: the outermost one that is longer than 1."""
+    return next((axis for axis, extent in enumerate(shape) if extent > 1), len(shape))
