@@ -89,12 +89,12 @@ def _updated(interface: Interface, entry: EntryInterface) -> list[list[str]]:
     """What happens to inputs that are read and written."""
     if not entry.updated:
         return []
-    first = f"It updates {_quoted_names([t.info.name for t in entry.updated])} in place"
+    first = f"It updates {_quoted_names([t.info.name for t in entry.updated])}"
     if not entry.has_workspace_io:
-        return [[f"{first}, whose bytes no other tensor", "may share"]]
+        return [[first, "in place; no other tensor may share bytes with what it updates"]]
     if len(interface.entries) > 1:
-        return [[f"{first}: read what it has become", "right after the run"]]
-    return [[f"{first}, where the next run", "finds what it has become"]]
+        return [[first, "in place; read the new values right after it"]]
+    return [[first, "in place; the next run finds the new values there"]]
 
 
 def _where_tensors_are(interface: Interface, entry: EntryInterface) -> list[list[str]]:

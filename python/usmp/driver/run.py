@@ -235,7 +235,7 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
 
 def _runs(
     options: argparse.Namespace, entry: HostEntry, given: Tensors
-) -> list[tuple[Tensors, Mapping[str, int]]]:
+) -> Sequence[tuple[Tensors, Mapping[str, int]]]:
     """The inputs and the sizes of each step."""
     import numpy as np
 

@@ -165,7 +165,9 @@ def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
     values = {str(s.name): initial_array(s, types[str(s.name)]) for s in constant}
     dropped = {int(state.output) for state in constant}
     left = [
-        s.with_output(s.output if s.output < 0 else s.output - sum(0 <= d < s.output for d in dropped))
+        s.with_output(
+            s.output if s.output < 0 else s.output - sum(0 <= d < s.output for d in dropped)
+        )
         for s in states_of(main)
         if str(s.name) not in values
     ]

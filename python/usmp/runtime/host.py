@@ -162,9 +162,7 @@ class HostModule:
             rows = TensorRows.of(entry.inputs, entry.outputs)
             arena = self._arena if name in self._takes_arena else None
             updated = [index for index, n in enumerate(entry.inputs) if n in entry.updated]
-            found[name] = interface(
-                self._library, own, prefix, self._devices, rows, arena, updated
-            )
+            found[name] = interface(self._library, own, prefix, self._devices, rows, arena, updated)
         return found
 
     def run(

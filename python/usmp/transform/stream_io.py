@@ -189,8 +189,8 @@ def _check_use(tensor: _Tensor, main: FunctionFacts) -> None:
     info = tensor.info
     if info.is_updated:
         raise ValueError(
-            f"{tensor.text} is updated in place by the run, so it has to be there as a whole; leave "
-            "it out of tir.usmp.stream_inputs"
+            f"{tensor.text} is updated in place by the run, so it has to be there as a whole; "
+            "leave it out of tir.usmp.stream_inputs"
         )
     if info.rows == 1 or info.size_bytes == 0:
         raise ValueError(
