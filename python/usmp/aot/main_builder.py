@@ -12,6 +12,7 @@ from tvm.ir import Call, GenericConst, GlobalVar, PointerType, PrimType, Var
 
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.aot.elide_copies import Copy, elide_copies
+from usmp.aot.in_place_operators import InPlaceOperators
 from usmp.aot.main_bindings import shape_and_dtype
 from usmp.aot.main_calls import MainCalls
 from usmp.aot.main_sizes import tensor_info
@@ -59,6 +60,9 @@ class MainBuilder:
     allocations: dict[tirx.Buffer, tirx.Stmt] = field(default_factory=dict)
     constants: dict[tuple[str, bytes], tirx.Buffer] = field(default_factory=dict)
     states: dict[tirx.Buffer, StateInfo] = field(default_factory=dict)
+    updated: dict[tirx.Buffer, StateInfo] = field(default_factory=dict)
+    """Inputs that the run updates in place."""
+    in_place: InPlaceOperators | None = None
     calls: MainCalls = field(default_factory=MainCalls)
     names: UniqueNames = field(default_factory=UniqueNames)
     flag_name: str = STATES_FLAG_NAME
@@ -77,6 +81,8 @@ class MainBuilder:
             dict(self.allocations),
             dict(self.constants),
             dict(self.states),
+            dict(self.updated),
+            self.in_place,
             self.calls.version(),
             deepcopy(self.names),
             self.flag_name,
@@ -229,9 +235,12 @@ class MainBuilder:
 
     def is_free(self, buffer: tirx.Buffer, position: int) -> bool:
         """Whether the binding at `position` is the last to use what is in `buffer`."""
-        if buffer not in self.allocations or buffer in set(self.constants.values()):
+        kept = self.states.get(buffer) or self.updated.get(buffer)
+        if kept is None and (
+            buffer not in self.allocations or buffer in set(self.constants.values())
+        ):
             return False
-        if buffer in self.states and self.states[buffer].output < 0:
+        if kept is not None and kept.output < 0:
             return False  # The next run needs it.
         return not any(
             self.last_uses.get(var, -1) > position and buffer in set(flatten(value))
@@ -300,7 +309,9 @@ class MainBuilder:
         """
         produced = self.own()
         setting = self.set_states()
-        moved = write_state_in_place(self.calls, new_values, results, produced)
+        moved = write_state_in_place(
+            self.calls, new_values, results, produced, self.in_place, self.updated
+        )
         for buffer in moved:
             del self.allocations[buffer]
         copied: list[tuple[tirx.Buffer, tirx.Buffer, AnySpan | None]] = []

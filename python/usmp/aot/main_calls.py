@@ -12,6 +12,8 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, PointerType, PrimType, Var
 
+from usmp.support.unique_names import UniqueNames
+from usmp.tir.global_symbol import with_new_symbol
 from usmp.tir.model_operator import joined_span
 from usmp.tir.nodes import nodes_of
 from usmp.tir.spans import AnySpan
@@ -253,6 +255,16 @@ class MainCalls:
             loop = tirx.For(index, 0, elements, tirx.ForKind.SERIAL, store)
             body = tirx.For(copy, 0, count, tirx.ForKind.SERIAL, loop)
             self._define(key, [source, destination], body)
+        return self._by_content[key]
+
+    def add_function(self, operator: GlobalVar, func: tirx.PrimFunc) -> GlobalVar:
+        """Add a PrimFunc that does what an operator does, in another way."""
+        key = ("in_place", func)
+        if key not in self._by_content:
+            names = UniqueNames([*self.taken, *(str(f.name_hint) for f in self.functions)])
+            name = names.unique(f"{operator.name_hint}_in_place")
+            variable = self._by_content[key] = GlobalVar(name)
+            self.functions[variable] = with_new_symbol(func, name)
         return self._by_content[key]
 
     def _define(

@@ -14,8 +14,10 @@ from usmp.objects.symbolic_size import SymbolicSize
 from usmp.objects.tensor_info import TensorInfo
 
 
-def tensor_info(name: str, ty: tvm.ir.Type, sizes: Iterable[SymbolicSize]) -> TensorInfo:
-    """What users know of an input or output.
+def tensor_info(
+    name: str, ty: tvm.ir.Type, sizes: Iterable[SymbolicSize], is_updated: bool = False
+) -> TensorInfo:
+    """What users know of an input or output, or of an input that the run updates in place.
 
     Raises
     ------
@@ -26,10 +28,10 @@ def tensor_info(name: str, ty: tvm.ir.Type, sizes: Iterable[SymbolicSize]) -> Te
     variables = {str(size.name): tirx.Var(size.name, "int32") for size in known}
     shape, dtype = shape_and_dtype(ty, name, variables)
     if all(isinstance(extent, int) for extent in shape):
-        return TensorInfo(name, shape, dtype)
+        return TensorInfo(name, shape, dtype, is_updated=is_updated)
     noted = [SymbolicSize(size.name, size.lower_bound, size.noted_value) for size in known]
     extents = [extent if isinstance(extent, int) else greatest(extent, noted) for extent in shape]
-    return TensorInfo(name, extents, dtype, symbolic_shape=shape)
+    return TensorInfo(name, extents, dtype, symbolic_shape=shape, is_updated=is_updated)
 
 
 def sizes_of_operators(mod: IRModule, sizes: Mapping[str, Var]) -> dict[GlobalVar, list[Var]]:

@@ -7,13 +7,14 @@ in order. Nothing has an address yet; that is the planner's work.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from tvm import tirx
 from tvm.ir import GlobalVar, IRModule, Var
 
 from usmp.aot.check_written import check_written
 from usmp.aot.elide_copies import Copy
+from usmp.aot.in_place_operators import InPlaceOperators
 from usmp.aot.main_bindings import bindings, last_uses
 from usmp.aot.main_builder import MainBuilder
 from usmp.aot.main_sizes import sizes_of_operators, tensor_info
@@ -73,15 +74,19 @@ class MainVersions:
         sizes = {str(size.name): tirx.Var(size.name, "int32") for size in self._sizes}
         builder = MainBuilder(last_uses(main), sizes)
         builder.calls.sizes = sizes_of_operators(mod, sizes)
+        builder.in_place = InPlaceOperators(mod)
         builder.calls.taken = frozenset(str(variable.name_hint) for variable in mod.functions)
         inputs: list[TensorInfo] = []
         for param in main.params:
-            info = tensor_info(param.name, param.ty, self._sizes)
-            if info.name in states:
-                builder.values[param] = builder.state(info.name, param.ty, states[info.name])
-            else:
-                builder.values[param] = builder.parameter(info, param.ty)
-                inputs.append(info)
+            state = states.get(str(param.name))
+            if state is not None and not state.is_input:
+                builder.values[param] = builder.state(str(param.name), param.ty, state)
+                continue
+            info = tensor_info(param.name, param.ty, self._sizes, is_updated=state is not None)
+            buffer = builder.values[param] = builder.parameter(info, param.ty)
+            if state is not None:
+                builder.updated[buffer] = state
+            inputs.append(info)
         for position, binding in enumerate(bindings(main)):
             builder.values[binding.var] = builder.lower(binding.value, binding.var, position)
         builder.give_back(nodes_of(main.body.body, Var))
@@ -100,6 +105,7 @@ class MainVersions:
             tensor_info(name, types[index], self._sizes)
             for name, index in zip(names_apart(names), returned, strict=True)
         ]
+        _check_names(inputs, self._outputs)
         # A copy of what another output is, or an input, is all that such an operator computes.
         writers = {t.name: o for o in operators_in(main.span) for t in o.outputs}
         self._spans = [writers[name].as_span() if name in writers else None for name in names]
@@ -110,9 +116,11 @@ class MainVersions:
         self._types = [types[index] for index in returned]
         self._new_values = {
             buffer: results[state.output] if state.output >= 0 else buffer
-            for buffer, state in builder.states.items()
+            for buffer, state in (*builder.states.items(), *builder.updated.items())
         }
-        self._extended = self._new_values if _may_extend_states(mod) else {}
+        # Behind an input is memory of the caller.
+        states_alone = {state: self._new_values[state] for state in builder.states}
+        self._extended = states_alone if _may_extend_states(mod) else {}
 
     def version(self, wanted: Collection[int] | None = None) -> tuple[IRModule, list[Copy]]:
         """A module, and which copies of tensors it elides; `wanted` as for `elide_copies`."""
@@ -134,6 +142,17 @@ class MainVersions:
         functions[GlobalVar(MAIN_FUNCTION_NAME)] = func
         functions.update(builder.calls.functions)
         return IRModule(functions, attrs=self._mod.attrs), copies
+
+
+def _check_names(inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo]) -> None:
+    """Refuse an output with the name of an input that is given back under its name."""
+    updated = {str(info.name) for info in inputs if info.is_updated}
+    for info in outputs:
+        if str(info.name) in updated:
+            raise ValueError(
+                f'input "{info.name}", which each run updates in place, and an output have one '
+                "name; give the output another one"
+            )
 
 
 def _may_extend_states(mod: IRModule) -> bool:

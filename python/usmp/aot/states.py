@@ -7,13 +7,14 @@ it where that is possible, or else by a copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 import tvm
 from tvm import tirx
 
-from usmp.aot.main_calls import MainCalls, call_statement
+from usmp.aot.in_place_operators import InPlaceOperators
+from usmp.aot.main_calls import MainCalls, OperatorCall, call_statement
 from usmp.objects.placed_state import StateTensor, digest_of_names
 from usmp.objects.state_info import StateInfo
 from usmp.support.array_bytes import are_alike
@@ -85,6 +86,8 @@ def write_state_in_place(
     new_values: dict[tirx.Buffer, tirx.Buffer],
     returned: list[tirx.Buffer],
     produced: set[tirx.Buffer],
+    in_place: InPlaceOperators | None = None,
+    updated: Collection[tirx.Buffer] = (),
 ) -> dict[tirx.Buffer, tirx.Buffer]:
     """Let operators write new values to the states themselves, where nothing reads the old ones
     any more.
@@ -97,6 +100,11 @@ def write_state_in_place(
         the buffers of the model's outputs.
     produced
         the buffers that operators write and that no one else owns.
+    in_place
+        the operators that write a result over an argument, if there are some.
+    updated
+        those of the states that are inputs: one operator may read the old value and write the new
+        one, if that is safe.
 
     Returns
     -------
@@ -108,10 +116,40 @@ def write_state_in_place(
     for state, value in new_values.items():
         if value not in produced or value in renamed or state in results:
             continue
-        if calls.last_mention(state) < calls.first_mention(value):
+        last, first = calls.last_mention(state), calls.first_mention(value)
+        if last == first and in_place is not None and state in updated:
+            if not _overwrite(calls, calls.calls[first], state, value, in_place):
+                continue
+            last = -1
+        if last < first:
             calls.rename(value, state)
             renamed[value] = state
     return renamed
+
+
+def _overwrite(
+    calls: MainCalls,
+    call: OperatorCall,
+    state: tirx.Buffer,
+    value: tirx.Buffer,
+    in_place: InPlaceOperators,
+) -> bool:
+    """Let one call, which reads a state and computes its new value, write it in its place; returns
+    whether it does now."""
+    roots = [calls.root(argument)[0] for argument in call.arguments]
+    places = [call.arguments.index(b) for b in (state, value) if b in call.arguments]
+    is_once = roots.count(state) == 1 and roots.count(value) == 1 and len(places) == 2
+    if call.operator is None or not is_once or state in call.written or value not in call.written:
+        return False
+    if calls.sizes.get(call.operator):
+        return False  # Of symbolic sizes it is not known what is read when.
+    func = in_place.overwriting(call.operator, *places)
+    if func is None:
+        return False
+    call.operator = calls.add_function(call.operator, func)
+    del call.arguments[places[1]]
+    call.written = {state, *call.written} - {value}
+    return True
 
 
 def copy_to_states(

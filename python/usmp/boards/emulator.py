@@ -183,7 +183,7 @@ class EmulatedModule:
         start = 0
         for entry, sizes in order:
             outputs = {}
-            for name, info in at_sizes(self.entries[entry].outputs, sizes).items():
+            for name, info in at_sizes(self.entries[entry].results, sizes).items():
                 outputs[name] = np.frombuffer(
                     content, info["dtype"], int(np.prod(info["shape"])), start
                 ).reshape(info["shape"])

@@ -105,7 +105,8 @@ def _tensor_struct(
 def _tensor_members(entry: EntryInterface, what: str, tensor: IOTensor) -> list[str]:
     shape = shape_comment(entry, tensor)
     if not tensor.is_by_rows:
-        return [f"  void* {tensor.c_name};  /* {shape} */"]
+        updated = ", which runs read and update" if tensor.info.is_updated else ""
+        return [f"  void* {tensor.c_name};  /* {shape}{updated} */"]
     context = context_member(tensor.c_name)
     return [
         *callback_comment(tensor, shape, what, context),

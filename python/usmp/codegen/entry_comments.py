@@ -12,12 +12,12 @@ from usmp.codegen.entry_sizes import ERROR_SIZE_MACRO
 from usmp.codegen.interface import Interface
 from usmp.tir.dynamic_allocator import ALLOCATE_WORKSPACE, FREE_WORKSPACE
 
-_SHOWN_STATES = 6
+_SHOWN_TENSORS = 6
 """Names in a line."""
 
 _WRITE_INPUTS = {
-    False: "write all inputs before each run, for a run may overwrite them",
-    True: "write inputs when they change, for a run leaves them as they are",
+    False: "write all {}inputs before each run, for a run may overwrite them",
+    True: "write {}inputs when they change, for a run leaves them as they are",
 }
 
 
@@ -28,6 +28,7 @@ def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
         [f"Run {interface.described(entry)}; returns 0{first}", *more],
         *_sizes(entry),
         *_windows(entry),
+        *_updated(interface, entry),
         *_where_tensors_are(interface, entry),
         *_kept_bytes(interface, entry),
         *_concurrent(interface, entry),
@@ -84,6 +85,18 @@ def _windows(entry: EntryInterface) -> list[list[str]]:
     ]
 
 
+def _updated(interface: Interface, entry: EntryInterface) -> list[list[str]]:
+    """What happens to inputs that are read and written."""
+    if not entry.updated:
+        return []
+    first = f"It updates {_quoted_names([t.info.name for t in entry.updated])}"
+    if not entry.has_workspace_io:
+        return [[first, "in place; no other tensor may share bytes with what it updates"]]
+    if len(interface.entries) > 1:
+        return [[first, "in place; read the new values right after it"]]
+    return [[first, "in place; the next run finds the new values there"]]
+
+
 def _where_tensors_are(interface: Interface, entry: EntryInterface) -> list[list[str]]:
     if not entry.has_workspace_io:
         return []
@@ -96,7 +109,7 @@ def _where_tensors_are(interface: Interface, entry: EntryInterface) -> list[list
                 "other entries use the same bytes",
             ]
         ]
-    write = _WRITE_INPUTS[entry.preserves_inputs]
+    write = _WRITE_INPUTS[entry.preserves_inputs].format("other " if entry.updated else "")
     if entry.by_rows:
         return _where_others_are(entry, write)
     return [[where, f"{write}, and read the", "outputs before the next"]]
@@ -157,10 +170,16 @@ def _dynamic_memory(interface: Interface, entry: EntryInterface) -> list[list[st
 
 
 def _listed(states: Sequence[UsedState]) -> str:
-    names = ", ".join(quoted(state.name) for state in states[:_SHOWN_STATES])
-    if len(states) > _SHOWN_STATES:
-        names += f" and {len(states) - _SHOWN_STATES} more"
+    names = _quoted_names([state.name for state in states])
     return f"{sum(state.size_bytes for state in states)} ({names})"
+
+
+def _quoted_names(names: Sequence[str]) -> str:
+    """Some names, and how many more there are."""
+    shown = ", ".join(quoted(name) for name in names[:_SHOWN_TENSORS])
+    return shown + (
+        f" and {len(names) - _SHOWN_TENSORS} more" if len(names) > _SHOWN_TENSORS else ""
+    )
 
 
 def _concurrent(interface: Interface, entry: EntryInterface) -> list[list[str]]:

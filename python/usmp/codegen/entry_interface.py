@@ -121,6 +121,16 @@ class EntryInterface:
         return any(unbounded & set(sizes_in(extent)) for extent in tensor.symbolic_extents)
 
     @property
+    def updated(self) -> list[IOTensor]:
+        """The inputs that a run updates in place."""
+        return [tensor for tensor in self.inputs if tensor.info.is_updated]
+
+    @property
+    def results(self) -> list[IOTensor]:
+        """What a run gives: the outputs, and then the inputs that it updates."""
+        return [*self.outputs, *self.updated]
+
+    @property
     def by_rows(self) -> list[IOTensor]:
         """The inputs, then the outputs, that the application gives and takes row by row."""
         return [tensor for tensor in (*self.inputs, *self.outputs) if tensor.is_by_rows]

@@ -147,7 +147,7 @@ def _bytes(content: bytes) -> str:
 
 
 def _table_row(number: int, entry: ArchivedEntry) -> str:
-    counts = f"{len(entry.inputs)}, {len(entry.outputs)}, {len(entry.sizes)}"
+    counts = f"{len(entry.inputs)}, {len(entry.results)}, {len(entry.sizes)}"
     functions = ", ".join(
         f"{name}_{number}" for name in ("input_bytes", "output_bytes", "input", "output", "run")
     )
@@ -166,7 +166,8 @@ def _entry(module: ArchivedModule, number: int, entry: ArchivedEntry) -> str:
     parts = [f"/* Entry {comment_text(quoted(entry.name))}. */"]
     for what, role, verb in _ROLES:
         tensors = tensors_of(entry, what)
-        sizes = ", ".join(f"{tensor_macro(entry, tensor)}_SIZE" for tensor in tensors) or "0"
+        given = tensors if what == "inputs" else entry.results.values()
+        sizes = ", ".join(f"{tensor_macro(entry, tensor)}_SIZE" for tensor in given) or "0"
         parts.append(f"static const uint32_t {role}_bytes_{number}[] = {{{sizes}}};\n")
         parts.append(_place(module, number, entry, what, role))
         parts += [
@@ -182,6 +183,12 @@ def _place(module: ArchivedModule, number: int, entry: ArchivedEntry, what: str,
     tensors = tensors_of(entry, what)
     placed = [(index, t) for index, t in enumerate(tensors) if t.pool_name is not None]
     lines = [f"static void* {role}_{number}(uint32_t index) {{"]
+    if what == "outputs":
+        # Behind the outputs are the inputs that a run updates.
+        lines += [
+            f"  if (index == {len(tensors) + n}) return input_{number}({index});"
+            for n, index in enumerate(_updated(entry))
+        ]
     if placed:
         pools = ", ".join(pools_argument(module))
         struct = f"struct {entry.c_prefix}_{what}"
@@ -198,6 +205,11 @@ def _place(module: ArchivedModule, number: int, entry: ArchivedEntry, what: str,
         lines += [] if placed else ["  (void)index;"]
         lines.append("  return 0;")
     return "\n".join([*lines, "}\n"])
+
+
+def _updated(entry: ArchivedEntry) -> list[int]:
+    """The positions of the inputs that a run updates in place."""
+    return [i for i, t in enumerate(entry.inputs.values()) if t.info.is_updated]
 
 
 def _row_callback(name: str, entry: ArchivedEntry, tensor: ArchivedTensor, what: str) -> str:

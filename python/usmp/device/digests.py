@@ -33,7 +33,7 @@ def _entry(entry: ArchivedEntry) -> list[Any]:
     return [
         entry.name,
         [_tensor(tensor) for tensor in entry.inputs.values()],
-        [_tensor(tensor) for tensor in entry.outputs.values()],
+        [_tensor(tensor) for tensor in entry.results.values()],
         [[size.name, size.lower_bound, size.upper_bound] for size in entry.sizes.values()],
     ]
 

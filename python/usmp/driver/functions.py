@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -251,6 +252,8 @@ def run(
     outputs = module.run(filled, entry, all_sizes)
     times = [time.perf_counter() - start]
     if benchmark:
+        # Further runs would update the caller's arrays.
+        filled = copy.deepcopy(filled)
         times = [_mean_time(module, (filled, entry, all_sizes), number) for _ in range(repeat)]
     return TVMCResult(outputs, times)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,9 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
         }
     from usmp.frontend.describe_model import describe_model
 
-    described = asdict(describe_model(options.FILE, **import_arguments(options)))
+    described = asdict(
+        describe_model(options.FILE, **import_arguments(options)), dict_factory=_members
+    )
     unneeded = {"inputs", "outputs", "states"} if described["entries"] else {"entries"}
     if not described["sizes"]:
         unneeded.add("sizes")
@@ -80,6 +83,11 @@ def _description(options: argparse.Namespace) -> dict[str, Any]:
         "file": options.FILE,
         **{name: value for name, value in described.items() if name not in unneeded},
     }
+
+
+def _members(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, without what is said of few tensors only."""
+    return {name: value for name, value in members if (name, value) != ("updated", False)}
 
 
 def _module(module: ArchivedModule) -> dict[str, Any]:
@@ -156,4 +164,5 @@ def _tensor(tensor: ArchivedTensor) -> dict[str, Any]:
         **({"symbolic_shape": list(tensor.symbolic_shape)} if tensor.symbolic_shape else {}),
         "scale": info.scale,
         "zero_point": info.zero_point,
+        **({"updated": True} if info.is_updated else {}),
     }

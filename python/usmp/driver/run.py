@@ -18,7 +18,14 @@ from usmp.driver.profile import add_profile_options, check_profile_options, repo
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.reports import check_report_paths
 from usmp.driver.run_sizes import add_size_option, fill_run, given_sizes
-from usmp.driver.run_steps import add_steps_option, check_steps_option, joined_steps, split_steps
+from usmp.driver.run_steps import (
+    add_steps_option,
+    carry_updated_inputs,
+    check_all_steps_given,
+    check_steps_option,
+    joined_steps,
+    split_steps,
+)
 from usmp.driver.serial_options import add_serial_options, check_serial_options
 from usmp.names import DEFAULT_ARENA_BYTES
 
@@ -181,10 +188,12 @@ def _tensors_of(options: argparse.Namespace, archive: Archive) -> tuple[Infos, I
     """Shape and dtype of the inputs and outputs of the entry, which files are named for."""
     if not (options.inputs or options.outputs):
         return {}, {}
+    from usmp.runtime import HostEntry
+
     module = archive.module(options.module_name)
     mains = module.metadata["memory"]["functions"]["main"]
-    main = mains[list(module.entries).index(_entry_of(options, archive))]
-    return main["inputs"], main["outputs"]
+    entry = HostEntry.of(mains[list(module.entries).index(_entry_of(options, archive))])
+    return entry.inputs, entry.results
 
 
 def _check_output(options: argparse.Namespace, path: str, what: str, inputs: Sequence[str]) -> None:
@@ -226,17 +235,21 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
 
 def _runs(
     options: argparse.Namespace, entry: HostEntry, given: Tensors
-) -> list[tuple[Tensors, Mapping[str, int]]]:
+) -> Sequence[tuple[Tensors, Mapping[str, int]]]:
     """The inputs and the sizes of each step."""
     import numpy as np
 
     from usmp.driver.tensors import RANDOM_SEED
 
     generator, sizes = np.random.default_rng(RANDOM_SEED), given_sizes(options.size)
-    return [
+    runs = [
         fill_run(entry, step, options.fill_mode, sizes, generator)
         for step in split_steps(entry, given, options.steps)
     ]
+    if options.board and len(runs) > 1:
+        check_all_steps_given(entry, given)
+    carry_updated_inputs(entry, given, [inputs for inputs, _ in runs])
+    return runs
 
 
 def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:

@@ -117,7 +117,7 @@ class DeviceRun:
             raise DeviceError(f"the model returned {status} on the device")
         self.cycles = cycles if session.device.has_cycles else None
         stage("receiving the outputs")
-        infos = at_sizes(self._interface.outputs, self._sizes)
+        infos = at_sizes(self._interface.results, self._sizes)
         for index, (name, info) in enumerate(infos.items()):
             dtype = np.dtype(info["dtype"]).newbyteorder("<")
             size = int(np.prod(info["shape"], dtype=np.int64)) * dtype.itemsize

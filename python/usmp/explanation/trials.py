@@ -115,7 +115,8 @@ def _row_inputs(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterat
     mains = metadata["memory"]["functions"]["main"]
     if len(mains) > 1 or options.preserve_inputs or not options.streaming:
         return
-    for name in list(mains[0]["inputs"])[:_MOST_ROW_INPUTS]:
+    inputs = [name for name, known in mains[0]["inputs"].items() if not known.get("updated")]
+    for name in inputs[:_MOST_ROW_INPUTS]:
         if name not in options.row_inputs and name not in options.hops:
             yield Trial(
                 "stream_inputs",

@@ -25,6 +25,8 @@ class DescribedTensor:
         computed of them; None where the file does not have one.
     scale, zero_point
         real = scale * (integer - zero_point), for the whole tensor; else None.
+    updated
+        whether it is an input that runs update in place.
     """
 
     name: str
@@ -32,6 +34,7 @@ class DescribedTensor:
     shape: tuple[int | str | None, ...]
     scale: float | None = None
     zero_point: int | None = None
+    updated: bool = False
 
 
 @dataclass(frozen=True)
@@ -239,6 +242,7 @@ def _states(mod: Any, entry: str) -> list[DescribedState]:
     return [
         DescribedState(str(s.name), size_bytes(types[str(s.name)]), int(s.output) >= 0)
         for s in (func.attrs or {}).get(STATES_ATTR, ())
+        if not s.is_input
     ]
 
 
@@ -307,13 +311,15 @@ def _describe_relax(mod: Any, file_format: str, sizes: Sequence[DynamicSize]) ->
             names.append(str(expr.op.name).removeprefix("relax."))
 
     relax.analysis.post_order_visit(main, on_expression)
-    states = [str(state.name) for state in main.attrs.get(STATES_ATTR, ())]
+    known = main.attrs.get(STATES_ATTR, ())
+    states = [str(state.name) for state in known if not state.is_input]
+    updated = {str(state.name) for state in known if state.is_input}
     inputs = [(str(p.name), p.ty) for p in main.params if str(p.name) not in states]
     outputs = zip(main.attrs[OUTPUT_NAMES_ATTR], flatten_types(main.body.body.ty), strict=False)
     calls = _names_of(sizes)
     return ModelDescription(
         file_format,
-        [_relax_tensor(name, ty, calls) for name, ty in inputs],
+        [_relax_tensor(name, ty, calls, name in updated) for name, ty in inputs],
         [_relax_tensor(str(name), ty, calls) for name, ty in outputs],
         _states(mod, "main"),
         _counted(names),
@@ -321,7 +327,9 @@ def _describe_relax(mod: Any, file_format: str, sizes: Sequence[DynamicSize]) ->
     )
 
 
-def _relax_tensor(name: str, ty: Any, calls: Mapping[str, str]) -> DescribedTensor:
+def _relax_tensor(
+    name: str, ty: Any, calls: Mapping[str, str], updated: bool = False
+) -> DescribedTensor:
     from tvm.tirx import IntImm
 
     from usmp.relax.symbolic_sizes import shown_extent
@@ -330,7 +338,7 @@ def _relax_tensor(name: str, ty: Any, calls: Mapping[str, str]) -> DescribedTens
         int(each) if isinstance(each, IntImm) else calls.get(str(each), shown_extent(each))
         for each in ty.shape
     ]
-    return DescribedTensor(name, str(ty.dtype), tuple(shape))
+    return DescribedTensor(name, str(ty.dtype), tuple(shape), updated=updated)
 
 
 def _counted(names: list[str]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import tvm
 import tvm_ffi
 from tvm_ffi.dataclasses import field, py_class
@@ -14,7 +15,8 @@ their initial values."""
 @py_class("usmp.StateInfo")
 class StateInfo(tvm_ffi.Object):
     """A state of a Relax `main`, which stays functional: it takes the state before the run as a
-    parameter, and the state after the run is one of its results. Neither is an input or output.
+    parameter, and the state after the run is one of its results. Neither is an input or output,
+    unless the caller owns the state.
 
     Functions of one module that name the same state share it: it has one place, and what one of
     them leaves there is what the next one finds.
@@ -35,6 +37,10 @@ class StateInfo(tvm_ffi.Object):
     set_by
         the span of the operators of the model file that give it the initial value; None if none do.
         It is no part of what the state is.
+    is_input
+        whether the caller owns the tensor: it is an input, which each run updates in place. It has
+        no initial value then (see `updated_input`), and may have symbolic sizes. Inputs of one name
+        in several functions are not one state.
     """
 
     name: str
@@ -44,3 +50,26 @@ class StateInfo(tvm_ffi.Object):
     set_by: tvm.ir.Span | tvm.ir.SequentialSpan | None = field(
         default=None, structural_eq="ignore", repr=False
     )
+    is_input: bool = False
+
+    def with_output(self, output: int) -> StateInfo:
+        """Return the same state with its value after the run at another index."""
+        return StateInfo(
+            self.name, output, self.initial_value, self.alignment, self.set_by, self.is_input
+        )
+
+
+def updated_input(name: str, output: int, dtype: str) -> StateInfo:
+    """Return the state of an input that the run updates in place.
+
+    Parameters
+    ----------
+    name
+        of the parameter.
+    output
+        the index of its value after the run among the results, tuples flattened.
+    dtype
+        its element type.
+    """
+    nothing = tvm.runtime.tensor(np.zeros((), dtype))
+    return StateInfo(name, output, nothing, is_input=True)

@@ -35,6 +35,8 @@ class TensorInfo(tvm_ffi.Object):
     symbolic_shape
         the extents as expressions of the variables of the symbolic sizes, if some depend on them;
         else empty.
+    is_updated
+        whether it is an input that the run updates in place, so that it is read and written.
     """
 
     name: str
@@ -43,6 +45,7 @@ class TensorInfo(tvm_ffi.Object):
     scale: float | None = None
     zero_point: int | None = None
     symbolic_shape: list[Any] = field(default_factory=list)
+    is_updated: bool = False
 
     @property
     def size_bytes(self) -> int:

@@ -80,7 +80,7 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
             addresses[param] = buffer.data
         role = INPUT_TENSOR_ATTR if parameter.is_input else OUTPUT_TENSOR_ATTR
         annotations: dict[str, Any] = {role: name}
-        if not parameter.is_certain:
+        if tensor.is_updated or not parameter.is_certain:
             annotations[LIVE_THROUGHOUT_ATTR] = tirx.const(True, "bool")  # as TVMScript reads it
         allocations.append(tirx.AllocBuffer(buffer, annotations))
     body = tvm_ffi.structural_map(main.body, (tirx.Var, lambda var: addresses.get(var, var)))

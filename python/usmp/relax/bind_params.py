@@ -24,7 +24,8 @@ def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Ten
     UnsupportedModelError
         there is no Relax function `main`.
     ValueError
-        a name that is no parameter of `main`, or that of a state, or a value of another
+        a name that is no parameter of `main`, or that of a state or of an input that a run
+        updates, or a value of another
         shape or element type.
     """
     entries = relax_entries(mod)
@@ -43,11 +44,16 @@ def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Ten
 def _bind(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) -> IRModule:
     main = main_function(mod)
     by_name = {str(param.name): param for param in main.params}
-    states = [str(state.name) for state in (main.attrs or {}).get(STATES_ATTR, ())]
+    states = {str(state.name): state for state in (main.attrs or {}).get(STATES_ATTR, ())}
     for name, value in params.items():
         if name not in by_name:
             known = ", ".join(f"{n}: {_described(p.ty)}" for n, p in by_name.items())
             raise ValueError(f'main has no parameter "{name}"; its parameters: {known or "none"}')
+        if name in states and states[name].is_input:
+            raise ValueError(
+                f'parameter "{name}" of main is an input that each run updates in place; it can be '
+                "no constant: give it to each run"
+            )
         if name in states:
             raise ValueError(
                 f'parameter "{name}" of main is a state, which changes from run to run; what it is '

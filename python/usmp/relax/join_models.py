@@ -121,7 +121,7 @@ def _with_own_states(func: BaseFunc, model: str, is_entry: bool) -> BaseFunc:
 
 
 def _with_own_parameters(func: relax.Function, model: str) -> relax.Function:
-    states = {str(state.name): state for state in states_of(func)}
+    states = {str(state.name): state for state in states_of(func) if not state.is_input}
     if not states:
         return func
     renamed = {
@@ -132,8 +132,10 @@ def _with_own_parameters(func: relax.Function, model: str) -> relax.Function:
     params = [renamed.get(param, param) for param in func.params]
     body = tvm_ffi.structural_map(func.body, (relax.Var, lambda var: renamed.get(var, var)))
     own = [
-        StateInfo(f"{model}.{s.name}", s.output, s.initial_value, s.alignment, s.set_by)
-        for s in states.values()
+        s
+        if s.is_input
+        else StateInfo(f"{model}.{s.name}", s.output, s.initial_value, s.alignment, s.set_by)
+        for s in states_of(func)
     ]
     changed = relax.Function(params, body, func.ret_ty, func.is_pure, func.attrs, func.span)
     return changed.with_attr(STATES_ATTR, own)

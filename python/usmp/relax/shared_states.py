@@ -41,7 +41,7 @@ def share_states(modules: Mapping[str, IRModule]) -> dict[str, IRModule]:
     known: dict[str, list[StateInfo]] = {}
     for entry, mod in modules.items():
         main = main_function(mod)
-        known[entry] = states_of(main, entry)
+        known[entry] = [s for s in states_of(main, entry) if not s.is_input]
         params = {str(param.name): param for param in main.params}
         for state in known[entry]:
             name = str(state.name)
@@ -83,7 +83,7 @@ def check_initial_values(functions: Mapping[str, relax.Function], limits: Limits
     ValueError
         what `states_of` refuses.
     """
-    known = {entry: states_of(func) for entry, func in functions.items()}
+    known = {e: [s for s in states_of(f) if not s.is_input] for e, f in functions.items()}
     states = {str(state.name): state for own in known.values() for state in own}
     names = {entry: [str(state.name) for state in own] for entry, own in known.items()}
     count = sum(
@@ -165,12 +165,8 @@ def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
     values = {str(s.name): initial_array(s, types[str(s.name)]) for s in constant}
     dropped = {int(state.output) for state in constant}
     left = [
-        StateInfo(
-            s.name,
-            s.output if s.output < 0 else s.output - sum(0 <= d < s.output for d in dropped),
-            s.initial_value,
-            s.alignment,
-            s.set_by,
+        s.with_output(
+            s.output if s.output < 0 else s.output - sum(0 <= d < s.output for d in dropped)
         )
         for s in states_of(main)
         if str(s.name) not in values

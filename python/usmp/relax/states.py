@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import tvm
+import tvm_ffi
 from tvm import relax
 
 from usmp.objects.attributes import STATES_ATTR
@@ -12,6 +14,7 @@ from usmp.objects.entries import ONLY_ENTRY
 from usmp.objects.executor import is_alignment
 from usmp.objects.state_info import StateInfo
 from usmp.relax.static_shapes import flatten_types, has_static_shape
+from usmp.relax.symbolic_sizes import shown_shape
 
 
 def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
@@ -40,9 +43,12 @@ def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
                 f'state "{state.name}" must be the name of one parameter of {entry}; these '
                 f"are {', '.join(param.name for param in main.params) or 'none'}"
             )
-        shape, dtype = _shape_and_dtype(params[0].ty)
-        _check_initial_value(state, shape, dtype)
-        if state.output == -1:
+        before = params[0].ty
+        if not state.is_input:
+            _check_initial_value(state, *_shape_and_dtype(before))
+        elif not isinstance(before, relax.TensorType) or before.shape is None:
+            raise ValueError(f'input "{state.name}" of {entry} must be a tensor, not {before}')
+        if state.output == -1 and not state.is_input:
             continue
         if not 0 <= state.output < len(results) or state.output in outputs:
             raise ValueError(
@@ -51,12 +57,23 @@ def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
             )
         outputs.add(int(state.output))
         after = results[state.output]
-        if (shape, dtype) != _shape_and_dtype(after):
+        if not _is_of_type(after, before):
             raise ValueError(
-                f'state "{state.name}" is {dtype}{shape} before a run, but result {state.output} '
-                f"of {entry} is {after}"
+                f'state "{state.name}" is {_described(before)} before a run, but result '
+                f"{state.output} of {entry} is {after}"
             )
     return list(states)
+
+
+def updated_inputs(main: relax.Function) -> set[str]:
+    """Return the names of the inputs that a run of the Relax `main` updates in place.
+
+    Raises
+    ------
+    ValueError
+        as `states_of`.
+    """
+    return {str(state.name) for state in states_of(main) if state.is_input}
 
 
 def initial_array(state: StateInfo, ty: relax.TensorType) -> np.ndarray:
@@ -78,6 +95,17 @@ def _check_initial_value(state: StateInfo, shape: list[int], dtype: str) -> None
             f'state "{state.name}" is {dtype}{shape}, but its initial value is '
             f"{initial.dtype}{given}"
         )
+
+
+def _is_of_type(after: tvm.ir.Type, before: relax.TensorType) -> bool:
+    """Whether two tensors have the same element type and the same extents."""
+    if not isinstance(after, relax.TensorType) or str(after.dtype) != str(before.dtype):
+        return False
+    return after.shape is not None and tvm_ffi.structural_equal(after.shape, before.shape)
+
+
+def _described(ty: relax.TensorType) -> str:
+    return f"{ty.dtype}{shown_shape(list(ty.shape))}"
 
 
 def _shape_and_dtype(ty: relax.TensorType) -> tuple[list[int], str]:

@@ -72,7 +72,7 @@ def _size(size: Mapping[str, Any]) -> str:
 
 def _tensor_table(module: Mapping[str, Any]) -> TextTable:
     rows = [
-        {"": side, **_tensor_cells(tensor)}
+        {"": f"{side}, updated" if tensor.get("updated") else side, **_tensor_cells(tensor)}
         for side in ("input", "output")
         for tensor in module[f"{side}s"]
     ]

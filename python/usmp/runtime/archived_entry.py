@@ -104,6 +104,12 @@ class ArchivedEntry:
     sizes: Mapping[str, EntrySize] = field(default_factory=dict)
     takes_arena: bool = False
 
+    @property
+    def results(self) -> dict[str, ArchivedTensor]:
+        """By name: the outputs, and then the inputs that a run updates in place."""
+        updated = {name: t for name, t in self.inputs.items() if t.info.is_updated}
+        return {**self.outputs, **updated}
+
 
 def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, ArchivedEntry]:
     """Read what metadata.json says of the entries of a module.
@@ -130,7 +136,7 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
         raise DamagedMetadata(f"{where} lacks its inputs, outputs or pools")
     names = _entry_names(mains, where)
     sizes = [read_sizes(main, where) for main in mains]
-    return {
+    entries = {
         name: ArchivedEntry(
             name,
             c_prefix_of_entry(prefix, name, names),
@@ -142,6 +148,28 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
         )
         for name, main, (inputs, outputs), named in zip(names, mains, tensors, sizes, strict=True)
     }
+    for entry in entries.values():
+        _check_updated(entry, where)
+    return entries
+
+
+def _check_updated(entry: ArchivedEntry, where: str) -> None:
+    """Check that results have names of their own, and that only inputs are updated.
+
+    Raises
+    ------
+    DamagedMetadata
+        one has the name of another one, or is an output.
+    """
+    for name, tensor in entry.inputs.items():
+        if tensor.info.is_updated and (name in entry.outputs or tensor.is_by_rows):
+            what = "given by rows" if tensor.is_by_rows else "an output, too"
+            raise DamagedMetadata(
+                f'input "{shown(name)}" of {where} is updated by a run, and cannot be {what}'
+            )
+    for name, tensor in entry.outputs.items():
+        if tensor.info.is_updated:
+            raise DamagedMetadata(f'output "{shown(name)}" of {where} has an invalid "updated"')
 
 
 def _entry_names(mains: Sequence[Any], where: str) -> list[str]:
@@ -198,7 +226,8 @@ def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -
     shape = read_value(entry, "shape", _is_shape, where)
     dtype = read_value(entry, "dtype", lambda value: value in _DTYPES, where)
     scale, zero_point = _quantization(entry, where)
-    info = TensorInfo(name, shape, dtype, scale, zero_point)
+    is_updated = "updated" in entry and read_value(entry, "updated", is_truth, where)
+    info = TensorInfo(name, shape, dtype, scale, zero_point, is_updated=is_updated)
     extents = read_extents(entry, shape, sizes, where)
     has_no_most = is_unbounded(extents, sizes)
     is_valid = is_missing if has_no_most else is_size

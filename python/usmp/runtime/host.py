@@ -52,6 +52,16 @@ class HostEntry:
         """As `functions.main[]` of metadata.json says."""
         return cls(main["inputs"], main["outputs"], main.get("sizes", {}))
 
+    @property
+    def updated(self) -> dict[str, dict[str, Any]]:
+        """The inputs that a run updates in place, by name."""
+        return {name: info for name, info in self.inputs.items() if info.get("updated")}
+
+    @property
+    def results(self) -> dict[str, dict[str, Any]]:
+        """What a run gives, by name: the outputs, and then the inputs that it updates."""
+        return {**self.outputs, **self.updated}
+
 
 class HostModule:
     """A compiled model, loaded into this process, with memory of its own.
@@ -151,7 +161,8 @@ class HostModule:
             entry = self.entries[name]
             rows = TensorRows.of(entry.inputs, entry.outputs)
             arena = self._arena if name in self._takes_arena else None
-            found[name] = interface(self._library, own, prefix, self._devices, rows, arena)
+            updated = [index for index, n in enumerate(entry.inputs) if n in entry.updated]
+            found[name] = interface(self._library, own, prefix, self._devices, rows, arena, updated)
         return found
 
     def run(
@@ -174,7 +185,8 @@ class HostModule:
         Returns
         -------
         dict[str, np.ndarray]
-            An array for each output, by name.
+            An array for each output, by name, and for each input that the run updates in place. The
+            given array of such an input is updated, too, unless it is read-only.
 
         Raises
         ------
@@ -204,6 +216,10 @@ class HostModule:
             self._check_arena(status, entry)
             what = f"model {self.name}" + (f", entry {entry}," if len(self.entries) > 1 else "")
             raise RuntimeError(f"{what} returned {status}")
+        for name in described.updated:
+            results[name] = arrays[name]
+            if given[name].flags.writeable:
+                given[name][...] = arrays[name]
         return results
 
     @property

@@ -16,8 +16,8 @@ from usmp.runtime.row_callbacks import TensorRows, TensorStruct, callbacks
 class EntryPoints(Protocol):
     """The functions of one entry of a model in a library.
 
-    Inputs, outputs and pools are arrays in the order of the model; outputs and pools are written.
-    So are symbolic sizes in order.
+    Inputs, outputs and pools are arrays in the order of the model; outputs and pools are written,
+    and inputs that the run updates in place. So are symbolic sizes in order.
     """
 
     def run(
@@ -50,6 +50,8 @@ class CInterface:
         how tensors are given and taken; as wholes by default.
     arena
         the last argument of `run`, if it takes one.
+    updated
+        the positions of the inputs that a run updates in place.
 
     Raises
     ------
@@ -65,7 +67,9 @@ class CInterface:
         devices: int = 0,
         rows: TensorRows | None = None,
         arena: HostArena | None = None,
+        updated: Sequence[int] = (),
     ) -> None:
+        self._updated = updated
         self._rows = rows or TensorRows({}, {})
         self._library, self._prefix, self._module_prefix = library, prefix, module_prefix
         self._last: list[Any] = [(ctypes.c_void_p * devices)()] if devices else []
@@ -104,14 +108,18 @@ class WorkspaceIOInterface(CInterface):
         sizes: Sequence[int] = (),
     ) -> int:
         """Copy the inputs in, call `run([inputs][, outputs][, workspace_pools][, devices][,
-        arena])` with the structs that have callbacks or sizes, copy the outputs out."""
+        arena])` with the structs that have callbacks or sizes, copy the outputs and the inputs
+        that are updated out."""
         with callbacks(self._rows, inputs, outputs, sizes) as (given, taken):
-            for address, array in self._places("inputs", given, pools):
+            places = self._places("inputs", given, pools)
+            for address, array in places:
                 ctypes.memmove(address, array.ctypes.data, array.nbytes)
             structs = [each.struct() for each in (given, taken) if each.row_bytes or each.sizes]
             passed = map(ctypes.byref, structs)
             status = int(self._run(*passed, *_pool_struct(pools), *self._last))
-            for address, array in self._places("outputs", taken, pools):
+            updated = {id(inputs[index]) for index in self._updated}
+            places = [place for place in places if id(place[1]) in updated]
+            for address, array in [*places, *self._places("outputs", taken, pools)]:
                 ctypes.memmove(array.ctypes.data, address, array.nbytes)
         return status
 

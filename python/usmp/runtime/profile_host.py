@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import time
 from collections.abc import Mapping, Sequence
@@ -140,6 +141,8 @@ class HostProfiler:
         if runs is not None and runs < 1:
             raise ValueError(f"a profile needs at least one run, not {runs}")
         between = int(self._hook_ns())
+        # Runs may update the arrays of inputs.
+        inputs = copy.deepcopy(dict(inputs))
         self.module.run(inputs, entry, sizes)
         measured: list[list[int]] = []
         until = time.perf_counter() + _SECONDS

@@ -187,6 +187,11 @@ def _named(
 def _check_use(tensor: _Tensor, main: FunctionFacts) -> None:
     """Refuse what has no rows, or what would never be called."""
     info = tensor.info
+    if info.is_updated:
+        raise ValueError(
+            f"{tensor.text} is updated in place by the run, so it has to be there as a whole; "
+            "leave it out of tir.usmp.stream_inputs"
+        )
     if info.rows == 1 or info.size_bytes == 0:
         raise ValueError(
             f"{tensor.text} has one row only, {info.dtype}{[int(e) for e in info.shape]}; rows are "

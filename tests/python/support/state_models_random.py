@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 
 import numpy as np
@@ -27,6 +27,8 @@ class StateModel:
         their values before the first run.
     read_only
         whether some states may only be read.
+    updated
+        the states that are inputs, which each run updates.
     """
 
     def __init__(
@@ -35,7 +37,9 @@ class StateModel:
         states: Sequence[str],
         initial: Mapping[str, np.ndarray],
         read_only: bool = True,
+        updated: Collection[str] = (),
     ) -> None:
+        self.updated = updated
         self.states = list(states)
         self.initial = {name: initial[name] for name in states}
         self.steps = [self._step(random, index) for index in range(random.randint(0, 8))]
@@ -61,7 +65,7 @@ class StateModel:
     def build(self) -> IRModule:
         """A Relax module with a `main`."""
         outputs = {name: self.places.get(name, -1) for name in self.states}
-        return program(self._emit, outputs, self.initial)
+        return program(self._emit, outputs, self.initial, self.updated)
 
     def _emit(self, graph: Graph) -> list[relax.Expr]:
         values = [graph.x, graph.constant(9), *(graph.params[name] for name in self.states)]

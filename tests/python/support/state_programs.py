@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import tvm
@@ -12,6 +12,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from usmp.objects import StateInfo
+from usmp.objects.state_info import updated_input
 
 F4 = (4,)
 
@@ -104,10 +105,14 @@ def program(
     build: Callable[[Graph], list[relax.Expr]],
     states: Mapping[str, int],
     initial: Mapping[str, np.ndarray] | None = None,
+    updated: Collection[str] = (),
 ) -> IRModule:
-    """A module with the input `x` and the states, each with the index of its result."""
+    """A module with the input `x` and the states, each with the index of its result; those in
+    `updated` are inputs."""
     infos = [
-        StateInfo(name, output, tvm.runtime.tensor((initial or {}).get(name, np.int8(0))))
+        updated_input(name, output, "int8")
+        if name in updated
+        else StateInfo(name, output, tvm.runtime.tensor((initial or {}).get(name, np.int8(0))))
         for name, output in states.items()
     ]
     mod = Graph(("x", *states)).finish(build)

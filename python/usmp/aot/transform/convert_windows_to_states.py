@@ -21,7 +21,7 @@ from usmp.planning.options import planning_options
 from usmp.planning.stream_inputs import OPTION
 from usmp.relax.count_iterations import iterations_of
 from usmp.relax.limits import LimitError
-from usmp.relax.states import states_of
+from usmp.relax.states import states_of, updated_inputs
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.relax.transform import CheckIterations
@@ -110,10 +110,16 @@ def _converted(mod: IRModule, hops: Mapping[str, int]) -> IRModule:
 
 def _windows(main: relax.Function, hops: Mapping[str, int]) -> dict[Var, Slide]:
     """The parameters that are windows."""
-    states = {str(state.name) for state in states_of(main)}
+    states = {str(state.name) for state in states_of(main) if not state.is_input}
     params = {str(p.name): p for p in main.params if str(p.name) not in states}
+    updated = updated_inputs(main)
     windows: dict[Var, Slide] = {}
     for name, hop in hops.items():
+        if name in updated:
+            raise ValueError(
+                f'input "{name}" is updated in place by the run, so it is no window of new rows; '
+                f"leave the hop out of {OPTION}"
+            )
         if name not in params:
             raise ValueError(
                 f'{OPTION}: the model has no input "{name}"; it has {", ".join(params) or "none"}'

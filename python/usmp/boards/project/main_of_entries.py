@@ -200,8 +200,9 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
         f'    return failed({name}, " returned a status other than 0");',
         f"  }}\n{after_run(interface)}".rstrip(),
     ]
-    for tensor in entry.outputs:
-        place = f"outputs.{tensor.c_name}, {tensor_bytes(entry, tensor, 'inputs.')}"
+    for tensor in entry.results:
+        struct = "inputs" if tensor in entry.inputs else "outputs"
+        place = f"{struct}.{tensor.c_name}, {tensor_bytes(entry, tensor, 'inputs.')}"
         lines += [
             f"  if (!store(files->outputs, {place})) {{",
             '    return failed("outputs.bin", " cannot be written");',

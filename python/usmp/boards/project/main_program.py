@@ -116,8 +116,8 @@ def _written(entry: EntryInterface) -> str:
 
 def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface) -> str:
     """A function that moves all tensors from or to a file."""
-    tensors = interface.inputs if what == "inputs" else interface.outputs
     entry = interface.only_entry
+    tensors = entry.inputs if what == "inputs" else entry.results
     number = "int32_t runs, " if entry.by_rows else ""
     const = "const "
     if what == "outputs":
@@ -132,16 +132,23 @@ def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface
         lines += [f"  if (semihosting_length(file) < {stop}) {{", "    return 0;", "  }"]
     placed = [tensor for tensor in tensors if not tensor.is_by_rows]
     if entry.by_rows and not placed:
-        lines += ["  (void)file;", "  (void)runs;", f"  (void){what};"]
+        lines += ["  (void)file;", "  (void)runs;"]
+    if entry.by_rows and not any(tensor in placed for tensor in getattr(entry, what)):
+        lines += [f"  (void){what};"]
     for tensor in placed:
         size = tensor_bytes(entry, tensor, "inputs->")
         if entry.by_rows:
             lines.append(f"  semihosting_seek(file, {position(entry, what, tensor)});")
-        lines.append(f"  if ({call}(file, {what}->{tensor.c_name}, {size}) != {size}) {{")
+        struct = "inputs" if tensor in entry.inputs else "outputs"
+        lines.append(f"  if ({call}(file, {struct}->{tensor.c_name}, {size}) != {size}) {{")
         lines += ["    return 0;", "  }"]
     if not tensors and not entry.by_rows and not (what == "inputs" and entry.sizes):
-        lines += ["  (void)file;", f"  (void){what};"]
-    if what == "outputs" and entry.sizes and not any(t.symbolic_extents for t in tensors):
+        lines += ["  (void)file;"]
+    is_struct_read = bool(getattr(entry, what)) or (what == "inputs" and bool(entry.sizes))
+    if not is_struct_read and not entry.by_rows:
+        lines += [f"  (void){what};"]
+    is_used = any(t.symbolic_extents for t in tensors) or bool(entry.updated)
+    if what == "outputs" and entry.sizes and not is_used:
         lines.append("  (void)inputs;")
     return "\n".join([*lines, "  return 1;", "}\n"])
 

@@ -53,7 +53,7 @@ def set_callbacks(entry: EntryInterface, what: str) -> list[str]:
 
 def position(entry: EntryInterface, what: str, tensor: IOTensor) -> str:
     """The first byte of a tensor of a run in the file, in C."""
-    tensors = entry.inputs if what == "inputs" else entry.outputs
+    tensors = entry.inputs if what == "inputs" else entry.results
     before = tensors[: tensors.index(tensor)]
     offset = "".join(f" + {size_macro(entry, other)}" for other in before)
     return f"(uint32_t)runs * {run_bytes(entry, tensors)}{offset}"

@@ -27,13 +27,15 @@ def largest_sizes(entry: EntryInterface) -> list[str]:
 
 
 def inputs_parameter(entry: EntryInterface) -> str:
-    """The parameter by which a function that writes outputs knows the sizes, if there are some."""
-    return f"const struct {entry.prefix}_inputs* inputs, " if entry.sizes else ""
+    """The parameter by which a function that writes outputs knows sizes, and inputs that a run
+    updates, if there are some."""
+    is_needed = entry.sizes or entry.updated
+    return f"const struct {entry.prefix}_inputs* inputs, " if is_needed else ""
 
 
 def inputs_argument(entry: EntryInterface) -> str:
     """The argument for it."""
-    return "&inputs, " if entry.sizes else ""
+    return "&inputs, " if entry.sizes or entry.updated else ""
 
 
 def read_sizes(entry: EntryInterface, file: str, inputs: str, failure: str) -> list[str]:

@@ -82,6 +82,8 @@ def _tensors(owner: EntryInterface, tensors: list[IOTensor]) -> dict[str, Any]:
         if tensor.allocation is not None:
             entry["pool"] = str(tensor.allocation.pool_info.pool_name)
             entry["offset"] = int(tensor.allocation.byte_offset)
+        if tensor.info.is_updated:
+            entry["updated"] = True
         if tensor.is_by_rows:
             entry["by_rows"] = {
                 "rows": int(tensor.info.rows),

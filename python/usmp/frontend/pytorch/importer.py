@@ -20,12 +20,14 @@ from usmp.frontend.pytorch.states import (
     check_equal,
     kept_tensors,
     state_names,
+    updated_inputs,
 )
 from usmp.frontend.pytorch.translator import Translator
 from usmp.objects.attributes import ENTRIES_ATTR, OUTPUT_NAMES_ATTR, STATES_ATTR
 from usmp.objects.entries import ONLY_ENTRY
-from usmp.objects.state_info import StateInfo
+from usmp.objects.state_info import StateInfo, updated_input
 from usmp.relax.limits import DEFAULT_LIMITS, LimitedBuilder, LimitError, Limits
+from usmp.relax.static_shapes import flatten_types
 from usmp.relax.symbolic_sizes import with_bounds
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
@@ -119,6 +121,7 @@ def _imported(programs: Mapping[str, Program], limits: Limits, asked: AskedSizes
     exported = {method: program.exported for method, program in programs.items()}
     changed = {target: None for each in exported.values() for target in changed_tensors(each)}
     kept = {method: kept_tensors(each, changed) for method, each in exported.items()}
+    updated = {method: updated_inputs(each) for method, each in exported.items()}
     check_equal(kept)
     for method, each in exported.items():
         with _errors_of(method, len(programs) > 1):
@@ -134,18 +137,17 @@ def _imported(programs: Mapping[str, Program], limits: Limits, asked: AskedSizes
             constants[method] = _translated(translator, method)
             spans[method] = translator.span
     mod = builder.get()
-    if changed:
+    if changed or any(updated.values()):
         # What shows a state in another order, where that is read in its place.
         mod = relax.transform.DeadCodeElimination(list(programs))(mod)
     for method, program in programs.items():
         mod = relax.transform.BindParams(method, constants[method])(mod)
-        attributes = {
-            OUTPUT_NAMES_ATTR: program.output_names,
-            STATES_ATTR: _state_infos(kept[method], names, len(program.output_names)),
-        }
-        if not kept[method]:
-            del attributes[STATES_ATTR]
         variable = mod.get_global_var(method)
+        states = _state_infos(kept[method], names, len(program.output_names))
+        states += _updated_infos(mod[variable], updated[method])
+        attributes: dict[str, Any] = {OUTPUT_NAMES_ATTR: program.output_names}
+        if states:
+            attributes[STATES_ATTR] = states
         function = with_function_span(mod[method], spans[method]).with_attrs(attributes)
         mod.update_func(variable, with_bounds(function, sizes[method].bounded))
     return mod
@@ -168,7 +170,8 @@ def _check_is_computed(program: Any, kept: Sequence[KeptTensor]) -> None:
         )
         raise UnsupportedModelError(f"the model has no inputs{hint}")
     returned = [name for name in signature.user_outputs if name is not None]
-    if not returned and all(tensor.after is None for tensor in kept):
+    changes = any(tensor.after is not None for tensor in kept) or updated_inputs(program)
+    if not returned and not changes:
         raise UnsupportedModelError("the model has no outputs")
 
 
@@ -201,6 +204,16 @@ def _state_infos(
             tvm.runtime.tensor(tensor.value.detach().contiguous().numpy()),
         )
         for tensor in kept
+    ]
+
+
+def _updated_infos(func: relax.Function, updated: Mapping[str, str]) -> list[StateInfo]:
+    """The inputs that a method updates; their results are the last ones, in the same order."""
+    first = len(flatten_types(func.body.body.ty)) - len(updated)
+    types = {str(param.name): param.ty for param in func.params}
+    return [
+        updated_input(name, first + index, str(types[name].dtype))
+        for index, name in enumerate(updated)
     ]
 
 

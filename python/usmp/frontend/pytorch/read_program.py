@@ -20,7 +20,7 @@ from usmp.frontend.pytorch.converters.recurrent import layers_in_loops
 from usmp.frontend.pytorch.pt2 import Trace, check_arithmetic, checked_archive
 from usmp.frontend.pytorch.pt2.archive import damaged
 from usmp.frontend.pytorch.refused import refusal_of
-from usmp.frontend.pytorch.states import changed_tensors
+from usmp.frontend.pytorch.states import changed_tensors, updated_inputs
 from usmp.relax.limits import Limits
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
@@ -158,9 +158,9 @@ def _is_tensor(argument: Any) -> bool:
 def _decomposed(program: Any, limits: Limits) -> Any:
     """The program in PyTorch's core operators, but for what has a converter."""
     decomposed = _within_limits(program, _decompositions(program), limits)
-    if not changed_tensors(decomposed):
+    if not changed_tensors(decomposed) and not updated_inputs(decomposed):
         return decomposed
-    # Only now is it known that the program keeps anything. PyTorch would write all of a tensor
+    # Only now is it known that the program changes tensors. PyTorch would write all of a tensor
     # where a part changes, and compute with all keys and values in memory of their own.
     table = _decompositions(program)
     table.pop(torch.ops.aten.scaled_dot_product_attention.default, None)

@@ -1,4 +1,4 @@
-"""Tensors that a PyTorch module keeps from one run to the next: buffers that a program changes."""
+"""Tensors that a PyTorch program changes: buffers, which are kept between runs, and inputs."""
 
 from __future__ import annotations
 
@@ -64,6 +64,27 @@ def changed_tensors(program: Any) -> dict[str, str]:
         for spec in program.graph_signature.output_specs
         if spec.kind in _CHANGES
     }
+
+
+def updated_inputs(program: Any) -> dict[str, str]:
+    """Return the inputs that a decomposed program changes: the names of their nodes, with those of
+    the nodes that compute what they become.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the program names an input that it does not have.
+    """
+    signature = program.graph_signature
+    updated = {
+        spec.target: spec.arg.name
+        for spec in signature.output_specs
+        if spec.kind == OutputKind.USER_INPUT_MUTATION
+    }
+    for name in updated:
+        if name not in signature.user_inputs:
+            raise UnsupportedModelError(f'the program changes "{shown(name)}", which is no input')
+    return updated
 
 
 def kept_tensors(program: Any, kept: Collection[str]) -> list[KeptTensor]:

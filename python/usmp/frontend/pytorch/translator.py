@@ -29,11 +29,12 @@ from usmp.frontend.pytorch.nested_writes import nested_writes
 from usmp.frontend.pytorch.program_sizes import ProgramSizes
 from usmp.frontend.pytorch.quantizers import quantizer_converters
 from usmp.frontend.pytorch.refused import refusal_of
-from usmp.frontend.pytorch.states import KeptTensor, held_tensors
+from usmp.frontend.pytorch.states import KeptTensor, held_tensors, updated_inputs
 from usmp.frontend.size_arithmetic import SizeArithmetic, SizesError
 from usmp.ops.emit import DynamicShapeError, constant, extents_of
 from usmp.ops.overwrite import filled
 from usmp.relax.limits import LimitedBuilder
+from usmp.relax.static_shapes import has_static_shape
 from usmp.relax.symbolic_sizes import bounded_analyzer, shown_shape
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.model_operator import joined_span
@@ -86,7 +87,10 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         self._held = {node: value for node, (_, value) in held.items()}
         self._tensors = {n: v for n, (s, v) in held.items() if s.kind != InputKind.PARAMETER}
         self._values: dict[Any, Any] = {}
-        self._nested = nested_writes(program.graph.nodes) if kept else {}
+        self._updated = updated_inputs(program)
+        self._written_in_place = frozenset(self.states.values())
+        changes = bool(kept) or bool(self._updated)
+        self._nested = nested_writes(program.graph.nodes) if changes else {}
         self._spans: list[Span] = []
 
     @property
@@ -97,7 +101,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
     def append_function(self, name: str) -> dict[relax.Var, tvm.runtime.Tensor]:
         """Append the function, whose parameters are the inputs, the kept tensors and then all else
         that the program holds, and whose results are the outputs, and then what the kept tensors
-        that it changes have become.
+        that it changes have become, and the inputs that it changes.
 
         Returns
         -------
@@ -109,6 +113,10 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         held, inputs, _ = self.create_input_vars(self._program)
         constants = {node: held[node] for node in held if node not in self.states}
         variables = {**inputs, **self.states, **constants}
+        self._inputs = inputs
+        # Elements of other shapes have no fixed places.
+        updated = (inputs[node] for node in self._updated)
+        self._written_in_place |= {var for var in updated if has_static_shape(var.ty)}
         # As in TVM: assertions have effects, which have no place among pure bindings.
         is_pure = not self._has_assert_async(self._program.graph_module)
         builder = self.block_builder
@@ -128,7 +136,7 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
         }
 
     def _in_order(self, results: Sequence[Expr]) -> list[Expr]:
-        """The outputs, and then what the kept tensors have become."""
+        """The outputs, then what the kept tensors and the inputs have become."""
         specs = self._program.graph_signature.output_specs
         by_node = dict(zip((spec.arg.name for spec in specs), results, strict=True))
         outputs = (OutputKind.USER_OUTPUT, OutputKind.LOSS_OUTPUT)
@@ -142,10 +150,14 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
             for kept in self._kept
             if kept.after is not None
         ]
-        return [*returned, *after]
+        inputs = [
+            self._after(self._inputs[node], by_node[value]) for node, value in self._updated.items()
+        ]
+        return [*returned, *after, *inputs]
 
     def _after(self, state: relax.Var, value: Expr) -> Expr:
-        """What a state has become; where all elements are alike, it is filled in its place."""
+        """What a state or an input has become; where all elements are alike, it is filled in its
+        place."""
         made = value
         while isinstance(made, relax.Var):
             made = self.block_builder.lookup_binding(made)
@@ -155,6 +167,8 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
             return value
         # Constants of int64 may have become int32.
         array = made.value.numpy().astype(dtype_of(state))
+        if state not in self._written_in_place:
+            return value
         if len({element.tobytes() for element in array.reshape(-1)}) == 1:
             return filled(self.block_builder, state, array.reshape(-1)[0])
         return constant(array)
@@ -241,8 +255,8 @@ class Translator(exported_program_translator.ExportedProgramImporter):  # type: 
             raise UnsupportedModelError(
                 f"{described(node)} is not supported: {refusal_of(name, namespace)}"
             )
-        states = frozenset(self.states.values())
-        given = Operator(node, self.block_builder, self._argument, states, self._arithmetic)
+        states, arithmetic = self._written_in_place, self._arithmetic
+        given = Operator(node, self.block_builder, self._argument, states, arithmetic)
         try:
             result = converters[name](given)
         except SizesError as error:

@@ -157,10 +157,14 @@ def _entry(mod: IRModule, where: str) -> _Entry:
     """What becomes of the inputs and outputs of `main`, which messages call as `where` says."""
     main = _Main(_simplified(mod))
     stated, states = io_quantization(main.function), states_of(main.function)
-    names = {str(state.name) for state in states}
+    names = {str(state.name) for state in states if not state.is_input}
+    updated = {str(state.name) for state in states if state.is_input}
     inputs = {
         param: main.input(
-            param, f'input "{param.name}"{where}', stated.inputs.get(str(param.name)) is not None
+            param,
+            f'input "{param.name}"{where}',
+            stated.inputs.get(str(param.name)) is not None,
+            str(param.name) in updated,
         )
         for param in main.function.params
         if str(param.name) not in names
@@ -202,11 +206,15 @@ class _Main:
             for var in nodes_of(value, tvm.ir.Var):
                 self.readers[var].append(value)
 
-    def input(self, param: relax.Var, name: str, is_quantized: bool) -> _End:
+    def input(
+        self, param: relax.Var, name: str, is_quantized: bool, is_updated: bool = False
+    ) -> _End:
         """What becomes of an input."""
         dtype = _dtype(param.ty)
         if not dtype.startswith("float"):
             return _End(name, dtype, is_quantized=is_quantized)
+        if is_updated:
+            return _End(name, dtype, reason="is updated in place by the run")
         if any(self.graph.resolve(result).same_as(param) for result, _ in self.results):
             return _End(name, dtype, reason="is an output, too")
         readers = self.readers[param]

@@ -45,7 +45,9 @@ class FuseWindowSlices(ModulePass):
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Fuse what there is to fuse in `main`."""
         main = main_function(mod)
-        changed = {str(state.name) for state in states_of(main) if state.output >= 0}
+        changed = {
+            str(state.name) for state in states_of(main) if state.output >= 0 and not state.is_input
+        }
         grouped = _grouped(mod, main, changed) if changed else None
         return mod if grouped is None else fuse_grouped_operators(grouped)
 

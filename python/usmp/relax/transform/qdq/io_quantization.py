@@ -118,7 +118,8 @@ def attach_quantization(mod: IRModule, quantization: IOQuantization) -> IRModule
 def _with_quantization(tensor: TensorInfo, parameters: Parameters) -> TensorInfo:
     if parameters is None or str(tensor.dtype).startswith("float"):
         return tensor
-    return TensorInfo(tensor.name, tensor.shape, tensor.dtype, *parameters)
+    kept = tensor.symbolic_shape, tensor.is_updated
+    return TensorInfo(tensor.name, tensor.shape, tensor.dtype, *parameters, *kept)
 
 
 def _read(stated: object, attribute: str) -> Parameters:

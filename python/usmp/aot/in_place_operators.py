@@ -1,0 +1,66 @@
+"""Operators that write a result over one of their arguments, made of those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import GlobalVar, IRModule
+
+from usmp.analysis.memory.facts import ModuleFacts, module_facts
+from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR
+from usmp.objects.schedule import with_faster_schedules, with_row_schedule
+
+
+@dataclass(frozen=True)
+class InPlaceOperators:
+    """The operators of a module that may write a result over an argument.
+
+    Parameters
+    ----------
+    mod
+        flat operator PrimFuncs.
+    """
+
+    mod: IRModule
+    _made: dict[tuple[str, int, int], tirx.PrimFunc | None] = field(default_factory=dict)
+
+    def overwriting(self, operator: GlobalVar, argument: int, result: int) -> tirx.PrimFunc | None:
+        """Return a PrimFunc without the parameter of the result, which writes it over the argument.
+
+        None if an element could be overwritten before it is read for the last time.
+
+        Parameters
+        ----------
+        operator
+            of the module.
+        argument, result
+            the indices of two parameters, pointers to tensors of one type.
+        """
+        key = str(operator.name_hint), argument, result
+        if key not in self._made:
+            func = self.mod[operator]
+            is_safe = _may_overwrite(func, key, module_facts(self.mod))
+            self._made[key] = _overwriting(func, argument, result) if is_safe else None
+        return self._made[key]
+
+
+def _may_overwrite(func: tirx.PrimFunc, key: tuple[str, int, int], facts: ModuleFacts) -> bool:
+    """Whether no element of the argument is read after one of the result is written there."""
+    name, argument, result = key
+    if any(each in (func.attrs or {}) for each in (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR)):
+        return False  # Others compute it, and are called with both.
+    params = func.params
+    return facts.of(name).overlap.relative_distance(params[argument], params[result]) <= 0
+
+
+def _overwriting(func: tirx.PrimFunc, argument: int, result: int) -> tirx.PrimFunc:
+    """The same operator, whose result has the address of an argument."""
+    pointers: Mapping[tirx.Var, tirx.Var] = {func.params[result]: func.params[argument]}
+    body = tvm_ffi.structural_map(func.body, (tirx.Var, lambda var: pointers.get(var, var)))
+    params = [param for index, param in enumerate(func.params) if index != result]
+    changed = tirx.PrimFunc(params, body, func.ret_type, func.attrs, func.span)
+    # Other schedules of the operator may read what this one has overwritten.
+    return with_row_schedule(with_faster_schedules(changed, ()), None)
