@@ -54,8 +54,12 @@ class Limits:
         Raises
         ------
         LimitError
-            it takes more than a model may ask for.
+            an extent is negative, or it takes more than a model may ask for.
         """
+        if min(map(int, shape), default=0) < 0:
+            raise LimitError(
+                f"{what} would have a negative extent, in the shape {list(map(int, shape))}"
+            )
         needed = prod(map(int, shape)) * item_bytes
         self._check_bytes(
             needed, f"{what} of shape {list(map(int, shape))} takes {needed} bytes; a tensor may"

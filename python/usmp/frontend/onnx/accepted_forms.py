@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import heapq
-import warnings
 from collections import defaultdict
 from collections.abc import Sequence
 
 import onnx
 
-from usmp.frontend.onnx.nodes import ONNX_DOMAINS, all_nodes, is_of_onnx, names_read
-from usmp.frontend.onnx.opsets import opset_version
+from usmp.frontend.onnx.nodes import ONNX_DOMAINS, names_read
+from usmp.frontend.onnx.unknown_attributes import leave_out_unknown_attributes
 from usmp.support.errors import UnsupportedModelError
-from usmp.support.model_warning import ModelWarning
 from usmp.support.plain_text import shown
 
 
@@ -21,17 +19,17 @@ def accept_forms(model: onnx.ModelProto) -> None:
 
     - Of versions of the operators of one domain the last one is meant.
     - Nodes come after those whose outputs they read; those that could stay in their order do.
-    - Attributes that an operator does not have in the model's opset are left out, with a warning.
+    - Attributes that an operator has in no opset are left out, with a warning.
     - Negative extents of outputs and of tensors inside are unknown ones.
 
     Raises
     ------
     UnsupportedModelError
-        nodes read one another's outputs in a circle.
+        nodes read one another's outputs in a circle, or have attributes of another opset.
     """
     _name_domains_once(model)
     _sort_nodes(model.graph)
-    _leave_out_unknown_attributes(model)
+    leave_out_unknown_attributes(model)
     for value in (*model.graph.output, *model.graph.value_info):
         for dim in value.type.tensor_type.shape.dim:
             if dim.dim_value < 0:
@@ -89,25 +87,3 @@ def _refuse_circle(graph: onnx.GraphProto, sources: Sequence[set[int]]) -> None:
         f'the model is damaged: operator {shown(node.op_type)} (output "{shown(output)}") needs '
         "its own output, maybe through other operators; export the model again"
     )
-
-
-def _leave_out_unknown_attributes(model: onnx.ModelProto) -> None:
-    version = opset_version(model)
-    for node in all_nodes(model.graph):
-        if not is_of_onnx(node) or not onnx.defs.has(node.op_type, version, ""):
-            continue
-        known = onnx.defs.get_schema(node.op_type, version, "").attributes
-        unknown = [a.name for a in node.attribute if a.name not in known]
-        if not unknown:
-            continue
-        names = ", ".join(f'"{shown(name)}"' for name in unknown)
-        output = shown(next(iter(node.output), ""))
-        warnings.warn(
-            f'operator {node.op_type} (output "{output}") has no attribute {names} in opset '
-            f"{version} of ONNX; it is left out",
-            ModelWarning,
-            stacklevel=2,
-        )
-        kept = [attribute for attribute in node.attribute if attribute.name in known]
-        del node.attribute[:]
-        node.attribute.extend(kept)

@@ -8,6 +8,7 @@ import numpy as np
 from tvm import relax, te, tirx
 from tvm.ir import Expr, GenericConst
 
+from usmp.frontend.onnx.axes import axis_of
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.running import running
@@ -54,7 +55,9 @@ def slice_(node: OnnxNode) -> OnnxNode:
     limits = []
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         extent = shape[int(axis)]
-        first, last, by = slice(int(start), int(end), int(step)).indices(extent)
+        # A step to the other end and beyond is as good as any longer one.
+        by = max(min(int(step), extent + 1), -extent - 1)
+        first, last, by = slice(int(start), int(end), by).indices(extent)
         # In front of the first element is not the last one, which -1 would be.
         limits.append((first, last if last >= 0 else -extent - 1, int(axis), by))
     columns = np.array(limits, np.int64).reshape(-1, 4).T
@@ -113,7 +116,7 @@ def one_hot(node: OnnxNode) -> Expr:
     if depth is None or depth.size != 1 or int(depth.item()) < 1:
         raise NotSupported("its depth is not a positive number")
     extent, rank = int(depth.item()), len(shape_of(indices))
-    axis = int(node.attributes.get("axis", -1)) % (rank + 1)
+    axis = axis_of(int(node.attributes.get("axis", -1)), rank + 1, "its output")
     shape = [*shape_of(indices)[:axis], extent, *shape_of(indices)[axis:]]
 
     def compute(indices: te.Tensor, values: te.Tensor) -> te.Tensor:
@@ -138,7 +141,18 @@ def eye_like(node: OnnxNode) -> Expr:
     dtype = dtype_of(data)
     if asked is not None:
         dtype = str(onnx.helper.tensor_dtype_to_np_dtype(int(asked)))
-    return relax.op.eye(rows, columns, int(node.attributes.get("k", 0)), dtype)
+    diagonal = max(min(int(node.attributes.get("k", 0)), columns), -rows)
+    return relax.op.eye(rows, columns, diagonal, dtype)
+
+
+def triangle(node: OnnxNode) -> OnnxNode | None:
+    """`Trilu` with a diagonal in the matrix, or just outside: TVM counts in 32 bits."""
+    diagonal = node.constant(1, "the diagonal")
+    if diagonal is None:
+        return None
+    rows, columns = shape_of(node.required(0))[-2:]
+    inside = max(min(int(diagonal.item()), columns), -rows)
+    return replace(node, inputs=[node.inputs[0], relax.const(inside, "int64")])
 
 
 def sequence_insert(node: OnnxNode) -> Expr | None:
@@ -161,7 +175,7 @@ def split_to_sequence(node: OnnxNode) -> Expr:
     their axis only if no size is given."""
     data, sizes = node.required(0), node.constant(1, "the sizes of the parts")
     shape = shape_of(data)
-    axis = int(node.attributes.get("axis", 0)) % len(shape)
+    axis = axis_of(int(node.attributes.get("axis", 0)), len(shape))
     if sizes is None or sizes.ndim == 0:
         size = 1 if sizes is None else int(sizes)
         if size < 1:
@@ -232,11 +246,9 @@ def tensor_scatter(node: OnnxNode) -> Expr:
     cache, update = node.required(0), node.required(1)
     shape, rank = shape_of(cache), len(shape_of(cache))
     axis, mode = int(node.attributes.get("axis", -2)), node.text("mode", "linear")
-    if mode not in ("linear", "circular"):
-        raise NotSupported(f'mode "{mode}" is not known')
-    if not -rank < axis < rank or axis == 0:
-        raise NotSupported(f"axis {axis} of {rank} axes, of which the first one is the batch")
-    axis %= rank
+    axis = axis_of(axis, rank)
+    if axis == 0:
+        raise NotSupported("axis 0, which is the batch")
     extent, count = shape[axis], shape_of(update)[axis] if len(shape_of(update)) == rank else 0
     expected = (*shape[:axis], count, *shape[axis + 1 :])
     if shape_of(update) != expected or not 0 < count <= extent:

@@ -5,13 +5,15 @@ Source: ONNX operators, DequantizeLinear-21, `block_size`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 from onnx import TensorProto, helper
 from tvm import relax, te, tirx
 from tvm.ir import Expr, GenericConst
 
+from usmp.frontend.onnx.axes import axis_of
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.ops.emit import call_operator, shape_of
 
@@ -43,11 +45,11 @@ class _Blocks:
         return np.take(values, np.arange(extent) // self.size, self.axis)
 
 
-def dequantize_linear(node: OnnxNode) -> Expr | None:
+def dequantize_linear(node: OnnxNode) -> Expr | OnnxNode:
     """Of constants, a constant; without blocks, TVM's."""
     blocks = _blocks(node)
     if blocks is None:
-        return None
+        return _without_ignored_axis(node)
     stored, scale, zero_point = node.required(0), node.required(1), node.input(2)
     _check_types(dtype_of(stored), scale, zero_point)
     if int(node.attributes.get("output_dtype", 0)) not in (0, TensorProto.FLOAT):
@@ -72,16 +74,14 @@ def dequantize_linear(node: OnnxNode) -> Expr | None:
     return call_operator(node.builder, "dequantize_blocks", compute, operands)
 
 
-def quantize_linear(node: OnnxNode) -> Expr | None:
+def quantize_linear(node: OnnxNode) -> Expr | OnnxNode:
     """Without blocks, TVM's."""
     blocks = _blocks(node)
     if blocks is None:
-        return None
+        return _without_ignored_axis(node)
     data, scale, zero_point = node.required(0), node.required(1), node.input(2)
     if zero_point is None:
         element_type = int(node.attributes.get("output_dtype", 0)) or TensorProto.UINT8
-        if element_type not in helper.get_all_tensor_dtypes():
-            raise NotSupported(f"its output_dtype {element_type} is not known")
         dtype = str(helper.tensor_dtype_to_np_dtype(element_type))
         _check_types(dtype, scale, None)
         zero_point = relax.const(np.zeros(shape_of(scale), dtype))
@@ -105,16 +105,23 @@ def quantize_linear(node: OnnxNode) -> Expr | None:
     return call_operator(node.builder, "quantize_blocks", compute, [data, scale, zero_point])
 
 
+def _without_ignored_axis(node: OnnxNode) -> OnnxNode:
+    """One scale is that of all elements, whatever the axis is; TVM checks it all the same."""
+    if prod(shape_of(node.required(1))) != 1:
+        return node
+    kept = {name: value for name, value in node.attributes.items() if name != "axis"}
+    return replace(node, attributes=kept)
+
+
 def _blocks(node: OnnxNode) -> _Blocks | None:
     """How the elements are grouped, if they are."""
     size = int(node.attributes.get("block_size", 0))
     if size == 0:
         return None
     shape, scales = shape_of(node.required(0)), shape_of(node.required(1))
-    axis = int(node.attributes.get("axis", 1))
-    if size < 0 or not -len(shape) <= axis < len(shape):
-        raise NotSupported(f"block_size {size} along axis {axis} of {len(shape)} axes")
-    axis %= len(shape)
+    axis = axis_of(int(node.attributes.get("axis", 1)), len(shape))
+    if size < 0:
+        raise NotSupported(f"block_size is {size}; it must be positive")
     expected = (*shape[:axis], -(-shape[axis] // size), *shape[axis + 1 :])
     zero_point = node.input(2)
     given_shapes = {"scale": scales}

@@ -20,6 +20,7 @@ from usmp.frontend.onnx.nodes import all_nodes
 from usmp.frontend.onnx.opsets import opset_version
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
 from usmp.support.unique_names import UniqueNames
 
 _UNKNOWN_DOMAIN = "usmp.unregistered"
@@ -95,6 +96,8 @@ def _check(model: onnx.ModelProto) -> None:
     """Run the ONNX checker; what it does not know is left to the importer."""
     if len(model.graph.sparse_initializer):
         raise UnsupportedModelError("the model has sparse initializers; make them dense")
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        _check_element_type(value)
     checked = onnx.ModelProto()
     checked.CopyFrom(model)
     checked.opset_import.append(onnx.helper.make_opsetid(_UNKNOWN_DOMAIN, 1))
@@ -122,6 +125,15 @@ def _check(model: onnx.ModelProto) -> None:
             ) from error
     if not model.graph.output:
         raise UnsupportedModelError("the model has no outputs")
+
+
+def _check_element_type(value: onnx.ValueInfoProto) -> None:
+    element_type = value.type.tensor_type.elem_type
+    if element_type not in (0, *onnx.helper.get_all_tensor_dtypes()):
+        raise UnsupportedModelError(
+            f'the file is damaged: tensor "{shown(value.name)}" has element type {element_type}, '
+            "which ONNX does not know"
+        )
 
 
 def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[DynamicSize]:

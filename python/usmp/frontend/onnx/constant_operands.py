@@ -17,7 +17,6 @@ _OPERANDS: Mapping[str, Mapping[int, str]] = {
     "SequenceInsert": {2: "the position"},
     "Split": {1: "the sizes of the parts"},
     "Tile": {1: "the repeats"},
-    "Trilu": {1: "the diagonal"},
 }
 
 

@@ -11,6 +11,7 @@ from onnx import helper, numpy_helper
 from tvm import relax
 from tvm.ir import Expr, GenericConst, IRModule
 
+from usmp.frontend.onnx.axes import axis_of
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.frontend.onnx.nodes import names_read
 from usmp.ops.control_flow import MOST_TRIPS, ControlFlow, call_control_flow
@@ -255,10 +256,7 @@ def _direction(node: OnnxNode, what: str, place: int, count: int) -> tuple[int, 
 def _moved(node: OnnxNode, tensor: Expr, source: int, target: int, is_reversed: bool) -> Expr:
     """A tensor whose axis `source` is its axis `target`."""
     rank = len(shape_of(tensor))
-    for axis in (source, target):
-        if not -rank <= axis < rank:
-            raise NotSupported(f"axis {axis} of a tensor of {rank} axes")
-    source, target = source % rank, target % rank
+    source, target = (axis_of(axis, rank, "a tensor") for axis in (source, target))
     if is_reversed:
         tensor = node.builder.emit(relax.op.flip(tensor, source))
     if source != target:

@@ -78,6 +78,7 @@ _CONVERTERS: dict[str, Converter] = {
     "TensorScatter": arrangement.tensor_scatter,
     "ThresholdedRelu": element_wise.thresholded_relu,
     "TopK": top_k.top_k,
+    "Trilu": arrangement.triangle,
     "Unsqueeze": arrangement.with_list_of_axes,
     "Upsample": resize.upsample,
     "com.microsoft.EmbedLayerNormalization": indexing.embed,

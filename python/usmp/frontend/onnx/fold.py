@@ -15,9 +15,13 @@ from onnx import numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from usmp.frontend.onnx.asked_sizes import asked_size
+from usmp.frontend.onnx.check_node import attributes_of, check_inferred, check_node
 from usmp.frontend.onnx.constant_branches import take_branches
 from usmp.frontend.onnx.known_shapes import known_shapes
+from usmp.frontend.onnx.node import NotSupported
 from usmp.frontend.onnx.nodes import names_read
+from usmp.frontend.onnx.operands import operand_of_array
+from usmp.frontend.onnx.opsets import imported_version
 
 MOST_ELEMENTS = 1024
 """More is no shape but a weight, which TVM folds itself."""
@@ -107,7 +111,11 @@ def _evaluate(
         return None
     inputs = {name: known[name] for name in node.input if name in known}
     if node.op_type in _OF_SHAPES and node.input[0] in shapes:
-        inputs = {node.input[0]: np.broadcast_to(np.float32(0), shapes[node.input[0]])}
+        try:
+            inputs = {node.input[0]: np.broadcast_to(np.float32(0), shapes[node.input[0]])}
+        except ValueError:
+            # The importer says how large a tensor may be.
+            return None
     if any(name and name not in inputs for name in node.input):
         return None
     if node.op_type != "NonZero" and not all(_is_small(shapes.get(n)) for n in node.output):
@@ -128,8 +136,16 @@ def evaluated(
     inputs: Mapping[str, np.ndarray],
 ) -> list[np.ndarray] | None:
     """What ONNX's own evaluator computes, if it knows the operator and the results are small."""
-    asked, _ = asked_size(node.op_type, [inputs.get(name) for name in node.input])
-    if node.op_type not in _OF_SHAPES and prod(asked) > MOST_ELEMENTS:
+    operands = [operand_of_array(inputs.get(name)) for name in node.input]
+    attributes = attributes_of(node)
+    try:
+        check_node(node, imported_version(opsets), operands, attributes)
+        check_inferred(node, imported_version(opsets), operands)
+    except NotSupported:
+        # The importer says so.
+        return None
+    asked, _ = asked_size(node.op_type, operands, attributes)
+    if node.op_type not in _OF_SHAPES and not 0 <= prod(asked) <= MOST_ELEMENTS:
         return None
     if node.op_type in ("Div", "Mod"):
         divisor = inputs[node.input[1]]

@@ -16,7 +16,9 @@ from tvm.ir import Expr, IRModule
 from tvm.relax.frontend.onnx import onnx_frontend
 
 from usmp.frontend.dynamic_sizes import AskedSizes
+from usmp.frontend.onnx.asked_sizes import asked_size
 from usmp.frontend.onnx.check import input_shapes, read_onnx
+from usmp.frontend.onnx.check_node import check_before_inference, check_inferred, check_node
 from usmp.frontend.onnx.compared import why_refused
 from usmp.frontend.onnx.constant_operands import check_constant_operands
 from usmp.frontend.onnx.control_flow import (
@@ -33,11 +35,12 @@ from usmp.frontend.onnx.model_operators import ModelNodes
 from usmp.frontend.onnx.node import NotSupported, OnnxNode
 from usmp.frontend.onnx.nodes import described_node, missing_input, qualified_name
 from usmp.frontend.onnx.normalize import normalize_onnx
+from usmp.frontend.onnx.operands import operand_of_expr
 from usmp.frontend.onnx.opsets import opset_version, to_compared_opset
 from usmp.frontend.onnx.qoperator import to_qdq_form
 from usmp.frontend.onnx.schema_functions import write_out_schema_functions
 from usmp.frontend.onnx.shape_values import ShapeValues
-from usmp.frontend.onnx.sizes import check_onnx_sizes, computed_size, parts_made
+from usmp.frontend.onnx.sizes import check_onnx_sizes, parts_made
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.ops.emit import DynamicShapeError
@@ -86,6 +89,7 @@ def _import_model(
 ) -> tuple[IRModule, TensorTypes]:
     """The `main` of a model without functions, or of a graph in one of its nodes, and the types
     that its tensors have."""
+    check_before_inference(model.graph, opset_version(model))
     origins: dict[str, onnx.NodeProto] = {}
     branches: set[str] | None = None
     while branches != (branches := _branches(model.graph)):
@@ -201,41 +205,52 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
             if of_shapes is not None:
                 return of_shapes
         limits = self.bb.limits
-        limits.check_operators(
-            "it cuts its input into", parts_made(op_name, inputs, attrs), "parts"
-        )
-        limits.check_tensor("its result", *computed_size(op_name, inputs, attrs))
         unread = self.types.unread(self.node.output)
         node = OnnxNode(self.bb, inputs, attrs, opset, len(self.node.output), unread)
+        operands = [operand_of_expr(each) for each in inputs]
         try:
             missing = missing_input(self.node, opset)
             if missing is not None:
                 raise NotSupported(f"input {missing} is missing")
-            expr = None
-            if qualified_name(self.node) in CONTROL_FLOW:
-                scope = Scope(self.node, self._nodes, self._import_graph)
-                expr = convert_control_flow(node, scope)
-            elif self.sizes is not None:
-                expr = convert_dynamic(qualified_name(self.node), node, self.sizes, self.node.input)
-            if expr is None:
-                if self.sizes is not None:
-                    tensors = self.sizes.as_tensors(self.bb, self.node.input, inputs)
-                    node = replace(node, inputs=tensors)
-                expr = convert_operator(qualified_name(self.node), node)
-            if expr is None or isinstance(expr, OnnxNode):
-                node = expr or node
-                given = onnx_frontend.onnx_input(node.inputs)
-                try:
-                    expr = super()._convert_operator(op_name, given, dict(node.attributes), opset)
-                except (ValueError, TypeError, AttributeError, AssertionError):
-                    # What TVM says of it is about its own code.
-                    check_constant_operands(qualified_name(self.node), node)
-                    raise
-            expr = self.bb.normalize(expr)
+            check_node(self.node, opset, operands, attrs)
+            limits.check_operators(
+                "it cuts its input into", parts_made(op_name, operands, attrs), "parts"
+            )
+            limits.check_tensor("its result", *asked_size(op_name, operands, attrs))
+            try:
+                expr = self.bb.normalize(self._expression(op_name, node))
+            except (NotSupported, DynamicShapeError, UnsupportedModelError):
+                raise
+            except Exception:
+                # Its message is about code of TVM, or of a converter.
+                check_constant_operands(qualified_name(self.node), node)
+                check_inferred(self.node, opset, operands, with_types=True)
+                raise
+            check_inferred(self.node, opset, operands)
             self.types.check(self.node.output, expr.ty)
         except NotSupported as error:
             described = self.described()
             raise UnsupportedModelError(f"{described} is not supported: {error}") from error
         except DynamicShapeError as error:
             raise UnsupportedModelError(f"{self.described()} {error}") from error
+        return expr
+
+    def _expression(self, op_name: str, node: OnnxNode) -> Expr:
+        """The operator in Relax, by one of our converters or by TVM's."""
+        assert self.node is not None
+        name = qualified_name(self.node)
+        expr = None
+        if name in CONTROL_FLOW:
+            expr = convert_control_flow(node, Scope(self.node, self._nodes, self._import_graph))
+        elif self.sizes is not None:
+            expr = convert_dynamic(name, node, self.sizes, self.node.input)
+        if expr is None:
+            if self.sizes is not None:
+                tensors = self.sizes.as_tensors(self.bb, self.node.input, node.inputs)
+                node = replace(node, inputs=tensors)
+            expr = convert_operator(name, node)
+        if expr is None or isinstance(expr, OnnxNode):
+            node = expr or node
+            given = onnx_frontend.onnx_input(node.inputs)
+            expr = super()._convert_operator(op_name, given, dict(node.attributes), node.opset)
         return expr

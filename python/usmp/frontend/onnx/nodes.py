@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import onnx
 
@@ -29,6 +30,24 @@ def is_of_onnx(node: onnx.NodeProto) -> bool:
 def qualified_name(node: onnx.NodeProto) -> str:
     """The name of the operator, with its domain if that is not ONNX's own."""
     return str(node.op_type) if is_of_onnx(node) else f"{node.domain}.{node.op_type}"
+
+
+@cache
+def schema_of(operator: str, opset: int) -> onnx.defs.OpSchema | None:
+    """Return ONNX's definition of an operator in an opset; None if it has none there.
+
+    Parameters
+    ----------
+    operator
+        the name, with the domain in front if it is not that of ONNX (`qualified_name`).
+    opset
+        the version of the operators of its domain.
+    """
+    domain, _, name = operator.rpartition(".")
+    try:
+        return onnx.defs.get_schema(name, opset, domain)
+    except onnx.defs.SchemaError:
+        return None
 
 
 def described_node(node: onnx.NodeProto | None) -> str:
@@ -74,9 +93,8 @@ def missing_input(node: onnx.NodeProto, opset: int) -> int | None:
     """The first input that is left out though the operator needs it: what a function passes on, or
     one of several, of which ONNX's checker asks nothing."""
     left_out = [index for index, name in enumerate(node.input) if not name]
-    try:
-        schema = onnx.defs.get_schema(node.op_type, opset, "" if is_of_onnx(node) else node.domain)
-    except onnx.defs.SchemaError:
+    schema = schema_of(qualified_name(node), opset)
+    if schema is None:
         return 0 if 0 in left_out else None
     for index in left_out:
         formal = schema.inputs[min(index, len(schema.inputs) - 1)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import onnx
 from onnx import version_converter
 
@@ -13,8 +15,12 @@ from usmp.support.errors import UnsupportedModelError
 
 def opset_version(model: onnx.ModelProto) -> int:
     """The version of the ONNX operators that the model uses."""
-    versions = (o.version for o in model.opset_import if o.domain in ONNX_DOMAINS)
-    return int(next(versions, 1))
+    return imported_version(model.opset_import)
+
+
+def imported_version(opsets: Iterable[onnx.OperatorSetIdProto]) -> int:
+    """Return the version of the ONNX operators among those of all domains."""
+    return int(next((o.version for o in opsets if o.domain in ONNX_DOMAINS), 1))
 
 
 def to_compared_opset(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -9,6 +9,7 @@ import numpy as np
 from tvm import relax
 from tvm.ir import Expr
 
+from usmp.frontend.onnx.axes import axis_of
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
 
 _FIRST_OPSET_OF_ONE_AXIS = 13
@@ -33,9 +34,7 @@ def qlinear_softmax(node: OnnxNode) -> Expr:
     zero_point = 0 if node.input(4) is None else int(_parameter(node, 4, "Y_zero_point"))
     is_joined = int(node.attributes.get("opset", 0)) < _FIRST_OPSET_OF_ONE_AXIS
     axis = int(node.attributes.get("axis", 1 if is_joined else -1))
-    if not -len(shape) <= axis < len(shape):
-        raise NotSupported(f"its axis is {axis}; the input has {len(shape)}")
-    axis %= len(shape)
+    axis = axis_of(axis, len(shape))
     rows = [prod(shape[:axis]), prod(shape[axis:])] if is_joined else shape
     over = 1 if is_joined else axis
     table = relax.const(_exponentials(scale, rows[over]))

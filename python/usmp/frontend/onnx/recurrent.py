@@ -111,10 +111,7 @@ def _layer(
     initial_states
         the inputs that hold the initial states.
     """
-    named = node.text("direction", "forward")
-    if named not in _DIRECTIONS:
-        raise NotSupported(f'direction "{named}" is not known')
-    reversals = _DIRECTIONS[named]
+    reversals = _DIRECTIONS[node.text("direction", "forward")]
     functions = _functions(node, defaults, len(reversals))
     cells = [make(node, of_direction, _clip(node)) for of_direction in functions]
     shapes = _Shapes.of(node, len(reversals), cells[0].gates)
@@ -161,8 +158,6 @@ class _Shapes:
             an input is missing, or has another type or shape.
         """
         layout = int(node.attributes.get("layout", 0))
-        if layout not in (0, 1):
-            raise NotSupported(f"layout {layout} is not known")
         data, hidden = shape_of(node.required(0)), shape_of(node.required(2))
         if len(data) != 3 or len(hidden) != 3 or 0 in data or 0 in hidden:
             raise NotSupported(

@@ -32,8 +32,6 @@ def resize(node: OnnxNode) -> Expr:
     data = node.required(0)
     axes = _resized_axes(node, shape_of(data))
     mode = node.text("mode", "nearest")
-    if mode not in ("nearest", "linear", "cubic"):
-        raise NotSupported(f'mode "{mode}" is not known')
     named = transformation(node)
     roundings = {rounding_of(node, axis) for axis in axes.values()}
     if len(roundings) == 1 and _is_exact(node, axes, mode, named):
@@ -58,8 +56,6 @@ def upsample(node: OnnxNode) -> Expr:
         raise NotSupported("it has no scales")
     mode = node.text("mode", "nearest")
     axes = _axes_by_scales(shape_of(data), range(len(scales)), np.asarray(scales, np.float32))
-    if mode not in ("nearest", "linear", "bilinear"):
-        raise NotSupported(f'mode "{mode}" is not known')
     if mode == "nearest" and _is_exact(node, axes, mode, "asymmetric"):
         return _image(data, axes, mode, "asymmetric", "floor")
     taps = {n: upsample_taps(mode == "nearest", axis) for n, axis in axes.items()}
@@ -104,10 +100,7 @@ def _resized_axes(node: OnnxNode, shape: Sequence[int]) -> dict[int, Axis]:
         if scales is None:
             raise NotSupported("it has no scales")
         return _axes_by_scales(shape, range(rank), scales)
-    asked = [int(axis) for axis in node.attributes.get("axes", range(rank))]
-    numbers = [axis % rank for axis in asked]
-    if any(not -rank <= axis < rank for axis in asked) or len({*numbers}) < len(numbers):
-        raise NotSupported(f"axes {asked} are not different ones of {rank}")
+    numbers = [int(axis) % rank for axis in node.attributes.get("axes", range(rank))]
     scales = node.constant(2, "the scales")
     sizes = node.constant(3, "the sizes")
     if scales is not None and scales.size:
@@ -143,7 +136,10 @@ def _axes_by_scales(
         )
     axes = {}
     for number, scale in zip(numbers, scales.astype(np.float32), strict=True):
-        after = math.floor(np.float32(shape[number]) * scale)
+        size = np.float32(shape[number]) * scale
+        if not size < _MOST_ELEMENTS:
+            raise NotSupported(f"scale {scale} makes {size} of {shape[number]} elements")
+        after = math.floor(size)
         if after < 1:
             raise NotSupported(f"scale {scale} leaves nothing of {shape[number]} elements")
         if scale != 1:
@@ -157,6 +153,8 @@ _POLICIES: dict[str, Callable[[Sequence[np.float32]], np.float32]] = {
 }
 """Which of the scales that the sizes give is that of all axes."""
 _HALF = np.float32(0.5)
+_MOST_ELEMENTS = 1 << 31
+"""Along an axis: as far as indices of 32 bits go."""
 
 
 def _axes_by_sizes(
@@ -171,8 +169,6 @@ def _axes_by_sizes(
     ]
     policy = node.text("keep_aspect_ratio_policy", "stretch")
     if policy != "stretch":
-        if policy not in _POLICIES:
-            raise NotSupported(f'keep_aspect_ratio_policy "{policy}" is not known')
         scales = [_POLICIES[policy](scales)] * len(numbers)
         sizes = np.array([math.floor(shape[n] * scales[0] + _HALF) for n in numbers])
         if (sizes < 1).any():

@@ -8,8 +8,10 @@ from typing import Any
 import onnx
 from onnx import inliner, shape_inference
 
+from usmp.frontend.onnx.check_node import attributes_of, check_node, refused_by_name
 from usmp.frontend.onnx.compared import WRITTEN_OUT
-from usmp.frontend.onnx.nodes import is_of_onnx
+from usmp.frontend.onnx.nodes import is_of_onnx, schema_of
+from usmp.frontend.onnx.operands import operand_of_type
 from usmp.frontend.onnx.opsets import opset_version
 from usmp.relax.limits import Limits
 
@@ -30,13 +32,19 @@ def write_out_schema_functions(model: onnx.ModelProto, limits: Limits) -> onnx.M
     Raises
     ------
     UnsupportedModelError
-        there would be more nodes than a model may have.
+        there would be more nodes than a model may have, or attributes of a node do not belong to
+        its inputs.
     """
     for _ in range(_MOST_LEVELS):
         types = _types(model)
         nodes = [node for node in model.graph.node if _is_written_out(node, types)]
         if not nodes:
             break
+        for node in nodes:
+            operands = [operand_of_type(types.get(n, onnx.TypeProto())) for n in node.input]
+            with refused_by_name(node):
+                # ONNX's functions do not check.
+                check_node(node, opset_version(model), operands, attributes_of(node))
         functions = [_function(node, model, types) for node in nodes]
         added = sum(len(function.node) for function in functions if function)
         limits.check_operators(
@@ -109,10 +117,7 @@ def _schema(node: onnx.NodeProto, version: int) -> Any:
     if node.op_type == _LAYER_NORMALIZATION and version >= _FIRST_OPSET_OF_ITS_FUNCTION:
         # Optimizers write it into older models, and onnxruntime takes it there.
         version = max(version, _FIRST_OPSET_WITH_IT)
-    try:
-        return onnx.defs.get_schema(node.op_type, version, "")
-    except onnx.defs.SchemaError:
-        return None
+    return schema_of(node.op_type, version)
 
 
 def _make_call(

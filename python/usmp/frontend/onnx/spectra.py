@@ -14,6 +14,7 @@ from onnx.reference import ReferenceEvaluator
 from tvm import relax, te, tirx
 from tvm.ir import Expr
 
+from usmp.frontend.onnx.axes import axis_of
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.ops.emit import call_operator, constant, shape_of
 from usmp.ops.signal.dft import LONGEST_SUM, dft, is_fast
@@ -40,9 +41,9 @@ def discrete_fourier_transform(node: OnnxNode) -> Expr:
     else:
         axis = int(node.attributes.get("axis", 1))
     rank = len(shape)
-    if rank < 2 or not -rank <= axis < rank or axis % rank == rank - 1:
+    axis = axis_of(axis, rank)
+    if rank < 2 or axis == rank - 1:
         raise NotSupported(f"axis {axis} of {rank} axes, of which the last one has the parts")
-    axis %= rank
     given = _number(node, 1, "the length")
     if given is not None:
         length = given

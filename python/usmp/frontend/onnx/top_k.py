@@ -5,6 +5,7 @@ from __future__ import annotations
 from tvm import relax
 from tvm.ir import Expr
 
+from usmp.frontend.onnx.axes import axis_of
 from usmp.frontend.onnx.node import NotSupported, OnnxNode
 from usmp.ops.emit import shape_of
 from usmp.ops.top_k import top_elements
@@ -14,7 +15,7 @@ def top_k(node: OnnxNode) -> Expr:
     """Of equal elements the first one comes first, as in onnxruntime; NaN comes in no order."""
     data = node.required(0)
     shape = shape_of(data)
-    axis = int(node.attributes.get("axis", -1)) % len(shape)
+    axis = axis_of(int(node.attributes.get("axis", -1)), len(shape))
     if node.opset < 10:
         count = int(node.attributes.get("k", 0))
     else:

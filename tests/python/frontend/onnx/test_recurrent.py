@@ -147,11 +147,11 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "direction": (
         lambda: one_layer("LSTM", direction="both"),
-        'direction "both" is not known',
+        'direction is "both"; ONNX knows forward, reverse, bidirectional',
     ),
     "direction_that_clears_the_screen": (
         lambda: one_layer("LSTM", direction="\x1b[2J"),
-        'direction "\\x1b[2J" is not known',
+        'direction is "\\x1b[2J"; ONNX knows forward, reverse, bidirectional',
     ),
 }
 

@@ -122,7 +122,7 @@ REFUSED = {
     ),
     "a transform along two axes": (
         node("DFT", values("float32", [2, 8, 1]), None, int64(0, 1), opset=20),
-        "the axis is not one number",
+        "its axis is [0, 1]; it must be one number",
     ),
     "a window of integers": (
         node(
@@ -132,11 +132,11 @@ REFUSED = {
     ),
     "an axis of an image that is not there": (
         node("Resize", IMAGE, None, None, int64(9), opset=18, axes=[7]),
-        "axes [7] are not different ones of 4",
+        "axis 7 is outside of -4 to 3, the axes of its input of rank 4",
     ),
     "an axis of an image that is named twice": (
         node("Resize", IMAGE, None, None, int64(9, 8), opset=18, axes=[3, -1]),
-        "axes [3, -1] are not different ones of 4",
+        "axes [3, -1] name an axis of its input of rank 4 twice",
     ),
     "a scale that is no number": (
         node("Resize", IMAGE, None, np.array([1, 1, 2, np.nan], np.float32)),
@@ -167,7 +167,7 @@ REFUSED = {
             block_size=2,
             output_dtype=99,
         ),
-        "its output_dtype 99 is not known",
+        "output_dtype 99 is the number of no element type",
     ),
     "one of several that is left out": (
         node("Concat", values("float32", [3]), None, axis=0),

@@ -153,7 +153,7 @@ class _Reference:
         try:
             if self._by_evaluator:
                 raise NoReferenceError("not asked")
-            session = _session(self._content)
+            session = session_of(self._content)
             session.run(None, dict(inputs))
             return lambda given: session.run(None, dict(given))
         except Exception as error:
@@ -167,7 +167,7 @@ class _Reference:
             raise NoReferenceError(text) from error
 
 
-def _session(content: bytes) -> onnxruntime.InferenceSession:
+def session_of(content: bytes) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
