@@ -167,8 +167,10 @@ class _FunctionPrinter:
         extents = [extent for extent in buffer.shape if isinstance(extent, IntImm)]
         if len(extents) != 1:
             raise UnsupportedInC(f"buffer {buffer.name} is not of constant size")
-        self.types[name] = f"{memory_type(str(buffer.dtype))}*"
-        self._line(f"{memory_type(str(buffer.dtype))} {name}[{max(int(extents[0]), 1)}];")
+        # Functions take plain pointers to it: unlike memory of a pool, it keeps its type.
+        element = c_type(str(buffer.dtype))
+        self.types[name] = f"{element}*"
+        self._line(f"{element} {name}[{max(int(extents[0]), 1)}];")
         self._silence(buffer)
 
     def _silence(self, buffer: Var) -> None:

@@ -223,5 +223,6 @@ def _assertion(interface: Interface, pool: PoolParameter) -> str:
     return (
         "\\\n"
         f"  TVMGEN_STATIC_ASSERT(sizeof(array) >= {macro}_SIZE, {name}_is_large_enough); \\\n"
-        f"  TVMGEN_STATIC_ASSERT(__alignof__(array) >= {macro}_ALIGNMENT, {name}_is_aligned)"
+        f"  TVMGEN_STATIC_ASSERT(__extension__ __alignof__(array) >= {macro}_ALIGNMENT, "
+        f"{name}_is_aligned)"
     )

@@ -103,4 +103,6 @@ def _checked_hint(pool: PoolParameter, hint: int) -> int:
 def _is_aligned(interface: Interface, pool: PoolParameter) -> str:
     *_, name = _assertion_names(interface, pool)
     symbol = pool_symbol(interface, pool)
-    return f"TVMGEN_STATIC_ASSERT(__alignof__({symbol}) >= {pool.alignment_bytes}, {name});"
+    # Pedantic compilers want to be told that this is no C99.
+    alignment = f"__extension__ __alignof__({symbol})"
+    return f"TVMGEN_STATIC_ASSERT({alignment} >= {pool.alignment_bytes}, {name});"

@@ -18,6 +18,7 @@ from usmp.codegen.c_entry_points import (
 from usmp.codegen.c_files import mve_macros, text_of
 from usmp.codegen.c_function import parameter_types, print_function, result_type
 from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c_macros import STATIC_ASSERT
 from usmp.codegen.c_operator_hooks import define_operator_hooks
 from usmp.codegen.c_packed import print_packed_source
 from usmp.codegen.c_pools import taken_symbols
@@ -26,6 +27,7 @@ from usmp.codegen.core_features import print_features, without_vectors_of_hosts
 from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
 from usmp.codegen.operator_comments import operator_comment
+from usmp.codegen.value_types import has_float64
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.merged_functions import calls_shared_function
 from usmp.support.tvm_errors import apply_to_functions
@@ -62,6 +64,7 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     mains = [_main_function(facts.of(e.function), c_names) for e in interface.entries]
     parts = [
         print_preamble(interface),
+        *_assert_double([functions[name] for name in order], interface),
         *([text_of("noinline_macro.h")] if printed else []),
         *print_features(mod, interface, helpers),
         *([macros] if (macros := mve_macros(helpers.definitions)) else []),
@@ -81,6 +84,15 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
         for main, body in zip(mains, bodies, strict=True)
     ]
     return ["\n".join([*parts, *external]), print_packed_source(interface, mains)]
+
+
+def _assert_double(functions: Sequence[tirx.PrimFunc], interface: Interface) -> list[str]:
+    """Return the assertion that compilers have float64, if functions need it: with `double` of 32
+    bits, as on AVR, the same C would compute something else."""
+    if not any(map(has_float64, functions)):
+        return []
+    assertion = "TVMGEN_STATIC_ASSERT(sizeof(double) == 8, TVMGEN_DOUBLE_HAS_64_BITS);\n"
+    return [assertion] if interface.pools else [STATIC_ASSERT, assertion]
 
 
 def _main_function(known: FunctionFacts, c_names: Mapping[str, str]) -> MainFunction:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tvm_ffi
 from tvm import tirx
-from tvm.ir import PointerType
+from tvm.ir import Call, PointerType, Var
+from tvm.tirx import FloatImm
 
 from usmp.analysis.memory.access import Access, declared_access
 from usmp.analysis.memory.addresses import is_op
@@ -32,3 +34,15 @@ def passed_type(expr: tirx.Expr) -> str:
         return value_type(expr)
     const = "const " if declared_access(expr) == Access.READ else ""
     return f"{const}{c_type(str(expr.ty.element_type.dtype))}*"
+
+
+def has_float64(func: tirx.PrimFunc) -> bool:
+    """Return whether a PrimFunc has values or elements of float64."""
+    dtypes: set[str] = set()
+
+    def add(expr: tirx.Expr) -> None:
+        ty = expr.ty.element_type if isinstance(expr.ty, PointerType) else expr.ty
+        dtypes.add(str(getattr(ty, "dtype", "")))
+
+    tvm_ffi.structural_walk(func, [(kind, add) for kind in (Var, FloatImm, tirx.Cast, Call)])
+    return "float64" in dtypes

@@ -81,22 +81,28 @@ def compile_c(tmp_path):
     return build
 
 
-@pytest.fixture
-def load_functions(print_functions, compile_c):
-    """Compile the PrimFuncs of a module; the library that has them."""
+@pytest.fixture(scope="session")
+def print_source(print_functions):
+    """The PrimFuncs of a module as a C file whose functions others may call."""
 
-    def load(mod, *flags, **options):
+    def source(mod):
         text = print_functions(mod).replace("static void", "void")
         declarations = "\n".join(
             line.removesuffix(" {") + ";" for line in _heads(text) if line.startswith("void")
         )
         includes = "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n"
         macros = text_of("compiler_macros.h") + text_of("tensor_intrin_features.h")
-        return compile_c(
-            f"{includes}{macros}{ALIAS_TYPEDEFS}\n{declarations}\n{text}\n",
-            *flags,
-            **options,
-        )
+        return f"{includes}{macros}{ALIAS_TYPEDEFS}\n{declarations}\n{text}\n"
+
+    return source
+
+
+@pytest.fixture
+def load_functions(print_source, compile_c):
+    """Compile the PrimFuncs of a module; the library that has them."""
+
+    def load(mod, *flags, **options):
+        return compile_c(print_source(mod), *flags, **options)
 
     return load
 

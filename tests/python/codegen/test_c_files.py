@@ -29,6 +29,7 @@ COMPILERS = {
     "gcc": (),
     "clang": (),
     **{board.toolchain.compiler: board.toolchain.options for board in BOARDS},
+    "avr-gcc": ("-mmcu=atmega2560",),
 }
 """Each with the options that choose its C library."""
 

@@ -64,7 +64,7 @@ def test_the_assertions_of_a_pool():
         "TVMGEN_STATIC_ASSERT(sizeof(tvmgen_default_ram) <= 100, "
         "tvmgen_default_ram_is_within_size_hint);\n"
         "#if defined(__GNUC__) || defined(__clang__)\n"
-        "TVMGEN_STATIC_ASSERT(__alignof__(tvmgen_default_ram) >= 16, "
+        "TVMGEN_STATIC_ASSERT(__extension__ __alignof__(tvmgen_default_ram) >= 16, "
         "tvmgen_default_ram_is_aligned);\n"
         "#endif\n"
     )

@@ -188,7 +188,7 @@ def test_the_main_function_and_the_entry_point(emit):
         "TVMGEN_STATIC_ASSERT(sizeof(tvmgen_default_global_workspace) == 16, "
         "tvmgen_default_global_workspace_has_size);\n"
         "#if defined(__GNUC__) || defined(__clang__)\n"
-        "TVMGEN_STATIC_ASSERT(__alignof__(tvmgen_default_global_workspace) >= 16, "
+        "TVMGEN_STATIC_ASSERT(__extension__ __alignof__(tvmgen_default_global_workspace) >= 16, "
         "tvmgen_default_global_workspace_is_aligned);\n"
         "#endif\n"
         "\n"

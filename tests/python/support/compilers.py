@@ -23,6 +23,8 @@ _PACKAGES = {
     "g++": "g++",
     "clang": "clang",
     "clang++": "clang libclang-rt-dev",
+    "avr-gcc": "gcc-avr avr-libc",
+    "qemu-system-avr": "qemu-system-misc",
     "fish": "fish",
     "zsh": "zsh",
     **{board.toolchain.compiler: board.toolchain.packages for board in BOARDS},

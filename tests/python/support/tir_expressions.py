@@ -56,8 +56,10 @@ class Typed:
 class Generator:
     """Draws expressions. Operations of constants alone are avoided: TVM folds them."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, dtypes):
         self.random = Random(seed)
+        self.numbers = [dtype for dtype in dtypes if dtype != "bool"]
+        self.dtypes = dtypes
 
     def expression(self, dtype, depth):
         if depth == 0:
@@ -93,7 +95,7 @@ class Generator:
             a, b = (self.expression(dtype, depth).expr for _ in range(2))
             operations = [tirx.And, tirx.Or, tirx.EQ, tirx.NE, tirx.BitwiseAnd, tirx.BitwiseXor]
             return Typed(self.random.choice(operations)(a, b))
-        other = self.random.choice([*INTEGERS, "float32"])
+        other = self.random.choice(self.numbers)
         a = self.expression(other, depth).expr
         if kind == "cast":
             return Typed(tirx.Cast(dtype, a))
@@ -164,7 +166,7 @@ class Generator:
 
     def cast(self, dtype, depth):
         least, greatest = LIMITS[dtype]
-        source = self.random.choice(DTYPES)
+        source = self.random.choice(self.dtypes)
         value = self.expression(source, depth)
         if source == "float32":
             low, high = max(least, -1000), min(greatest, 1000)
@@ -304,24 +306,60 @@ def same_bits(a, b):
     return bool(np.all((a.view("uint32") == b.view("uint32")) | (np.isnan(a) & np.isnan(b))))
 
 
-def check_random_expressions(seed, load):
-    """Compile random expressions and compare what they compute with numpy, bit for bit.
+@dataclass(frozen=True)
+class Computation:
+    """Expressions, and what they give for some inputs.
 
-    `load` gives the library of a PrimFunc, which is called f there.
+    Parameters
+    ----------
+    exprs
+        of `BUFFERS` at `INDEX`.
+    func
+        computes them: it takes all of `BUFFERS`, and an output for each expression.
+    inputs
+        of these buffers.
+    expected
+        the outputs.
     """
-    draw = Generator(seed)
-    exprs = [draw.expression(dtype, 1 + n % 4).expr for n, dtype in enumerate(DTYPES * 4)]
-    func, outputs = function_of(exprs)
+
+    exprs: list[tirx.Expr]
+    func: tirx.PrimFunc
+    inputs: list[np.ndarray]
+    expected: list[np.ndarray]
+
+    def check(self, actual):
+        """Fail if the outputs differ in a bit."""
+        for expr, want, got in zip(self.exprs, self.expected, actual, strict=True):
+            assert same_bits(want, got), f"{expr}\n{want}\n{got}"
+
+
+def computation_of(exprs, seed):
+    """The expressions, on random inputs."""
+    func, _ = function_of(exprs)
     numbers = np.random.default_rng(seed)
     inputs = [random_input(dtype, numbers) for dtype in BUFFERS]
     values = dict(zip(BUFFERS.values(), inputs, strict=True))
     with np.errstate(all="ignore"):
         expected = [evaluate(store.value, values) for store in stores_of(func)]
-    actual = [np.zeros(COUNT, str(o.dtype)) for o in outputs]
-    library = load(func)
-    library.f(*(array.ctypes.data_as(ctypes.c_void_p) for array in (*inputs, *actual)))
-    for expr, want, got in zip(exprs, expected, actual, strict=True):
-        assert same_bits(want, got), f"{expr}\n{want}\n{got}"
+    return Computation(exprs, func, inputs, expected)
+
+
+def random_expressions(seed, dtypes):
+    """One expression of each of `dtypes`, which have these types and no other ones inside."""
+    draw = Generator(seed, list(dict.fromkeys(dtypes)))
+    return [draw.expression(dtype, 1 + n % 4).expr for n, dtype in enumerate(dtypes)]
+
+
+def check_random_expressions(seed, load):
+    """Compile random expressions and compare what they compute with numpy, bit for bit.
+
+    `load` gives the library of a PrimFunc, which is called f there.
+    """
+    drawn = computation_of(random_expressions(seed, DTYPES * 4), seed)
+    actual = [np.zeros_like(expected) for expected in drawn.expected]
+    library = load(drawn.func)
+    library.f(*(array.ctypes.data_as(ctypes.c_void_p) for array in (*drawn.inputs, *actual)))
+    drawn.check(actual)
 
 
 def few_seeds(test):

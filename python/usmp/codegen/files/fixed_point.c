@@ -2,7 +2,8 @@
  *
  * Each name beginning with tvmgen_ is emitted with what it calls, if an operator calls it; comments
  * between functions are not. A shift of a negative number to the right keeps the sign, as with
- * every compiler that usmp supports.
+ * every compiler that usmp supports. int may have 16 bits: powers of two are written out, since C
+ * gives a constant a type that has it, and what int computes elsewhere is less than 2^15.
  */
 #include <stdint.h>
 
@@ -12,7 +13,7 @@ static inline int32_t tvmgen_multiply_by_quantized_multiplier(int32_t value, int
   const int32_t left = shift > 0 ? shift : 0;
   const int32_t right = shift > 0 ? 0 : -shift;
   const int64_t shifted = (int32_t)((uint32_t)value << left);
-  const int32_t high = (int32_t)((shifted * multiplier + (1 << 30)) >> 31);
+  const int32_t high = (int32_t)((shifted * multiplier + 0x40000000) >> 31);
   const int32_t mask = (int32_t)(((uint32_t)1 << right) - 1);
   return (high >> right) + ((high & mask) > (mask >> 1) + (high < 0));
 }
@@ -20,7 +21,7 @@ static inline int32_t tvmgen_multiply_by_quantized_multiplier(int32_t value, int
 /* Rounded once; the factor has 16 bits. */
 static inline int32_t tvmgen_multiply_by_quantized_multiplier_64(int64_t value, int32_t multiplier,
                                                                  int32_t shift) {
-  const int32_t reduced = multiplier < 0x7fff0000 ? (multiplier + (1 << 15)) >> 16 : 0x7fff;
+  const int32_t reduced = multiplier < 0x7fff0000 ? (multiplier + 0x8000) >> 16 : 0x7fff;
   const int32_t right = 15 - shift;
   return (int32_t)((value * reduced + ((int64_t)1 << (right - 1))) >> right);
 }
@@ -56,7 +57,7 @@ static inline int32_t tvmgen_multiply_as_float(int32_t value, int32_t multiplier
   if (from_half >= (uint64_t)1 << 51) return (int32_t)(rounded >> right);
   for (int32_t step = 0; step < 3; ++step) {
     int32_t bits = step < 2 ? 0 : right;
-    while (step < 2 && magnitude >> bits >= 1 << 24) ++bits;
+    while (step < 2 && magnitude >> bits >= 0x1000000) ++bits;
     const uint64_t half = ((uint64_t)1 << bits) >> 1;
     const uint64_t rest = magnitude & (((uint64_t)1 << bits) - 1);
     magnitude >>= bits;
@@ -113,12 +114,12 @@ static inline int32_t tvmgen_leading_zeros(int32_t value) {
  * denominator, and its reciprocal has 29 fractional bits. */
 static inline int32_t tvmgen_one_over_one_plus(int32_t value) {
   const int64_t d = ((int64_t)value + 2147483648) >> 1;
-  int64_t x = 1515870810 + ((d * -1010580540 + (1 << 30)) >> 31);
+  int64_t x = 1515870810 + ((d * -1010580540 + 0x40000000) >> 31);
   for (int step = 0; step < 3; ++step) {
-    const int64_t error = (1 << 29) - ((d * x + (1 << 30)) >> 31);
-    x += ((x * error + (1 << 30)) >> 31) * 4;
+    const int64_t error = 0x20000000 - ((d * x + 0x40000000) >> 31);
+    x += ((x * error + 0x40000000) >> 31) * 4;
   }
-  return x < (1 << 30) ? (int32_t)(x * 2) : 2147483647;
+  return x < 0x40000000 ? (int32_t)(x * 2) : 2147483647;
 }
 
 /* Of numbers of at most 17 bits; a divisor of 0 counts as 1. */
@@ -138,8 +139,8 @@ static inline int32_t tvmgen_divide(int32_t dividend, int32_t divisor, int32_t m
 static inline int32_t tvmgen_inverse_square_root_shift(int32_t value) {
   int32_t right = 11;
   if (value <= 1) return 0;
-  for (; value >= 1 << 29; value /= 4) ++right;
-  for (; value < 1 << 27; value *= 4) --right;
+  for (; value >= 0x20000000; value /= 4) ++right;
+  for (; value < 0x8000000; value *= 4) --right;
   return right < 0 ? 0 : -right;
 }
 
@@ -147,28 +148,28 @@ static inline int32_t tvmgen_inverse_square_root_shift(int32_t value) {
  * and 1 in 28 fractional bits. */
 static inline int32_t tvmgen_inverse_square_root(int32_t value) {
   int32_t right = 11;
-  int64_t x = 1 << 28;
+  int64_t x = 0x10000000;
   if (value <= 1) return 2147483647;
-  for (; value >= 1 << 29; value /= 4) ++right;
-  for (; value < 1 << 27; value *= 4) --right;
+  for (; value >= 0x20000000; value /= 4) ++right;
+  for (; value < 0x8000000; value *= 4) --right;
   const int64_t half = ((value >> 1) + 1) >> 1;
   for (int step = 0; step < 5; ++step) {
-    const int64_t square = (x * x + (1 << 30)) >> 31;
-    const int64_t cube = ((square * x + (1 << 30)) >> 31) * 64;
-    x = (((402653184 * x + (1 << 30)) >> 31) - ((half * cube + (1 << 30)) >> 31)) * 8;
+    const int64_t square = (x * x + 0x40000000) >> 31;
+    const int64_t cube = ((square * x + 0x40000000) >> 31) * 64;
+    x = (((402653184 * x + 0x40000000) >> 31) - ((half * cube + 0x40000000) >> 31)) * 8;
   }
-  x = (x * 1518500250 + (1 << 30)) >> 31;
+  x = (x * 1518500250 + 0x40000000) >> 31;
   return (int32_t)(right < 0 ? x << -right : x);
 }
 
 /* The exponent of two, and a rational function of what is left between sqrt(1/2) and 1. */
 static inline int32_t tvmgen_logarithm(int32_t value) {
   const int32_t a_zeros = tvmgen_leading_zeros(value);
-  const int64_t a = (((int64_t)value << (a_zeros - 1)) * 1518500250 + (1 << 30)) >> 31;
-  const int64_t b = ((int64_t)value * 1518500250 + (1 << 30)) >> 31;
+  const int64_t a = (((int64_t)value << (a_zeros - 1)) * 1518500250 + 0x40000000) >> 31;
+  const int64_t b = ((int64_t)value * 1518500250 + 0x40000000) >> 31;
   const int32_t b_zeros = tvmgen_leading_zeros((int32_t)b) - 1;
-  const int64_t a_power = (int64_t)(12 - a_zeros) * (1 << 25) + (1 << 23);
-  const int64_t b_power = (int64_t)(12 - b_zeros) * (1 << 25) - (1 << 23);
+  const int64_t a_power = (int64_t)(12 - a_zeros) * 0x2000000 + 0x800000;
+  const int64_t b_power = (int64_t)(12 - b_zeros) * 0x2000000 - 0x800000;
   const int64_t a_rest = a * 2 < 2147483647 ? a * 2 : 2147483647;
   const int64_t b_shifted = (int64_t)value << b_zeros;
   const int64_t b_rest = b_shifted < 2147483647 ? b_shifted : 2147483647;
@@ -176,15 +177,15 @@ static inline int32_t tvmgen_logarithm(int32_t value) {
   const int64_t power = a_power > b_power ? a_power : b_power;
   const int64_t p = (r + 1805811301 + 1) >> 1;
   const int64_t q = (r - 1805811301) * 2;
-  const int64_t q2 = (q * q + (1 << 30)) >> 31;
-  const int64_t q3 = (q * q2 + (1 << 30)) >> 31;
-  const int64_t top = ((q * r + (1 << 30)) >> 31) + ((q3 * 117049297 + (1 << 30)) >> 31);
-  const int64_t slope = 1057819769 + q + ((127690142 * q2 + (1 << 30)) >> 31);
-  const int64_t bottom = ((p * slope + (1 << 30)) >> 31) + ((638450708 * q + (1 << 30)) >> 31);
+  const int64_t q2 = (q * q + 0x40000000) >> 31;
+  const int64_t q3 = (q * q2 + 0x40000000) >> 31;
+  const int64_t top = ((q * r + 0x40000000) >> 31) + ((q3 * 117049297 + 0x40000000) >> 31);
+  const int64_t slope = 1057819769 + q + ((127690142 * q2 + 0x40000000) >> 31);
+  const int64_t bottom = ((p * slope + 0x40000000) >> 31) + ((638450708 * q + 0x40000000) >> 31);
   const int64_t inverse = tvmgen_one_over_one_plus((int32_t)bottom);
   const int64_t scaled = (top + 32 - (top < 0)) >> 6;
-  const int64_t whole = (power * 1488522236 + (1 << 30)) >> 31;
-  return (int32_t)((whole + ((scaled * inverse + (1 << 30)) >> 31)) * 2);
+  const int64_t whole = (power * 1488522236 + 0x40000000) >> 31;
+  return (int32_t)((whole + ((scaled * inverse + 0x40000000) >> 31)) * 2);
 }
 
 /* The entry of a table of 256 sigmoids at or before the magnitude of the argument. */
@@ -196,15 +197,15 @@ static inline int32_t tvmgen_sigmoid_index(int32_t argument, int32_t bits, int32
 /* sigmoid(-x) = 1 - sigmoid(x). */
 static inline int32_t tvmgen_interpolated_logistic(int32_t argument, uint16_t low, uint16_t high) {
   const int32_t magnitude = argument < 0 ? -argument : argument;
-  const int32_t between = (low << 9) + (magnitude & 511) * (high - low);
-  const int32_t value = (magnitude >> 9) < 255 ? between : 32767 << 10;
-  return (argument < 0 ? (1 << 25) + 511 - value : value + 512) >> 10;
+  const int32_t between = ((int32_t)low << 9) + (magnitude & 511) * ((int32_t)high - low);
+  const int32_t value = (magnitude >> 9) < 255 ? between : (int32_t)32767 << 10;
+  return (argument < 0 ? 0x2000000 + 511 - value : value + 512) >> 10;
 }
 
 /* tanh(x) = 2 * sigmoid(2 * x) - 1, which is odd. */
 static inline int32_t tvmgen_interpolated_tanh(int32_t argument, uint16_t low, uint16_t high) {
   const int32_t magnitude = argument < 0 ? -argument : argument;
-  const int32_t between = (low << 8) + (magnitude & 255) * (high - low);
-  const int32_t value = (magnitude >> 8) < 255 ? between : 65535 << 8;
-  return (argument < 0 ? (1 << 23) + 127 - value : value - (1 << 23) + 128) >> 8;
+  const int32_t between = ((int32_t)low << 8) + (magnitude & 255) * ((int32_t)high - low);
+  const int32_t value = (magnitude >> 8) < 255 ? between : (int32_t)65535 << 8;
+  return (argument < 0 ? 0x800000 + 127 - value : value - 0x800000 + 128) >> 8;
 }

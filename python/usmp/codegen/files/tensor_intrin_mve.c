@@ -84,8 +84,8 @@ TVMGEN_MVE_PORTABLE int32_t tvmgen_mve_rescale(int32_t sum, int32_t bias_and_shi
                                                int32_t multiplier, int32_t up) {
   const int32_t biased = sum + (bias_and_shift >> 8);
   const int32_t shift = -bias_and_shift & 255;
-  const int32_t high = (int32_t)(((int64_t)biased * multiplier + (1 << 30)) >> 31);
-  const int32_t half = (1 << (shift - 1)) - (up ? 0 : high < 0);
+  const int32_t high = (int32_t)(((int64_t)biased * multiplier + 0x40000000) >> 31);
+  const int32_t half = ((int32_t)1 << (shift - 1)) - (up ? 0 : high < 0);
   return (high + half) >> shift;
 }
 

@@ -214,7 +214,7 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_add(const int8_t* a, const int8_t* b, int8_t
   __asm__(TVMGEN_MVE_ADD);
 #else
   for (int32_t i = 0; i < count; ++i) {
-    const int32_t term = b[i] * (1 << left_b) + offset_b;
+    const int32_t term = b[i] * ((int32_t)1 << left_b) + offset_b;
     const int32_t sum = a[i] * scale_a + offset_a +
                         sign_b * tvmgen_mve_rescale(term, -shift_b & 255, multiplier_b, 0);
     const int32_t value = tvmgen_mve_rescale(sum, -shift & 255, multiplier, 0) + zero_point;
@@ -250,8 +250,8 @@ TVMGEN_MVE_FUNCTION void tvmgen_mve_requantize(const int8_t* x, int8_t* y, int32
   __asm__(TVMGEN_MVE_REQUANTIZE);
 #else
   for (int32_t i = 0; i < count; ++i) {
-    const int32_t term = x[i] * (1 << left) + offset;
-    const int32_t product = (int32_t)(((int64_t)term * multiplier + (1 << 30)) >> 31);
+    const int32_t term = x[i] * ((int32_t)1 << left) + offset;
+    const int32_t product = (int32_t)(((int64_t)term * multiplier + 0x40000000) >> 31);
     const int32_t value =
         (right ? tvmgen_mve_rescale(term, -right & 255, multiplier, 0) : product) + zero_point;
     y[i] = tvmgen_mve_limited(value, low, high);

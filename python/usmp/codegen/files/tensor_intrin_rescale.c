@@ -11,7 +11,7 @@ TVMGEN_INLINE int32_t tvmgen_multiply_high(int32_t a, int32_t b) {
   __asm__("smmlar %0, %1, %2, %1" : "=r"(high) : "r"(a), "r"((uint32_t)b << 1));
   return high;
 #elif UINTPTR_MAX > UINT32_MAX
-  return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
+  return (int32_t)(((int64_t)a * b + 0x40000000) >> 31);
 #else
   const int64_t product = (int64_t)(a * 2) * b;
   return (int32_t)(product >> 32) + (int32_t)((uint32_t)product >> 31);

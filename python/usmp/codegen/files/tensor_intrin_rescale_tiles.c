@@ -14,7 +14,7 @@
 TVMGEN_INLINE tvmgen_sums4 tvmgen_rescaled_4(tvmgen_sums4 sums, tvmgen_sums4 first,
                                              tvmgen_sums4 second, int32_t rounding) {
   const tvmgen_sums4 shift = TVMGEN_SHUFFLE(first, second, 1, 3, 5, 7), right = shift & 255;
-  const tvmgen_longs2 half = {1 << 30, 1 << 30};
+  const tvmgen_longs2 half = {0x40000000, 0x40000000};
   tvmgen_longs2 low, high;
   sums += shift >> 8;
   low = __builtin_ia32_pmuldq128(TVMGEN_SHUFFLE(sums, sums, 0, 0, 1, 1), first) + half;

@@ -1,0 +1,138 @@
+"""Models on an emulated ATmega2560, whose `int` has 16 bits and `double` 32."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm.script import ir as I
+from tvm.script import tirx as T
+
+import usmp
+from support.avr import compile_for_avr, run_models_on_avr, run_on_avr
+from support.imported_models import imported
+from support.litert import Reference
+from support.micro import Micro
+from support.quantized_models import CATALOG
+from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
+from usmp.codegen.c_files import C_INTRINSICS
+from usmp.ops.quantized.fixed_point import Rounding
+from usmp.ops.quantized.rescaled_arrays import rescaled
+
+pytestmark = pytest.mark.board
+
+ORACLES = {"micro": Micro, "litert": Reference}
+MODELS = """
+conv_2d_stride_2_same conv_2d_groups_2 conv_2d_int4 conv_2d_int16 conv_2d_uint8
+conv_2d_vanishing_multiplier depthwise_conv_2d_same depthwise_conv_2d_int16
+depthwise_conv_2d_vanishing_multiplier transpose_conv_uint8_stride_2
+fully_connected_rows fully_connected_int16 fully_connected_uint8_relu batch_matmul_int16
+add_same_shape add_int16 sub_int16 mul_same_shape mul_int16 mul_uint8 div_same_shape
+squared_difference_int16 average_pool_2d_same average_pool_2d_int16 max_pool_2d_int16
+mean_int16 sum_int16 leaky_relu_int16 prelu_lowest hard_swish_wide logistic_wide logistic_int16
+logistic_int16_power_of_two tanh_wide tanh_int16 tanh_int16_power_of_two softmax_ten_classes
+softmax_int16 softmax_uint8_beta log_softmax_image resize_bilinear_odd_up_centers
+resize_bilinear_half_corners resize_nearest_neighbor_odd_up_both resize_uint8_bilinear
+quantize_int16_to_int32 cumsum_last l2_normalization_lowest_zero_point svdf_plain lstm_plain
+lstm_int16 lstm_cell_clip sequence_attention
+""".split()
+
+
+def test_models(tmp_path):
+    chosen = [model for model in CATALOG if model.name in MODELS]
+    assert len(chosen) == len(MODELS)
+    built, expected = [], {}
+    for model in chosen:
+        content = model.make()
+        tensors, _ = graph_tensors(content)
+        inputs = [random_inputs(tensors, 0), random_inputs(tensors, 1), *extreme_inputs(tensors)]
+        reference = ORACLES[model.oracle](content)
+        expected[model.name] = [reference.run(each) for each in inputs]
+        built.append((usmp.build(imported(model), module_name=model.name), inputs))
+    different = [
+        model.name
+        for model, actual in zip(chosen, run_models_on_avr(built, tmp_path, "-Os"), strict=True)
+        if [{k: v.tobytes() for k, v in run.items()} for run in actual]
+        != [{k: v.tobytes() for k, v in run.items()} for run in expected[model.name]]
+    ]
+    assert different == []
+
+
+def test_products_of_floats(tmp_path):
+    """Rounded as floats of 24 bits, most of them near a half."""
+    generator = np.random.default_rng(5)
+    shift = generator.integers(-31, 8, 400)
+    multiplier = generator.integers(2**23, 2**24, len(shift)) << 7
+    factor = multiplier * 2.0 ** (shift - 31)
+    value = np.rint((np.floor(generator.uniform(-500, 500, len(shift))) + 0.5) / factor)
+    value = np.clip(value, -(2.0**31) + 1, 2.0**31 - 1)
+    arguments = np.stack([value, multiplier, shift], 1).astype("<i4")
+    names = ("tvmgen_multiply_as_float", "tvmgen_multiply_by_float")
+    main = f"""#include "board.h"
+
+{"".join(f"{C_INTRINSICS[name]}{chr(10)}{chr(10)}" for name in names)}int main(void) {{
+  begin();
+  for (uint16_t i = 0; i < {len(shift)}; ++i) {{
+    int32_t a[3], y[2];
+    read_inputs(a, sizeof(a));
+    y[0] = tvmgen_multiply_as_float(a[0], a[1], a[2]);
+    y[1] = tvmgen_multiply_by_float(a[0], ((a[1] >> 7) & 0x7fffff) | (a[2] + 126) << 23);
+    write_outputs(y, sizeof(y));
+  }}
+  for (;;) {{
+  }}
+}}
+"""
+    written = run_on_avr({"main.c": main}, arguments.tobytes(), 8 * len(shift), tmp_path, "-Os")
+    expected = rescaled(*arguments.astype(np.int64).T, Rounding.AS_FLOAT)
+    actual = np.frombuffer(written, "<i4").reshape(-1, 2)
+    np.testing.assert_array_equal(actual[:, 0], expected)
+    np.testing.assert_array_equal(actual[:, 1], expected)
+
+
+@I.ir_module(s_tir=True)
+class OfFloat64:
+    @T.prim_func
+    def __tvm_main__(x_ptr: T.handle("float64"), y_ptr: T.handle("float64")):
+        x = T.decl_buffer((4,), "float64", data=x_ptr)
+        y = T.decl_buffer((4,), "float64", data=y_ptr)
+        for i in range(4):
+            y[i] = x[i]
+
+
+@I.ir_module(s_tir=True)
+class OfConstants:
+    @T.prim_func
+    def __tvm_main__(x_ptr: T.handle("float32"), y_ptr: T.handle("float32")):
+        x = T.decl_buffer((4,), "float32", data=x_ptr)
+        y = T.decl_buffer((4,), "float32", data=y_ptr)
+        for i in range(4):
+            y[i] = T.Cast("float32", T.Select(x[i] > T.float32(0), T.float64(0.1), T.float64(2)))
+
+
+@I.ir_module(s_tir=True)
+class OfFloat32:
+    @T.prim_func
+    def __tvm_main__(x_ptr: T.handle("float32"), y_ptr: T.handle("float32")):
+        x = T.decl_buffer((4,), "float32", data=x_ptr)
+        y = T.decl_buffer((4,), "float32", data=y_ptr)
+        for i in range(4):
+            y[i] = x[i] * T.float32(0.1)
+
+
+@pytest.mark.parametrize(
+    ("mod", "dtype", "is_refused"),
+    [(OfFloat64, "float64", True), (OfConstants, "float32", True), (OfFloat32, "float32", False)],
+)
+def test_float64_is_refused_where_double_has_32_bits(
+    mod, dtype, is_refused, emit, compile_c, tmp_path
+):
+    header, source = emit(mod, [("x", [4], dtype)], [("y", [4], dtype)])
+    (tmp_path / "tvmgen_default.h").write_text(header)
+    (tmp_path / "source.c").write_text(source)
+    printed = compile_for_avr(tmp_path / "source.c")
+    errors = [line for line in printed.splitlines() if " error: " in line]
+    assert [("TVMGEN_DOUBLE_HAS_64_BITS" in e, "negative" in e) for e in errors] == (
+        [(True, True)] if is_refused else []
+    )
+    assert printed == "" or is_refused
+    compile_c(source)
