@@ -111,6 +111,8 @@ def build(
     see `usmp.transform.MergeSimilarFunctions`),
     `tir.usmp.dynamic_allocator` (what gives buffers whose size has no bound, "arena" by default,
     see `usmp.transform.LowerDynamicAllocations`),
+    `tir.usmp.verify_kernels` (true compares each kernel with the operator that it replaces, on this
+    host, see `usmp.aot.transform.SelectKernels`),
     `tir.usmp.profile` (true calls a function before and after each operator, see
     `usmp.transform.CallOperatorHooks`) and `tir.usmp.poison_dead_bytes` (a debug build, see
     `usmp.transform.PoisonDeadBytes`).

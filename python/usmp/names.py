@@ -231,6 +231,12 @@ PASS_OPTIONS = {
     "tir.usmp.poison_dead_bytes": PassOption(
         "bool", _SWITCH, "0", "1 for debugging: the code overwrites dead bytes after each operator"
     ),
+    "tir.usmp.verify_kernels": PassOption(
+        "bool",
+        _SWITCH,
+        "0",
+        "1 runs each kernel and the operator that it replaces on this host, and compares the bytes",
+    ),
     "tir.usmp.profile": PassOption(
         "bool", _SWITCH, "0", "1 calls functions of the application before and after each operator"
     ),

@@ -95,6 +95,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterOption<Names>("tir.usmp.stream_inputs");
   RegisterOption<Names>("tir.usmp.stream_outputs");
   RegisterOption<bool>("tir.usmp.poison_dead_bytes");
+  RegisterOption<bool>("tir.usmp.verify_kernels");
   RegisterOption<bool>("tir.usmp.profile");
   RegisterOption<bool>("tir.usmp.prune_constant_channels");
   RegisterOption<ffi::String>("tir.usmp.custom_algorithm");

@@ -6,6 +6,7 @@ import gc
 import inspect
 import os
 from collections.abc import Generator
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.script import relax as R
 
-from support import unit_guard
+from support import kernel_collection, unit_guard
 from support.markers import MARKERS, mark
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Files that are named run as a whole, not only what runs by default.
         config.option.markexpr = ""
     unit_guard.refuse_files(SHARED)
+    kernel_collection.start()
     # Or each process that a test starts compiles all modules of the checkout anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # The module `readline`, which pytest loads, tells workers of a terminal of 80 columns, which a
@@ -43,8 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(size, None)
 
 
-def pytest_unconfigure() -> None:
+def pytest_unconfigure(config: pytest.Config) -> None:
     unit_guard.remove_scripts()
+    kernel_collection.stop(is_worker=hasattr(config, "workerinput"))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -61,11 +64,15 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    if item.get_closest_marker("unit") is None:
-        return (yield)
-    with unit_guard.guarded():
-        return (yield)
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    kernel_collection.collection().test = item.nodeid
+    is_unit = item.get_closest_marker("unit") is not None
+    with unit_guard.guarded() if is_unit else nullcontext():
+        result = yield
+    kernel_collection.report(item, is_last=nextitem is None)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

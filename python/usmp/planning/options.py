@@ -74,6 +74,9 @@ class PlanningOptions:
         what gives buffers whose size has no bound, see `usmp.transform.LowerDynamicAllocations`.
     poison_dead_bytes
         whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
+    verify_kernels
+        whether kernels are compared with the operators that they replace, on this host, see
+        `usmp.aot.transform.SelectKernels`.
     profile
         whether hooks are called around operators, see `usmp.transform.CallOperatorHooks`.
 
@@ -103,6 +106,7 @@ class PlanningOptions:
     code: str = BALANCED
     dynamic_allocator: str = ARENA
     poison_dead_bytes: bool = False
+    verify_kernels: bool = False
     profile: bool = False
 
     def __post_init__(self) -> None:
@@ -240,7 +244,7 @@ OPTION_NAMES = tuple(_PREFIX + name for name in vars(PlanningOptions()))
 """Of a PassContext."""
 
 
-_OF_LOWERING = ("stream_inputs", "max_extra_macs")
+_OF_LOWERING = ("stream_inputs", "max_extra_macs", "verify_kernels")
 
 OF_PLANNING = frozenset(
     name for name in OPTION_NAMES if name.removeprefix(_PREFIX) not in _OF_LOWERING

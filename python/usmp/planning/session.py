@@ -381,5 +381,6 @@ def _what_matters(options: PlanningOptions) -> PlanningOptions:
         dynamic=BOUND,
         optimize=RAM,
         poison_dead_bytes=False,
+        verify_kernels=False,
         profile=False,
     )

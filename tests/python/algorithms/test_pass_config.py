@@ -13,6 +13,7 @@ BOOL_OPTIONS = [
     "tir.usmp.prune_constant_channels",
     "tir.usmp.streaming",
     "tir.usmp.use_workspace_io",
+    "tir.usmp.verify_kernels",
 ]
 STRING_OPTIONS = [
     "tir.usmp.algorithm",

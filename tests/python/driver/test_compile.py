@@ -232,7 +232,8 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
             "tir.usmp.overlap, tir.usmp.placement, tir.usmp.poison_dead_bytes, "
             "tir.usmp.preserve_inputs, tir.usmp.profile, "
             "tir.usmp.prune_constant_channels, tir.usmp.stream_inputs, tir.usmp.stream_outputs, "
-            "tir.usmp.streaming, tir.usmp.time_budget, tir.usmp.use_workspace_io",
+            "tir.usmp.streaming, tir.usmp.time_budget, tir.usmp.use_workspace_io, "
+            "tir.usmp.verify_kernels",
         ),
         (
             ["--pass-config", "tir.usmp.enable=2"],

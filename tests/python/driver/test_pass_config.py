@@ -67,7 +67,8 @@ def test_optimization_level_is_that_of_tvmc():
             "tir.usmp.overlap, tir.usmp.placement, tir.usmp.poison_dead_bytes, "
             "tir.usmp.preserve_inputs, tir.usmp.profile, "
             "tir.usmp.prune_constant_channels, tir.usmp.stream_inputs, tir.usmp.stream_outputs, "
-            "tir.usmp.streaming, tir.usmp.time_budget, tir.usmp.use_workspace_io",
+            "tir.usmp.streaming, tir.usmp.time_budget, tir.usmp.use_workspace_io, "
+            "tir.usmp.verify_kernels",
         ),
     ],
 )

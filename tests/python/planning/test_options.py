@@ -45,6 +45,7 @@ def test_defaults():
         dynamic="bound",
         dynamic_allocator="arena",
         poison_dead_bytes=False,
+        verify_kernels=False,
         profile=False,
     )
     assert planning_options({}, workspace_io=True).use_workspace_io
@@ -68,6 +69,7 @@ def test_all_of_them():
         "tir.usmp.dynamic": "expression",
         "tir.usmp.dynamic_allocator": "TVMBackendAllocWorkspace",
         "tir.usmp.poison_dead_bytes": True,
+        "tir.usmp.verify_kernels": True,
         "tir.usmp.profile": True,
     }
     options = planning_options(config, workspace_io=True)

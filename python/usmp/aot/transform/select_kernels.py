@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import tvm
 import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
+from usmp.aot.kernel_checks.kernel_body import KernelBody, ReplacedOperator, bodies_of
+from usmp.aot.kernel_checks.verify_kernels import verify_kernels
 from usmp.objects.cores import PORTABLE, Core
 from usmp.ops.emit import constant
 from usmp.ops.kernels.kernel import Kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
 from usmp.passes import ModulePass
+from usmp.planning.options import planning_options
+from usmp.support.model_operators import titles
 from usmp.tir.identity import identity
+from usmp.tir.model_operator import operators_in
 from usmp.tir.nodes import nodes_of
 from usmp.tir.size_expressions import has_symbolic_shapes
 
@@ -31,6 +38,14 @@ class SelectKernels(ModulePass):
     core
         that the code is for.
 
+    Raises
+    ------
+    FaultError
+        with `tir.usmp.verify_kernels`: a kernel gives other bytes than the operator that it
+        replaces, on random and extreme inputs; see `usmp.aot.kernel_checks.verify_kernels`.
+    ValueError
+        with that option: this host has no C compiler.
+
     """
 
     def __init__(self, core: Core = PORTABLE) -> None:
@@ -38,9 +53,12 @@ class SelectKernels(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Replace the calls in all Relax functions."""
-        kernels = _kernels(mod, self.core)
-        if not kernels:
+        selected = _selected(mod, self.core)
+        if not selected:
             return mod
+        if planning_options().verify_kernels:
+            verify_kernels(_bodies(selected, self.core))
+        kernels = {identity(one.call): one.kernel for one in selected}
         calls = _calls_of_operators(mod)
         unused = {call.args[0] for call in calls if identity(call) in kernels}
         unused -= {call.args[0] for call in calls if identity(call) not in kernels}
@@ -72,9 +90,18 @@ def _calls_of_operators(mod: IRModule) -> list[Call]:
     ]
 
 
-def _kernels(mod: IRModule, core: Core) -> dict[int, Kernel]:
-    """The kernels by the calls that they stand for."""
-    found = {}
+@dataclass(frozen=True, eq=False)
+class _Selected:
+    """A kernel for a call of an operator."""
+
+    call: Call
+    operator: OperatorCall
+    kernel: Kernel
+
+
+def _selected(mod: IRModule, core: Core) -> list[_Selected]:
+    """The kernels of a module."""
+    found = []
     for call in _calls_of_operators(mod):
         is_plain = call.op.name == "relax.call_tir" and len(call.args) == 2
         func = mod[call.args[0]]
@@ -85,10 +112,22 @@ def _kernels(mod: IRModule, core: Core) -> dict[int, Kernel]:
             field.value.numpy() if isinstance(field, GenericConst) else None
             for field in call.args[1].fields
         )
-        kernel = select_kernel(OperatorCall(func, constants), core)
+        operator = OperatorCall(func, constants)
+        kernel = select_kernel(operator, core)
         if kernel is not None:
-            found[identity(call)] = kernel
+            found.append(_Selected(call, operator, kernel))
     return found
+
+
+def _bodies(selected: list[_Selected], core: Core) -> list[KernelBody]:
+    """All bodies of kernels, with the operators of the model that they compute."""
+    bodies = []
+    for one in selected:
+        operators = [operator.as_json() for operator in operators_in(one.call.span)]
+        title = titles(operators) or f"PrimFunc {one.call.args[0].name_hint}"
+        replaced = ReplacedOperator(title, one.operator.func, one.operator.constants)
+        bodies += bodies_of(replaced, core.name, one.kernel)
+    return bodies
 
 
 def _call_of(builder: relax.BlockBuilder, call: Call, kernel: Kernel) -> Call:
