@@ -18,6 +18,8 @@ from usmp_solver.problem import Problem
 
 _INT64_MAX = (1 << 63) - 1
 _SEPARATOR = "|"
+_MOST_CANDIDATES = 10_000_000
+"""Of all buffers: a number of 64 bits for each."""
 
 
 @dataclass(frozen=True)
@@ -170,16 +172,31 @@ def _pools(
     names = list(dict.fromkeys([*limits, *in_file])) or [DEFAULT_POOL.name]
     pools = tuple(Pool(name, limits.get(name)) for name in names)
     everywhere = list(range(len(names)))
+    numbers = {name: number for number, name in enumerate(names)}
     of_texts = {
-        text: [names.index(name) for name in of_text] or everywhere
-        for text, of_text in named.items()
+        text: [numbers[name] for name in of_text] or everywhere for text, of_text in named.items()
     }
+    _check_candidates(file, cells, texts, of_texts, len(names))
     if may_be_anywhere and len(of_texts) <= 1:
         count = len(cells.lines)
         first = np.arange(count + 1, dtype=np.int64) * len(names)
         return pools, first, np.tile(np.array(everywhere, np.int64), count)
     lists = [of_texts[text] for text in texts]
     return pools, first_of(lists), column(list(chain.from_iterable(lists)))
+
+
+def _check_candidates(
+    file: str, cells: Cells, texts: list[str], of_texts: Mapping[str, list[int]], pools: int
+) -> None:
+    """Refuse more pairs of a buffer and a pool than memory holds: an empty cell is all pools."""
+    rows = len(cells.lines)
+    count = sum(len(of_texts[text]) for text in texts) if texts else rows * pools
+    if count > _MOST_CANDIDATES:
+        words = (
+            f"{rows} buffers may be in {count} places, counting each pool that may hold each; at "
+            f"most {_MOST_CANDIDATES} are read; name fewer pools for each buffer"
+        )
+        raise CsvError(file, None, None, words)
 
 
 def _names(text: str) -> list[str]:

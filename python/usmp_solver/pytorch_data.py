@@ -16,11 +16,24 @@ _MOST_ADDRESS = 1 << 64
 
 
 class Record:
-    """A dict of the file, and where it is: errors name both."""
+    """A dict of the file, and where it is: errors name both.
 
-    def __init__(self, file: str, place: str, value: object) -> None:
+    Parameters
+    ----------
+    file
+        its name.
+    place
+        of the dict in the file.
+    value
+        the dict; anything else is refused.
+    file_bytes
+        of the whole file, for its outermost dict.
+    """
+
+    def __init__(self, file: str, place: str, value: object, file_bytes: int = 0) -> None:
         self.file = file
         self.place = place
+        self.file_bytes = file_bytes
         if not isinstance(value, Mapping):
             self.refuse(f"is no dict, but {_described(value)}")
         self.value: Mapping[str, Any] = value
@@ -63,10 +76,16 @@ class Record:
             self.refuse(f'must have text as "{key}", not {_described(value)}')
         return value
 
-    def integers(self, key: str, low: int, high: int, default: Sequence[int]) -> list[int]:
-        """The list of whole numbers under the key."""
-        items = dict(enumerate(self.items(key, default)))
-        each = Record(self.file, f'"{key}" of {self.place}', {str(n): v for n, v in items.items()})
+    def integers(
+        self, key: str, low: int, high: int, default: Sequence[int], most: int
+    ) -> list[int]:
+        """The list of at most `most` whole numbers under the key."""
+        items = self.items(key, default)
+        if len(items) > most:
+            self.refuse(f'has {len(items)} numbers as "{key}"; at most {most} are read')
+        each = Record(
+            self.file, f'"{key}" of {self.place}', {str(n): v for n, v in enumerate(items)}
+        )
         return [each.integer(number, low, high) for number in each.value]
 
     def items(self, key: str, default: Sequence[Any] | None = None) -> Sequence[Any]:
@@ -101,7 +120,7 @@ def load(file: str, data: bytes) -> Record:
             snapshot = plain_loads(data)
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from None
-        return Record(file, "the snapshot", snapshot)
+        return Record(file, "the snapshot", snapshot, len(data))
     try:
         value = json.loads(data)
     except RecursionError:
@@ -116,7 +135,7 @@ def load(file: str, data: bytes) -> Record:
     except ValueError:
         # Python refuses to read numbers of thousands of digits.
         raise ValueError(f"{file}: a number of this JSON has thousands of digits") from None
-    return Record(file, "the file", value)
+    return Record(file, "the file", value, len(data))
 
 
 def _described(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from usmp_solver.allocation_history import AllocationHistory
 from usmp_solver.pytorch_data import MOST_BYTES, Record
-from usmp_solver.recorded_device import MOST_EVENTS, RecordedDevice
+from usmp_solver.recorded_device import RecordedDevice, check_events
 
 _NAME = "[memory]"
 _DEVICE_TYPES = {0: "cpu", 1: "cuda"}
@@ -19,8 +19,7 @@ def profile_devices(profile: Record) -> list[RecordedDevice]:
         It is malformed, or was made without `profile_memory`; the message names the event.
     """
     events = profile.items("traceEvents")
-    if len(events) > MOST_EVENTS:
-        profile.refuse(f"has {len(events)} events; at most {MOST_EVENTS} are read")
+    check_events(profile, len(events))
     of_device: dict[str, list[tuple[float, int, int, Record]]] = {}
     for number, entry in enumerate(events):
         event = Record(profile.file, f"event {number}", entry)

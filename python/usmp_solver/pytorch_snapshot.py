@@ -10,13 +10,15 @@ from typing import Any
 
 from usmp_solver.allocation_history import AllocationHistory
 from usmp_solver.pytorch_data import Record
-from usmp_solver.recorded_device import MOST_EVENTS, RecordedDevice
+from usmp_solver.recorded_device import RecordedDevice, check_events
 
 _ALLOCATED = ("alloc",)
 _RELEASED = ("free_completed", "free")
 _RESERVED = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
 _HELD = ("active_allocated", "active_awaiting_free", "active_pending_free")
 _MOST_STREAM = 1 << 64
+_POOL_NUMBERS = 2
+"""That name a memory pool of PyTorch."""
 
 
 def snapshot_devices(snapshot: Record) -> list[RecordedDevice]:
@@ -28,6 +30,7 @@ def snapshot_devices(snapshot: Record) -> list[RecordedDevice]:
         It is malformed; the message names the event.
     """
     traces = snapshot.items("device_traces")
+    check_events(snapshot, len(snapshot.items("segments", ())))
     segments = [
         Record(snapshot.file, f"segment {number}", segment)
         for number, segment in enumerate(snapshot.items("segments", ()))
@@ -51,15 +54,14 @@ def snapshot_devices(snapshot: Record) -> list[RecordedDevice]:
 
 
 def _check_count(snapshot: Record, traces: Sequence[Any], segments: Sequence[Record]) -> None:
-    total = 0
+    total = len(segments)
     for number, trace in enumerate(traces):
         if not isinstance(trace, (list, tuple)):
             snapshot.refuse(f'must have lists in "device_traces", but number {number} is none')
         total += len(trace)
     for segment in segments:
         total += len(segment.items("blocks", ()))
-    if total > MOST_EVENTS:
-        snapshot.refuse(f"has {total} events and blocks; at most {MOST_EVENTS} are read")
+    check_events(snapshot, total)
 
 
 def _device(
@@ -111,7 +113,7 @@ def _pool(device: str, record: Record, key: str = "pool_id") -> str:
     stream = record.integer("stream", 0, _MOST_STREAM, 0)
     if stream:
         words.append(f"stream{stream}")
-    memory_pool = record.integers(key, 0, _MOST_STREAM, ())
+    memory_pool = record.integers(key, 0, _MOST_STREAM, (), _POOL_NUMBERS)
     if any(memory_pool):
         words.append(f"pool{'-'.join(map(str, memory_pool))}")
     return ".".join(words)

@@ -6,9 +6,30 @@ from dataclasses import dataclass
 
 from usmp_solver.allocation_history import Lifetime
 from usmp_solver.live_bytes import most_live_bytes
+from usmp_solver.pytorch_data import Record
 
-MOST_EVENTS = 20_000_000
-"""That are read of one file: one list may be in it in many places."""
+_MOST_EVENTS = 20_000_000
+_LEAST_BYTES = 8
+"""Of an event in a file: fewer than its address, size and their keys take."""
+
+
+def check_events(recording: Record, count: int) -> None:
+    """Refuse a recording with more events, segments and blocks than its file can have: a pickle
+    may have one list or dict in many places.
+
+    Raises
+    ------
+    ValueError
+        There are more than 20 million, or than one for each 8 bytes of the file.
+    """
+    if count > _MOST_EVENTS:
+        recording.refuse(f"has {count} events and blocks; at most {_MOST_EVENTS} are read")
+    most = recording.file_bytes // _LEAST_BYTES
+    if count > most:
+        recording.refuse(
+            f"repeats its lists: it has {count} events and blocks, and a file of "
+            f"{recording.file_bytes} bytes has space for {most}; write each event once"
+        )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from usmp_solver import Buffer, Problem, parse_csv, solve, write_csv
@@ -75,3 +77,16 @@ def test_what_has_no_columns_is_not_written(buffers, message):
     problem = Problem.from_buffers(buffers)
     with pytest.raises(ValueError, match=message):
         write_csv(problem, solve(problem))
+
+
+def test_pools_of_empty_cells_are_counted():
+    """An empty cell is all pools: a file of 100 kB would ask for 80 million places."""
+    pools = "|".join(map(str, range(8000)))
+    rows = "".join(f"{number},0,1,1,\n" for number in range(10_000))
+    text = f"id,lower,upper,size,pool\nx,0,1,1,{pools}\n{rows}"
+    message = (
+        "in.csv: 10001 buffers may be in 80008000 places, counting each pool that may hold each; "
+        "at most 10000000 are read; name fewer pools for each buffer"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        parse_csv("in.csv", text.encode())

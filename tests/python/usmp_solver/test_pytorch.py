@@ -266,6 +266,37 @@ def test_a_small_file_of_very_many_events_is_refused():
         parse_pytorch("s.pickle", data)
 
 
+BLOCKS = [{"size": 4, "state": "inactive", "address": 0}] * 2000
+
+
+@pytest.mark.parametrize(
+    ("recording", "count"),
+    [
+        ({"device_traces": [[event("alloc", number) for number in range(200)]] * 200}, 40_000),
+        ({"device_traces": [], "segments": [segment(blocks=BLOCKS)] * 20}, 40_020),
+        ({"device_traces": [], "segments": [segment()] * 2000}, 2000),
+        ({"traceEvents": [memory(0, 4, 0)] * 2000}, 2000),
+    ],
+    ids=["traces", "blocks", "segments", "profile"],
+)
+def test_events_are_counted_against_the_bytes_of_the_file(recording, count):
+    """A pickle has a list once, and names it in many places."""
+    data = pickle.dumps(recording)
+    message = (
+        f"s.pickle: the (snapshot|file) repeats its lists: it has {count} events and blocks, and a "
+        f"file of {len(data)} bytes has space for {len(data) // 8}; write each event once"
+    )
+    with pytest.raises(ValueError, match=message):
+        parse_pytorch("s.pickle", data)
+
+
+def test_a_memory_pool_has_two_numbers():
+    """Each event that names the pool would have the text of all of them."""
+    traces = [[event("alloc", number, pool_id=[0, 0, 1]) for number in range(9)]]
+    with pytest.raises(ValueError, match=r'event 0 of device0 has 3 numbers as "pool_id"; at most'):
+        parse_pytorch("s.pickle", pickle.dumps({"segments": [], "device_traces": traces}))
+
+
 NUMBER = st.integers(-1, 3) | st.just(1 << 70)
 ODD = st.one_of(st.none(), NUMBER, st.text(max_size=2), st.floats(), st.just([]))
 ACTION = st.sampled_from(["alloc", "free_requested", "free_completed", "segment_free", "oom", "?"])
