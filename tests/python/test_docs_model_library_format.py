@@ -21,6 +21,7 @@ from support.python_here import run_python
 from support.small_digits import small_digits
 from support.state_models import streaming_model
 from support.symbolic_models import build_symbolic
+from support.updated_models import updating_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.metadata import metadata
@@ -126,6 +127,7 @@ def written(digits_model) -> Iterator[dict]:
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
     yield usmp.build(small, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
     yield usmp.build(streaming_model()).metadata
+    yield usmp.build(updating_model()).metadata
     yield build_symbolic().metadata
     with registered(CONV2D):
         yield usmp.build(digits, "accel,c").metadata
