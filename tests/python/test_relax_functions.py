@@ -241,6 +241,25 @@ NEEDS = "which needs TVM's runtime; write it as a PrimFunc, and call that with R
             "operator assert_op (result gv) needs TVM's runtime, which the emitted C has not; "
             "leave it out, and check inputs before the run",
         ),
+        (
+            of(relax.op.ccl.allreduce, ROW),
+            "operator ccl.allreduce (result gv) is for several devices, and a build is for one; "
+            "leave it out",
+        ),
+        (
+            of(lambda x, *p: relax.op.nn.batch_norm(x, *p, axis=0), ROW, *[ROW] * 4),
+            "operator nn.batch_norm (result gv) has training=True, and would take its statistics "
+            "from the batch; set training=False",
+        ),
+        (
+            of(relax.op.median, ROW),
+            'operator median calls the packed function "tvm.contrib.sort.argsort", which needs '
+            "TVM's runtime; compute it by other operators",
+        ),
+        (
+            of(lambda x: relax.Call(tvm.ir.Op.get("relax.inspect.tensor_ndim"), [x]), ROW),
+            "operator _get_tensor_ndim (result gv: int32) cannot be lowered to static C",
+        ),
     ],
 )
 def test_calls_that_need_the_runtime(mod, message):

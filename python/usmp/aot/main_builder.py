@@ -149,7 +149,7 @@ class MainBuilder:
         if not isinstance(expr, Call):
             self.passed_on.add(var, None, read)
             return self.value_of(expr)
-        operator = getattr(expr.op, "name", str(expr.op))
+        operator = getattr(expr.op, "name", None) or getattr(expr.op, "name_hint", str(expr.op))
         if operator == "relax.reshape":
             # Nothing runs for it: it belongs to what reads the result.
             self.passed_on.add(var, expr.span, read)

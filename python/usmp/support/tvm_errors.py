@@ -16,8 +16,8 @@ from usmp.support.errors import FaultError, OutOfMemoryError, UnsupportedModelEr
 from usmp.support.user_code import place_in_user_code
 
 _LONGEST_REASON = 400
-_CHECK = re.compile(r"^Check failed: .*? : ")
-"""What TVM writes of its own source before what it has to say."""
+_CHECK = re.compile(r"^Check failed: (.*?)(?: is false:| : ) ?")
+"""What TVM writes of its own source before what it has to say, if it says anything."""
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -102,7 +102,10 @@ def cannot(what: str, error: Exception) -> Exception:
 def reason_of(error: Exception) -> str:
     """The first paragraph of the message, in one line; what follows it is about TVM's source."""
     text = " ".join(str(error).strip().split("\n\n")[0].split())
-    return _CHECK.sub("", text)[:_LONGEST_REASON] or type(error).__name__
+    check = _CHECK.match(text)
+    if check is not None:
+        text = text[check.end() :] or f"its check {check[1]} fails"
+    return text[:_LONGEST_REASON] or type(error).__name__
 
 
 def apply_to_functions(

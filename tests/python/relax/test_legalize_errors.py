@@ -6,7 +6,7 @@ from tvm.ir import IRModule
 from tvm.script import tirx as T
 
 import usmp
-from usmp.support.tvm_errors import apply_to_functions
+from usmp.support.tvm_errors import apply_to_functions, reason_of
 
 
 def test_the_operator_among_others_that_cannot_be_lowered(model):
@@ -40,3 +40,16 @@ def test_the_prim_func_among_others_that_passes_fail_at():
         apply_to_functions(passes, IRModule({"good": good, "bad": bad}))
     assert str(error.value) == "TVM cannot lower operator bad: no ones here"
     assert apply_to_functions(passes, IRModule({"good": good}))["good"].same_as(good)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Check failed: (IsFloat(x)) is false: only floats", "only floats"),
+        ("Check failed: a == b (1 vs. 2) : not equal", "not equal"),
+        ("Check failed: (f->IsInstance<X>()) is false:", "its check (f->IsInstance<X>()) fails"),
+        ("no loops: they fail", "no loops: they fail"),
+    ],
+)
+def test_checks_of_tvm_are_reasons_only_if_they_say_nothing_else(text, reason):
+    assert reason_of(RuntimeError(text)) == reason

@@ -34,6 +34,8 @@ _OF_THE_RUNTIME = {
     "relax.hint_on_device": "leave it out; a build is for one device",
 }
 """Operators that need TVM's runtime, and what to do without."""
+_OF_SEVERAL_DEVICES = ("relax.ccl.", "relax.dist.")
+"""How the names of operators begin that need several devices."""
 _PACKED_IN_TIR = (
     "tirx.tvm_call_packed",
     "tirx.tvm_call_cpacked",
@@ -83,6 +85,16 @@ def _check_call(mod: IRModule, call: Call, result: str) -> None:
             f"operator {operator.removeprefix('relax.')} {result} needs TVM's runtime, which the "
             f"emitted C has not; {_OF_THE_RUNTIME[operator]}"
         )
+    if operator.startswith(_OF_SEVERAL_DEVICES):
+        raise UnsupportedModelError(
+            f"operator {operator.removeprefix('relax.')} {result} is for several devices, and a "
+            "build is for one; leave it out"
+        )
+    if operator == "relax.nn.batch_norm" and call.attrs.training:
+        raise UnsupportedModelError(
+            f"operator nn.batch_norm {result} has training=True, and would take its statistics "
+            "from the batch; set training=False"
+        )
     if operator in ("relax.call_tir", "relax.call_tir_inplace"):
         callee = call.args[0]
         func = mod.functions.get(callee) if isinstance(callee, GlobalVar) else None
@@ -91,7 +103,11 @@ def _check_call(mod: IRModule, call: Call, result: str) -> None:
                 f"{operator.removeprefix('relax.')} {result} calls {callee}, which is no PrimFunc "
                 "of the module"
             )
-        _check_prim_func(func, str(callee.name_hint))
+        check_prim_func(
+            func,
+            str(callee.name_hint),
+            "write its loops here, or call a function in C with T.call_extern",
+        )
         _check_arguments(func, call, f"operator {shown(callee.name_hint)} {result}")
 
 
@@ -102,15 +118,28 @@ def _refuse_packed(name: str, operator: str, result: str) -> None:
     )
 
 
-def _check_prim_func(func: tirx.PrimFunc, name: str) -> None:
+def check_prim_func(func: tirx.PrimFunc, name: str, advice: str) -> None:
+    """Raise if a PrimFunc needs TVM's runtime, or runs in threads.
+
+    Parameters
+    ----------
+    name
+        that of its GlobalVar.
+    advice
+        what to do without a packed function.
+
+    Raises
+    ------
+    UnsupportedModelError
+        it does; the message has the name of the packed function, or of the loop.
+    """
     for call in nodes_of(func.body, Call):
         if getattr(call.op, "name", "") in _PACKED_IN_TIR:
             packed = call.args[0]
             packed = packed.value if isinstance(packed, StringImm) else packed
             raise UnsupportedModelError(
                 f'operator {shown(name)} calls the packed function "{shown(str(packed))}", which '
-                "needs TVM's runtime; write its loops here, or call a function in C with "
-                "T.call_extern"
+                f"needs TVM's runtime; {advice}"
             )
     for loop in nodes_of(func.body, tirx.For):
         if loop.kind == tirx.ForKind.THREAD_BINDING:

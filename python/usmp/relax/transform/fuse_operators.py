@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
 from usmp.passes import KeepSpans, ModulePass
 from usmp.relax.legalize_errors import apply_to_operators
 from usmp.relax.static_shapes import main_function
+from usmp.relax.transform.check_calls import check_prim_func
 from usmp.relax.transform.describe_operators import DescribeOperators
 from usmp.relax.transform.fold_constants import FoldConstants
 from usmp.relax.transform.fuse_recorded_operators import FuseRecordedOperators
@@ -66,7 +67,7 @@ class FuseOperators(ModulePass):
     ------
     UnsupportedModelError
         no Relax function `main`; an operator that cannot be legalized: the message has the
-        operator, its result and the reason.
+        operator, its result and the reason. An operator that calls TVM's runtime.
     """
 
     def __init__(self, to_main: Sequence[Pass] = ()) -> None:
@@ -78,4 +79,9 @@ class FuseOperators(ModulePass):
     def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
         """Apply the passes, all of them in one go."""
         main_function(mod)
-        return apply_to_operators(self.passes, mod)
+        fused = apply_to_operators(self.passes, mod)
+        for variable, func in fused.functions.items():
+            if isinstance(func, tirx.PrimFunc):
+                # TVM makes such calls of sorts. Of constants they are folded.
+                check_prim_func(func, str(variable.name_hint), "compute it by other operators")
+        return fused

@@ -44,10 +44,36 @@ def test_input_of_unknown_shape():
     assert message_of(builder.get()).startswith("input x has a dynamic shape, ")
 
 
-def test_shape_that_depends_on_the_data():
-    message = message_of(model((4,), "int32", relax.op.unique))
+@pytest.mark.parametrize("operator", [relax.op.unique, relax.op.nonzero])
+def test_shape_that_depends_on_the_data(operator):
+    message = message_of(model((4,), "int32", operator))
     assert message.startswith("tensor ")
     assert " has a dynamic shape, " in message
+    assert message.endswith(
+        f": that of what {operator.__name__} computes is only known when the model runs, and "
+        "memory is planned at compile time; compute something of fixed shape"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ty", "fault"),
+    [
+        (
+            relax.TupleType([relax.TensorType((4,), "int8")]),
+            'is a tuple, T.Tuple(R.Tensor((T.int64(4),), dtype="int8")); make each of its tensors '
+            "a parameter",
+        ),
+        (relax.ShapeType([4]), "has type R.Shape([4]); inputs are tensors of known shape"),
+        (relax.AnyType(), "has type R.Any; inputs are tensors of known shape"),
+    ],
+    ids=["tuple", "shape", "any"],
+)
+def test_inputs_that_are_no_tensors(ty, fault):
+    x = relax.Var("x", ty)
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(relax.const(1))
+    assert message_of(builder.get()) == f"input x {fault}"
 
 
 def test_largest_tensor():
