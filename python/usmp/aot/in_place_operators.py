@@ -30,16 +30,19 @@ class InPlaceOperators:
     def overwriting(self, operator: GlobalVar, argument: int, result: int) -> tirx.PrimFunc | None:
         """Return a PrimFunc without the parameter of the result, which writes it over the argument.
 
-        None if an element could be overwritten before it is read for the last time.
+        None if an element could be overwritten before it is read for the last time, or if it is no
+        operator of the module, as one that writes over another argument already.
 
         Parameters
         ----------
         operator
-            of the module.
+            that is called.
         argument, result
             the indices of two parameters, pointers to tensors of one type.
         """
         key = str(operator.name_hint), argument, result
+        if operator not in self.mod.functions:
+            return None
         if key not in self._made:
             func = self.mod[operator]
             is_safe = _may_overwrite(func, key, module_facts(self.mod))

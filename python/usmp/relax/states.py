@@ -51,9 +51,10 @@ def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
         if state.output == -1 and not state.is_input:
             continue
         if not 0 <= state.output < len(results) or state.output in outputs:
+            read = "" if state.is_input else f", or -1 if {entry} only reads it"
             raise ValueError(
-                f'state "{state.name}" must have a result of {entry} of its own, 0 to '
-                f"{len(results) - 1}, or -1 if {entry} only reads it, but has {state.output}"
+                f'{"input" if state.is_input else "state"} "{state.name}" must have a result of '
+                f"{entry} of its own, 0 to {len(results) - 1}{read}, but has {state.output}"
             )
         outputs.add(int(state.output))
         after = results[state.output]

@@ -51,8 +51,7 @@ def test_an_output_of_the_same_name():
 @pytest.mark.parametrize("output", [-1, 2])
 def test_what_no_result_becomes(output):
     assert refusal(updating_model(output=output)) == (
-        'state "cache" must have a result of main of its own, 0 to 1, or -1 if main only reads it, '
-        f"but has {output}"
+        f'input "cache" must have a result of main of its own, 0 to 1, but has {output}'
     )
 
 
