@@ -16,8 +16,9 @@ from tvm.ir import Call, Expr, GenericConst
 
 from usmp.ops.emit import constant, extents_of
 from usmp.ops.indices import broadcast_element, checked_from_start, nearest
+from usmp.support.errors import UnsupportedModelError
 
-Position = Sequence[Any]
+Legalize = Callable[[relax.BlockBuilder, Call], Expr]
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,7 @@ def _indices(call: Call, expr: Expr, axes: Sequence[int]) -> _Indices:
     extents = [extents_of(call.args[0])[axis] for axis in axes]
     if not isinstance(expr, GenericConst) or not all(isinstance(e, int) for e in extents):
         return _Indices(expr, False)
-    name = call.op.name.rpartition(".")[2]
-    counted = checked_from_start(expr.value.numpy(), extents, axes, name)
+    counted = checked_from_start(expr.value.numpy(), extents, axes)
     return _Indices(constant(counted.astype(np.int32)), True)
 
 
@@ -60,7 +60,7 @@ def take(builder: relax.BlockBuilder, call: Call) -> Expr:
     axis = 0 if call.attrs.axis is None else int(call.attrs.axis) % len(data.ty.shape)
     extent = extents_of(data)[axis]
     if isinstance(given, GenericConst) and isinstance(extent, int):
-        counted = checked_from_start(given.value.numpy(), [extent], [axis], "take")
+        counted = checked_from_start(given.value.numpy(), [extent], [axis])
         return legalize(builder, Call(call.op, [data, constant(counted)], call.attrs))
     rank = len(given.ty.shape)
 
@@ -173,12 +173,26 @@ def _of_regions(builder: relax.BlockBuilder, call: Call) -> Expr:
     return legalize(builder, Call(call.op, [data, inside], call.attrs, ret_ty=call.ty))
 
 
+def _unless_empty(legalize: Legalize) -> Legalize:
+    """TVM's own where nothing is read, else one of those here."""
+
+    def legalized(builder: relax.BlockBuilder, call: Call) -> Expr:
+        if 0 in extents_of(call):
+            return call.op.get_attr("FLegalize")(builder, call)
+        try:
+            return legalize(builder, call)
+        except UnsupportedModelError as error:
+            raise UnsupportedModelError(f"{call.op.name.rpartition('.')[2]}: {error}") from error
+
+    return legalized
+
+
 GATHER_OPERATORS = {
-    "relax.gather_elements": gather_elements,
-    "relax.gather_nd": gather_nd,
-    "relax.index_tensor": index_tensor,
-    "relax.take": take,
-    "relax.vision.roi_align": _of_regions,
-    "relax.vision.roi_pool": _of_regions,
+    "relax.gather_elements": _unless_empty(gather_elements),
+    "relax.gather_nd": _unless_empty(gather_nd),
+    "relax.index_tensor": _unless_empty(index_tensor),
+    "relax.take": _unless_empty(take),
+    "relax.vision.roi_align": _unless_empty(_of_regions),
+    "relax.vision.roi_pool": _unless_empty(_of_regions),
 }
 """Relax operator -> how it is legalized."""

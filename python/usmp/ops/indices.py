@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from tvm import te, tirx
-from tvm.ir import Expr, GenericConst
 
 from usmp.support.errors import UnsupportedModelError
 
@@ -72,9 +71,8 @@ def outside(
     from_end
         whether negative indices count from the end.
     """
-    # As Python counts, which knows no largest number.
-    sizes = np.array(extents, object)
-    positions = indices.astype(object).reshape(-1, len(axes))
+    sizes = np.array(extents, np.int64)
+    positions = indices.reshape(-1, len(axes))
     wrong = (positions >= sizes) | (positions < (-sizes if from_end else 0))
     if not wrong.any():
         return None
@@ -105,7 +103,7 @@ def counted_from_start(indices: np.ndarray, extents: Sequence[int]) -> np.ndarra
 
 
 def checked_from_start(
-    indices: np.ndarray, extents: Sequence[int], axes: Sequence[int], operator: str
+    indices: np.ndarray, extents: Sequence[int], axes: Sequence[int]
 ) -> np.ndarray:
     """Return constant indices counted from the start.
 
@@ -114,37 +112,10 @@ def checked_from_start(
     UnsupportedModelError
         one is outside of its axis.
     """
-    _refuse(operator, outside(indices, extents, axes))
-    return counted_from_start(indices, extents)
-
-
-def check_constant(indices: Expr, shape: Sequence[int], axes: Sequence[int], operator: str) -> None:
-    """Check indices if they are constant.
-
-    Parameters
-    ----------
-    indices
-        a tensor; with several axes, its last axis is one position for each of them.
-    shape
-        of the tensor that is read or written.
-    axes
-        of it, in the order of the positions.
-    operator
-        the name, for the error.
-
-    Raises
-    ------
-    UnsupportedModelError
-        one is outside of its axis.
-    """
-    if isinstance(indices, GenericConst):
-        values = indices.value.numpy()
-        _refuse(operator, outside(values, [shape[axis] for axis in axes], axes))
-
-
-def _refuse(operator: str, reason: str | None) -> None:
+    reason = outside(indices, extents, axes)
     if reason is not None:
-        raise UnsupportedModelError(f"{operator}: {reason}")
+        raise UnsupportedModelError(reason)
+    return counted_from_start(indices, extents)
 
 
 def broadcast_element(tensor: tirx.Buffer | te.Tensor, place: Sequence[tirx.Expr]) -> tirx.Expr:

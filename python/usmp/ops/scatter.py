@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 
 import tvm
 from tvm import relax, tirx
+from tvm.ir import GenericConst
 
 from usmp.ops.emit import OPAQUE, shape_of
-from usmp.ops.indices import broadcast_element, check_constant
+from usmp.ops.indices import broadcast_element, outside
 from usmp.ops.statements import Local, call_in_place, call_statements, loops
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import sequence
@@ -39,7 +40,7 @@ def scatter_elements(builder: relax.BlockBuilder, call: relax.Call) -> relax.Exp
     """`R.scatter_elements`: an update goes to its own place, but for one coordinate."""
     data, indices, updates = call.args
     axis = int(call.attrs.axis) % len(shape_of(data))
-    check_constant(indices, shape_of(data), [axis], "scatter_elements")
+    _check_constant(call, indices, [axis])
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
         found: list[tirx.Expr] = list(place)
@@ -53,9 +54,9 @@ def scatter_elements(builder: relax.BlockBuilder, call: relax.Call) -> relax.Exp
 
 def scatter_nd(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
     """`R.scatter_nd`: the innermost axis of the indices holds the outer coordinates."""
-    data, indices, updates = call.args
+    _, indices, updates = call.args
     *outer, depth = shape_of(indices)
-    check_constant(indices, shape_of(data), range(depth), "scatter_nd")
+    _check_constant(call, indices, range(depth))
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
         of_index = place[: len(outer)]
@@ -79,13 +80,22 @@ def index_put(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
             f"{list(shape_of(data))}; give one for each axis"
         )
     for axis, field in enumerate(fields):
-        check_constant(field, shape_of(data), [axis], "index_put")
+        _check_constant(call, field, [axis])
     extents = _broadcast([shape_of(field) for field in fields])
 
     def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
         return [broadcast_element(buffer, place) for buffer in buffers]
 
     return _legalized(builder, call, fields, values, extents, coordinates)
+
+
+def _check_constant(call: relax.Call, indices: relax.Expr, axes: Sequence[int]) -> None:
+    """Refuse constant indices outside of some axes of the first argument."""
+    if isinstance(indices, GenericConst):
+        shape = shape_of(call.args[0])
+        reason = outside(indices.value.numpy(), [shape[axis] for axis in axes], axes)
+        if reason is not None:
+            raise UnsupportedModelError(f"{call.op.name.removeprefix('relax.')}: {reason}")
 
 
 SCATTER_OPERATORS = {

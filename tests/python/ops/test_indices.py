@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from tvm import relax
+from tvm.ir.transform import PassContext
 
 import usmp
 from support import index_operators_onnx as onnx_operators
@@ -49,13 +50,19 @@ TOLERANCES = """EmbedLayerNormalization GridSample RoiAlign RotaryEmbedding
 SoftmaxCrossEntropyLoss""".split()
 
 
+def built(mod):
+    """In the order of the model, which takes less time than to compare orders."""
+    with PassContext(config={"tir.usmp.streaming": False, "tir.usmp.order_operators": False}):
+        return usmp.build(mod)
+
+
 @pytest.mark.models
 @pytest.mark.parametrize("name", ["all", "old", "new"])
 def test_onnx_operators_with_any_index(name, tmp_path):
     sweep, opset = swept_onnx()[name]
     content = sweep.graph.model(*sweep.outputs, opset=opset, domains=["com.microsoft"])
     tolerances = {n: 1e-5 for n in sweep.outputs if n.partition("_")[0] in TOLERANCES}
-    factory = usmp.build(import_onnx(content, None))
+    factory = built(import_onnx(content, None))
     check_sweep(sweep, factory, Reference(content).run, tmp_path, tolerances)
 
 
@@ -63,7 +70,7 @@ def test_onnx_operators_with_any_index(name, tmp_path):
 def test_tflite_operators_with_any_index(tmp_path):
     sweep = tflite_operators.all_operators()
     content = tflite_operators.model_of(sweep)
-    check_sweep(sweep, usmp.build(import_tflite(content)), LiteRt(content).run, tmp_path)
+    check_sweep(sweep, built(import_tflite(content)), LiteRt(content).run, tmp_path)
 
 
 @pytest.mark.models
@@ -98,7 +105,7 @@ def test_pytorch_operators_with_any_index(tmp_path, monkeypatch):
         "index mat1 mat2 running_mean running_var hx params src source values boundaries "
         "sorted_sequence sorter tensors".split()
     )
-    check_sweep(sweep, usmp.build(mod), sweep.reference, tmp_path)
+    check_sweep(sweep, built(mod), sweep.reference, tmp_path)
 
 
 def _schema(torch, name):
@@ -128,7 +135,7 @@ def test_relax_operators_with_indices_of_any_type(model, tmp_path):
         outputs = {f"{dtype} rows": inputs["x"][inputs[dtype]] for dtype in types}
         return {**outputs, "elements": inputs["x"][inputs["int64"], inputs["columns"]]}
 
-    check_sweep(sweep, usmp.build(mod), reference, tmp_path)
+    check_sweep(sweep, built(mod), reference, tmp_path)
 
 
 def test_each_onnx_operator_that_takes_indices_is_swept():
@@ -222,6 +229,18 @@ def test_constant_indices_outside_are_refused_by_name(
         f"outside of axis {axis}, which has {extent} elements; indices from {least} to "
         f"{extent - 1} are inside"
     )
+
+
+@pytest.mark.parametrize(("operator", "position"), [("SequenceAt", 2), ("SequenceErase", -3)])
+def test_positions_outside_of_a_sequence(operator, position):
+    graph = Graph()
+    sequence = graph.node("SequenceConstruct", graph.input("a", [2]), graph.input("b", [2]))
+    result = graph.node(operator, sequence, graph.constant(position))
+    if operator == "SequenceErase":
+        result = graph.node("SequenceAt", result, graph.constant(0))
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        import_onnx(graph.model(result), None)
+    assert f"is not supported: position {position} is outside of 2 tensors" in str(error.value)
 
 
 @pytest.mark.cc

@@ -22,7 +22,6 @@ from usmp.frontend.size_arithmetic import (
     number,
     strided_slice,
 )
-from usmp.ops.emit import constant
 from usmp.ops.indices import counted_from_start, outside
 from usmp.relax.symbolic_sizes import shown_extent, symbolic_shape
 
@@ -171,7 +170,7 @@ def _gather(dynamic: _Dynamic) -> Expr:
         reason = outside(indices, [extent], [axis])
         if reason is not None:
             raise NotSupported(reason)
-        counted = constant(counted_from_start(indices, [extent]))
+        counted = relax.const(counted_from_start(indices, [extent]))
         return relax.op.take(data, counted, axis, mode="fast")
     if indices.size != 1:
         raise NotSupported(

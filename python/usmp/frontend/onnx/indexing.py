@@ -12,7 +12,7 @@ from tvm import relax
 from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.onnx.node import NotSupported, OnnxNode
-from usmp.ops.emit import constant, shape_of
+from usmp.ops.emit import extents_of, shape_of
 from usmp.ops.indices import counted_from_start, outside
 
 
@@ -27,12 +27,12 @@ def gather(node: OnnxNode) -> Expr | None:
         data = node.builder.emit(relax.op.shape_to_tensor(data))
     if isinstance(indices, relax.ShapeExpr):
         indices = node.builder.emit(relax.op.shape_to_tensor(indices))
+    shape = shape_of(data)
+    check_indices(indices, shape, [axis])
     if isinstance(indices, GenericConst):
-        shape = shape_of(data)
-        check_indices(indices, shape, [axis])
         if isinstance(data, GenericConst):
             return None
-        indices = constant(counted_from_start(indices.value.numpy(), [shape[axis]]))
+        indices = relax.const(counted_from_start(indices.value.numpy(), [shape[axis]]))
     return relax.op.take(data, indices, axis, mode="fast")
 
 
@@ -69,6 +69,13 @@ def scatter_nd(node: OnnxNode) -> Expr:
     )
 
 
+def in_sequence(node: OnnxNode) -> None:
+    """`SequenceAt` and `SequenceErase`, of a tensor that there is."""
+    position, count = node.constant(1, "the position"), len(node.required(0))
+    if position is not None and not -count <= int(position.item()) < count:
+        raise NotSupported(f"position {position.item()} is outside of {count} tensors")
+
+
 def embed(node: OnnxNode) -> None:
     """`EmbedLayerNormalization`: rows of tables of words, positions and segments."""
     for index, table in ((0, 2), (1, 4), (8, 3)):
@@ -80,7 +87,7 @@ def embed(node: OnnxNode) -> None:
 def check_indices(
     indices: Expr, shape: Sequence[int], axes: Sequence[int], *, from_end: bool = True
 ) -> None:
-    """Check indices if they are constant.
+    """Check constant indices, and that those of the run have elements to lead to.
 
     Parameters
     ----------
@@ -98,10 +105,12 @@ def check_indices(
     NotSupported
         one is outside of its axis.
     """
-    if not isinstance(indices, GenericConst):
-        return
     axes = [axis % len(shape) for axis in axes]
     extents = [shape[axis] for axis in axes]
+    if not isinstance(indices, GenericConst):
+        if 0 in extents and 0 not in extents_of(indices):
+            raise NotSupported(f"axis {axes[extents.index(0)]} has no elements to lead an index to")
+        return
     reason = outside(indices.value.numpy(), extents, axes, from_end=from_end)
     if reason is not None:
         raise NotSupported(reason)

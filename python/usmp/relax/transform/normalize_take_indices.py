@@ -11,6 +11,7 @@ from usmp.ops.indices import checked_from_start
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import has_static_shape, main_function
+from usmp.support.errors import UnsupportedModelError
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.NormalizeTakeIndices")
@@ -50,7 +51,10 @@ def _normalized(call: Call) -> Call:
     # Without an axis, the tensor has but one.
     axis = 0 if call.attrs.axis is None else int(call.attrs.axis) % len(data.ty.shape)
     values = indices.value.numpy()
-    counted = checked_from_start(values, [shape_of(data)[axis]], [axis], "take")
+    try:
+        counted = checked_from_start(values, [shape_of(data)[axis]], [axis])
+    except UnsupportedModelError as error:
+        raise UnsupportedModelError(f"take: {error}") from error
     if (counted == values).all():
         return call
     return Call(call.op, [data, constant(counted)], call.attrs, call.ty_args, call.span)

@@ -6,7 +6,7 @@ run reads the nearest element (`usmp.ops.indices`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from tvm import relax, te, tirx
 from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.pytorch.converters.operator import Operator, converts, dtype_of, rank_of
-from usmp.ops.emit import call_operator, constant, extents_of, shape_of
+from usmp.ops.emit import call_operator, extents_of, shape_of
 from usmp.ops.gather import elements_along
 from usmp.ops.indices import broadcast_element, counted_from_start, nearest, outside
 from usmp.relax.symbolic_sizes import shown_extent
@@ -44,10 +44,19 @@ def _taken(operator: Operator, data: Expr, indices: Expr, axis: int) -> Expr:
             f"is not supported: it takes positions along an axis of {shown_extent(extent)} "
             "elements, a size that only the run knows"
         )
-    if isinstance(indices, GenericConst):
-        check_positions(operator, indices, extent, axis)
-        indices = constant(counted_from_start(indices.value.numpy(), [extent]))
+    indices, _ = _positions(operator, indices, extent, axis)
     return relax.op.take(data, indices, axis, mode="fast")
+
+
+def _positions(
+    operator: Operator, indices: Expr, extent: int, axis: int
+) -> tuple[Expr, Callable[[tirx.Expr, Any], tirx.Expr]]:
+    """Positions along an axis, and how each becomes one inside: constant ones are."""
+    check_positions(operator, indices, extent, axis)
+    if not isinstance(indices, GenericConst):
+        return indices, nearest
+    counted = relax.const(counted_from_start(indices.value.numpy(), [extent]))
+    return counted, lambda position, _: position
 
 
 def check_positions(operator: Operator, indices: Expr, extent: int, axis: int) -> None:
@@ -71,8 +80,9 @@ def _gather(operator: Operator) -> Expr:
         raise operator.refusal("of a tensor without axes is not supported; use reshape() before")
     axis = operator["dim"] % rank_of(data)
     extent = shape_of(data)[axis]
-    check_positions(operator, index, extent, axis)
-    return call_operator(operator.builder, "gather", elements_along(axis, extent), [data, index])
+    index, position = _positions(operator, index, extent, axis)
+    compute = elements_along(axis, extent, position)
+    return call_operator(operator.builder, "gather", compute, [data, index])
 
 
 @converts("diagonal.default")
@@ -114,19 +124,18 @@ def _index(operator: Operator) -> Expr:
     axes = [axis for axis, _ in given]
     extents = shape_of(data)
     picked = picked_part(extents, given)
-    for axis, index in given:
-        check_positions(operator, index, extents[axis], axis)
+    counted = [_positions(operator, index, extents[axis], axis) for axis, index in given]
 
     def compute(data: te.Tensor, *tensors: te.Tensor) -> te.Tensor:
         def element(*i: tirx.Var) -> tirx.Expr:
             positions, own = picked.positions(i)
-            for axis, index in zip(axes, tensors, strict=True):
-                positions[axis] = nearest(broadcast_element(index, own), extents[axis])
+            for axis, index, (_, inside) in zip(axes, tensors, counted, strict=True):
+                positions[axis] = inside(broadcast_element(index, own), extents[axis])
             return data[tuple(positions[axis] for axis in range(len(extents)))]
 
         return te.compute(picked.shape, element, "output")
 
-    tensors = [index for _, index in given]
+    tensors = [index for index, _ in counted]
     return call_operator(operator.builder, "index", compute, [data, *tensors])
 
 
