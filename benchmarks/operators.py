@@ -6,6 +6,9 @@ clear message, and how many were wrong or crashed, with the attributes of the fi
 operators that were never compared. The exit status is 1 if any was wrong or crashed.
 
     python benchmarks/operators.py onnx|tflite|pytorch [--seeds N] [--first SEED] [OPERATOR ...]
+
+With --mutate, one number of each ONNX model is changed, mostly to one that is not valid: then a
+model that onnxruntime refuses must be refused here, too, and others give its elements.
 """
 
 from __future__ import annotations
@@ -46,9 +49,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--all-faults", action="store_true", help="not only the first of each")
     parser.add_argument("--refusals", action="store_true", help="print the messages")
+    parser.add_argument("--mutate", action="store_true", help="change a number of each model")
     parser.add_argument("--cflags", default="-O1", help="options of the C compiler")
     arguments = parser.parse_intermixed_args()
     known = generators(arguments.front_end)
+    if arguments.mutate and arguments.front_end != "onnx":
+        parser.error("--mutate is for onnx")
     unknown = sorted(set(arguments.operators) - set(known))
     if unknown:
         parser.error(f"no trials of {', '.join(unknown)}; there are: {', '.join(sorted(known))}")
@@ -56,7 +62,8 @@ def main() -> None:
     has_faults = False
     seeds = range(arguments.first, arguments.first + arguments.seeds)
     operators = arguments.operators or sorted(known)
-    for row in sweep(arguments.front_end, operators, seeds, arguments.cflags.split()):
+    flags = arguments.cflags.split()
+    for row in sweep(arguments.front_end, operators, seeds, flags, arguments.mutate):
         print_row(row, arguments.all_faults, arguments.refusals)
         has_faults = has_faults or bool(row.faults)
     if not arguments.operators:

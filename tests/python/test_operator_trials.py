@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import signal
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
 
 from support.onnx_models import Graph
-from support.operator_trials.trial import EXACT, NoReferenceError, Tolerance, Trial, outcome
+from support.operator_trials import sweep
+from support.operator_trials.onnx.mutants import mutant_of
+from support.operator_trials.trial import (
+    EXACT,
+    NoReferenceError,
+    Tolerance,
+    Trial,
+    outcome,
+    outcome_of_mutant,
+)
 
 pytestmark = pytest.mark.models
 
@@ -126,3 +136,32 @@ def test_errors_that_are_not_for_a_user(monkeypatch):
 
     monkeypatch.setattr("usmp.import_model", fails)
     assert outcome(ABS).verdict == "crash"
+
+
+def test_mutants_differ_in_one_number_and_are_the_same_each_time():
+    trial = sweep.trial_of("onnx", "Softmax", 1)
+    mutants = [mutant_of(trial, Random(seed)) for seed in (0, 0, 1)]
+    assert mutants[0].model == mutants[1].model != trial.model
+    assert mutants[0].description.startswith(f"{trial.description}; changed: axis=")
+    assert mutant_of(ABS, Random(0)) is None
+
+
+def test_mutants_that_only_the_reference_refuses():
+    taken = replace(ABS, reference=without_reference)
+    assert outcome_of_mutant(taken).verdict == "taken"
+    assert outcome_of_mutant(taken).is_fault
+    assert outcome_of_mutant(replace(taken, model=b"x")).verdict == "refused"
+    assert outcome_of_mutant(ABS).verdict == "equal"
+
+
+def test_mutants_that_end_the_compiler(monkeypatch):
+    monkeypatch.setattr("usmp.import_model", lambda path: os.kill(os.getpid(), signal.SIGKILL))
+    assert outcome_of_mutant(ABS).detail == "the compiler ends by SIGKILL"
+
+
+@pytest.mark.parametrize("operator", ["AveragePool", "Pad", "Split", "TopK"])
+def test_mutants_of_operators(operator):
+    """Each is refused, or gives the elements of onnxruntime."""
+    (row,) = sweep.sweep("onnx", [operator], range(2), is_mutated=True)
+    assert not row.faults, row.faults[0]
+    assert row.verdicts.total() == 2

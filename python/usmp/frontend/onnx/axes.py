@@ -14,6 +14,8 @@ from usmp.frontend.onnx.operands import Operand
 _NAMES = ("axis", "axes")
 """Attributes and inputs of these names are axes in all operators."""
 _MOST_AXES = 1 << 16
+_DATA = {"com.microsoft.QLinearConcat": 2}
+"""The place of the input that has the axes, where that is not the first one."""
 
 
 def axis_of(axis: int, rank: int, whose: str = "its input") -> int:
@@ -101,7 +103,8 @@ def _indexed_rank(
     attributes: Mapping[str, Any],
 ) -> tuple[int | None, str]:
     """The rank of the tensor whose axes these are, if it is known and they matter."""
-    rank = operands[0].rank if operands else None
+    place = _DATA.get(operator, 0)
+    rank = operands[place].rank if place < len(operands) else None
     if operator.endswith(("QuantizeLinear", "DequantizeLinear")):
         is_of_tensor = len(operands) > 1 and operands[1].count == 1
         if is_of_tensor and not attributes.get("block_size", 0):

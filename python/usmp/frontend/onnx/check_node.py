@@ -113,8 +113,8 @@ def check_inferred(
     schema = schema_of(qualified_name(node), opset)
     if schema is None or any(a.HasField("g") or a.graphs for a in node.attribute):
         return
-    if node.op_type.startswith("Optional"):
-        # Here, an optional tensor is a tensor.
+    if node.op_type == "OneHot" or node.op_type.startswith("Optional"):
+        # Scalars are right here, too, and an optional tensor is a tensor.
         return
     given = [(n, o) for n, o in zip(node.input, operands, strict=True) if n]
     types = {name: operand.onnx_type for name, operand in given}

@@ -177,6 +177,8 @@ def _one_hot(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None
     depth = operands[1].value
     if depth is not None and not all(isfinite(number) for number in depth.reshape(-1)):
         raise NotSupported(f"its depth is {depth.tolist()}")
+    if operands[2].count not in (None, 2):
+        raise NotSupported(f"its values have the shape {operands[2].extents}; they must be two")
 
 
 def _compress(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:

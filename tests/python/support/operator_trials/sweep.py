@@ -8,10 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from support.operator_trials.trial import C_FLAGS, ENDINGS, Generator, Outcome, Trial, outcome
+from support.operator_trials.trial import (
+    C_FLAGS,
+    ENDINGS,
+    Generator,
+    Outcome,
+    Trial,
+    outcome,
+    outcome_of_mutant,
+)
 
 FRONT_ENDS = tuple(ENDINGS)
-VERDICTS = ("equal", "close", "refused", "wrong", "crash", "no reference")
+VERDICTS = ("equal", "close", "refused", "wrong", "crash", "taken", "no reference")
 
 
 def generators(front_end: str) -> Mapping[str, Generator]:
@@ -60,11 +68,19 @@ def sweep(
     operators: Iterable[str],
     seeds: Sequence[int],
     flags: Sequence[str] = C_FLAGS,
+    is_mutated: bool = False,
 ) -> Iterator[Row]:
-    """One row an operator, with a trial of each seed."""
+    """One row an operator, with a trial of each seed; or with one number of each trial changed, of
+    those that have any."""
     for operator in operators:
         row = Row(operator)
         for seed in seeds:
             trial = trial_of(front_end, operator, seed)
-            row.add(seed, trial, outcome(trial, flags))
+            if not is_mutated:
+                row.add(seed, trial, outcome(trial, flags))
+                continue
+            mutants = importlib.import_module("support.operator_trials.onnx.mutants")
+            mutant = mutants.mutant_of(trial, Random(f"mutant of {operator} {seed}"))
+            if mutant is not None:
+                row.add(seed, mutant, outcome_of_mutant(mutant, flags))
         yield row

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -24,8 +24,9 @@ C_FLAGS = ("-O1",)
 RUN_SECONDS = 60
 LONGEST_MESSAGE = 1000
 
+T = TypeVar("T")
 Inputs = Mapping[str, np.ndarray]
-Verdict = Literal["equal", "close", "refused", "wrong", "crash", "no reference"]
+Verdict = Literal["equal", "close", "refused", "wrong", "crash", "taken", "no reference"]
 
 
 class NoReferenceError(Exception):
@@ -88,8 +89,9 @@ class Outcome:
 
     `equal`: every element is the reference's. `close`: floats are within the tolerance. `refused`:
     an error of one line for the user. `wrong`: an element, a shape or a type is another. `crash`:
-    anything else, a C program that does not compile or ends by a signal included. `no reference`:
-    there is nothing to compare with.
+    anything else, a C program that does not compile or ends by a signal included. `taken`: a model
+    that is not valid, which the reference refuses. `no reference`: there is nothing to compare
+    with.
     """
 
     verdict: Verdict
@@ -97,7 +99,7 @@ class Outcome:
 
     @property
     def is_fault(self) -> bool:
-        return self.verdict in ("wrong", "crash")
+        return self.verdict in ("wrong", "crash", "taken")
 
     @property
     def is_compared(self) -> bool:
@@ -110,13 +112,44 @@ def outcome(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
         expected = [list(trial.reference(inputs)) for inputs in trial.runs]
     except NoReferenceError as error:
         return Outcome("no reference", str(error))
+    module = _built(trial, flags)
+    return module if isinstance(module, Outcome) else _compared(trial, module, expected)
+
+
+def outcome_of_mutant(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
+    """The same of a model that may be invalid: it must be refused if the reference refuses it, and
+    nothing of it may end this process."""
+
+    def judged() -> Outcome:
+        module = _built(trial, flags)
+        if isinstance(module, Outcome):
+            return module
+        try:
+            expected = [list(trial.reference(inputs)) for inputs in trial.runs]
+        except NoReferenceError as error:
+            is_unknown = "NOT_IMPLEMENTED" in str(error)
+            return Outcome("no reference" if is_unknown else "taken", str(error))
+        return _compared(trial, module, expected)
+
+    result = _in_child(judged, "the compiler")
+    return Outcome("crash", result) if isinstance(result, str) else result
+
+
+def _built(trial: Trial, flags: Sequence[str]) -> HostModule | Outcome:
+    """The program of a model, or how it is refused."""
     try:
-        module = _build(trial, flags)
+        return _build(trial, flags)
     except (usmp.UnsupportedModelError, UnsupportedInC) as error:
         return _refusal(str(error))
     except Exception as error:
         return Outcome("crash", f"{type(error).__name__}: {error}")
-    actual = _run_in_child(module, trial.runs)
+
+
+def _compared(
+    trial: Trial, module: HostModule, expected: Sequence[Sequence[np.ndarray]]
+) -> Outcome:
+    """What became of a program whose outputs are known."""
+    actual = _in_child(lambda: [list(module.run(inputs).values()) for inputs in trial.runs])
     if isinstance(actual, str):
         return Outcome("crash", actual)
     verdict: Verdict = "equal"
@@ -146,15 +179,15 @@ def _refusal(message: str) -> Outcome:
     return Outcome("refused", message)
 
 
-def _run_in_child(module: HostModule, runs: Sequence[Inputs]) -> list[list[np.ndarray]] | str:
-    """The outputs of each run, or what the process that ran them came to."""
+def _in_child(compute: Callable[[], T], name: str = "the C program") -> T | str:
+    """What is computed in a process of its own, or what that process came to."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "result"
         child = os.fork()
         if child == 0:
             signal.alarm(RUN_SECONDS)
             try:
-                result = [list(module.run(inputs).values()) for inputs in runs]
+                result: T | str = compute()
             except Exception as error:
                 result = f"{type(error).__name__}: {error}"
             path.write_bytes(pickle.dumps(result))
@@ -162,7 +195,7 @@ def _run_in_child(module: HostModule, runs: Sequence[Inputs]) -> list[list[np.nd
         _, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
         if code < 0:
-            return f"the C program ends by {signal.Signals(-code).name}"
+            return f"{name} ends by {signal.Signals(-code).name}"
         return pickle.loads(path.read_bytes())
 
 
