@@ -22,9 +22,11 @@ from usmp.objects.model_library_format import (
     largest_reference,
     reference_file,
 )
+from usmp.passes import with_prim_funcs
 from usmp.relax.transform.prune_constant_channels import OPTION as PRUNE
 from usmp.support.errors import FaultError
 from usmp.support.meanwhile import meanwhile
+from usmp.tir.tensor_intrin import without_intrinsics
 
 _PREFIX = "tir.usmp."
 _OPTIONS = {
@@ -100,6 +102,9 @@ def _reference_build(build: Callable[[], AOTExecutorFactoryModule], prune: bool)
     try:
         with _plain_context(prune):
             factory = build()
+            # Recurrent operators call the functions of kernels, too.
+            plain = with_prim_funcs(factory.ir_mod, without_intrinsics)
+            factory = replace(factory, ir_mod=plain)
             files = factory.files()
     except (ValueError, FaultError, MemoryError) as error:
         return ReferenceBuild({"unavailable": f"it cannot be built: {error}"})

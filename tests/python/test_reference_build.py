@@ -14,10 +14,12 @@ import usmp
 from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
 from support.entry_models import calls, entry_model
+from support.quantized_models.recurrent import Svdf, svdf
 from support.small_digits import small_digits
 from support.state_models import streaming_model
 from usmp import reference_build
 from usmp.codegen.model_library_format import tar_of
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects.model_library_format import METADATA_FILE, largest_reference
 from usmp.runtime import reference as reading
 from usmp.runtime.archive import archive_of
@@ -105,6 +107,22 @@ def test_state_is_kept_until_reset():
         x = {"x": generator.standard_normal((1, 8)).astype(np.float32)}
         outputs, expected = host.run(x), reference.run(x)
         assert [first_difference(outputs[name], expected[name]) for name in outputs] == [None] * 2
+
+
+@pytest.mark.cc
+def test_recurrent_operators_call_no_kernels():
+    """They call functions of tensor intrinsics, without a kernel that was selected."""
+    factory = usmp.build(import_tflite(svdf(Svdf())), reference=True)
+    assert "tvmgen_dot_1x" in factory.source
+    assert "tvmgen_dot" not in c_of(read(factory.files()).files)
+    reference, host = factory.load_reference(), factory.load()
+    ((name, described),) = host.inputs.items()
+    generator = np.random.default_rng(0)
+    for _ in range(3):
+        x = {name: generator.integers(-128, 128, described["shape"], np.int8)}
+        ((_, output),) = host.run(x).items()
+        ((_, expected),) = reference.run(x).items()
+        np.testing.assert_array_equal(output, expected)
 
 
 @pytest.mark.cc

@@ -14,6 +14,8 @@ from tflite import BuiltinOperator
 
 from support import onnx_models
 from support.tflite_file import one_operator_model
+from usmp import reference_build
+from usmp.reference_build import ReferenceBuild
 
 GOOD = b"an archive that must survive"
 
@@ -412,3 +414,30 @@ def test_source_date_epoch_that_is_no_time(refused, small_model, monkeypatch):
     assert refused("compile", small_model) == (
         "the environment variable SOURCE_DATE_EPOCH must be seconds since 1970, not today"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "is_there"),
+    [
+        ((), False),
+        (("--reference",), True),
+        (("--target=c -mcpu=cortex-m4",), True),
+        (("--target-c-mcpu=cortex-m4", "--no-reference"), False),
+        (("--board=mps2-an385",), True),
+    ],
+    ids=["plain", "asked", "core", "left out", "board"],
+)
+def test_which_archives_have_a_reference_build(tvmc, small_model, options, is_there):
+    assert tvmc("compile", small_model, *options).status == 0
+    (module,) = metadata_of(Path("module.tar")).values()
+    assert module.get("reference") == ({"file": "reference/default.tar.bz2"} if is_there else None)
+
+
+def test_the_reason_why_there_is_no_reference_build(tvmc, small_model, monkeypatch):
+    """It is shown, and the archive is written."""
+    made = ReferenceBuild({"unavailable": "it cannot be built: \x1b[31mno"})
+    monkeypatch.setattr(reference_build, "_reference_build", lambda *_: made)
+    outcome = tvmc("compile", small_model, "--reference")
+    assert (outcome.status, outcome.stderr) == (0, "")
+    (line,) = (line for line in outcome.stdout.splitlines() if "reference" in line)
+    assert line == "The archive has no reference build: it cannot be built: \\x1b[31mno."
