@@ -45,9 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(size, None)
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
+def pytest_unconfigure() -> None:
     unit_guard.remove_scripts()
-    kernel_collection.stop(is_worker=hasattr(config, "workerinput"))
+    kernel_collection.stop()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -76,6 +76,9 @@ class Collection:
         return [f"{found}\nselected by {tests[found.body.digest]}" for found in differences]
 
 
+_made: list[str] = []
+"""The folder, if this process made it."""
+
 _collections: list[Collection] = []
 """That of this process, from the configuration of pytest on."""
 
@@ -99,6 +102,7 @@ def start() -> None:
     """From now on, `SelectKernels` adds what it selects to the collection."""
     if _FOLDER not in os.environ:
         os.environ[_FOLDER] = tempfile.mkdtemp(prefix="usmp-kernels-")
+        _made.append(os.environ[_FOLDER])
     _collections.append(Collection(Path(os.environ[_FOLDER])))
     selected = select_kernels._selected
 
@@ -112,10 +116,10 @@ def start() -> None:
     select_kernels._selected = collected
 
 
-def stop(is_worker: bool) -> None:
+def stop() -> None:
     """At the end of the tests."""
-    if not is_worker:
-        shutil.rmtree(os.environ.pop(_FOLDER), ignore_errors=True)
+    for folder in _made:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def report(item: pytest.Item, is_last: bool) -> None:

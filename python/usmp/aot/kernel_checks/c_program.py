@@ -23,7 +23,7 @@ from usmp.passes import with_prim_funcs
 from usmp.support.tvm_errors import apply_to_functions
 from usmp.tir.nodes import nodes_of
 from usmp.transform.define_arithmetic import DefineArithmetic
-from usmp.transform.lower_to_flat_tir import FLATTEN_BUFFERS, NARROW_INDICES, TO_LOOPS
+from usmp.transform.lower_to_flat_tir import FLATTEN_BUFFERS, TO_LOOPS
 from usmp.transform.widen_small_floats import WidenSmallFloats
 from usmp.transform.zero_elem_offsets import ZeroElemOffsets
 
@@ -46,7 +46,7 @@ class _NotAnalyzed(FunctionFacts):
 
 
 def print_checks(checks: Sequence[Check]) -> str:
-    """A source with the operators, the kernels and the tables that `run_checks.h` declares."""
+    """Return a source with operators, kernels, and the tables that `run_checks.h` declares."""
     functions = _lowered(checks)
     facts = {name: _NotAnalyzed.of(name, func) for name, func in functions.items()}
     symbols = {name: f"tvmgen_{name}" for name in functions}
@@ -78,8 +78,7 @@ def _lowered(checks: Sequence[Check]) -> dict[str, tirx.PrimFunc]:
     mod = _module(functions)
     mod = apply_to_functions(TO_LOOPS, ZeroElemOffsets()(mod))
     mod = apply_to_functions(FLATTEN_BUFFERS, DefineArithmetic()(WidenSmallFloats()(mod)))
-    mod = with_prim_funcs(apply_to_functions(NARROW_INDICES, mod), pass_buffers_as_pointers)
-    return _with_intrinsics_of_c(mod)
+    return _with_intrinsics_of_c(with_prim_funcs(mod, pass_buffers_as_pointers))
 
 
 def _module(functions: Mapping[str, tirx.PrimFunc]) -> IRModule:

@@ -52,7 +52,7 @@ class Check:
 
 
 def checks_of(bodies: Iterable[KernelBody]) -> list[Check]:
-    """Each body once, with all others of the same operator."""
+    """Return the checks of these bodies, each body once, beside others of the same operator."""
     known = {body.digest: body for body in bodies}
     by_operator: dict[str, list[KernelBody]] = {}
     for body in known.values():
@@ -61,7 +61,7 @@ def checks_of(bodies: Iterable[KernelBody]) -> list[Check]:
 
 
 def size_bytes(buffer: tirx.Var) -> int:
-    """Bytes of a buffer of constant shape."""
+    """Return the bytes of a buffer of constant shape."""
     return _elements(buffer.shape) * int(DataType(str(buffer.dtype)).itemsize)
 
 

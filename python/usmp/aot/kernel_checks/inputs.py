@@ -10,9 +10,8 @@ from usmp.aot.kernel_checks.kernel_body import ReplacedOperator
 from usmp.ops.record import operators_of
 from usmp.relax.count_iterations import iterations_of
 
-_LARGE = 2**20
-"""Iterations of all loops of an operator.
-"""
+_LARGE = 2**18
+"""Iterations of all loops of an operator; from there on it runs once."""
 
 _SMALLEST_FLOAT, _LARGEST_FLOAT = -64.0, 64.0
 
@@ -20,7 +19,7 @@ _Values = Callable[[tuple[int, ...], np.dtype], np.ndarray]
 
 
 def inputs_of(operator: ReplacedOperator) -> list[list[np.ndarray]]:
-    """The inputs of one run after the other: an array for each argument that is no constant.
+    """Return the inputs of each run: an array for each argument that is no constant.
 
     Elements are of the whole range of their type. Then accumulators go as far as they can: elements
     have the signs of the weights, or the opposite ones. Then elements are at either end of the
@@ -34,17 +33,17 @@ def inputs_of(operator: ReplacedOperator) -> list[list[np.ndarray]]:
 
 
 def is_large(operator: ReplacedOperator) -> bool:
-    """Whether an operator takes so long that it runs once only."""
+    """Return whether an operator takes so long that it runs once only."""
     return iterations_of(operator.func) > _LARGE
 
 
 def _mixed(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """Rows of each array: as many of one after those of another as let each of them be twice."""
     shape = arrays[0].shape
-    axis = next((axis for axis, extent in enumerate(shape) if extent > 1), 0)
-    rows = np.arange(shape[axis] if shape else 1) // max(shape[axis] // (2 * len(arrays)), 1)
     if not shape:
         return arrays[0]
+    axis = next((axis for axis, extent in enumerate(shape) if extent > 1), 0)
+    rows = np.arange(shape[axis]) // max(shape[axis] // (2 * len(arrays)), 1)
     choice = (rows % len(arrays)).reshape(-1, *(1,) * (len(shape) - axis - 1))
     return np.choose(np.broadcast_to(choice, shape), arrays)
 

@@ -85,7 +85,7 @@ class KernelBody:
 
 
 def bodies_of(operator: ReplacedOperator, core: str, kernel: Kernel) -> list[KernelBody]:
-    """All that a build may choose from: the kernel and its other schedules."""
+    """Return all that a build may choose from: the kernel and its other schedules."""
     funcs = (kernel.func, *held_schedules(kernel.func))
     return [KernelBody(operator, core, kernel, func) for func in funcs]
 

@@ -82,7 +82,7 @@ def verify_kernels(bodies: Iterable[KernelBody]) -> None:
 
 
 def kernel_differences(bodies: Iterable[KernelBody]) -> list[KernelDifference]:
-    """The kernels that give something else than their operators, each once.
+    """Return the bodies that give something else than their operators, and what they give.
 
     Raises
     ------
@@ -110,10 +110,10 @@ def _differences(checks: Sequence[Check], folder: Path) -> Iterator[KernelDiffer
             file.write(part)
     result = run_program([str(program), str(inputs)])
     lines = [line.split() for line in result.stdout.splitlines()]
-    for i, function, *rest in lines:
+    for i, j, *rest in lines:
         if rest:
             check = checks[int(i)]
-            yield KernelDifference(check.bodies[int(function) - 1], _described(check, rest))
+            yield KernelDifference(check.bodies[int(j) - 1], _described(check, rest))
     if result.returncode != 0:
         check, function = checks[int(lines[-1][0])], int(lines[-1][1])
         what = "ends" if function else "is not compared: the operator itself ends"

@@ -71,13 +71,15 @@ static void run_check(FILE* file, int number) {
     for (int b = 0; b < count; b++) {
       if (check->buffers[b].kind == INPUT) read_into(file, buffers[b], check->buffers[b].size);
     }
-    for (int b = first_output; b < count; b++) fill(expected[b], check->buffers[b].size, OF_OPERATOR);
+    for (int b = first_output; b < count; b++)
+      fill(expected[b], check->buffers[b].size, OF_OPERATOR);
     if (run == 0) printf("%d 0\n", number);
     check->functions[0](expected);
     for (int k = 0; k < check->kernel_count; k++) {
       if (has_failed[k]) continue;
       if (run == 0) printf("%d %d\n", number, k + 1);
-      for (int b = first_output; b < count; b++) fill(buffers[b], check->buffers[b].size, OF_KERNEL);
+      for (int b = first_output; b < count; b++)
+        fill(buffers[b], check->buffers[b].size, OF_KERNEL);
       check->functions[k + 1](buffers);
       for (int b = first_output; b < count && !has_failed[k]; b++) {
         const size_t size = check->buffers[b].size;
