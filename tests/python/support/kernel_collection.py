@@ -52,10 +52,12 @@ class Collection:
     pending: list[tuple[KernelBody, str]] = field(default_factory=list)
     """Those that this process is to compare, and the tests that selected them."""
     is_paused: bool = False
+    process: int = field(default_factory=os.getpid)
+    """A fork of it compares nothing: what it would add is lost when it ends."""
 
     def add(self, body: KernelBody) -> None:
         """Compare a body, unless it was seen before in this run."""
-        if self.is_paused or body.digest in self.seen:
+        if self.is_paused or os.getpid() != self.process or body.digest in self.seen:
             return
         self.seen.add(body.digest)
         try:
