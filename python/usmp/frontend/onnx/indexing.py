@@ -7,12 +7,13 @@ constant ones are checked, and the operators get the indices as the file has the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tvm import relax
 from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.onnx.node import NotSupported, OnnxNode
-from usmp.ops.emit import extents_of, shape_of
+from usmp.ops.emit import constant, extents_of, shape_of
 from usmp.ops.indices import counted_from_start, outside
 
 
@@ -27,12 +28,12 @@ def gather(node: OnnxNode) -> Expr | None:
         data = node.builder.emit(relax.op.shape_to_tensor(data))
     if isinstance(indices, relax.ShapeExpr):
         indices = node.builder.emit(relax.op.shape_to_tensor(indices))
-    shape = shape_of(data)
-    check_indices(indices, shape, [axis])
+    indices = _checked(indices, shape_of(data), [axis])
     if isinstance(indices, GenericConst):
         if isinstance(data, GenericConst):
             return None
-        indices = relax.const(counted_from_start(indices.value.numpy(), [shape[axis]]))
+        # In 32 bits.
+        indices = relax.const(indices.value.numpy())
     return relax.op.take(data, indices, axis, mode="fast")
 
 
@@ -40,7 +41,7 @@ def gather_elements(node: OnnxNode) -> Expr:
     """`R.gather_elements`."""
     data, indices = node.required(0), node.required(1)
     axis = int(node.attributes.get("axis", 0))
-    check_indices(indices, shape_of(data), [axis])
+    indices = _checked(indices, shape_of(data), [axis])
     return relax.op.gather_elements(data, indices, axis)
 
 
@@ -49,20 +50,22 @@ def gather_nd(node: OnnxNode) -> Expr:
     data, indices = node.required(0), node.required(1)
     batches = int(node.attributes.get("batch_dims", 0))
     depth = shape_of(indices)[-1]
-    check_indices(indices, shape_of(data), range(batches, batches + depth))
+    indices = _checked(indices, shape_of(data), range(batches, batches + depth))
     return relax.op.gather_nd(data, indices, batches)
 
 
-def scatter_elements(node: OnnxNode) -> None:
+def scatter_elements(node: OnnxNode) -> OnnxNode:
     """`Scatter` and `ScatterElements`, which TVM imports right."""
-    data, indices = node.required(0), node.required(1)
-    check_indices(indices, shape_of(data), [int(node.attributes.get("axis", 0))])
+    data, _, *updates = node.inputs
+    axis = int(node.attributes.get("axis", 0))
+    checked = _checked(node.required(1), shape_of(node.required(0)), [axis])
+    return replace(node, inputs=[data, checked, *updates])
 
 
 def scatter_nd(node: OnnxNode) -> Expr:
     """`R.scatter_nd`."""
     data, indices, updates = (node.required(index) for index in range(3))
-    check_indices(indices, shape_of(data), range(shape_of(indices)[-1]))
+    indices = _checked(indices, shape_of(data), range(shape_of(indices)[-1]))
     reduction = node.text("reduction", "none")
     return relax.op.scatter_nd(
         data, indices, updates, "update" if reduction == "none" else reduction
@@ -82,6 +85,18 @@ def embed(node: OnnxNode) -> None:
         ids, rows = node.input(index), node.input(table)
         if ids is not None and rows is not None:
             check_indices(ids, shape_of(rows), [0])
+
+
+def _checked(indices: Expr, shape: Sequence[int], axes: Sequence[int]) -> Expr:
+    """Indices of which the constant ones are inside, and count from the start.
+
+    TVM computes what depends on constants alone, and counts none from the end.
+    """
+    check_indices(indices, shape, axes)
+    if not isinstance(indices, GenericConst):
+        return indices
+    extents = [shape[axis] for axis in axes]
+    return constant(counted_from_start(indices.value.numpy(), extents))
 
 
 def check_indices(

@@ -11,6 +11,7 @@ from tvm.ir import Call, GlobalVar, IRModule, Var
 from usmp.analysis.memory.addresses import is_op
 from usmp.objects.attributes import SHARED_CODE_ATTR
 from usmp.ops.emit import add_prim_func, shape_of, without_record
+from usmp.ops.gather import GATHER_OPERATORS
 from usmp.ops.quantized.window import layouts_named
 from usmp.ops.record import QuantizedOp, operator_of
 from usmp.relax.static_shapes import has_static_shape
@@ -241,7 +242,7 @@ def _legalized(call: Call) -> tuple[tirx.PrimFunc, list[relax.Expr]] | None:
     builder = relax.BlockBuilder()
     with builder.function("main", params):
         builder.emit_func_output(builder.emit(_with_operands(call, inner)))
-    mod = relax.transform.LegalizeOps()(builder.get())
+    mod = relax.transform.LegalizeOps(dict(GATHER_OPERATORS))(builder.get())
     values = [b.value for block in mod["main"].body.blocks for b in block.bindings]
     if len(values) != 1 or getattr(values[0].op, "name", None) != "relax.call_tir":
         return None
