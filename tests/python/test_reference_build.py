@@ -152,6 +152,8 @@ def test_new_rows_of_a_window():
         outputs.append(host.run(rows)["probabilities"])
         np.testing.assert_array_equal(reference.run(rows)["probabilities"], outputs[-1])
     assert len({array.tobytes() for array in outputs}) == 6
+    with pytest.raises(ValueError, match="image"):
+        reference.run({"image": np.zeros((1, 8, 8, 1), np.int8)})
 
 
 def test_accelerators_are_called_in_the_same_way():
