@@ -205,8 +205,8 @@ def _golden_module(
         reference = load_reference(archive, module.name, options.extra_source)
     except NoReference as error:
         return archive.load(module.name, options.extra_source), (
-            "The outputs to expect are not independent: this host ran the archive's own code, since "
-            f"{error}. Give independent ones with --expected."
+            "The outputs to expect are not independent: this host ran the archive's own code, "
+            f"since {error}. Give independent ones with --expected."
         )
     return reference, f"The outputs to expect are {REFERENCE}."
 
