@@ -21,6 +21,7 @@ from support.small_digits import small_digits
 from usmp.boards.board import board_named
 from usmp.device.device_files import device_files
 from usmp.driver.tvmc import main
+from usmp.runtime.reference import REFERENCE
 
 PAGE = (ROOT / "docs/on-your-device.md").read_text()
 BEFORE, EMULATOR = PAGE.split("\n## In the emulator\n")
@@ -95,7 +96,7 @@ def test_a_board_runs_the_program(folder, capfd):
     with emulator(run_emulator, folder) as port:
         arguments = [word.replace("/dev/pts/3", port) for word in run[1:]]
         assert main([*arguments, "--profile-json", "profile.json"]) == 0, capfd.readouterr().err
-    assert "The outputs equal those of this host." in capfd.readouterr().out
+    assert f"The outputs equal {REFERENCE}." in capfd.readouterr().out
     profile = json.loads((folder / "profile.json").read_text())
     assert profile["unit"] == "cycles"
     assert len(profile["operators"]) == 2

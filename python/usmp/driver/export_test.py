@@ -205,8 +205,8 @@ def _golden_module(
         reference = load_reference(archive, module.name, options.extra_source)
     except NoReference as error:
         return archive.load(module.name, options.extra_source), (
-            "Nothing independent gives the outputs to expect, but the archive's own code on this "
-            f"host: {error}, or give them with --expected."
+            "The outputs to expect are not independent: this host ran the archive's own code, "
+            f"since {error}. Give independent ones with --expected."
         )
     return reference, f"The outputs to expect are {REFERENCE}."
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from usmp.objects.entries import chosen_entry
 from usmp.objects.model_library_format import largest_reference
 from usmp.runtime.archive import Archive, archive_of
 from usmp.runtime.archived_module import ArchivedModule
 from usmp.runtime.host import HostEntry, HostModule
+from usmp.runtime.inputs import checked_run
 from usmp.runtime.read_metadata import DamagedMetadata
 from usmp.runtime.read_tar import ArchiveError, files_of_tar
 from usmp.support.plain_text import printable, shown
@@ -55,8 +57,12 @@ class ReferenceModule:
         ValueError, RuntimeError
             as `HostModule.run` raises them.
         """
-        slid = {name: self._slid(name, rows) for name, rows in inputs.items() if self._slides}
-        return self._host.run({**inputs, **slid}, entry, sizes)
+        if not self._slides:
+            return self._host.run(inputs, entry, sizes)
+        described = self.entries[chosen_entry(self._host.name, list(self.entries), entry)]
+        rows, values = checked_run(described.inputs, described.sizes, inputs, sizes)
+        windows = {name: self._slid(name, array) for name, array in rows.items()}
+        return self._host.run(windows, entry, values)
 
     def reset(self) -> None:
         """Let the next run begin as the first one did."""

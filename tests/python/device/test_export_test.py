@@ -181,9 +181,9 @@ def test_another_archive_does_not_compile(states, tmp_path):
 def test_the_folder_and_the_tar_hold_the_same(tvmc, states):
     assert tvmc("export-test", states, "-o", "test.tar").stdout == (
         "test.tar: 10 files; 3 runs, 6 outputs, 216 bytes of constants\n"
-        "Nothing independent gives the outputs to expect, but the archive's own code on this host: "
-        "the archive has no reference build (compile the model again, with --reference), or give "
-        "them with --expected.\n"
+        "The outputs to expect are not independent: this host ran the archive's own code, since "
+        "the archive has no reference build (compile the model again, with --reference). Give "
+        "independent ones with --expected.\n"
     )
     assert tvmc("export-test", states, "--quiet").stdout == ""
     with tarfile.open("test.tar") as tar:
