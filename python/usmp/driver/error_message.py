@@ -55,6 +55,10 @@ def _paragraph(error: Exception) -> list[str]:
 
 def _text(error: Exception) -> str:
     """What the error says, of a file as every command of the system would."""
+    if isinstance(error, MemoryError) and not str(error):
+        from usmp.support.address_space import address_space_limit
+
+        return f"memory is exhausted, and {address_space_limit()}"
     if not isinstance(error, OSError) or error.filename is None:
         return str(error)
     from tempfile import gettempdir
