@@ -56,7 +56,7 @@ def _paragraph(error: Exception) -> list[str]:
 
 def _text(error: Exception) -> str:
     """What the error says, of a file as every command of the system would."""
-    if type(error) is MemoryError and not str(error):
+    if isinstance(error, MemoryError) and not str(error):
         return f"not enough memory; {MEMORY_ADVICE}"
     if not isinstance(error, OSError) or error.filename is None:
         return str(error)

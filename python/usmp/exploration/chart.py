@@ -7,11 +7,18 @@ from typing import Any
 
 from usmp.exploration.result import BUILT
 from usmp.exploration.sweep import Row, Sweep
-from usmp.support.distribution import install_command
 from usmp.support.plain_text import shown
+from usmp.support.vega_process import check_vega, run_vega
 
-ENDINGS = (".svg", ".png", ".html")
+_FUNCTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    ".svg": ("vegalite_to_svg", {}),
+    ".png": ("vegalite_to_png", {"scale": 2}),
+    ".html": ("vegalite_to_html", {"bundle": True}),
+}
+ENDINGS = tuple(_FUNCTIONS)
 """Of files that a chart can be written to."""
+
+_PLOT = "a plot"
 
 _SIDE = 320
 _COLORS = {"best": "#0b6e4f", "other": "#9aa0a6"}
@@ -22,19 +29,15 @@ _TITLES = {
 }
 
 
-class NoRenderer(RuntimeError):
-    """What draws charts is not installed; the message says what to do."""
-
-
 def check_renderer() -> None:
     """Refuse to draw where nothing can.
 
     Raises
     ------
-    NoRenderer
+    ReportExtraMissing
         vl-convert-python is not installed.
     """
-    _renderer()
+    check_vega(_PLOT)
 
 
 def chart(sweep: Sweep, ending: str) -> bytes:
@@ -43,16 +46,13 @@ def chart(sweep: Sweep, ending: str) -> bytes:
 
     Raises
     ------
-    NoRenderer
+    ReportExtraMissing
         vl-convert-python is not installed.
+    VegaFailed
+        the process that draws fails.
     """
-    renderer, spec = _renderer(), specification(sweep)
-    if ending == ".png":
-        png: bytes = renderer.vegalite_to_png(spec, scale=2)
-        return png
-    if ending == ".svg":
-        return str(renderer.vegalite_to_svg(spec)).encode()
-    return str(renderer.vegalite_to_html(spec, bundle=True)).encode()
+    function, options = _FUNCTIONS[ending]
+    return run_vega(_PLOT, function, vl_spec=specification(sweep), **options)
 
 
 def specification(sweep: Sweep) -> dict[str, Any]:
@@ -114,17 +114,6 @@ def _axis(name: str) -> dict[str, Any]:
 def _plain(text: str) -> str:
     """Text that ends no script and begins no tag, whoever writes it into a page."""
     return shown(text).replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")
-
-
-def _renderer() -> Any:
-    try:
-        import vl_convert
-    except ImportError as error:
-        raise NoRenderer(
-            "a plot needs vl-convert-python, which is not installed; install it with: "
-            f"{install_command('report')}"
-        ) from error
-    return vl_convert
 
 
 def ending_of(path: str) -> str:

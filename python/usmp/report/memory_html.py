@@ -8,9 +8,9 @@ from html import escape
 from typing import Any
 
 from usmp.report.memory_maps.pictures import map_svg
-from usmp.report.memory_maps.vega import ReportExtraMissing
 from usmp.report.read_map_data import map_of_metadata
 from usmp.support.plain_text import shown
+from usmp.support.vega_process import ReportExtraMissing, VegaFailed
 
 _HEADINGS = ("pool", "kind", "peak bytes", "lower bound", "optimal")
 
@@ -68,7 +68,7 @@ def _pictures(metadata: Mapping[str, Any]) -> list[str]:
     """The memory map as an image, in which texts of the model are no HTML."""
     try:
         drawing = map_svg(map_of_metadata(metadata)).encode()
-    except ReportExtraMissing:
+    except (ReportExtraMissing, VegaFailed):
         return []
     words = escape(f"Memory map of {shown(metadata['model_name'])}", quote=True)
     encoded = base64.b64encode(drawing).decode()

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import resource
 import sys
 import tarfile
 from pathlib import Path
@@ -95,3 +96,29 @@ def test_the_map_belongs_to_the_table(refused, small_model):
         "--map belongs to the table, and not to csv"
     )
     assert refused("plan", "--buffers=in.csv", "--map").startswith("--map belongs to a model")
+
+
+@pytest.mark.process
+def test_a_drawing_without_its_address_space(tvmc, refused, small_model):
+    """The JavaScript engine that draws ends its process by SIGTRAP."""
+    pytest.importorskip("vl_convert")
+    assert tvmc("compile", small_model, "-o", "model.tar").status == 0
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (4 << 30), hard))
+    try:
+        message = refused("plan", "model.tar", "--report=map.svg")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    assert message.startswith(
+        "SVG: vl-convert, which draws, ended by SIGTRAP; it needs about 67 GB"
+    )
+
+
+def test_memory_that_is_exhausted(refused, small_model, monkeypatch):
+    def exhausted(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("usmp.report.report_bytes", exhausted)
+    message = refused("plan", small_model, "--report=map.json")
+    assert message.startswith("memory is exhausted, and ")

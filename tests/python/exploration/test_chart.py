@@ -9,10 +9,11 @@ from xml.etree import ElementTree
 import pytest
 
 from support.sweeps import built, sweep
-from usmp.exploration.chart import NoRenderer, chart, specification
+from usmp.exploration.chart import chart, specification
 from usmp.exploration.result import REFUSED, Result
 from usmp.exploration.sweep import InputFile
 from usmp.support.distribution import install_command
+from usmp.support.vega_process import ReportExtraMissing
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -52,5 +53,5 @@ def test_files(drawn):
 
 def test_without_the_package(drawn, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(NoRenderer, match=re.escape(install_command("report"))):
+    with pytest.raises(ReportExtraMissing, match=re.escape(install_command("report"))):
         chart(drawn, ".svg")

@@ -15,8 +15,8 @@ from usmp.report.memory_maps.html_page import map_page
 from usmp.report.memory_maps.json_document import map_document, map_json
 from usmp.report.memory_maps.pictures import map_png, map_svg
 from usmp.report.memory_maps.terminal import map_text, print_memory_map
-from usmp.report.memory_maps.vega import ReportExtraMissing
 from usmp.report.read_map_data import map_of_metadata
+from usmp.support.vega_process import ReportExtraMissing
 
 __all__ = [
     "MemoryMap",

@@ -37,6 +37,8 @@ def map_page(drawn: MemoryMap) -> str:
     ------
     ReportExtraMissing
         the package that has Vega is not installed.
+    VegaFailed
+        the process that gives Vega fails.
     """
     vega, script, style = vega_javascript(), _script(), _file("page.css")
     return Template(_file("page.html")).substitute(

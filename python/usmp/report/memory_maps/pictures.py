@@ -8,10 +8,10 @@ from typing import Any
 
 from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps.themes import FONT, THEMES
-from usmp.report.memory_maps.vega import load_vl_convert
 from usmp.report.memory_maps.vega_layout import Spec
 from usmp.report.memory_maps.vega_panel import panel_group, panel_of, panel_signals
 from usmp.support.plain_text import shown
+from usmp.support.vega_process import run_vega
 
 _WIDTH = 880
 _LEFT, _RIGHT = 72, 24
@@ -28,8 +28,8 @@ _CHARACTER = 6.6
 def map_svg(drawn: MemoryMap, theme: str = "light", pools: Sequence[Pool] | None = None) -> str:
     """The map as SVG; theme and pools are those of `picture_spec`."""
     spec = picture_spec(drawn, theme, pools)
-    svg: str = load_vl_convert("SVG").vega_to_svg(spec, allowed_base_urls=[])
-    return _renumbered(svg)
+    svg = run_vega("SVG", "vega_to_svg", vg_spec=spec, allowed_base_urls=[])
+    return _renumbered(svg.decode())
 
 
 def _renumbered(svg: str) -> str:
@@ -44,9 +44,8 @@ def _renumbered(svg: str) -> str:
 
 def map_png(drawn: MemoryMap) -> bytes:
     """The map as PNG, of twice as many pixels as the SVG says."""
-    converter = load_vl_convert("PNG")
     spec = picture_spec(drawn, "light")
-    return bytes(converter.vega_to_png(spec, scale=_PNG_SCALE, allowed_base_urls=[]))
+    return run_vega("PNG", "vega_to_png", vg_spec=spec, scale=_PNG_SCALE, allowed_base_urls=[])
 
 
 def picture_spec(drawn: MemoryMap, theme: str, pools: Sequence[Pool] | None = None) -> Spec:
