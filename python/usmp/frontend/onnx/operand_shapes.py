@@ -181,6 +181,15 @@ def _one_hot(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None
         raise NotSupported(f"its values have the shape {operands[2].extents}; they must be two")
 
 
+def _affine_grid(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+    theta, size = operands[0].extents, operands[1].integers
+    if theta is None or size is None:
+        return
+    rank = len(size) - 2
+    if rank not in (2, 3) or theta != [size[0], rank, rank + 1]:
+        raise NotSupported(f"its matrices have the shape {theta}, and its size is {size}")
+
+
 def _compress(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     data, condition = operands[0], operands[1].extents
     extent = data.count
@@ -250,6 +259,7 @@ def _split(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
 
 
 _CHECKS: dict[str, Check] = {
+    "AffineGrid": _affine_grid,
     "CenterCropPad": _center,
     "Compress": _compress,
     "Concat": _concatenated,
