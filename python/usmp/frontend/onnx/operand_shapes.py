@@ -252,6 +252,21 @@ def _concatenated(operands: Sequence[Operand], attributes: Mapping[str, Any]) ->
         raise NotSupported(f"its inputs {shapes} differ along other axes than {attributes['axis']}")
 
 
+def _existing(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+    _check_position(operands[1], operands[0].length, 0)
+
+
+def _inserted(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+    _check_position(operands[2], operands[0].length, 1)
+
+
+def _check_position(position: Operand, length: int | None, behind: int) -> None:
+    if length is None or position.integers is None:
+        return
+    if any(not -length <= place < length + behind for place in position.integers):
+        raise NotSupported(f"position {position.integers[0]} in a sequence of {length} tensors")
+
+
 def _split(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     sizes = attributes.get("split", operands[1].integers)
     if sizes is not None and min(sizes, default=0) < 0:
@@ -278,6 +293,9 @@ _CHECKS: dict[str, Check] = {
     "Range": _range,
     "Reshape": _reshape,
     "RoiAlign": _regions,
+    "SequenceAt": _existing,
+    "SequenceErase": _existing,
+    "SequenceInsert": _inserted,
     "SpaceToDepth": _to_depth,
     "Split": _split,
     "Transpose": _transpose,
