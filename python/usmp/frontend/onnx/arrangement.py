@@ -162,10 +162,6 @@ def sequence_insert(node: OnnxNode) -> Expr | None:
     if position is None or position.item() >= 0 or not isinstance(sequence, relax.Tuple):
         return None
     tensors: list[Expr] = list(sequence.fields)
-    if -position.item() > len(tensors):
-        raise NotSupported(
-            f"position {position.item()} is before the first of {len(tensors)} tensors"
-        )
     tensors.insert(int(position.item()), node.required(1))
     return relax.Tuple(tensors)
 

@@ -22,6 +22,7 @@ from usmp.frontend.onnx.operand_shapes import check_operand_shapes
 from usmp.frontend.onnx.operands import Operand
 from usmp.frontend.onnx.windows import check_window
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
 
 _MOST_ELEMENTS = 1024
 """Of a constant that says a shape, an axis or a size; more are weights."""
@@ -72,7 +73,16 @@ def check_before_inference(graph: onnx.GraphProto, opset: int) -> None:
         known = shapes if id(node) in outer else {}
         operands = [Operand(known.get(name)) for name in node.input]
         with refused_by_name(node):
+            _check_lists(node)
             check_node(node, opset, operands, attributes_of(node))
+
+
+def _check_lists(node: onnx.NodeProto) -> None:
+    """Check that lists have elements: TVM's importer reads no other ones."""
+    for attribute in node.attribute:
+        is_list = attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS)
+        if is_list and not attribute.ints and not attribute.floats and node.op_type != "Constant":
+            raise NotSupported(f"{shown(attribute.name)} is empty; leave it out")
 
 
 def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:

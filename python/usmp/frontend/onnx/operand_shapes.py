@@ -181,6 +181,15 @@ def _one_hot(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None
         raise NotSupported(f"its values have the shape {operands[2].extents}; they must be two")
 
 
+def _affine_grid(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+    theta, size = operands[0].extents, operands[1].integers
+    if theta is None or size is None:
+        return
+    rank = len(size) - 2
+    if rank not in (2, 3) or theta != [size[0], rank, rank + 1]:
+        raise NotSupported(f"its matrices have the shape {theta}, and its size is {size}")
+
+
 def _compress(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     data, condition = operands[0], operands[1].extents
     extent = data.count
@@ -243,6 +252,21 @@ def _concatenated(operands: Sequence[Operand], attributes: Mapping[str, Any]) ->
         raise NotSupported(f"its inputs {shapes} differ along other axes than {attributes['axis']}")
 
 
+def _existing(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+    _check_position(operands[1], operands[0].length, 0)
+
+
+def _inserted(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
+    _check_position(operands[2], operands[0].length, 1)
+
+
+def _check_position(position: Operand, length: int | None, behind: int) -> None:
+    if length is None or position.integers is None:
+        return
+    if any(not -length <= place < length + behind for place in position.integers):
+        raise NotSupported(f"position {position.integers[0]} in a sequence of {length} tensors")
+
+
 def _split(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
     sizes = attributes.get("split", operands[1].integers)
     if sizes is not None and min(sizes, default=0) < 0:
@@ -250,6 +274,7 @@ def _split(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:
 
 
 _CHECKS: dict[str, Check] = {
+    "AffineGrid": _affine_grid,
     "CenterCropPad": _center,
     "Compress": _compress,
     "Concat": _concatenated,
@@ -268,6 +293,9 @@ _CHECKS: dict[str, Check] = {
     "Range": _range,
     "Reshape": _reshape,
     "RoiAlign": _regions,
+    "SequenceAt": _existing,
+    "SequenceErase": _existing,
+    "SequenceInsert": _inserted,
     "SpaceToDepth": _to_depth,
     "Split": _split,
     "Transpose": _transpose,

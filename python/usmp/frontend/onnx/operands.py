@@ -26,11 +26,14 @@ class Operand:
         its elements, if they are constant.
     dtype
         the element type, by its name in numpy; None if it is unknown.
+    length
+        how many tensors it has, if it is a sequence; the shape is that of the first one.
     """
 
     shape: Sequence[int | None] | None = None
     value: np.ndarray | None = None
     dtype: str | None = None
+    length: int | None = None
 
     @property
     def item_bytes(self) -> int:
@@ -95,8 +98,9 @@ def operand_of_expr(expr: Any) -> Operand:
         extents = [_number(extent) for extent in expr.values]
         value = None if None in extents else np.array(extents, np.int64)
         return Operand([len(extents)], value, "int64")
-    if isinstance(expr, relax.Tuple) and len(expr.fields):
-        return Operand(operand_of_expr(expr.fields[0]).shape)
+    if isinstance(expr, relax.Tuple):
+        first = operand_of_expr(expr.fields[0]) if len(expr.fields) else Operand()
+        return Operand(first.shape, length=len(expr.fields))
     ty = getattr(expr, "ty", None)
     if not isinstance(ty, relax.TensorType) or ty.ndim < 0:
         return Operand()

@@ -263,6 +263,23 @@ def test_what_does_not_belong_together(trial, message):
     assert refusal(trial) == message
 
 
+def test_positions_outside_of_a_sequence():
+    graph = Graph()
+    sequence = graph.node("SequenceConstruct", graph.input("x", [2]), "x")
+    graph.node("SequenceAt", sequence, graph.constant(2, np.int64), outputs=["y0"])
+    with pytest.raises(usmp.UnsupportedModelError, match=r"position 2 in a sequence of 2 tensors$"):
+        import_onnx(graph.model("y0"), Path("."))
+
+
+def test_lists_without_elements():
+    graph = Graph()
+    graph.node("Squeeze", graph.input("x", [1, 2]), outputs=["y0"], axes=[0])
+    model = graph.proto("y0", opset=11)
+    del model.graph.node[0].attribute[0].ints[:]
+    with pytest.raises(usmp.UnsupportedModelError, match=r"axes is empty; leave it out$"):
+        import_onnx(model.SerializeToString(), Path("."))
+
+
 TOO_LARGE = {
     "Pad": (node("Pad", VECTOR, int64(LARGEST, LARGEST)), 2 * LARGEST + 4),
     "Pad of opset 10": (node("Pad", VECTOR, opset=10, pads=[LARGEST, LARGEST]), 2 * LARGEST + 4),

@@ -73,8 +73,11 @@ def _change_attribute(attribute: onnx.AttributeProto, random: Random) -> str:
 def _change_tensor(tensor: onnx.TensorProto, random: Random) -> str:
     values = numpy_helper.to_array(tensor)
     flat = values.reshape(-1).tolist()
-    changed = np.array(_changed_list(flat, random) if values.ndim == 1 else [_integer(0, random)])
-    changed = changed.astype(np.int64).reshape(-1 if values.ndim == 1 else values.shape)
+    if values.ndim == 1:
+        changed = np.array(_changed_list(flat, random), np.int64)
+    else:
+        flat[random.randrange(len(flat))] = _integer(0, random)
+        changed = np.array(flat, np.int64).reshape(values.shape)
     tensor.CopyFrom(numpy_helper.from_array(changed, tensor.name))
     return f"{tensor.name}={changed.tolist()}"
 
