@@ -13,27 +13,31 @@ from support.imported_models import imported
 from support.litert import Reference
 from support.micro import Micro
 from support.quantized_models import CATALOG
+from support.signal_models import front_end
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
 from usmp.codegen.c_files import C_INTRINSICS
+from usmp.device.device_files import device_files
+from usmp.device.golden_runs import GoldenRun
 from usmp.ops.quantized.fixed_point import Rounding
 from usmp.ops.quantized.rescaled_arrays import rescaled
+from usmp.runtime import HostModule
+from usmp.runtime.archived_module import read_module
 
 pytestmark = pytest.mark.board
 
 ORACLES = {"micro": Micro, "litert": Reference}
 MODELS = """
-conv_2d_stride_2_same conv_2d_groups_2 conv_2d_int4 conv_2d_int16 conv_2d_uint8
-conv_2d_vanishing_multiplier depthwise_conv_2d_same depthwise_conv_2d_int16
-depthwise_conv_2d_vanishing_multiplier transpose_conv_uint8_stride_2
-fully_connected_rows fully_connected_int16 fully_connected_uint8_relu batch_matmul_int16
-add_same_shape add_int16 sub_int16 mul_same_shape mul_int16 mul_uint8 div_same_shape
-squared_difference_int16 average_pool_2d_same average_pool_2d_int16 max_pool_2d_int16
-mean_int16 sum_int16 leaky_relu_int16 prelu_lowest hard_swish_wide logistic_wide logistic_int16
-logistic_int16_power_of_two tanh_wide tanh_int16 tanh_int16_power_of_two softmax_ten_classes
-softmax_int16 softmax_uint8_beta log_softmax_image resize_bilinear_odd_up_centers
-resize_bilinear_half_corners resize_nearest_neighbor_odd_up_both resize_uint8_bilinear
-quantize_int16_to_int32 cumsum_last l2_normalization_lowest_zero_point svdf_plain lstm_plain
-lstm_int16 lstm_cell_clip sequence_attention
+conv_2d_stride_2_same conv_2d_int16 conv_2d_uint8 conv_2d_vanishing_multiplier
+depthwise_conv_2d_same depthwise_conv_2d_int16 depthwise_conv_2d_vanishing_multiplier
+transpose_conv_uint8_stride_2 fully_connected_rows fully_connected_int16
+fully_connected_uint8_relu batch_matmul_int16 add_same_shape add_int16 mul_same_shape mul_int16
+div_same_shape squared_difference_int16 average_pool_2d_same average_pool_2d_int16
+max_pool_2d_int16 mean_int16 leaky_relu_int16 prelu_lowest hard_swish_wide logistic_wide
+logistic_int16 logistic_int16_power_of_two tanh_wide tanh_int16 tanh_int16_power_of_two
+softmax_ten_classes softmax_int16 softmax_uint8_beta log_softmax_image
+resize_bilinear_odd_up_centers resize_nearest_neighbor_odd_up_both resize_uint8_bilinear
+quantize_int16_to_int32 quantize_float_to_int8 dequantize_int8 cumsum_last
+l2_normalization_lowest_zero_point svdf_plain lstm_plain lstm_int16 sequence_attention
 """.split()
 
 
@@ -55,6 +59,48 @@ def test_models(tmp_path):
         != [{k: v.tobytes() for k, v in run.items()} for run in expected[model.name]]
     ]
     assert different == []
+
+
+def test_the_front_end_of_a_keyword_spotter(tmp_path):
+    """Windows, spectra and logarithms of samples, and what is kept between runs."""
+    content, path = front_end(), tmp_path / "front_end.tflite"
+    path.write_bytes(content)
+    factory = usmp.build(usmp.import_model(path))
+    inputs = [random_inputs(graph_tensors(content)[0], seed) for seed in range(4)]
+    host = HostModule(factory.files(), factory.metadata["modules"]["default"], ["-O0"])
+    (actual,) = run_models_on_avr([(factory, inputs)], tmp_path, "-Os")
+    for run, each in zip(actual, inputs, strict=True):
+        np.testing.assert_equal(run, host.run(each))
+
+
+@pytest.mark.parametrize("added", [0, 1])
+def test_the_self_test_of_a_device(added, tmp_path):
+    """It passes, and names the output that is another one."""
+    model = next(model for model in CATALOG if model.name == "add_int16")
+    factory = usmp.build(imported(model))
+    inputs = random_inputs(graph_tensors(model.make())[0], 0)
+    outputs = Micro(model.make()).run(inputs)
+    (name,) = outputs
+    outputs[name] = outputs[name] + np.int16(added)
+    run = GoldenRun("main", {}, inputs, outputs)
+    code = {n: text for n, text in factory.files().items() if n.startswith("codegen/")}
+    module = read_module("default", factory.metadata["modules"]["default"])
+    files = {n.rpartition("/")[2]: t.decode() for n, t in code.items()}
+    files |= {n: t.decode() for n, t in device_files(module, code, [run, run]).items()}
+    files["main.c"] = """#include "board.h"
+#include "tvmgen_default_device.h"
+
+int main(void) {
+  int32_t result;
+  begin();
+  result = tvmgen_default_self_test();
+  write_outputs(&result, sizeof(result));
+  for (;;) {
+  }
+}
+"""
+    written = run_on_avr(files, b"", 4, tmp_path, "-Os")
+    assert int.from_bytes(written, "little", signed=True) == added
 
 
 def test_products_of_floats(tmp_path):

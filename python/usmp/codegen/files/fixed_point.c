@@ -115,7 +115,7 @@ static inline int32_t tvmgen_leading_zeros(int32_t value) {
 static inline int32_t tvmgen_one_over_one_plus(int32_t value) {
   const int64_t d = ((int64_t)value + 2147483648) >> 1;
   int64_t x = 1515870810 + ((d * -1010580540 + 0x40000000) >> 31);
-  for (int step = 0; step < 3; ++step) {
+  for (int32_t step = 0; step < 3; ++step) {
     const int64_t error = 0x20000000 - ((d * x + 0x40000000) >> 31);
     x += ((x * error + 0x40000000) >> 31) * 4;
   }
@@ -153,7 +153,7 @@ static inline int32_t tvmgen_inverse_square_root(int32_t value) {
   for (; value >= 0x20000000; value /= 4) ++right;
   for (; value < 0x8000000; value *= 4) --right;
   const int64_t half = ((value >> 1) + 1) >> 1;
-  for (int step = 0; step < 5; ++step) {
+  for (int32_t step = 0; step < 5; ++step) {
     const int64_t square = (x * x + 0x40000000) >> 31;
     const int64_t cube = ((square * x + 0x40000000) >> 31) * 64;
     x = (((402653184 * x + 0x40000000) >> 31) - ((half * cube + 0x40000000) >> 31)) * 8;
