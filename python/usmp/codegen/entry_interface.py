@@ -122,12 +122,12 @@ class EntryInterface:
 
     @property
     def updated(self) -> list[IOTensor]:
-        """The inputs that a run updates in place."""
+        """Return the inputs that a run updates in place."""
         return [tensor for tensor in self.inputs if tensor.info.is_updated]
 
     @property
     def results(self) -> list[IOTensor]:
-        """What a run gives: the outputs, and then the inputs that it updates."""
+        """Return what a run gives: the outputs, then the inputs that it updates."""
         return [*self.outputs, *self.updated]
 
     @property

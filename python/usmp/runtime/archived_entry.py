@@ -106,7 +106,7 @@ class ArchivedEntry:
 
     @property
     def results(self) -> dict[str, ArchivedTensor]:
-        """By name: the outputs, and then the inputs that a run updates in place."""
+        """Return what a run gives, by name: the outputs, then the inputs that it updates."""
         updated = {name: t for name, t in self.inputs.items() if t.info.is_updated}
         return {**self.outputs, **updated}
 

@@ -54,12 +54,12 @@ class HostEntry:
 
     @property
     def updated(self) -> dict[str, dict[str, Any]]:
-        """The inputs that a run updates in place, by name."""
+        """Return the inputs that a run updates in place, by name."""
         return {name: info for name, info in self.inputs.items() if info.get("updated")}
 
     @property
     def results(self) -> dict[str, dict[str, Any]]:
-        """What a run gives, by name: the outputs, and then the inputs that it updates."""
+        """Return what a run gives, by name: the outputs, then the inputs that it updates."""
         return {**self.outputs, **self.updated}
 
 
