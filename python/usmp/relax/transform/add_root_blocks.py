@@ -43,7 +43,7 @@ class AddRootBlocks(ModulePass):
 
 
 def _passing_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """The function, which passes pointers to others: TVM flattens no whole buffers there."""
+    """Return the function, which passes pointers to others: TVM flattens no whole buffers there."""
 
     def with_pointers(call: Call) -> Call:
         if not isinstance(call.op, GlobalVar):
