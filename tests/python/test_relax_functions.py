@@ -116,6 +116,27 @@ def packed(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
     T.evaluate(T.call_packed("my.copy", X.data, Y.data))
 
 
+def calling_another(inner, *passed):
+    """A module whose PrimFunc calls another one with its buffers `x` and `y`, or some of them."""
+    builder = relax.BlockBuilder()
+    callee = builder.add_func(inner, "inner")
+    x, y = (tirx.decl_buffer((2, 2), "float32", name) for name in "xy")
+    arguments = [{"x": x, "y": y}[name] for name in passed]
+    call = tirx.Evaluate(relax.Call(callee, arguments, ret_ty=tvm.ir.TupleType([])))
+    outer = builder.add_func(tirx.PrimFunc([x, y], call), "outer")
+    ty = relax.TensorType((2, 2), "float32")
+    given = relax.Var("given", ty)
+    with builder.function("main", [given]):
+        builder.emit_func_output(builder.emit(relax.call_tir(outer, [given], ty)))
+    return builder.get()
+
+
+@T.prim_func(private=True)
+def five(X: T.Buffer((5,), "float32"), Y: T.Buffer((4,), "float32")):
+    for i in range(4):
+        Y[i] = X[i + 1]
+
+
 ONE = {"results": [(4,)]}
 
 
@@ -172,6 +193,19 @@ ONE = {"results": [(4,)]}
             calling(packed, (4,), **ONE),
             'operator mine calls the packed function "my.copy", which needs TVM\'s runtime; write '
             "its loops here, or call a function in C with T.call_extern",
+        ),
+        (
+            calling_another(copy(), "x"),
+            "operator outer calls inner with 1 arguments; it takes 2",
+        ),
+        (
+            calling_another(five, "x", "y"),
+            "operator outer calls inner, which takes X as float32[5], and passes float32[2, 2]",
+        ),
+        (
+            calling_another(writes_its_input, "x", "y"),
+            "operator outer writes its input x, which call_tir only lets it read; call it with "
+            "R.call_tir_inplace, and list the input there",
         ),
     ],
     ids=lambda value: None if isinstance(value, str) else "",

@@ -14,7 +14,7 @@ _CALLS = ("relax.call_tir", "relax.call_tir_inplace")
 
 
 def check_written(mod: IRModule, main: relax.Function) -> None:
-    """Check that no operator writes a tensor that it is given to read.
+    """Raise if an operator writes a tensor that it is given to read.
 
     Others may read the tensor afterwards, and it may be a constant. What a function outside of the
     module does with an address is not known, and is taken to be what the call says.

@@ -208,7 +208,8 @@ def plain_loops() -> IRModule:
     ty, row = relax.TensorType((4, 8), "float32"), relax.TensorType((8,), "float32")
     inner = builder.add_func(doubled, "doubled")
     outer = builder.add_func(_calling(inner), "calling")
-    scan, in_place = builder.add_func(scanned, "scanned"), builder.add_func(accumulated, "added")
+    scan, summing = builder.add_func(scanned, "scanned"), builder.add_func(accumulated, "added")
+    in_place = builder.add_func(_calling_in_place(summing), "in_place")
     x = relax.Var("x", ty)
     with builder.function("main", [x]):
         with builder.dataflow():
@@ -224,11 +225,25 @@ def plain_loops() -> IRModule:
 
 
 def _calling(inner):
-    """A PrimFunc that passes whole buffers to another one."""
+    """A PrimFunc that passes whole buffers to another one, also one of its own."""
 
     @T.prim_func(private=True)
     def calling(X: T.Buffer((4, 8), "float32"), Y: T.Buffer((4, 8), "float32")):
-        inner(X, Y)
+        half = T.alloc_buffer((4, 8), "float32")
+        for i, j in T.grid(4, 8):
+            half[i, j] = X[i, j] * T.float32(0.5)
+        inner(half, Y)
+        for i, j in T.grid(4, 8):
+            half[i, j] = Y[i, j]
+        inner(half, Y)
+
+    return calling
+
+
+def _calling_in_place(inner):
+    @T.prim_func(private=True)
+    def calling(X: T.Buffer((4, 8), "float32")):
+        inner(X)
 
     return calling
 

@@ -17,7 +17,7 @@ class AddRootBlocks(ModulePass):
     """Put a root block around the body of each PrimFunc that `R.call_tir` calls and that has none.
 
     TVM's fusion looks at operators as blocks. Nothing is known of this one, so that nothing is
-    fused with it; its loops stay as they are.
+    fused with it; its loops stay as they are. PrimFuncs that call others pass pointers to them.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
@@ -29,27 +29,32 @@ class AddRootBlocks(ModulePass):
             for call in nodes_of(func.body, Call)
             if getattr(call.op, "name", None) == "relax.call_tir"
         }
-        wrapped = {
-            variable: _wrapped(func)
-            for variable, func in mod.functions.items()
-            if variable in called
-            and isinstance(func, tirx.PrimFunc)
-            and not isinstance(func.body, s_tir.SBlockRealize)
-        }
-        if not wrapped:
+        changed = {}
+        for variable, func in mod.functions.items():
+            if not isinstance(func, tirx.PrimFunc):
+                continue
+            if nodes_of(func.body, GlobalVar):
+                changed[variable] = func = _passing_pointers(func)
+            if variable in called and not isinstance(func.body, s_tir.SBlockRealize):
+                changed[variable] = _wrapped(func)
+        if not changed:
             return mod
-        return IRModule({**dict(mod.functions.items()), **wrapped}, attrs=mod.attrs)
+        return IRModule({**dict(mod.functions.items()), **changed}, attrs=mod.attrs)
 
 
-def _wrapped(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    # A call of another PrimFunc passes pointers: TVM flattens no buffer that is passed as a whole.
+def _passing_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    """Return the function, which passes pointers to others: TVM flattens no whole buffers there."""
+
     def with_pointers(call: Call) -> Call:
         if not isinstance(call.op, GlobalVar):
             return call
         args = [a.data if tirx.is_buffer_var(a) else a for a in call.args]
         return Call(call.op, args, call.attrs, call.ty_args, call.span, call.ty)
 
-    body = tvm_ffi.structural_map(func.body, (Call, with_pointers))
-    block = s_tir.SBlock([], [], [], "root", body)
+    return func.with_body(tvm_ffi.structural_map(func.body, (Call, with_pointers)))
+
+
+def _wrapped(func: tirx.PrimFunc) -> tirx.PrimFunc:
+    block = s_tir.SBlock([], [], [], "root", func.body)
     func = func.with_body(s_tir.SBlockRealize([], True, block))
     return func.with_attr("op_pattern", OPAQUE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import tvm
 import tvm_ffi
@@ -109,6 +110,43 @@ def _check_call(mod: IRModule, call: Call, result: str) -> None:
             "write its loops here, or call a function in C with T.call_extern",
         )
         _check_arguments(func, call, f"operator {shown(callee.name_hint)} {result}")
+        _check_inner_calls(mod, callee)
+
+
+def _check_inner_calls(mod: IRModule, caller: GlobalVar) -> None:
+    """Check what a PrimFunc passes to others, at any depth."""
+    waiting = [caller]
+    for variable in waiting:
+        for call in nodes_of(mod[variable].body, Call):
+            if not isinstance(call.op, GlobalVar):
+                continue
+            where = f"operator {shown(variable.name_hint)} calls {shown(call.op.name_hint)}"
+            func = mod.functions.get(call.op)
+            if not isinstance(func, tirx.PrimFunc):
+                raise UnsupportedModelError(f"{where}, which is no PrimFunc of the module")
+            if len(func.params) != len(call.args):
+                raise UnsupportedModelError(
+                    f"{where} with {len(call.args)} arguments; it takes {len(func.params)}"
+                )
+            for param, argument in zip(func.params, call.args, strict=True):
+                _check_passed(param, argument, where)
+            if call.op not in waiting:
+                waiting.append(call.op)
+
+
+def _check_passed(param: Var, argument: tirx.Expr, where: str) -> None:
+    """Check that a buffer that is passed has the elements that are asked for."""
+    if getattr(getattr(argument, "op", None), "name", "") == "tirx.buffer_data":
+        argument = argument.args[0]
+    if not tirx.is_buffer_var(param) or not tirx.is_buffer_var(argument):
+        return
+    given, taken = (prod(each.shape) for each in (argument, param))
+    is_small = isinstance(given, tirx.IntImm) and isinstance(taken, tirx.IntImm) and given < taken
+    if str(param.dtype) != str(argument.dtype) or is_small:
+        raise UnsupportedModelError(
+            f"{where}, which takes {shown(param.name)} as {param.dtype}{_listed(param.shape)}, and "
+            f"passes {argument.dtype}{_listed(argument.shape)}"
+        )
 
 
 def _refuse_packed(name: str, operator: str, result: str) -> None:

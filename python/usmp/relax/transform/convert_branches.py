@@ -125,14 +125,14 @@ class _Branches(PyExprMutator):  # type: ignore[misc]
         return call_control_flow(self.builder_, name, flow, arguments, types)
 
     def _constant(self, value: relax.Expr) -> relax.Expr | None:
-        """A tensor that is known, or a shape."""
+        """Return the constant tensor or shape that a value is, or None."""
         while isinstance(value, Var):
             value = self.lookup_binding(value)
-        is_shape = isinstance(value, relax.ShapeExpr) and not relax.analysis.free_vars(value)
+        is_shape = isinstance(value, relax.ShapeExpr) and not nodes_of(value, Var)
         return value if is_shape or isinstance(value, GenericConst) else None
 
     def _tensors(self, value: relax.Expr) -> list[relax.Expr]:
-        """A tensor, or those of a tuple."""
+        """Return a tensor, or the tensors of a tuple, in order."""
         if not isinstance(value.ty, TupleType):
             return [value]
         items = [
@@ -165,7 +165,7 @@ def _check_captured(var: Var, whole: tvm.ir.Type) -> None:
 
 
 def _check_results(types: Sequence[tvm.ir.Type], others: Sequence[tvm.ir.Type]) -> None:
-    """Check that both branches of an `If` give the same."""
+    """Raise if the branches of an `If` give tensors of other types."""
     if len(types) == len(others) and all(
         isinstance(ty, relax.TensorType)
         and has_static_shape(ty)
@@ -192,7 +192,7 @@ def _body(
     values: Mapping[Var, relax.Expr],
     constants: Mapping[Var, relax.Expr | None],
 ) -> IRModule:
-    """A module whose `main` computes a branch from what it reads, tuples taken apart.
+    """Return a module whose `main` computes a branch; it takes the tensors of tuples one by one.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _body(
 
 
 def _reached(mod: IRModule, expr: relax.Expr) -> dict[GlobalVar, tvm.ir.BaseFunc]:
-    """The functions that an expression calls, at any depth."""
+    """Return the functions that an expression calls, at any depth."""
     functions: dict[GlobalVar, tvm.ir.BaseFunc] = {}
     waiting = nodes_of(expr, GlobalVar)
     while waiting:
@@ -234,7 +234,7 @@ def _reached(mod: IRModule, expr: relax.Expr) -> dict[GlobalVar, tvm.ir.BaseFunc
 
 
 def _nested(ty: tvm.ir.Type, results: Iterator[relax.Expr]) -> relax.Expr:
-    """Results one after the other, as a value of a type."""
+    """Return results, which come one after the other, as a value of a type."""
     if isinstance(ty, TupleType):
         return relax.Tuple([_nested(field, results) for field in ty.fields])
     return next(results)

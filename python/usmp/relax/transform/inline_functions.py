@@ -67,7 +67,7 @@ def _has_function(mod: IRModule, name: str) -> bool:
 
 
 def _functions(mod: IRModule) -> dict[GlobalVar, relax.Function]:
-    """The Relax functions that are no parts of others."""
+    """Return the Relax functions that are no parts of others."""
     return {
         variable: func
         for variable, func in mod.functions.items()
@@ -76,12 +76,12 @@ def _functions(mod: IRModule) -> dict[GlobalVar, relax.Function]:
 
 
 def _calls(func: relax.Function, functions: Mapping[GlobalVar, relax.Function]) -> list[GlobalVar]:
-    """Those of `functions` that a function mentions, in order."""
+    """Return those of `functions` that a function mentions, in order."""
     return [v for v in dict.fromkeys(nodes_of(func.body, GlobalVar)) if v in functions]
 
 
 def _reached(entry: GlobalVar, calls: Mapping[GlobalVar, list[GlobalVar]]) -> list[GlobalVar]:
-    """What an entry calls, at any depth.
+    """Return the functions that an entry calls, at any depth.
 
     Raises
     ------
@@ -110,9 +110,9 @@ def _reached(entry: GlobalVar, calls: Mapping[GlobalVar, list[GlobalVar]]) -> li
 
 
 def _matching_shapes(func: relax.Function) -> relax.Function:
-    """The function, whose shape variables get their values by `R.match_cast` of its parameters.
+    """Return the function with an `R.match_cast` of each parameter of symbolic shape.
 
-    TVM's inlining gives those in its signature none.
+    TVM's inlining gives the shape variables of a signature no values; those of casts get some.
     """
     params, casts = [], []
     for param in func.params:
@@ -128,8 +128,7 @@ def _matching_shapes(func: relax.Function) -> relax.Function:
 
 
 def _with_direct_calls(mod: IRModule) -> IRModule:
-    """The module, in which functions inside of others are functions of the module, and calls of
-    closures pass what these capture."""
+    """Return the module without functions inside of others: calls pass what these capture."""
     functions = _functions(mod)
     if not any(nodes_of(func.body, relax.Function) for func in functions.values()):
         return mod
@@ -145,6 +144,7 @@ def _with_direct_calls(mod: IRModule) -> IRModule:
 
 
 def _without_closures(func: relax.Function) -> relax.Function:
+    """Return the function, which calls the functions of closures and passes what they capture."""
     made: dict[Var, Call] = {}
 
     def on_binding(binding: relax.VarBinding) -> None:

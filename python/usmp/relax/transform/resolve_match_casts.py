@@ -36,7 +36,10 @@ class ResolveMatchCasts(ModulePass):
 
 
 def _resolved(func: relax.Function) -> relax.Function:
-    """The function without the casts that are known to hold: an extent may follow from another."""
+    """Return the function without the casts that are known to hold.
+
+    Several rounds are needed where an extent follows from another one.
+    """
     remaining = len(nodes_of(func.body, relax.MatchCast))
     while remaining:
         # It adds casts to branches whose shapes differ.
