@@ -61,7 +61,7 @@ def test_build(stage, monkeypatch):
     ("owner", "name", "step"),
     [
         (fold_constants, "nodes_of", "to lower operator relax.add (result "),
-        (placed_buffers, "used_overlaps", "to plan the memory (4 GiB); "),
+        (placed_buffers, "used_overlaps", "to plan the memory (4 GiB), and "),
     ],
     ids=["lowering", "planning"],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
-from usmp.support.memory_advice import MEMORY_ADVICE
+from usmp.support.address_space import out_of_memory
 from usmp.support.plain_text import printable, shown
 
 _LONGEST_PART = 1000
@@ -57,7 +57,7 @@ def _paragraph(error: Exception) -> list[str]:
 def _text(error: Exception) -> str:
     """What the error says, of a file as every command of the system would."""
     if isinstance(error, MemoryError) and not str(error):
-        return f"not enough memory; {MEMORY_ADVICE}"
+        return out_of_memory()
     if not isinstance(error, OSError) or error.filename is None:
         return str(error)
     from tempfile import gettempdir

@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 
+def out_of_memory(step: str = "") -> str:
+    """Return what the user reads where an allocation fails.
+
+    Parameters
+    ----------
+    step
+        what failed, as "to plan the memory".
+    """
+    failed = " ".join(["usmp has not enough memory", *[step] * bool(step)])
+    return (
+        f"{failed}, and {address_space_limit()}; close other programs, raise the limit, "
+        "or use a machine with more memory"
+    )
+
+
 def address_space_limit() -> str:
     """Return the limit of the address space of this process as the end of a sentence."""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvm_ffi import register_error
 
-from usmp.support.memory_advice import MEMORY_ADVICE
+from usmp.support.address_space import out_of_memory
 
 
 class UnsupportedModelError(ValueError):
@@ -30,7 +30,7 @@ class OutOfMemoryError(MemoryError):
             how the allocation failed.
         """
         reason = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
-        return cls(f"usmp has not enough memory {step}{reason}; {MEMORY_ADVICE}")
+        return cls(out_of_memory(f"{step}{reason}"))
 
 
 # Else they would come out of a walk or a pass, which C++ calls, as a RuntimeError.

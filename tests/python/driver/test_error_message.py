@@ -21,9 +21,9 @@ def told(error: Exception, stream: io.StringIO) -> str:
 
 def test_memory_error():
     """An allocation of Python's own that fails has no text."""
-    advice = "close other programs, raise the limit (`ulimit -v` shows it), or use a machine"
-    message = f"tvmc: error: not enough memory; {advice} with more memory\n"
-    assert told(MemoryError(), io.StringIO()) == message
+    message = told(MemoryError(), io.StringIO())
+    assert message.startswith("tvmc: error: usmp has not enough memory, and ")
+    assert message.endswith("raise the limit, or use a machine with more memory\n")
 
 
 @pytest.mark.parametrize(

@@ -121,4 +121,4 @@ def test_memory_that_is_exhausted(refused, small_model, monkeypatch):
 
     monkeypatch.setattr("usmp.report.report_bytes", exhausted)
     message = refused("plan", small_model, "--report=map.json")
-    assert message.startswith("memory is exhausted, and ")
+    assert message.startswith("usmp has not enough memory, and ")

@@ -73,5 +73,5 @@ def test_out_of_memory(monkeypatch):
         raise MemoryError("4 GiB")
 
     monkeypatch.setattr(safe_distance, "_in_order", fails)
-    with pytest.raises(OutOfMemoryError, match=r"the accesses of operator main \(4 GiB\); "):
+    with pytest.raises(OutOfMemoryError, match=r"the accesses of operator main \(4 GiB\), and "):
         distance(linear, "x", "y")
