@@ -100,8 +100,8 @@ def test_an_allocation_whose_address_is_taken_is_an_array(body_of):
         A[0] = y[0]
 
     assert body_of(f) == [
-        "  int32_alias x[1];",
-        "  float_alias z[4];",
+        "  int32_t x[1];",
+        "  float z[4];",
         "  fill(x, z + 2);",
         "  int32_t y = x[0];",
         "  a[0] = y;",
@@ -112,7 +112,7 @@ def test_a_buffer_that_is_passed_as_it_is_is_an_array(body_of):
     x = tirx.decl_buffer((1,), "int32", "x")
     call = tirx.Evaluate(tirx.call_extern("int32", "fill", x))
     assert body_of(tirx.PrimFunc([], tirx.SeqStmt([tirx.AllocBuffer(x), call]))) == [
-        "  int32_alias x[1];",
+        "  int32_t x[1];",
         "  fill(x);",
     ]
 
@@ -145,7 +145,7 @@ def test_a_sum_that_nothing_reads(body_of, load_functions, compiler):
         A[1] = 2
 
     assert body_of(f) == [
-        "  int32_alias y[2];",
+        "  int32_t y[2];",
         "  (void)y;",
         "  int32_t x = 0;",
         "  (void)x;",
@@ -246,6 +246,6 @@ def test_a_local_does_not_hide_an_extern_that_is_called(body_of):
     x = tirx.decl_buffer((1,), "int32", "fill")
     call = tirx.Evaluate(tirx.call_extern("int32", "fill", x))
     assert body_of(tirx.PrimFunc([], tirx.SeqStmt([tirx.AllocBuffer(x), call]))) == [
-        "  int32_alias fill_1[1];",
+        "  int32_t fill_1[1];",
         "  fill(fill_1);",
     ]

@@ -71,8 +71,9 @@ def test_demanding_files_take_little(ending):
         ),
         (
             "expand.onnx",
-            'tensor "add_1" of shape [400000000] takes 1600000000 bytes; a tensor may take '
-            "268435456, which --max-model-bytes (in Python max_model_bytes) can raise",
+            'operator Add (node "node_add_1", output "add_1"): tensor "add_1" of shape [400000000] '
+            "takes 1600000000 bytes; a tensor may take 268435456, which --max-model-bytes (in "
+            "Python max_model_bytes) can raise",
         ),
         (
             "split.onnx",

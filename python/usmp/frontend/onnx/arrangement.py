@@ -147,12 +147,16 @@ def eye_like(node: OnnxNode) -> Expr:
 
 def triangle(node: OnnxNode) -> OnnxNode | None:
     """`Trilu` with a diagonal in the matrix, or just outside: TVM counts in 32 bits."""
-    diagonal = node.constant(1, "the diagonal")
+    diagonal = node.input(1)
     if diagonal is None:
         return None
     rows, columns = shape_of(node.required(0))[-2:]
-    inside = max(min(int(diagonal.item()), columns), -rows)
-    return replace(node, inputs=[node.inputs[0], relax.const(inside, "int64")])
+    if isinstance(diagonal, GenericConst):
+        inside = relax.const(np.clip(diagonal.value.numpy(), -rows, columns), "int64")
+    else:
+        below = relax.op.minimum(diagonal, relax.const(columns, "int64"))
+        inside = relax.op.maximum(below, relax.const(-rows, "int64"))
+    return replace(node, inputs=[node.inputs[0], inside])
 
 
 def sequence_insert(node: OnnxNode) -> Expr | None:

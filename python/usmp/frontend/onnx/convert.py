@@ -68,8 +68,6 @@ _CONVERTERS: dict[str, Converter] = {
     "ScatterElements": indexing.scatter_elements,
     "ScatterND": indexing.scatter_nd,
     "STFT": spectra.short_time_fourier_transform,
-    "SequenceAt": indexing.in_sequence,
-    "SequenceErase": indexing.in_sequence,
     "SequenceInsert": arrangement.sequence_insert,
     "Shrink": element_wise.shrink,
     "Slice": arrangement.slice_,

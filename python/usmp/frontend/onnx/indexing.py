@@ -72,13 +72,6 @@ def scatter_nd(node: OnnxNode) -> Expr:
     )
 
 
-def in_sequence(node: OnnxNode) -> None:
-    """`SequenceAt` and `SequenceErase`, of a tensor that there is."""
-    position, count = node.constant(1, "the position"), len(node.required(0))
-    if position is not None and not -count <= int(position.item()) < count:
-        raise NotSupported(f"position {position.item()} is outside of {count} tensors")
-
-
 def embed(node: OnnxNode) -> None:
     """`EmbedLayerNormalization`: rows of tables of words, positions and segments."""
     for index, table in ((0, 2), (1, 4), (8, 3)):

@@ -264,7 +264,7 @@ def _check_position(position: Operand, length: int | None, behind: int) -> None:
     if length is None or position.integers is None:
         return
     if any(not -length <= place < length + behind for place in position.integers):
-        raise NotSupported(f"position {position.integers[0]} in a sequence of {length} tensors")
+        raise NotSupported(f"position {position.integers[0]} is outside of {length} tensors")
 
 
 def _split(operands: Sequence[Operand], attributes: Mapping[str, Any]) -> None:

@@ -267,7 +267,7 @@ def test_positions_outside_of_a_sequence():
     graph = Graph()
     sequence = graph.node("SequenceConstruct", graph.input("x", [2]), "x")
     graph.node("SequenceAt", sequence, graph.constant(2, np.int64), outputs=["y0"])
-    with pytest.raises(usmp.UnsupportedModelError, match=r"position 2 in a sequence of 2 tensors$"):
+    with pytest.raises(usmp.UnsupportedModelError, match=r"position 2 is outside of 2 tensors$"):
         import_onnx(graph.model("y0"), Path("."))
 
 
