@@ -13,6 +13,7 @@ from support.device_programs import SERVE, build_program, line_to, self_test
 from support.updated_models import SHAPE, updated, updating_model
 from usmp.boards.board import board_named
 from usmp.driver.tvmc import main
+from usmp.runtime.reference import REFERENCE
 
 STEPS, BOARD = 3, "mps2-an385"
 X = np.arange(STEPS * 12, dtype="float32").reshape(STEPS, *SHAPE)
@@ -32,7 +33,7 @@ def expected() -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
     path = tmp_path_factory.mktemp("updated") / "model.tar"
-    usmp.build(updating_model()).export_model_library_format(path)
+    usmp.build(updating_model(), reference=True).export_model_library_format(path)
     return path
 
 
@@ -102,7 +103,7 @@ def test_a_device_at_a_line_gives_them_back(tvmc, archive, tmp_path):
         command = ["run", archive, "--serial", port, "--inputs", "in.npz", "--outputs", "out.npz"]
         outcome = tvmc(*command)
     assert (outcome.status, outcome.stderr) == (0, "")
-    assert "The outputs equal those of this host." in outcome.stdout
+    assert f"The outputs equal {REFERENCE}." in outcome.stdout
     check("out.npz", {name: value[0] for name, value in expected().items()})
 
 
@@ -110,12 +111,14 @@ def test_a_device_at_a_line_gives_them_back(tvmc, archive, tmp_path):
 @pytest.mark.parametrize("entries", [("main",), ("first", "second")])
 def test_a_board_gives_them_back(tvmc, entries):
     require_board(board_named(BOARD))
-    usmp.build(updating_model(entries), board=BOARD).export_model_library_format("board.tar")
+    usmp.build(updating_model(entries), board=BOARD, reference=True).export_model_library_format(
+        "board.tar"
+    )
     np.savez("in.npz", x=X, cache=np.stack([CACHE] * STEPS))
     command = ["run", "board.tar", "--board", BOARD, "--entry", entries[-1], "--steps", STEPS]
     outcome = tvmc(*command, "--inputs", "in.npz", "--outputs", "out.npz")
     assert outcome.status == 0, outcome.stderr
-    assert "The outputs equal those of this host." in outcome.stdout
+    assert f"The outputs equal {REFERENCE}." in outcome.stdout
     with np.load("out.npz") as found:
         np.testing.assert_array_equal(found["cache"][2], updated(X[2], CACHE)[1])
     np.savez("in.npz", x=X, cache=CACHE)
