@@ -16,13 +16,15 @@ def conversion_name(target: str, source: str) -> str:
 
 
 def bits_of(value: float, dtype: str) -> int:
-    """The bits of the nearest number of float16 or bfloat16.
+    """Return the bits of the nearest number of float16 or bfloat16, or of a zero of float8.
 
     Raises
     ------
     UnsupportedInC
-        another type.
+        another type, or another number of float8.
     """
+    if value == 0 and dtype.startswith("float8_"):
+        return 0x80 if np.signbit(value) else 0
     if dtype == "float16":
         with np.errstate(over="ignore"):
             return int(np.float16(value).view(np.uint16))
