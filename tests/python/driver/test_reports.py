@@ -105,7 +105,7 @@ def test_a_drawing_without_its_address_space(tvmc, refused, small_model):
     assert tvmc("compile", small_model, "-o", "model.tar").status == 0
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (mapped + (4 << 30), hard))
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + (24 << 30), hard))
     try:
         message = refused("plan", "model.tar", "--report=map.svg")
     finally:
