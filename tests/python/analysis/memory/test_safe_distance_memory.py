@@ -30,6 +30,15 @@ def guarded_loop_by_loop(
 
 
 @T.prim_func
+def guarded_by_other_loops(
+    x: T.Buffer((PLANES * SIDE,), "int8"), y: T.Buffer((PLANES * SIDE,), "int8")
+):
+    for p, i, j, k in T.grid(PLANES, SIDE, SIDE, SIDE):
+        if i < SIDE - 1 and k > 0:
+            y[p * SIDE + j] = x[p * SIDE + j]
+
+
+@T.prim_func
 def with_quotients(
     x: T.Buffer((PLANES * SIDE**2,), "int8"), y: T.Buffer((PLANES * SIDE**2,), "int8")
 ):
@@ -52,6 +61,7 @@ def guarded_by_several_loops(
         # Rows of the two outer loops are followed: one of them is written while it is read.
         (linear, SIDE * SIDE),
         (guarded_loop_by_loop, SIDE),
+        (guarded_by_other_loops, SIDE),
         (with_quotients, SIDE),
         (guarded_by_several_loops, SIDE),
     ],
