@@ -24,6 +24,7 @@ __all__ = [
     "ConstantInfo",
     "ConstantMemoryPools",
     "ConstantPoolInfo",
+    "DoesNotFitError",
     "Executor",
     "Explanation",
     "FunctionStorage",

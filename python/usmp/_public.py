@@ -1,6 +1,7 @@
 """Where the names of this package come from; loading them loads TVM."""
 
 from usmp import _ffi as _ffi
+from usmp.algorithms import DoesNotFitError as DoesNotFitError
 from usmp.executor_factory import AOTExecutorFactoryModule as AOTExecutorFactoryModule
 from usmp.build_module import build as build
 from usmp.explanation import Explanation as Explanation, explain as explain

@@ -185,13 +185,14 @@ def build(
     ------
     UnsupportedModelError
         something in the model has no static C, or its file cannot be read.
+    DoesNotFitError
+        pools or memories of a board are too small; its attributes have the sizes.
     ValueError
         an unknown target, core, executor, runtime, algorithm, parameter or board, a board and a
-        target for another core, two pools of one name, pools or memories of a board that are too
-        small, a state pool that leaves no workspace pool for everything else, a state layout
-        that is damaged or does not fit the model, an `io_type` that is unknown or that no
-        input and no output can have, a size that no model has, or not as large, or a shape that no
-        input of a file can have.
+        target for another core, two pools of one name, a state pool that leaves no workspace pool
+        for everything else, a state layout that is damaged or does not fit the model, an `io_type`
+        that is unknown or that no input and no output can have, a size that no model has, or not as
+        large, or a shape that no input of a file can have.
     TypeError
         something else in the place of the model, of memory pools or of a state layout.
     OSError

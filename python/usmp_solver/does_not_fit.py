@@ -78,9 +78,9 @@ class DoesNotFit:
         that found none.
     buffer
         a buffer that did not fit: the first, or of several that do not fit together the
-        largest.
+        largest. None if a lower bound proves, before any placement, that there is no plan.
     pools
-        its candidates.
+        its candidates, or the pools that the bound is of.
     is_proved
         there is no plan within the limits.
     proved
@@ -96,10 +96,13 @@ class DoesNotFit:
         limits of one pool, any of which is enough.
     together
         limits that are enough together, where none is alone.
+    lower_bound
+        bytes that the buffers that no other pool may hold need at least of `pools` in all; None
+        if no number of bytes is enough.
     """
 
     algorithm: str
-    buffer: Unplaced
+    buffer: Unplaced | None
     pools: tuple[RefusingPool, ...]
     is_proved: bool = False
     proved: tuple[Unplaced, ...] = ()
@@ -108,3 +111,33 @@ class DoesNotFit:
     needed: int | None = None
     alone: tuple[EnoughBytes, ...] = ()
     together: tuple[EnoughBytes, ...] = ()
+    lower_bound: int | None = None
+
+    @property
+    def needed_bytes(self) -> int | None:
+        """Bytes that are needed of `pools` in all: the fewest with which there is a plan if
+        `is_exact`, else a lower bound. None if no number of bytes is enough."""
+        if self.is_exact:
+            return self.alone[0].bytes
+        if self.lower_bound is None or self.needed is None or len(self.pools) > 1:
+            return self.lower_bound
+        return max(self.lower_bound, self.needed)
+
+    @property
+    def available_bytes(self) -> int | None:
+        """The limits of `pools` in all; None if one has no limit."""
+        limits = [each.pool.limit for each in self.pools]
+        return None if None in limits else sum(limit for limit in limits if limit is not None)
+
+    @property
+    def smallest_pool_bytes(self) -> dict[str, int]:
+        """Name of a pool to a limit with which there is a plan: those of `alone`, or if there are
+        none, those of `together`."""
+        return {each.pool: each.bytes for each in self.alone or self.together}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `needed_bytes` is the smallest limit of the only pool with which there is a plan;
+        of an algorithm that proves nothing, with which it makes one."""
+        only = [each.pool.name for each in self.pools] == [each.pool for each in self.alone]
+        return only and len(self.alone) == 1 and self.alone[0].is_smallest

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from usmp_solver.buffers import Pool
 from usmp_solver.columns import column
 from usmp_solver.does_not_fit import DoesNotFit, EnoughBytes, RefusingPool, Unplaced
 from usmp_solver.library import function, tensors
 from usmp_solver.problem import Problem
 from usmp_solver.solution import Solution, Status
+from usmp_solver.solver import lower_bound
+
+_NO_NUMBER = (1 << 63) - 1
+"""The solver's lower bound of what cannot be placed."""
 
 
 def explain(solution: Solution) -> DoesNotFit:
@@ -45,7 +52,34 @@ def explain(solution: Solution) -> DoesNotFit:
         needed=found["needed"],
         alone=_enough(problem, found["alone"]),
         together=_enough(problem, found["together"]),
+        lower_bound=_lower_bound(problem, [int(each["pool"]) for each in found["pools"]]),
     )
+
+
+def _lower_bound(problem: Problem, pools: Sequence[int]) -> int | None:
+    """Bytes that the buffers that no other pool may hold need at least of these pools in all; None
+    if no number of bytes is enough."""
+    others = np.add.reduceat(~np.isin(problem.candidates, pools), problem.candidate_first[:-1])
+    sizes = np.where(others == 0, problem.sizes, 0)
+    is_one = len(pools) == 1
+    # Several pools can lie in one memory, one after the other, but for alignments and pins.
+    alone = Problem(
+        names=problem.names,
+        pools=(Pool("all"),),
+        sizes=sizes,
+        live_first=problem.live_first,
+        live_starts=problem.live_starts,
+        live_stops=problem.live_stops,
+        alignments=problem.alignments if is_one else None,  # type: ignore[arg-type]
+        fixed_offsets=problem.fixed_offsets if is_one else None,  # type: ignore[arg-type]
+        conflict_firsts=problem.conflict_firsts,
+        conflict_seconds=problem.conflict_seconds,
+        overlap_outputs=problem.overlap_outputs,
+        overlap_inputs=problem.overlap_inputs,
+        overlap_distances=np.minimum(problem.overlap_distances, sizes[problem.overlap_outputs]),
+    )
+    bound = lower_bound(alone)
+    return bound if bound < _NO_NUMBER else None
 
 
 def unplaced(problem: Problem, number: int) -> Unplaced:

@@ -12,6 +12,7 @@ Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation", and TVM's
 ``tir.usmp.custom_algorithm``.
 """
 
+from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.registry import (
     Algorithm,
     get_algorithm,
@@ -22,6 +23,7 @@ from usmp.algorithms.search import SearchedPlan, watched
 
 __all__ = [
     "Algorithm",
+    "DoesNotFitError",
     "SearchedPlan",
     "get_algorithm",
     "get_custom_algorithm",

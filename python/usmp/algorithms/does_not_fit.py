@@ -1,10 +1,13 @@
-"""What does not fit, in words. The data is the solver's (`usmp_solver.DoesNotFit`)."""
+"""What does not fit, as an error. The data is the solver's (`usmp_solver.DoesNotFit`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from copyreg import __newobj__  # type: ignore[attr-defined]
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 from tvm_ffi import register_error
 
@@ -19,68 +22,126 @@ from usmp_solver import (
     solve,
 )
 
-_BOARD = "the model does not fit board"
 _PROVED_NAMED = 8
 """Buffers of a proof that a message names."""
 _LARGEST_NAMED = 4
 
 
 class DoesNotFitError(ValueError):
-    """The buffers do not fit, or no plan was found.
+    """The buffers do not fit into the pools or the board, or no plan was found.
 
-    What does not fit is found out, by further searches, when it is first asked for; `str` of the
-    error says it in words.
+    `str` of the error names the pools, the buffers, and sizes with which there is a plan; the
+    attributes have the same numbers. They are computed, by further searches, when first read. A
+    copy of the error, as another process gets it, has them all.
 
     Parameters
     ----------
     explain
-        finds it out.
+        returns the attribute `does_not_fit`.
     solution
-        that has no plan; None if there is no problem to be solved.
+        the solver's, without a plan; None if there is no problem to be solved.
+    words
+        returns the text.
     """
 
-    def __init__(self, explain: Callable[[], DoesNotFit], solution: Solution | None = None) -> None:
+    _solution: Solution | None = None
+
+    def __init__(
+        self,
+        explain: Callable[[], DoesNotFit],
+        solution: Solution | None = None,
+        words: Callable[[DoesNotFit], str] | None = None,
+    ) -> None:
         super().__init__()
         self._explain = explain
-        self.solution = solution
+        self._solution = solution
+        self._words = words or text_of
 
     @cached_property
     def does_not_fit(self) -> DoesNotFit:
-        """What does not fit."""
+        """The buffers and pools, and what is proved."""
         return self._explain()
 
+    @property
+    def needed_bytes(self) -> int | None:
+        """Bytes that are needed of the pools that lack space; the fewest with which there is a plan
+        if `is_exact`, else a lower bound ("at least"). None if no size helps."""
+        return self.does_not_fit.needed_bytes
+
+    @property
+    def available_bytes(self) -> int | None:
+        """Bytes of these pools in all, by their size hints; None if one has no size hint."""
+        return self.does_not_fit.available_bytes
+
+    @property
+    def smallest_pool_bytes(self) -> Mapping[str, int]:
+        """Name of a pool to the size hint, in bytes, with which there is a plan.
+
+        The smallest if `is_exact`, else the smallest that is known. One of the pools is enough,
+        if `does_not_fit.alone` has them; else they are enough together. Empty if no size is known
+        to do.
+        """
+        return self.does_not_fit.smallest_pool_bytes
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is a plan with `needed_bytes`, and none with fewer by this algorithm."""
+        return self.does_not_fit.is_exact
+
+    def for_board(self, board: str, memory: Callable[[str], object]) -> DoesNotFitError:
+        """Return the same error in words of a board.
+
+        Parameters
+        ----------
+        board
+            its name.
+        memory
+            from the name of a pool to the memory that it lies in.
+        """
+        words = partial(_text_for_board, solution=self._solution, board=board, memory=memory)
+        return DoesNotFitError(lambda: self.does_not_fit, self._solution, words)
+
+    @cached_property
+    def _text(self) -> str:
+        return self._words(self.does_not_fit)
+
     def __str__(self) -> str:
-        return text_of(self.does_not_fit)
+        # tvm-ffi asks for the text of an error that C++ takes, and that is all that it returns.
+        _LAST.set(self)
+        return self._text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Search now: the problem, and the function that explains it, stay in this process."""
+        str(self)
+        state = {name: value for name, value in vars(self).items() if name not in _UNSAVED}
+        return __newobj__, (type(self), *self.args), state
 
 
-# C++ gets a ValueError with the text, and so does Python that called it; what is
-# registered last is what a ValueError of C++ becomes.
-register_error("ValueError", DoesNotFitError)
-register_error("ValueError", ValueError)
+_LAST: ContextVar[DoesNotFitError | None] = ContextVar("usmp_last_misfit", default=None)
+_UNSAVED = ("_explain", "_solution", "_words", "__tvm_ffi_error__")
 
 
-def is_misfit(error: Exception) -> bool:
-    """Whether an error of a build says that something does not fit, in pools or a board; of an
-    error that leaves a pass only the text is left."""
-    return isinstance(error, DoesNotFitError) or str(error).startswith(_BOARD)
+class _OutOfCpp:
+    """What tvm-ffi calls with the text of an error that C++ returns; it takes a class only."""
+
+    def __new__(cls, text: str) -> ValueError:  # type: ignore[misc]
+        last = _LAST.get()
+        # A pass of TVM may have added a paragraph.
+        if last is None or not f"{text}\n\n".startswith(f"{last}\n\n"):
+            return ValueError(text)
+        error: DoesNotFitError = __newobj__(type(last), text)
+        vars(error).update(vars(last))
+        return error
 
 
-def text_for_board(
+register_error("DoesNotFitError", DoesNotFitError)
+register_error("DoesNotFitError", _OutOfCpp)
+
+
+def _text_for_board(
     misfit: DoesNotFit, solution: Solution | None, board: str, memory: Callable[[str], object]
 ) -> str:
-    """What does not fit a board, and what to do.
-
-    Parameters
-    ----------
-    misfit
-        what does not fit.
-    solution
-        that has no plan; None if there is no problem to be solved.
-    board
-        its name.
-    memory
-        from the name of a pool to the memory that it lies in.
-    """
+    """What does not fit a board, and what to do."""
     enough = {each.pool: each.bytes for each in (*misfit.alone, *misfit.together)}
     limited = [each.pool for each in misfit.pools if each.pool.limit is not None]
     parts = []
@@ -91,10 +152,12 @@ def text_for_board(
         parts.append(text)
     if solution is not None and limited:
         parts.append(_with_enough_memory(solution, limited[0].name))
-    buffer = f'buffer "{misfit.buffer.name}" ({misfit.buffer.size} bytes)'
+    need = f"it needs at least {misfit.needed_bytes} bytes"
+    if misfit.buffer is not None:
+        need = f'no space for buffer "{misfit.buffer.name}" ({misfit.buffer.size} bytes)'
     return "; ".join(
         [
-            f"{_BOARD} {board}: no space for {buffer}",
+            f"the model does not fit board {board}: {need}",
             *filter(None, parts),
             "choose other memories, a smaller model, or another tir.usmp.algorithm",
         ]
@@ -129,8 +192,7 @@ def text_of(misfit: DoesNotFit) -> str:
     """What does not fit and what to do, in words of size hints of memory pools."""
     is_search = misfit.algorithm in SEARCHES
     lines = [
-        "TVM USMP Error: the space available in the provided pools exceeded when trying to "
-        f"allocate the buffer : {_described(misfit.buffer)}",
+        f"TVM USMP Error: the space available in the provided pools exceeded {_exceeded(misfit)}",
         *(_pool(misfit, pool) for pool in misfit.pools),
         *([_proof(misfit)] if misfit.proved else []),
     ]
@@ -139,8 +201,17 @@ def text_of(misfit: DoesNotFit) -> str:
             "No plan was found, and none is proved impossible: more work may find one "
             "(tir.usmp.algorithm=exact or a longer tir.usmp.time_budget)."
         )
-    advice = _searched_advice(misfit) if is_search else _placed_advice(misfit)
+    if misfit.buffer is None:
+        advice = "Please increase the size_hints for memory pools."
+    else:
+        advice = _searched_advice(misfit) if is_search else _placed_advice(misfit, misfit.buffer)
     return "\n".join([*lines, *([advice] if advice else [])])
+
+
+def _exceeded(misfit: DoesNotFit) -> str:
+    if misfit.buffer is None:
+        return f"by buffers that need at least {misfit.needed_bytes} bytes"
+    return f"when trying to allocate the buffer : {_described(misfit.buffer)}"
 
 
 def _described(buffer: Unplaced) -> str:
@@ -204,14 +275,14 @@ def _searched_advice(misfit: DoesNotFit) -> str:
     return ""
 
 
-def _placed_advice(misfit: DoesNotFit) -> str:
+def _placed_advice(misfit: DoesNotFit, buffer: Unplaced) -> str:
     hints = _hints(misfit, "the same algorithm succeeds")
     if hints:
         return (
             f"Please increase the size_hints for memory pools.{hints} Another pool among the "
             "candidates of the buffer, or another tir.usmp.algorithm, may also help."
         )
-    pinned = "" if misfit.buffer.offset is None else ", or another fixed_offset"
+    pinned = "" if buffer.offset is None else ", or another fixed_offset"
     return f"No size hint helps. Give the buffer another pool{pinned}."
 
 

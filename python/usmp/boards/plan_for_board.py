@@ -6,13 +6,11 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.algorithms.does_not_fit import text_for_board
+from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.boards.board import Board
 from usmp.objects import Executor
 from usmp.objects.attributes import BOARD_ATTR
 from usmp.passes import ModulePass
-from usmp.planning.options import planning_options
-from usmp.planning.session import planning_session
 from usmp.planning.state_layout import check_state_layout
 from usmp.planning.state_pool import names_of_state_pools
 from usmp.transform import UnifiedStaticMemoryPlanner
@@ -31,9 +29,11 @@ class PlanForBoard(ModulePass):
 
     Raises
     ------
+    DoesNotFitError
+        it names the memory, the bytes that are missing, and the largest buffers that are live
+        together.
     ValueError
-        as `UnifiedStaticMemoryPlanner`; if something does not fit, it names the memory,
-        the bytes that are missing, and the largest buffers that are live together.
+        as `UnifiedStaticMemoryPlanner`.
     """
 
     def __init__(self, board: Board) -> None:
@@ -43,19 +43,10 @@ class PlanForBoard(ModulePass):
         """Place every allocation."""
         # States that differ are no matter of the board's size.
         check_state_layout(mod, names_of_state_pools(mod))
-        mod, board = mod.with_attr(BOARD_ATTR, self.board.name), self.board
-        with planning_session() as session:
-            try:
-                return UnifiedStaticMemoryPlanner()(mod)
-            except ValueError as error:
-                # Of an error that leaves a pass only the text is left; the session has the data.
-                misfit = session.misfit(mod, planning_options(context.config))
-                if misfit is None:
-                    raise
-                text = text_for_board(
-                    misfit.does_not_fit, misfit.solution, board.name, board.memory
-                )
-                raise ValueError(text) from error
+        try:
+            return UnifiedStaticMemoryPlanner()(mod.with_attr(BOARD_ATTR, self.board.name))
+        except DoesNotFitError as error:
+            raise error.for_board(self.board.name, self.board.memory) from error
 
 
 def check_board_executor(board: Board, executor: Executor) -> None:

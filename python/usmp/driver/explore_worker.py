@@ -120,14 +120,14 @@ def _argument(path: str, name: str | None) -> str:
 
 def _why(error: Exception, renamed: Mapping[str, str]) -> tuple[str, str]:
     """The outcome, and the reason in one line."""
-    from usmp.algorithms.does_not_fit import is_misfit
+    from usmp.algorithms.does_not_fit import DoesNotFitError
     from usmp.driver.error_message import one_line
     from usmp.exploration.result import DOES_NOT_FIT, FAILED, REFUSED
 
     text = one_line(error)
     for here, there in renamed.items():
         text = text.replace(here, there)
-    if is_misfit(error):
+    if isinstance(error, DoesNotFitError):
         return DOES_NOT_FIT, text
     is_of_the_user = isinstance(error, (ValueError, OSError)) and not _is_fault(error)
     return (REFUSED if is_of_the_user else FAILED), text

@@ -17,7 +17,6 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
-from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.entry_buffers import entry_buffers
@@ -155,21 +154,6 @@ class PlanningSession:
             prepared,
             lambda: make_plan(prepared, self._analysis(prepared, options), options),
         )
-
-    def misfit(self, mod: IRModule, options: PlanningOptions) -> DoesNotFitError | None:
-        """What does not fit of a module that has no plan; None if this is not known, or not why.
-
-        Parameters
-        ----------
-        mod
-            is not planned.
-        options
-            how it would be.
-        """
-        found = self._known_plan(self.prepared(mod, options), options)
-        if isinstance(found, NoPlan) and isinstance(found.error, DoesNotFitError):
-            return found.error
-        return None
 
     def prepared(self, mod: IRModule, options: PlanningOptions) -> IRModule:
         """`mod` as `plan` takes it. Code whose target is not stated is taken to be

@@ -40,12 +40,14 @@ class UnifiedStaticMemoryPlanner(ModulePass):
 
     Raises
     ------
+    DoesNotFitError
+        no plan fits the pools' sizes, or none was found.
     ValueError
-        an algorithm or placement that is not known, a time budget that is no duration or
-        that the algorithm does not take, a plan that does not fit the pools' sizes, a plan that the
-        checker refuses, an algorithm that changes conflicts or overlaps, placement by cost in pools
-        of unknown speed, states that are not those of the attribute `state_layout`, or a module
-        that is planned already or has no `__tvm_main__`.
+        an algorithm or placement that is not known, a time budget that is no duration or that the
+        algorithm does not take, a plan that the checker refuses, an algorithm that changes
+        conflicts or overlaps, placement by cost in pools of unknown speed, states that are not
+        those of the attribute `state_layout`, or a module that is planned already or has no
+        `__tvm_main__`.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:

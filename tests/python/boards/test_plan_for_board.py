@@ -11,8 +11,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.placement_graphs import pool
-from usmp.algorithms import get_algorithm
-from usmp.algorithms.does_not_fit import DoesNotFitError, text_for_board
+from usmp.algorithms import DoesNotFitError, get_algorithm
 from usmp.objects import BufferInfo, LiveRange
 
 
@@ -134,9 +133,7 @@ def test_names_of_buffers_may_be_anything(name):
     small = BufferInfo("small", 8, [pool("sram", 64)])
     with pytest.raises(DoesNotFitError) as raised:
         get_algorithm("auto")([huge, small], 0)
-    error = raised.value
-    text = text_for_board(error.does_not_fit, error.solution, "mine", "memory {}".format)
-    assert text == (
+    assert str(raised.value.for_board("mine", "memory {}".format)) == (
         f'the model does not fit board mine: no space for buffer "{name}" (100 bytes); memory sram '
         "has 64 bytes for pools, 36 too few; with enough memory it would take 100 bytes of sram, "
         f"the largest of them {name} (100); choose other memories, a smaller model, or another "

@@ -1,0 +1,174 @@
+"""The error that says what does not fit: its sizes, its way through C++, its copies."""
+
+import copy
+import pickle
+import random
+
+import pytest
+import tvm
+
+import usmp
+import usmp_solver
+from support.placement_graphs import graph, pool, run
+from support.planner_views import Chain, bound, workspace
+from usmp.objects import BufferInfo
+from usmp.transform import UnifiedStaticMemoryPlanner
+from usmp_solver import DoesNotFit, Pool, RefusingPool
+
+SIZES = ("needed_bytes", "available_bytes", "smallest_pool_bytes", "is_exact")
+
+
+def misfit(algorithm, buffers):
+    with pytest.raises(usmp.DoesNotFitError) as raised:
+        run(algorithm, buffers)
+    return raised.value
+
+
+def sizes(error):
+    return tuple(getattr(error, name) for name in SIZES)
+
+
+@pytest.mark.parametrize("algorithm", usmp_solver.ALGORITHMS)
+def test_one_pool(algorithm):
+    error = misfit(algorithm, graph({"a": 10, "b": 20}, {"a": ["b"]}, [pool("sram", 16)]))
+    assert sizes(error) == (30, 16, {"sram": 30}, True)
+    assert ": 30 for pool" in str(error)
+
+
+@pytest.mark.parametrize("algorithm", usmp_solver.ALGORITHMS)
+def test_either_of_two_pools(algorithm):
+    pools = [pool("itcm", 4), pool("dtcm", 8)]
+    error = misfit(algorithm, graph({"a": 90, "b": 5}, {"a": ["b"]}, pools))
+    assert sizes(error)[:2] == (95, 12) and not error.is_exact
+    for name, other in (("itcm", 8), ("dtcm", 4)):
+        enough = error.smallest_pool_bytes[name]
+        roomy = [pool(name, enough), pool("other", other)]
+        run(algorithm, graph({"a": 90, "b": 5}, {"a": ["b"]}, roomy))
+
+
+@pytest.mark.parametrize("algorithm", usmp_solver.ALGORITHMS)
+def test_two_pools_that_are_both_too_small(algorithm):
+    buffers = {
+        "a": BufferInfo("a", 30, [pool("itcm", 4)]),
+        "b": BufferInfo("b", 20, [pool("dtcm", 8)]),
+    }
+    error = misfit(algorithm, buffers)
+    assert (error.needed_bytes, error.available_bytes) in {(30, 4), (20, 8)}
+    assert error.smallest_pool_bytes == {"itcm": 30, "dtcm": 20}
+    assert not error.is_exact
+
+
+def test_a_pool_without_a_size_hint_has_no_number_of_bytes():
+    limits = [pool("fast", 4), pool("slow")]
+    a = BufferInfo("a", 8, limits, fixed_offset=2**63 - 4)
+    error = misfit("auto", {"a": a})
+    assert sizes(error) == (None, None, {}, False)
+
+
+@pytest.mark.parametrize("algorithm", usmp_solver.ALGORITHMS)
+def test_no_size_helps(algorithm):
+    p = pool("sram", 100)
+    a, b = (BufferInfo(name, 10, [p], fixed_offset=pin) for name, pin in (("a", 20), ("b", 25)))
+    a.set_conflicts([b])
+    error = misfit(algorithm, {"a": a, "b": b})
+    assert sizes(error) == (None, 100, {}, False)
+
+
+def test_the_lower_bound_is_below_every_plan():
+    """Of one pool, and of two, in random problems that one more byte of a pool may solve."""
+    for seed in range(60):
+        draw = random.Random(seed)
+        pools = [pool("fast", draw.randint(5, 30)), pool("slow", draw.randint(5, 30))]
+        names = [f"b{i}" for i in range(5)]
+        buffers = {
+            name: BufferInfo(
+                name, draw.randint(1, 20), draw.choice([pools, pools[:1]]), draw.choice([1, 4])
+            )
+            for name in names
+        }
+        for buffer in buffers.values():
+            buffer.set_conflicts([b for b in buffers.values() if draw.random() < 0.5])
+        try:
+            run("auto", buffers)
+        except usmp.DoesNotFitError as error:
+            refusing = {each.pool.name for each in error.does_not_fit.pools}
+            for name, enough in error.smallest_pool_bytes.items():
+                total = sum(
+                    enough if pool.name == name else pool.limit
+                    for pool in (each.pool for each in error.does_not_fit.pools)
+                )
+                if name in refusing and len(error.does_not_fit.alone):
+                    assert error.needed_bytes <= total, seed
+                    assert not error.is_exact or error.needed_bytes == enough
+
+
+def test_a_bound_that_is_known_before_any_buffer_is_placed():
+    bound = DoesNotFit(
+        "auto", None, (RefusingPool(Pool("sram", 100)),), is_proved=True, lower_bound=512
+    )
+    error = usmp.DoesNotFitError(lambda: bound)
+    assert sizes(error) == (512, 100, {}, False)
+    assert str(error) == (
+        "TVM USMP Error: the space available in the provided pools exceeded by buffers that need "
+        'at least 512 bytes\n  pool "sram": size_hint_bytes=100\n'
+        "Please increase the size_hints for memory pools."
+    )
+    assert str(error.for_board("mine", "memory {}".format)) == (
+        "the model does not fit board mine: it needs at least 512 bytes; memory sram has 100 bytes "
+        "for pools; choose other memories, a smaller model, or another tir.usmp.algorithm"
+    )
+
+
+def copies(error):
+    yield pickle.loads(pickle.dumps(error))
+    yield pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(error))))
+    yield copy.copy(error)
+    yield copy.deepcopy(error)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "greedy_by_size"])
+def test_copies_are_the_error(algorithm):
+    """The names have what means something to texts that are formatted."""
+    error = misfit(algorithm, graph({"{a}": 10, "b%s": 20}, {"{a}": ["b%s"]}, [pool("p", 16)]))
+    error.add_note("of mine")
+    error.model = "mine.tflite"
+    for other in (error, error.for_board("mine", "{}".format)):
+        for loaded in copies(other):
+            assert type(loaded) is usmp.DoesNotFitError
+            assert str(loaded) == str(other) and sizes(loaded) == sizes(other)
+            assert loaded.does_not_fit == other.does_not_fit
+            assert getattr(loaded, "__notes__", None) == getattr(other, "__notes__", None)
+            assert getattr(loaded, "model", None) == getattr(other, "model", None)
+
+
+@tvm.transform.module_pass(opt_level=0, name="of_the_user")
+class Inner:
+    def transform_module(self, mod, _):
+        return UnifiedStaticMemoryPlanner()(mod)
+
+
+def in_passes(mod):
+    return tvm.transform.Sequential([Inner()])(mod)
+
+
+@pytest.mark.parametrize("apply", [UnifiedStaticMemoryPlanner(), in_passes])
+def test_out_of_passes_of_tvm_comes_the_error(apply):
+    with pytest.raises(usmp.DoesNotFitError) as raised:
+        apply(bound(Chain, [workspace("sram", 64)]))
+    assert sizes(raised.value) == (80, 64, {"sram": 80}, True)
+    assert "The smallest size_hint_bytes with which a plan fits: 80" in str(raised.value)
+    for loaded in copies(raised.value):
+        assert sizes(loaded) == sizes(raised.value) and str(loaded) == str(raised.value)
+
+
+def test_out_of_an_algorithm_that_c_calls_comes_the_error():
+    algorithm = tvm.get_global_func("tir.usmp.algo.greedy_by_size")
+    with pytest.raises(usmp.DoesNotFitError) as raised:
+        algorithm([BufferInfo("a", 100, [pool("sram", 64)])], 0)
+    assert sizes(raised.value) == (100, 64, {"sram": 100}, True)
+
+
+def test_a_value_error_of_c_stays_one():
+    with pytest.raises(ValueError) as raised:
+        BufferInfo("a", -1, [pool()])
+    assert type(raised.value) is ValueError
