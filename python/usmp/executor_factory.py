@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,10 @@ class AOTExecutorFactoryModule:
     module_name: str
     board: Board | None = None
     reference: bytes | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy needs; the rest is computed again, and each copy has a state of its own."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __repr__(self) -> str:
         """What a reader wants to see in a notebook; `ir_mod.show()` shows the rest."""

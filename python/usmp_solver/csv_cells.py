@@ -11,8 +11,9 @@ import io
 import re
 import warnings
 from collections.abc import Mapping
+from copyreg import __newobj__  # type: ignore[attr-defined]
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -85,6 +86,10 @@ class CsvError(ValueError):
         where = [file, *([] if line is None else [f"line {line}"])]
         where += [] if buffer is None else [f'buffer "{buffer}"']
         super().__init__(f"{', '.join(where)}: {words}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the text, which is all that there is."""
+        return __newobj__, (type(self), *self.args), vars(self)
 
 
 @dataclass(frozen=True)

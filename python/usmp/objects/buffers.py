@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from itertools import starmap
+from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from tvm_ffi import Array, Map
 from tvm_ffi.dataclasses import c_class
+from tvm_ffi.serialization import from_json_graph_str, to_json_graph_str
 
 from usmp.objects.ffi_object import FFIObject, ValueObject
 from usmp.objects.pools import PoolInfo
@@ -174,6 +178,86 @@ class BufferInfo(FFIObject):
         """
         self._set_overlaps(dict(overlaps))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the buffer with those that it conflicts with."""
+        group = _group_of(self)
+        return _member, (group, group.numbers[self])
+
+
+class _Group:
+    """Buffers that refer to each other. One pickle has each group once, so that its buffers come
+    back with their conflicts and overlaps, and as one object wherever they are in it.
+
+    Parameters
+    ----------
+    buffers
+        of the group.
+    """
+
+    def __init__(self, buffers: Iterable[BufferInfo]) -> None:
+        self.buffers = list(buffers)
+        self.numbers = {buffer: number for number, buffer in enumerate(self.buffers)}
+
+    def buffer(self, reference: BufferInfo | int) -> BufferInfo:
+        """The buffer of this number, or one of another group."""
+        return self.buffers[reference] if isinstance(reference, int) else reference
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        pools = {pool.id_: pool for buffer in self.buffers for pool in buffer.pool_candidates}
+        numbers = {identity: number for number, identity in enumerate(pools)}
+        rows = []
+        for buffer in self.buffers:
+            candidates = [numbers[pool.id_] for pool in buffer.pool_candidates]
+            ranges = [(live.start, live.stop) for live in buffer.live_ranges]
+            fields = (buffer.alignment, ranges, buffer.kind, buffer.fixed_offset)
+            conflicts = [self.numbers.get(other, other) for other in buffer.conflicts]
+            overlaps = [(self.numbers.get(b, b), bytes_) for b, bytes_ in buffer.overlaps.items()]
+            rows.append(
+                (buffer.name_hint, buffer.size_bytes, candidates, fields, conflicts, overlaps)
+            )
+        return _loaded_group, (list(pools.values()), rows)
+
+
+def _loaded_group(pools: list[PoolInfo], rows: list[tuple[Any, ...]]) -> _Group:
+    group = _Group(
+        BufferInfo(
+            name, size, [pools[n] for n in candidates], alignment, starmap(LiveRange, ranges), *kind
+        )
+        for name, size, candidates, (alignment, ranges, *kind), _, _ in rows
+    )
+    for buffer, (*_, conflicts, overlaps) in zip(group.buffers, rows, strict=True):
+        buffer.set_conflicts(map(group.buffer, conflicts))
+        buffer.set_overlaps({group.buffer(other): bytes_ for other, bytes_ in overlaps})
+    return group
+
+
+def _member(group: _Group, number: int) -> BufferInfo:
+    return group.buffers[number]
+
+
+_GROUPS: WeakValueDictionary[BufferInfo, _Group] = WeakValueDictionary()
+"""Of buffers that are being pickled or copied, which keeps the group alive."""
+_GROUPS_LOCK = Lock()
+
+
+def _group_of(buffer: BufferInfo) -> _Group:
+    """The group in which the buffer is pickled. It refers to buffers that were pickled before it,
+    which do not refer to it."""
+    with _GROUPS_LOCK:
+        group = _GROUPS.get(buffer)
+        if group is None:
+            members = {buffer: buffer}
+            unread = [buffer]
+            while unread:
+                last = unread.pop()
+                for other in (*last.conflicts, *last.overlaps):
+                    if other not in members and other not in _GROUPS:
+                        members[other] = other
+                        unread.append(other)
+            group = _Group(members)
+            _GROUPS.update(dict.fromkeys(members, group))
+        return group
+
 
 @c_class("usmp.BufferInfoAnalysis", init=False)
 class BufferInfoAnalysis(FFIObject):
@@ -209,3 +293,17 @@ class BufferInfoAnalysis(FFIObject):
         self.__ffi_init__(
             dict(buffer_info_stmts), memory_pressure, dict(pool_memory_pressure or {})
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the statements as one text, since they share variables."""
+        buffers = list(self.buffer_info_stmts.keys())
+        text = to_json_graph_str(list(self.buffer_info_stmts.values()))
+        pressures = dict(self.pool_memory_pressure.items())
+        return _loaded_analysis, (buffers, text, self.memory_pressure, pressures)
+
+
+def _loaded_analysis(
+    buffers: list[BufferInfo], text: str, pressure: int, pressures: dict[str, int]
+) -> BufferInfoAnalysis:
+    statements = from_json_graph_str(text)
+    return BufferInfoAnalysis(dict(zip(buffers, statements, strict=True)), pressure, pressures)

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from tvm_ffi import Object, structural_equal, structural_hash
 
 
 class FFIObject(Object):
-    """Declares to type checkers what ``c_class`` adds to a class at run time."""
+    """Declares to type checkers what ``c_class`` adds to a class at run time.
+
+    A deep copy is what is loaded from a pickle: that of tvm-ffi copies no tensors, and loses the
+    conflicts of buffers.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Define the deep copy before ``c_class`` does."""
+        super().__init_subclass__(**options)
+        cls.__deepcopy__ = _deep_copy  # type: ignore[attr-defined]
 
     if TYPE_CHECKING:
 
         def __ffi_init__(self, *args: Any) -> None:
             """Call the C++ constructor."""
+
+
+def _deep_copy(original: FFIObject, memo: dict[int, Any]) -> FFIObject:
+    make, arguments, *states = original.__reduce__()
+    copied: FFIObject = make(*deepcopy(arguments, memo))
+    for state in states:
+        copied.__setstate__(state)
+    return copied
 
 
 class ValueObject(FFIObject):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,10 @@ class ArenaExhausted(RuntimeError):
     def __init__(self, text: str, needed_bytes: int) -> None:
         super().__init__(text)
         self.needed_bytes = needed_bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy the text and the number."""
+        return type(self), (*self.args, self.needed_bytes), vars(self)
 
 
 class _Struct(ctypes.Structure):

@@ -30,6 +30,7 @@ from usmp.runtime.object_file import foreign_machine
 from usmp.runtime.row_callbacks import TensorRows
 from usmp.runtime.sizes import at_sizes
 from usmp.runtime.write_files import write_files
+from usmp.support.in_process import InProcess
 from usmp.support.temporary_folder import temporary_folder
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -63,7 +64,7 @@ class HostEntry:
         return {**self.outputs, **self.updated}
 
 
-class HostModule:
+class HostModule(InProcess):
     """A compiled model, loaded into this process, with memory of its own.
 
     A model with state keeps it from one `run` to the next, of whichever entry; each `HostModule`
@@ -90,6 +91,10 @@ class HostModule:
         no C compiler, it reports an error or a warning, or it builds for another machine;
         a function of an accelerator that no source defines.
     """
+
+    instead = (
+        "send the archive, or what usmp.build returned, and call load() on it in the other process"
+    )
 
     def __init__(
         self,

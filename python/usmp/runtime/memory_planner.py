@@ -19,9 +19,10 @@ from usmp.runtime.managed_memory import CapacityError, ManagedMemory
 from usmp.runtime.memory_planner_growth import GrowthPolicy, SizeRecords
 from usmp.runtime.memory_planner_module import ManagedModule
 from usmp.runtime.memory_planner_plan import StorageGroup, TensorPlaces, plan_places
+from usmp.support.in_process import InProcess
 
 
-class MemoryPlanner:
+class MemoryPlanner(InProcess):
     """Runs one function of a module; its tensors are in a buffer that is kept from call to call.
 
     The first call plans, and so does each with tensors that have no room: for the largest sizes so
@@ -51,6 +52,8 @@ class MemoryPlanner:
     ValueError
         The module has no such function, the capacity is negative, or the algorithm is unknown.
     """
+
+    instead = "make another planner, of the same module in this process"
 
     def __init__(
         self,

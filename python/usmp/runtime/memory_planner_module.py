@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import tvm
 from tvm import relax
@@ -21,13 +21,14 @@ from usmp.analysis.function_memory import (
     managed_functions,
 )
 from usmp.analysis.read_function import read_function
+from usmp.support.in_process import InProcess
 
 _ALLOCATE = "usmp.runtime.alloc_tensor"
 _EXPECT = "usmp.runtime.expect_sizes"
 
 
 @dataclass(frozen=True, eq=False)
-class ManagedModule:
+class ManagedModule(InProcess):
     """A compiled Relax module that takes its tensors from a `MemoryPlanner`.
 
     Several planners may run one module, each of them on a thread of its own. Made by
@@ -46,6 +47,7 @@ class ManagedModule:
     library: Any
     functions: Mapping[str, FunctionMemory]
     tokens: Mapping[str, int]
+    instead: ClassVar[str] = "send the Relax module, and call compile_managed in the other process"
 
 
 def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> ManagedModule:
