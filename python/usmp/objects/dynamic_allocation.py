@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm_ffi.dataclasses import py_class
@@ -14,13 +13,14 @@ from usmp.objects.attributes import (
     DYNAMIC_ALLOCATOR_ATTR,
     TAKES_ARENA_ATTR,
 )
+from usmp.objects.ffi_object import FFIObject
 
 NO_MEMORY = -3
 """What a run returns if an allocation cannot be made."""
 
 
 @py_class("usmp.DynamicAllocation")
-class DynamicAllocation(tvm_ffi.Object):
+class DynamicAllocation(FFIObject):
     """A buffer that is allocated while the model runs.
 
     Parameters

@@ -14,10 +14,11 @@ from tvm import tirx
 from tvm_ffi.dataclasses import py_class
 
 from usmp.objects.attributes import EXTERN_KERNELS_ATTR
+from usmp.objects.ffi_object import FFIObject
 
 
 @py_class("usmp.KernelArgument")
-class KernelArgument(tvm_ffi.Object):
+class KernelArgument(FFIObject):
     """What a kernel does with the memory behind one of its pointers.
 
     Parameters
@@ -57,7 +58,7 @@ class KernelArgument(tvm_ffi.Object):
 
 
 @py_class("usmp.SafeDistance")
-class SafeDistance(tvm_ffi.Object):
+class SafeDistance(FFIObject):
     """How an output of a kernel may overlap an input that dies in it.
 
     Parameters
@@ -80,7 +81,7 @@ class SafeDistance(tvm_ffi.Object):
 
 
 @py_class("usmp.ExternKernel")
-class ExternKernel(tvm_ffi.Object):
+class ExternKernel(FFIObject):
     """A function outside of the module, as its author states it.
 
     Parameters

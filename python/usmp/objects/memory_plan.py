@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import tvm_ffi
 from tvm_ffi.dataclasses import field, py_class
 
 from usmp.names import PREFERENCE
 from usmp.objects.buffers import LiveRange
+from usmp.objects.ffi_object import FFIObject
 
 
 @py_class("usmp.PlacedBuffer")
-class PlacedBuffer(tvm_ffi.Object):
+class PlacedBuffer(FFIObject):
     """A buffer, and the bytes that it got.
 
     Parameters
@@ -49,7 +49,7 @@ class PlacedBuffer(tvm_ffi.Object):
 
 
 @py_class("usmp.AccessEstimate")
-class AccessEstimate(tvm_ffi.Object):
+class AccessEstimate(FFIObject):
     """What the accesses of one run to planned memory take, in cycles of the fastest clock.
 
     `usmp.analysis.access_counts` says how they are counted, `usmp.algorithms.access_cost` what
@@ -80,7 +80,7 @@ class AccessEstimate(tvm_ffi.Object):
 
 
 @py_class("usmp.PoolBound")
-class PoolBound(tvm_ffi.Object):
+class PoolBound(FFIObject):
     """What is proved of the peak of a pool.
 
     Parameters
@@ -98,7 +98,7 @@ class PoolBound(tvm_ffi.Object):
 
 
 @py_class("usmp.PlannedOperator")
-class PlannedOperator(tvm_ffi.Object):
+class PlannedOperator(FFIObject):
     """A statement of an entry that runs operators, and what memory it uses.
 
     Parameters
@@ -121,7 +121,7 @@ class PlannedOperator(tvm_ffi.Object):
 
 
 @py_class("usmp.MemoryPlan")
-class MemoryPlan(tvm_ffi.Object):
+class MemoryPlan(FFIObject):
     """The placement of all buffers of a module.
 
     Parameters

@@ -9,9 +9,9 @@ from math import prod
 
 import numpy as np
 import tvm
-import tvm_ffi
 from tvm_ffi.dataclasses import py_class
 
+from usmp.objects.ffi_object import FFIObject
 from usmp.support.plain_text import shown
 
 _DIGEST_BYTES = 8
@@ -20,7 +20,7 @@ MARKS = "marks "
 
 
 @py_class("usmp.StateTensor")
-class StateTensor(tvm_ffi.Object):
+class StateTensor(FFIObject):
     """What is in the bytes of a state.
 
     Parameters
@@ -48,7 +48,7 @@ class StateTensor(tvm_ffi.Object):
 
 
 @py_class("usmp.PlacedState", eq=True, unsafe_hash=True)
-class PlacedState(tvm_ffi.Object):
+class PlacedState(FFIObject):
     """A state, and its bytes.
 
     Parameters

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import tvm
-import tvm_ffi
 from tvm_ffi.dataclasses import field, py_class
+
+from usmp.objects.ffi_object import FFIObject
 
 STATES_FLAG_NAME = "states_are_set"
 """The state that marks a first run: memory is zero at first, so this is 0 until the states have
@@ -13,7 +14,7 @@ their initial values."""
 
 
 @py_class("usmp.StateInfo")
-class StateInfo(tvm_ffi.Object):
+class StateInfo(FFIObject):
     """A state of a Relax `main`, which stays functional: it takes the state before the run as a
     parameter, and the state after the run is one of its results. Neither is an input or output,
     unless the caller owns the state.

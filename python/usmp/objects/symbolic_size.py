@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm_ffi.dataclasses import py_class
 
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, SYMBOLIC_SIZES_ATTR
+from usmp.objects.ffi_object import FFIObject
 from usmp.support.plain_text import shown
 
 LARGEST_SIZE = 2**31 - 1
@@ -15,7 +15,7 @@ LARGEST_SIZE = 2**31 - 1
 
 
 @py_class("usmp.SymbolicSize")
-class SymbolicSize(tvm_ffi.Object):
+class SymbolicSize(FFIObject):
     """A symbolic shape variable, whose value each run is given.
 
     In TIR it is an `int32` parameter of this name, of `__tvm_main__` behind inputs and outputs and

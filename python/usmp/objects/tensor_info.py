@@ -8,14 +8,14 @@ from math import prod
 from typing import Any
 
 import tvm
-import tvm_ffi
 from tvm_ffi.dataclasses import field, py_class
 
+from usmp.objects.ffi_object import FFIObject
 from usmp.support.unique_names import names_apart
 
 
 @py_class("usmp.TensorInfo")
-class TensorInfo(tvm_ffi.Object):
+class TensorInfo(FFIObject):
     """A model input or output.
 
     Parameters

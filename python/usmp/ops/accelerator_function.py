@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import tvm_ffi
 from tvm_ffi.dataclasses import py_class
+
+from usmp.objects.ffi_object import FFIObject
 
 
 @py_class("usmp.AcceleratorParameter")
-class AcceleratorParameter(tvm_ffi.Object):
+class AcceleratorParameter(FFIObject):
     """A tensor that the function gets a pointer to.
 
     Parameters
@@ -36,7 +37,7 @@ class AcceleratorParameter(tvm_ffi.Object):
 
 
 @py_class("usmp.AcceleratorOperator")
-class AcceleratorOperator(tvm_ffi.Object):
+class AcceleratorOperator(FFIObject):
     """One of the operators that the function computes.
 
     Parameters
@@ -62,7 +63,7 @@ class AcceleratorOperator(tvm_ffi.Object):
 
 
 @py_class("usmp.AcceleratorFunction")
-class AcceleratorFunction(tvm_ffi.Object):
+class AcceleratorFunction(FFIObject):
     """A function that the user provides: its C declaration, and what it computes.
 
     After its tensors it is passed the handle of the accelerator. It returns 0, or an error; or

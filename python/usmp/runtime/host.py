@@ -92,7 +92,7 @@ class HostModule(InProcess):
         a function of an accelerator that no source defines.
     """
 
-    instead = (
+    _instead = (
         "send the archive, or what usmp.build returned, and call load() on it in the other process"
     )
 

@@ -53,7 +53,7 @@ class MemoryPlanner(InProcess):
         The module has no such function, the capacity is negative, or the algorithm is unknown.
     """
 
-    instead = "make another planner, of the same module in this process"
+    _instead = "make another planner, of the same module in this process"
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ class ManagedModule(InProcess):
     library: Any
     functions: Mapping[str, FunctionMemory]
     tokens: Mapping[str, int]
-    instead: ClassVar[str] = "send the Relax module, and call compile_managed in the other process"
+    _instead: ClassVar[str] = "send the Relax module, and call compile_managed in the other process"
 
 
 def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> ManagedModule:

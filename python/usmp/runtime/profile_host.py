@@ -87,7 +87,7 @@ class HostProfiler(InProcess):
         as `HostModule` raises it.
     """
 
-    instead = "make one of the same files in the other process"
+    _instead = "make one of the same files in the other process"
 
     def __init__(
         self,

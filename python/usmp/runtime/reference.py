@@ -39,7 +39,7 @@ class ReferenceModule(InProcess):
         the other build.
     """
 
-    instead = "send the archive, and load its reference build in the other process"
+    _instead = "send the archive, and load its reference build in the other process"
 
     def __init__(self, host: HostModule, module: ArchivedModule) -> None:
         self.entries = _entries_of(module)

@@ -1,4 +1,4 @@
-"""The base of objects that a copy cannot stand for, as a library that is loaded."""
+"""The base of objects that no copy can stand for, as libraries that are loaded."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ from typing import ClassVar, NoReturn
 
 
 class InProcess:
-    """An object of this process alone; pickling or copying it is refused.
+    """An object of this process alone; pickling or copying it is refused."""
 
-    Attributes
-    ----------
-    instead
-        what to do, as the message says it.
-    """
-
-    instead: ClassVar[str]
+    _holds: ClassVar[str] = "a library that is loaded into this process"
+    _instead: ClassVar[str]
+    """What to do, as the message says it."""
 
     def __reduce__(self) -> NoReturn:
         """Refuse.
@@ -25,6 +21,6 @@ class InProcess:
             always.
         """
         raise TypeError(
-            f"{type(self).__name__} holds a library that is loaded into this process, and cannot "
-            f"be pickled or copied; {self.instead}"
+            f"{type(self).__name__} holds {self._holds}, and cannot be pickled or copied; "
+            f"{self._instead}"
         )

@@ -44,6 +44,7 @@ from usmp.analysis.memory.traced_access import (
     TracedAccess,
     TracedStatement,
 )
+from usmp.support.in_process import InProcess
 from usmp.support.tvm_errors import report_faults
 
 _MOST_PAIRS = 10000
@@ -87,7 +88,7 @@ class Decision(NamedTuple):
     access: TracedAccess | None = None
 
 
-class SafeOverlap:
+class SafeOverlap(InProcess):
     """The safe distances between the memories of a PrimFunc: its parameters, and the buffers of
     AllocBuffers in it and in the PrimFuncs that it calls.
 
@@ -106,6 +107,9 @@ class SafeOverlap:
     accessed
         keeps the bytes of accesses, of several PrimFuncs together.
     """
+
+    _holds = "facts about statements of a PrimFunc, which are objects of this process"
+    _instead = "compute it again, of the PrimFunc in the other process"
 
     def __init__(
         self,
