@@ -9,6 +9,7 @@ import tarfile
 
 import pytest
 
+import usmp
 from conftest import ROOT
 from support.c_program import SANITIZERS, build_program
 from usmp.driver.build_options import add_build_options
@@ -32,6 +33,20 @@ def commands(text: str) -> list[str]:
     """The indented commands, one line each."""
     indented = re.findall(r"(?:^    .*\n)+", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.M)
     return [line.strip() for line in "".join(indented).replace("\\\n", " ").splitlines()]
+
+
+def test_a_pool_that_is_too_small(tmp_path, monkeypatch, capsys, digits_model):
+    """The program builds the model after all, and the table lists the attributes of the error."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_model.tflite").symlink_to(digits_model)
+    text = section("If the pools are too small")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names = {}
+    exec(code, names)
+    sizes = {pool.name: pool.size_bytes for pool in names["factory"].interface.pools}
+    assert f"it has 512 bytes and needs {sizes['sram']}" in capsys.readouterr().out
+    public = [name for name in vars(usmp.DoesNotFitError) if not name.startswith("_")]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", text, re.M)) == sorted({*public} - {"for_board"})
 
 
 @pytest.mark.parametrize("title", ["U1", "U2", "U3"])

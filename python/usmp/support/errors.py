@@ -10,6 +10,11 @@ from usmp.support.address_space import out_of_memory
 class UnsupportedModelError(ValueError):
     """The model has something that cannot be imported or lowered; the message names it."""
 
+    def __init_subclass__(cls) -> None:
+        """Let the class come out of C++."""
+        super().__init_subclass__()
+        register_error(cls)
+
 
 class FaultError(RuntimeError):
     """usmp itself fails; the message says at what, and `__cause__` is how."""

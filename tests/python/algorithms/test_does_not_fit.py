@@ -12,6 +12,7 @@ import usmp_solver
 from support.placement_graphs import graph, pool, run
 from support.planner_views import Chain, bound, workspace
 from usmp.objects import BufferInfo
+from usmp.relax.limits import LimitError
 from usmp.transform import UnifiedStaticMemoryPlanner
 from usmp_solver import DoesNotFit, Pool, RefusingPool
 
@@ -166,6 +167,20 @@ def test_out_of_an_algorithm_that_c_calls_comes_the_error():
     with pytest.raises(usmp.DoesNotFitError) as raised:
         algorithm([BufferInfo("a", 100, [pool("sram", 64)])], 0)
     assert sizes(raised.value) == (100, 64, {"sram": 100}, True)
+
+
+@tvm.transform.module_pass(opt_level=0, name="refusing")
+class Refusing:
+    def transform_module(self, *_):
+        raise LimitError("too many operators")
+
+
+def test_out_of_passes_of_tvm_come_other_errors_as_their_classes():
+    with pytest.raises(usmp.UnsupportedModelError) as raised:
+        tvm.transform.Sequential([Refusing()])(bound(Chain))
+    assert type(raised.value) is LimitError
+    for loaded in copies(raised.value):
+        assert type(loaded) is LimitError and str(loaded) == "too many operators"
 
 
 def test_a_value_error_of_c_stays_one():

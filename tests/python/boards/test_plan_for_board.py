@@ -117,6 +117,17 @@ def test_the_bytes_that_it_would_take_are_those_of_the_chosen_algorithm(
     assert f"with enough memory it would take {needed} bytes of sram" in text
 
 
+def test_the_error_has_the_sizes(digits_model):
+    properties = usmp.PoolInfoProperties(size_hint_bytes=900)
+    pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"], properties)])
+    with pytest.raises(DoesNotFitError) as raised:
+        usmp.build(digits_model, board="mps2-an385", workspace_memory_pools=pools)
+    error = raised.value
+    assert (error.needed_bytes, error.available_bytes, error.is_exact) == (928, 900, True)
+    assert error.smallest_pool_bytes == {"sram": 928}
+    assert "28 too few" in str(error)
+
+
 def test_other_errors_stay_what_they_are():
     pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("dtcm", ["npu"])])
     text = refusal(element_wise(1000), "mps3-an547", workspace_memory_pools=pools)
