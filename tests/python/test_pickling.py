@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from multiprocessing import get_context
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from usmp.algorithms import get_algorithm
 from usmp.algorithms.registry import plan_with
 from usmp.analysis import pool_usage
 from usmp.boards.board import board_named
+from usmp.driver.tvmc import TVMCModel, TVMCPackage, TVMCResult
 from usmp.explanation import Explanation
 from usmp.objects import AccessEstimate, PlacedState, PlannedOperator, PoolBound, TensorInfo
 from usmp.objects.buffer_problem import problem_of
@@ -52,6 +54,7 @@ PUBLIC = (
     "usmp",
     "usmp.algorithms",
     "usmp.analysis",
+    "usmp.driver.tvmc",
     "usmp.objects",
     "usmp.report",
     "usmp.runtime",
@@ -154,16 +157,19 @@ def classes():
             yield from (each for each in own if each.__module__ == name)
 
 
-def of_a_build():
+def of_a_build(folder):
     """A build, and what there is to know of it."""
     factory = usmp.build(DIGITS, board="mps2-an386")
     archive = archive_of(factory.files())
     (module,) = archive.modules.values()
     usage = pool_usage(factory.memory_plan)
+    factory.export_model_library_format(folder / "module.tar")
+    package = TVMCPackage(folder / "module.tar", TemporaryDirectory(dir=folder))
     return [
         *(factory, factory.interface, factory.metadata, factory.summary(), factory.memory_plan),
         *(
             archive,
+            package,
             usage,
             map_of_metadata(module.metadata),
             Explanation(factory, {"ram": {}}),
@@ -171,7 +177,7 @@ def of_a_build():
     ]
 
 
-def of_a_problem():
+def of_a_problem(_):
     pools = [pool("fast", 64), pool("slow", 64)]
     buffers = graph({"a": 30, "b": 40, "c": 50}, {"a": ["b"], "b": ["c"]}, pools, 8)
     buffers["c"].set_overlaps({buffers["b"]: 3})
@@ -210,21 +216,23 @@ PARTS = [
         [AcceleratorOperator("dense", ["x"], ["y"], {"units": 3, "bias": TENSOR}, {})],
     ),
     StorageGroup("t", 8),
+    TVMCResult({"y": np.arange(3)}, [0.25, 0.5]),
+    TVMCModel(tvm.IRModule({}), {"weights": np.arange(3)}),
     GrowthPolicy(),
     planning_options({"tir.usmp.algorithm": "exact", "tir.usmp.time_budget": "1s"}),
     board_named("mps2-an386"),
 ]
 SAMPLES = {
-    "parts": lambda: PARTS,
+    "parts": lambda _: PARTS,
     "problem": of_a_problem,
     "build": of_a_build,
-    "misfit": lambda: [misfit().does_not_fit],
+    "misfit": lambda _: [misfit().does_not_fit],
 }
 
 
 @pytest.fixture(scope="module")
-def samples():
-    return {name: make() for name, make in SAMPLES.items()}
+def samples(tmp_path_factory):
+    return {name: make(tmp_path_factory.mktemp(name)) for name, make in SAMPLES.items()}
 
 
 @pytest.mark.parametrize("name", SAMPLES)

@@ -36,8 +36,8 @@ class DoesNotFitError(ValueError):
 
     Parameters
     ----------
-    explain
-        returns the attribute `does_not_fit`.
+    misfit
+        the attribute `does_not_fit`, or a function that returns it.
     solution
         the solver's, without a plan; None if there is no problem to be solved.
     words
@@ -48,19 +48,19 @@ class DoesNotFitError(ValueError):
 
     def __init__(
         self,
-        explain: Callable[[], DoesNotFit],
+        misfit: DoesNotFit | Callable[[], DoesNotFit],
         solution: Solution | None = None,
         words: Callable[[DoesNotFit], str] | None = None,
     ) -> None:
         super().__init__()
-        self._explain = explain
+        self._misfit = misfit
         self._solution = solution
         self._words = words or text_of
 
     @cached_property
     def does_not_fit(self) -> DoesNotFit:
         """The buffers and pools, and what is proved."""
-        return self._explain()
+        return self._misfit if isinstance(self._misfit, DoesNotFit) else self._misfit()
 
     @property
     def needed_bytes(self) -> int | None:
@@ -118,7 +118,7 @@ class DoesNotFitError(ValueError):
 
 
 _LAST: ContextVar[DoesNotFitError | None] = ContextVar("usmp_last_misfit", default=None)
-_UNSAVED = ("_explain", "_solution", "_words", "__tvm_ffi_error__")
+_UNSAVED = ("_misfit", "_solution", "_words", "__tvm_ffi_error__")
 
 
 class _OutOfCpp:

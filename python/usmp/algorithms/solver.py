@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
@@ -38,8 +37,7 @@ def solve_buffers(
     except ValueError:
         for number, buffer in enumerate(buffers):
             if buffer.fixed_offset is not None and _ends_beyond_64_bits(buffer):
-                misfit = _beyond_64_bits(number, buffer, algorithm)
-                raise DoesNotFitError(partial(replace, misfit)) from None
+                raise DoesNotFitError(_beyond_64_bits(number, buffer, algorithm)) from None
         raise
     solution = solve(
         problem,

@@ -106,6 +106,10 @@ class TVMCPackage:
         self.archive = load_archive(package_path)
         self._folder = folder
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy needs. It does not own the folder, and has the archive if that is gone."""
+        return {**vars(self), "_folder": None}
+
     @property
     def metadata(self) -> dict[str, Any]:
         """The content of the archive's metadata.json."""

@@ -107,7 +107,7 @@ def test_a_bound_that_is_known_before_any_buffer_is_placed():
     bound = DoesNotFit(
         "auto", None, (RefusingPool(Pool("sram", 100)),), is_proved=True, lower_bound=512
     )
-    error = usmp.DoesNotFitError(lambda: bound)
+    error = usmp.DoesNotFitError(bound)
     assert sizes(error) == (512, 100, {}, False)
     assert str(error) == (
         "TVM USMP Error: the space available in the provided pools exceeded by buffers that need "

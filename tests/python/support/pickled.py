@@ -62,7 +62,11 @@ def content(value: Any, seen: tuple[int, ...] = ()) -> Any:
 
 
 def _state(value: Any) -> dict[str, Any] | None:
-    """The fields of a dataclass, but not what it keeps of what it computed; or all attributes."""
+    """The fields of a dataclass, but not what it keeps of what it computed; or all attributes that
+    a copy should have."""
+    if "__getstate__" in vars(type(value)) and not isinstance(value, tvm_ffi.Object):
+        state: dict[str, Any] = value.__getstate__()
+        return state
     if is_dataclass(value):
         return {each.name: getattr(value, each.name, None) for each in fields(value)}
     state = dict(getattr(value, "__dict__", {}))
