@@ -101,14 +101,14 @@ class DoesNotFitError(ValueError):
         words = partial(_text_for_board, solution=self._solution, board=board, memory=memory)
         return DoesNotFitError(lambda: self.does_not_fit, self._solution, words)
 
-    @cached_property
-    def _text(self) -> str:
-        return self._words(self.does_not_fit)
-
     def __str__(self) -> str:
         # tvm-ffi asks for the text of an error that C++ takes, and that is all that it returns.
         _LAST.set(self)
-        return self._text
+        self.args = self.args or (self._words(self.does_not_fit),)
+        return str(self.args[0])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Search now: the problem, and the function that explains it, stay in this process."""

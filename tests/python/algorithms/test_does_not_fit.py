@@ -137,6 +137,7 @@ def test_copies_are_the_error(algorithm):
         for loaded in copies(other):
             assert type(loaded) is usmp.DoesNotFitError
             assert str(loaded) == str(other) and sizes(loaded) == sizes(other)
+            assert repr(loaded) == repr(other) and loaded.args == other.args == (str(other),)
             assert loaded.does_not_fit == other.does_not_fit
             assert getattr(loaded, "__notes__", None) == getattr(other, "__notes__", None)
             assert getattr(loaded, "model", None) == getattr(other, "model", None)
