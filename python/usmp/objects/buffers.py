@@ -56,7 +56,8 @@ class BufferInfo(FFIObject):
     """One allocation to place.
 
     Two buffers are equal only if they are one object, whatever their fields say; so a buffer can be
-    the key of a map.
+    the key of a map. In one pickle, or one deep copy, buffers keep their conflicts and overlaps
+    with each other.
 
     Parameters
     ----------

@@ -11,9 +11,10 @@ class UnsupportedModelError(ValueError):
     """The model has something that cannot be imported or lowered; the message names it."""
 
     def __init_subclass__(cls) -> None:
-        """Let the class come out of C++."""
+        """Let the class come out of C++, which gives it the text alone."""
         super().__init_subclass__()
-        register_error(cls)
+        if cls.__module__.startswith("usmp."):
+            register_error(cls)
 
 
 class FaultError(RuntimeError):

@@ -1,4 +1,7 @@
+import copy
 import gc
+import pickle
+from itertools import pairwise
 
 import pytest
 import tvm
@@ -260,3 +263,62 @@ def test_a_module_with_buffers_can_be_printed_but_not_loaded():
     assert "usmp.BufferInfo" in module.script(show_meta=True)
     with pytest.raises(TypeError, match='buffer "a" cannot be loaded'):
         tvm.ir.load_json(tvm.ir.save_json(module))
+
+
+COPIES = [
+    lambda value: pickle.loads(pickle.dumps(value)),
+    lambda value: pickle.loads(pickle.dumps(value, 0)),
+    copy.deepcopy,
+]
+
+
+@pytest.mark.parametrize("copied", COPIES)
+@pytest.mark.parametrize("order", [1, -1])
+def test_copies_of_buffers_keep_what_is_between_them(copied, order):
+    """Also where only one of two says so, and whichever comes first."""
+    flash = WorkspacePoolInfo("flash", ["c"])
+    a = BufferInfo("a", 4, [POOL], live_ranges=[LiveRange(0, 3)], kind=BufferInfoKind.INPUT)
+    b = BufferInfo("b", 8, [POOL, flash], 8, fixed_offset=16)
+    a.set_conflicts([b])
+    b.set_overlaps({a: 3})
+    given = [a, b][::order]
+    first, second = copied(given)[::order]
+    assert (first, second) != (a, b)
+    assert list(first.conflicts) == [second] and list(second.conflicts) == []
+    assert dict(second.overlaps.items()) == {first: 3} and not first.overlaps
+    assert (first.kind, list(first.live_ranges)) == (BufferInfoKind.INPUT, [LiveRange(0, 3)])
+    assert list(second.pool_candidates) == [POOL, flash]
+    assert (second.name_hint, second.size_bytes, second.alignment) == ("b", 8, 8)
+    assert (first.fixed_offset, second.fixed_offset) == (None, 16)
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_copy_has_each_buffer_once(copied):
+    a, b = BufferInfo("a", 4, [POOL]), BufferInfo("b", 8, [POOL])
+    a.set_conflicts([b])
+    # Another wrapper of the same buffer.
+    keys, values, alone = copied(({b: 1, a: 2}, [a.conflicts[0], a], a))
+    assert keys == {values[0]: 1, values[1]: 2} and alone == values[1]
+
+
+def test_copies_follow_changes():
+    a, b = BufferInfo("a", 4, [POOL]), BufferInfo("b", 8, [POOL])
+    first = copy.deepcopy([a, b])
+    b.set_conflicts([a])
+    later = copy.deepcopy([a, b])
+    assert not first[1].conflicts and list(later[1].conflicts) == [later[0]]
+
+
+def test_many_buffers_are_copied_without_recursion():
+    buffers = [BufferInfo(f"b{i}", i, [POOL]) for i in range(1200)]
+    for before, buffer in pairwise(buffers):
+        before.set_conflicts([buffer])
+    for order in (1, -1):
+        loaded = pickle.loads(pickle.dumps(buffers[::order]))[::order]
+        assert all(list(a.conflicts) == [b] for a, b in pairwise(loaded))
+
+
+def test_a_buffer_alone_loses_what_nothing_else_refers_to():
+    a, b = BufferInfo("a", 4, [POOL]), BufferInfo("b", 8, [POOL])
+    a.set_conflicts([b])
+    assert not pickle.loads(pickle.dumps(a)).conflicts
