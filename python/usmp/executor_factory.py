@@ -58,7 +58,7 @@ class AOTExecutorFactoryModule:
     reference: bytes | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy needs; the rest is computed again, and each copy has a state of its own."""
+        """Return the fields: a copy computes the rest again, and has state of its own."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __repr__(self) -> str:

@@ -98,7 +98,7 @@ class DoesNotFit:
         limits that are enough together, where none is alone.
     lower_bound
         bytes that the buffers that no other pool may hold need at least of `pools` in all; None
-        if no number of bytes is enough.
+        if no number of bytes is enough, or none is known.
     """
 
     algorithm: str

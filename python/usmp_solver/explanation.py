@@ -57,8 +57,8 @@ def explain(solution: Solution) -> DoesNotFit:
 
 
 def _lower_bound(problem: Problem, pools: Sequence[int]) -> int | None:
-    """Bytes that the buffers that no other pool may hold need at least of these pools in all; None
-    if no number of bytes is enough."""
+    """Return the bytes that these pools in all need at least for the buffers that no other pool
+    may hold; None if no number of bytes is enough."""
     others = np.add.reduceat(~np.isin(problem.candidates, pools), problem.candidate_first[:-1])
     sizes = np.where(others == 0, problem.sizes, 0)
     is_one = len(pools) == 1

@@ -111,18 +111,19 @@ class DoesNotFitError(ValueError):
         return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Search now: the problem, and the function that explains it, stay in this process."""
+        """Explain now: the problem, and the function that explains it, stay in this process."""
         str(self)
         state = {name: value for name, value in vars(self).items() if name not in _UNSAVED}
         return __newobj__, (type(self), *self.args), state
 
 
 _LAST: ContextVar[DoesNotFitError | None] = ContextVar("usmp_last_misfit", default=None)
+"""The error whose text was asked for last."""
 _UNSAVED = ("_misfit", "_solution", "_words", "__tvm_ffi_error__")
 
 
 class _OutOfCpp:
-    """What tvm-ffi calls with the text of an error that C++ returns; it takes a class only."""
+    """Makes the error whose text C++ returns; tvm-ffi asks for a class."""
 
     def __new__(cls, text: str) -> ValueError:  # type: ignore[misc]
         last = _LAST.get()

@@ -107,7 +107,7 @@ class TVMCPackage:
         self._folder = folder
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy needs. It does not own the folder, and has the archive if that is gone."""
+        """Return what a copy has: the archive, but not the folder, which goes with this object."""
         return {**vars(self), "_folder": None}
 
     @property

@@ -186,8 +186,10 @@ class BufferInfo(FFIObject):
 
 
 class _Group:
-    """Buffers that refer to each other. One pickle has each group once, so that its buffers come
-    back with their conflicts and overlaps, and as one object wherever they are in it.
+    """Buffers that refer to each other.
+
+    A pickle has each group once, so that a buffer comes back as one object wherever it is, with its
+    conflicts and overlaps.
 
     Parameters
     ----------
@@ -242,8 +244,10 @@ _GROUPS_LOCK = Lock()
 
 
 def _group_of(buffer: BufferInfo) -> _Group:
-    """The group in which the buffer is pickled. It refers to buffers that were pickled before it,
-    which do not refer to it."""
+    """Return the group in which the buffer is pickled.
+
+    It may refer to buffers of groups that were pickled before it, which do not refer to it.
+    """
     with _GROUPS_LOCK:
         group = _GROUPS.get(buffer)
         if group is None:
