@@ -60,7 +60,7 @@ class DoesNotFitError(ValueError):
     @cached_property
     def does_not_fit(self) -> DoesNotFit:
         """The buffers and pools, and what is proved."""
-        return self._misfit if isinstance(self._misfit, DoesNotFit) else self._misfit()
+        return self._misfit() if callable(self._misfit) else self._misfit
 
     @property
     def needed_bytes(self) -> int | None:
