@@ -19,17 +19,18 @@ from usmp.runtime.managed_memory import CapacityError, ManagedMemory
 from usmp.runtime.memory_planner_growth import GrowthPolicy, SizeRecords
 from usmp.runtime.memory_planner_module import ManagedModule
 from usmp.runtime.memory_planner_plan import StorageGroup, TensorPlaces, plan_places
-from usmp.support.in_process import InProcess
+from usmp.support.not_copied import NotCopied
 
 
-class MemoryPlanner(InProcess):
+class MemoryPlanner(NotCopied):
     """Runs one function of a module; its tensors are in a buffer that is kept from call to call.
 
     The first call plans, and so does each with tensors that have no room: for the largest sizes so
     far, with the algorithms of the static planner and its checker. All others allocate nothing.
     Outputs have memory of their own, which is not used again until the caller holds none of them.
 
-    One thread at a time: make a planner for each thread, of the same module.
+    One thread at a time: make a planner for each thread, of the same module. A planner cannot be
+    copied or pickled.
 
     Parameters
     ----------
@@ -53,7 +54,8 @@ class MemoryPlanner(InProcess):
         The module has no such function, the capacity is negative, or the algorithm is unknown.
     """
 
-    _instead = "make another planner, of the same module in this process"
+    _owns = "the memory of the module's tensors"
+    _instead = "make another one of the same module: MemoryPlanner(module, ...)"
 
     def __init__(
         self,

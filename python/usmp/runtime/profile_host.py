@@ -16,7 +16,7 @@ from usmp.runtime.c_compiler import DEFAULT_FLAGS
 from usmp.runtime.extra_sources import check_sources
 from usmp.runtime.host import HostModule
 from usmp.runtime.operator_profile import Profile, check_has_hooks, profile_of
-from usmp.support.in_process import InProcess
+from usmp.support.not_copied import NotCopied
 from usmp.support.temporary_folder import temporary_folder
 
 _LEAST_RUNS, _MOST_RUNS = 5, 1000
@@ -65,7 +65,7 @@ uint64_t usmp_hook_ns(void) {{
 """
 
 
-class HostProfiler(InProcess):
+class HostProfiler(NotCopied):
     """A model whose operators are timed by hooks, which read this host's clock.
 
     Parameters
@@ -87,7 +87,8 @@ class HostProfiler(InProcess):
         as `HostModule` raises it.
     """
 
-    _instead = "make one of the same files in the other process"
+    _owns = "a loaded library and its counters"
+    _instead = "make another one of the same files"
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ from usmp.analysis.memory.traced_access import (
     TracedAccess,
     TracedStatement,
 )
-from usmp.support.in_process import InProcess
+from usmp.support.not_copied import NotCopied
 from usmp.support.tvm_errors import report_faults
 
 _MOST_PAIRS = 10000
@@ -88,7 +88,7 @@ class Decision(NamedTuple):
     access: TracedAccess | None = None
 
 
-class SafeOverlap(InProcess):
+class SafeOverlap(NotCopied):
     """The safe distances between the memories of a PrimFunc: its parameters, and the buffers of
     AllocBuffers in it and in the PrimFuncs that it calls.
 
@@ -108,8 +108,8 @@ class SafeOverlap(InProcess):
         keeps the bytes of accesses, of several PrimFuncs together.
     """
 
-    _holds = "facts about statements of a PrimFunc, which are objects of this process"
-    _instead = "compute it again, of the PrimFunc in the other process"
+    _owns = "facts about the statements of one PrimFunc, by their addresses in this process"
+    _instead = "copy the PrimFunc, and compute it again"
 
     def __init__(
         self,
