@@ -38,6 +38,7 @@ __all__ = [
     "WorkspaceMemoryPools",
     "WorkspacePoolInfo",
     "build",
+    "compiler_lock",
     "explain",
     "export_model_library_format",
     "get_include",
@@ -79,7 +80,10 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *modules})
 
 
-if sys.modules.get("tvm") is not None:
+# While TVM loads, it calls `register` itself, or another thread would wait for it with this package
+# half loaded, as it waits for this package.
+_tvm = sys.modules.get("tvm")
+if _tvm is not None and not getattr(_tvm.__spec__, "_initializing", False):
     from usmp.registration import register
 
     register()
