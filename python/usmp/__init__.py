@@ -80,8 +80,8 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *modules})
 
 
-# While TVM loads, it calls `register` itself, or another thread would wait for it with this package
-# half loaded, as it waits for this package.
+# TVM calls `register` at the end of its import. A thread that imported modules of TVM before, while
+# another one loads TVM, would get some that are half loaded.
 _tvm = sys.modules.get("tvm")
 if _tvm is not None and not getattr(_tvm.__spec__, "_initializing", False):
     from usmp.registration import register

@@ -1,6 +1,7 @@
 """Model files to Relax modules, one package a format."""
 
-import tvm  # noqa: F401  # waits for a thread that loads it; modules of tvm would not
+# Waits while another thread loads TVM; an import of one of its modules would not wait.
+import tvm  # noqa: F401
 
 from usmp.frontend.model_file import import_model
 
