@@ -24,16 +24,16 @@ def another_thread_holds_the_lock() -> Iterator[None]:
     def hold() -> None:
         with usmp.compiler_lock:
             taken.set()
-            done.wait(10)
+            done.wait(60)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert taken.wait(10)
+    assert taken.wait(60)
     try:
         yield
     finally:
         done.set()
-        thread.join(10)
+        thread.join(60)
 
 
 def is_done(thread: threading.Thread) -> bool:
@@ -73,7 +73,7 @@ def test_a_thread_waits_for_its_turn(work):
     with another_thread_holds_the_lock():
         waiting.start()
         assert not is_done(waiting)
-    waiting.join(10)
+    waiting.join(60)
     assert not waiting.is_alive()
 
 
@@ -109,7 +109,7 @@ def test_entry_points_wait_before_they_do_anything(call):
     with another_thread_holds_the_lock():
         waiting.start()
         assert not is_done(waiting)
-    waiting.join(10)
+    waiting.join(60)
     assert called == [call]
 
 
