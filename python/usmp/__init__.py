@@ -39,6 +39,7 @@ __all__ = [
     "WorkspaceMemoryPools",
     "WorkspacePoolInfo",
     "build",
+    "compiler_lock",
     "explain",
     "export_model_library_format",
     "get_include",
@@ -80,7 +81,10 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *modules})
 
 
-if sys.modules.get("tvm") is not None:
+# TVM calls `register` at the end of its import. A thread that imported modules of TVM before, while
+# another one loads TVM, would get some that are half loaded.
+_tvm = sys.modules.get("tvm")
+if _tvm is not None and not getattr(_tvm.__spec__, "_initializing", False):
     from usmp.registration import register
 
     register()

@@ -33,4 +33,5 @@ from usmp.relax.storage.storage_plan import (
     MemoryStorage as MemoryStorage,
     storage_plan as storage_plan,
 )
+from usmp.support.compiler_lock import compiler_lock as compiler_lock
 from usmp.vm_pipeline import pipeline as pipeline

@@ -28,7 +28,7 @@ from usmp.codegen.names import symbol_prefix
 from usmp.names import FAST, FLOAT
 from usmp.objects.cores import core_of
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
-from usmp.passes import apply_passes
+from usmp.passes import LockedSequential, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.relax.transform import (
     AddRootBlocks,
@@ -116,7 +116,7 @@ def get_pipeline(
     board = board_named(board) if isinstance(board, str) else board
     targets = board_targets(board, parse_targets(target))
     lowering = lower_entries if several_entries else lowering_passes
-    return Sequential(
+    return LockedSequential(
         [
             *module_passes(),
             *interface_passes(io_type),

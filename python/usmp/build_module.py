@@ -65,6 +65,7 @@ from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
 from usmp.shared_lowering import applied, lowered_in_session, what_lowering_reads
+from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.meanwhile import meanwhile
 from usmp.support.tvm_errors import lowering, report_faults
 from usmp.transform import CompareWorkspaceIO
@@ -72,6 +73,7 @@ from usmp.transform import CompareWorkspaceIO
 Model: TypeAlias = "IRModule | str | Path"
 
 
+@one_at_a_time
 def build(
     mod: Model | Sequence[Model] | Mapping[str, Model],
     target: OneTarget | Sequence[OneTarget] | BuildTargets = "c",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
 from usmp.runtime.archive import archive_of
 from usmp.runtime.reference import ReferenceModule, load_reference
+from usmp.support.compiler_lock import locked_property, one_at_a_time
 from usmp.support.plain_text import shown
 from usmp.support.tvm_errors import report_faults
 
@@ -95,7 +95,7 @@ class AOTExecutorFactoryModule:
         """
         return memory_summary(self._module_metadata)
 
-    @cached_property
+    @locked_property
     def interface(self) -> Interface:
         """Entries with their inputs and outputs, and pools, with their C names."""
         return interface_of(self.ir_mod, self.module_name)
@@ -117,7 +117,7 @@ class AOTExecutorFactoryModule:
         entries that take most at once."""
         return int(self._module_metadata["memory"]["ram"]["size_bytes"])
 
-    @cached_property
+    @locked_property
     def header(self) -> str:
         """The text of `tvmgen_<module_name>.h`."""
         with report_faults("to write the header"):
@@ -128,7 +128,7 @@ class AOTExecutorFactoryModule:
         """The text of `<module_name>_lib0.c`; the operators are in it, except for target llvm."""
         return self.sources[0]
 
-    @cached_property
+    @locked_property
     def sources(self) -> list[str]:
         """The texts of `<module_name>_lib<N>.c`, the N-th at index N."""
         with report_faults("to write the C"):
@@ -136,7 +136,7 @@ class AOTExecutorFactoryModule:
                 return [print_main_caller(self.ir_mod, self.interface, self._llvm.mains)]
             return print_sources(self.ir_mod, self.interface)
 
-    @cached_property
+    @locked_property
     def _llvm(self) -> LLVMModule | None:
         """Operators and main function as an object file, for target llvm."""
         target = self.ir_mod[self.interface.entries[0].function].attrs["target"]
@@ -146,6 +146,7 @@ class AOTExecutorFactoryModule:
             return compile_module(self.ir_mod, self.interface, target)
 
     @property
+    @one_at_a_time
     def metadata(self) -> dict[str, Any]:
         """The content of the archive's metadata.json."""
         with report_faults("to write the metadata"):
@@ -156,6 +157,7 @@ class AOTExecutorFactoryModule:
         module: dict[str, Any] = self.metadata["modules"][self.module_name]
         return module
 
+    @one_at_a_time
     def files(self) -> dict[str, bytes]:
         """The files of the archive: path -> content."""
         # All texts are made from the same facts.
@@ -218,9 +220,12 @@ class AOTExecutorFactoryModule:
         """
         return self._loaded.run(inputs, entry, sizes)
 
-    @cached_property
+    @property
     def _loaded(self) -> HostModule:
-        return self.load()
+        # Threads share the module that is there first: it keeps the state.
+        kept = self.__dict__
+        loaded: HostModule = kept.get("_loaded") or kept.setdefault("_loaded", self.load())
+        return loaded
 
 
 def _described(tensor: IOTensor) -> str:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import tvm
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
+from tvm.ir.transform import PassContext, Sequential
 
+from usmp.support.compiler_lock import compiler_lock
 from usmp.tir.spans import functions_with_spans
 
 _RAISED: ContextVar[list[BaseException] | None] = ContextVar("usmp_raised_in_passes", default=None)
@@ -40,11 +41,21 @@ class ModulePass:
             """Apply the pass to a module."""
 
 
+class LockedSequential(Sequential):  # type: ignore[misc]
+    """Passes that run one after the other under the compiler lock, those of TVM among them."""
+
+    def __call__(self, mod: IRModule) -> IRModule:
+        """Apply the passes to a module."""
+        with compiler_lock:
+            return super().__call__(mod)
+
+
 def _remembering(transform: Transform) -> Transform:
     @wraps(transform)
     def transform_module(self: Any, mod: IRModule, context: PassContext) -> IRModule:
         try:
-            return functions_with_spans(mod, transform(self, mod, context))
+            with compiler_lock:
+                return functions_with_spans(mod, transform(self, mod, context))
         except BaseException as error:
             raised = _RAISED.get()
             if raised is not None and _original(error, raised) is None:

@@ -6,7 +6,6 @@ import argparse
 import io
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -174,20 +173,19 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
         return
     path = path.resolve()
+    temporary = path.with_name(f".usmp_solver.{os.urandom(8).hex()}")
     try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".usmp_solver.")
+        # The permissions are those that the umask leaves, which tempfile does not ask for.
+        file = temporary.open("x", encoding="utf-8", newline="")
     except OSError as error:
         # It names the temporary file, which the user does not know.
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        with file:
             file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -101,19 +101,27 @@ def test_options_are_registered_if_import_of_tvm_fails_first():
     assert done(script) == ""
 
 
-def test_options_are_registered_from_two_threads():
+def test_threads_load_tvm_and_the_package_side_by_side():
     script = (
-        "import threading, usmp\n"
-        "def first(): import tvm\n"
-        "def second(): usmp.build\n"
-        "threads = [threading.Thread(target=work) for work in (first, second)]\n"
+        "import threading\n"
+        "works = (\n"
+        "    'import tvm', 'import usmp; usmp.build', 'import usmp; usmp.build', 'import usmp',\n"
+        "    'from usmp.driver import tvmc; tvmc.TVMCModel', 'import usmp.transform',\n"
+        "    'import usmp.frontend', 'import usmp.explanation', 'import usmp.objects',\n"
+        ")\n"
+        "begin = threading.Barrier(len(works))\n"
+        "def work(text):\n"
+        "    begin.wait()\n"
+        "    exec(text, {})\n"
+        "threads = [threading.Thread(target=work, args=(text,)) for text in works]\n"
         "[thread.start() for thread in threads]\n"
         "[thread.join() for thread in threads]\n"
+        "import usmp\n"
         "from tvm.ir.transform import PassContext\n"
         "PassContext(config={'tir.usmp.enable': True})\n"
         "print(callable(usmp.build))\n"
     )
-    assert done(script, before="") == "True\n"
+    assert done(script) == "True\n"
 
 
 def test_options_are_registered_with_the_first_name_where_tvm_loads_no_extensions():

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,7 +43,8 @@ class EmulatorError(RuntimeError):
 class EmulatedModule:
     """A model as a program for a board.
 
-    Each call of `run` starts the board anew, so that state begins as before the first run.
+    Each call of `run` starts the board anew, so that state begins as before the first run. Threads
+    that share an `EmulatedModule` run it in turn.
 
     Parameters
     ----------
@@ -93,6 +95,7 @@ class EmulatedModule:
         write_files(needed, directory)
         include_sources(sources, self._project)
         build_project(self._project, board, variables or {})
+        self._lock = Lock()  # Runs share the files of the folder.
 
     @property
     def inputs(self) -> dict[str, dict[str, Any]]:
@@ -134,17 +137,18 @@ class EmulatedModule:
             order.append((entry, sizes))
             content.append(np.array(list(sizes.values()), "<i4").tobytes())
             content += [array.tobytes() for array in arrays.values()]
-        (self._project / "inputs.bin").write_bytes(b"".join(content))
-        if len(self.entries) > 1:
-            (self._project / "runs.txt").write_text("".join(f"{entry}\n" for entry, _ in order))
-        run_emulator(self.board, self._project, "model.elf", timeout_seconds)
-        try:
-            return self._runs(order)
-        except (OSError, ValueError, KeyError):
-            raise EmulatorError(
-                "the program ended without a whole outputs.bin and report.txt; a main.c other than "
-                "that of tvmc compile has to write them as that does"
-            ) from None
+        with self._lock:
+            (self._project / "inputs.bin").write_bytes(b"".join(content))
+            if len(self.entries) > 1:
+                (self._project / "runs.txt").write_text("".join(f"{entry}\n" for entry, _ in order))
+            run_emulator(self.board, self._project, "model.elf", timeout_seconds)
+            try:
+                return self._runs(order)
+            except (OSError, ValueError, KeyError):
+                raise EmulatorError(
+                    "the program ended without a whole outputs.bin and report.txt; a main.c other "
+                    "than that of tvmc compile has to write them as that does"
+                ) from None
 
     def _named(self, run: Run) -> tuple[str, Tensors, Sizes]:
         """The name of an entry, its inputs, and sizes that are given."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -33,28 +32,22 @@ def write_file(path: str | Path, content: bytes) -> None:
     path = Path(os.path.realpath(path))
     if path.exists() and not os.access(path, os.W_OK, effective_ids=True):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    temporary = path.with_name(f".{path.name[:_KEPT]}.{os.urandom(8).hex()}")
     with postponed_signals():
-        prefix = f".{path.name[:_KEPT]}."
         try:
-            descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=prefix)
+            # The permissions are those that the umask leaves, which tempfile does not ask for.
+            file = temporary.open("xb")
         except OSError as error:
             # It names the temporary file, which the user does not know.
             raise type(error)(error.errno, error.strerror, str(path)) from None
-        remove = partial(Path(temporary).unlink, missing_ok=True)
+        remove = partial(temporary.unlink, missing_ok=True)
         forget = undo_at_signal(remove)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with file:
             file.write(content)
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         remove()
         raise
     finally:
         forget()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

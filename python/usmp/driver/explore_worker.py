@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from usmp.driver.errors import UsageError
 from usmp.driver.model_files import ModelFile
-
-_one_at_a_time = Lock()
-"""A worker of a cluster may have several threads; a build is for one."""
+from usmp.support.compiler_lock import compiler_lock
 
 
 def shared_data(
@@ -60,8 +57,7 @@ def evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str,
         raise UsageError(
             f"the worker has usmp {usmp.__version__}, not {shared['version']}; install the same"
         )
-    with _one_at_a_time:
-        return _evaluate(shared, arguments)
+    return _evaluate(shared, arguments)
 
 
 def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
@@ -75,7 +71,9 @@ def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str
         options.output = None
         with _files(shared, options) as renamed:
             try:
-                factory = build_model(options, silent, compare_workspace_io=False)
+                # A worker of a cluster may have several threads, and extensions are for one.
+                with compiler_lock:
+                    factory = build_model(options, silent, compare_workspace_io=False)
                 from usmp.exploration.measure import measure
 
                 return measure(factory).as_json()

@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from usmp.support.closed_streams import lead_nowhere_if_closed
+from usmp.support.compiler_lock import process_lock
 
 _KEEP_LOG = "TVM_LOG_DEBUG"
+
+_command_lock = process_lock()
 
 
 @contextmanager
@@ -19,7 +22,15 @@ def silenced_native_log() -> Iterator[TextIO]:
 
     TVM warns about its own internals when an import fails half-way, which would hide the one line
     that says why. Set TVM_LOG_DEBUG to see everything.
+
+    The process has one stderr, so commands in other threads wait until this one has ended.
     """
+    with _command_lock, _silenced() as user:
+        yield user
+
+
+@contextmanager
+def _silenced() -> Iterator[TextIO]:
     if os.environ.get(_KEEP_LOG) and sys.stderr is not None:
         yield sys.stderr
         return

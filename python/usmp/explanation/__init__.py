@@ -1,4 +1,7 @@
 """`usmp.explain`: why a model needs the memory that it does, and what would reduce it."""
 
+# Waits while another thread loads TVM; an import of one of its modules would not wait.
+import tvm  # noqa: F401
+
 from usmp.explanation.explanation import Explanation as Explanation
 from usmp.explanation.explanation import explain as explain

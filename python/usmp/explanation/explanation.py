@@ -23,6 +23,7 @@ from usmp.report.explanation import (
     explanation_markdown,
     explanation_text,
 )
+from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.errors import FaultError, UnsupportedModelError
 from usmp.support.plain_text import printable
 
@@ -66,6 +67,7 @@ class Explanation:
         return self.to_markdown()
 
 
+@one_at_a_time
 def explain(
     mod: Model | Sequence[Model] | Mapping[str, Model],
     *,

@@ -15,6 +15,7 @@ from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits, check_main
 from usmp.relax.shared_states import check_initial_values
 from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import symbolic_sizes_of
+from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import printable
@@ -24,6 +25,7 @@ Model = TypeVar("Model")
 """What a reader makes of a model."""
 
 
+@one_at_a_time
 def import_model(
     path: str | Path | Mapping[str, str | Path],
     *,

@@ -8,6 +8,9 @@ The objects live in C++ (``src/usmp/objects.h``) and are read-only here, but for
 :meth:`BufferInfo.set_conflicts` and :meth:`BufferInfo.set_overlaps`.
 """
 
+# Waits while another thread loads TVM; an import of one of its modules would not wait.
+import tvm  # noqa: F401
+
 from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange
 from usmp.objects.executor import Executor
 from usmp.objects.memory_plan import (

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class HostModule(NotCopied):
     """A compiled model, loaded into this process, with memory of its own.
 
     A model with state keeps it from one `run` to the next, of whichever entry; each `HostModule`
-    has its own, and cannot be copied or pickled.
+    has its own. Threads that share a `HostModule` run it in turn. It cannot be copied or pickled.
 
     Parameters
     ----------
@@ -129,6 +130,8 @@ class HostModule(NotCopied):
         except (OSError, AttributeError) as error:
             raise BuildError(f"the built model cannot be loaded on this host: {error}") from error
         self._pool_memory = [self._provide(pool) for pool in self._pools]
+        self.lock = RLock()
+        """Held by the thread that runs the model, whose memory all runs share."""
 
     @property
     def library(self) -> ctypes.CDLL:
@@ -211,15 +214,15 @@ class HostModule(NotCopied):
             name: aligned_empty(info["shape"], info["dtype"])
             for name, info in at_sizes(described.outputs, values).items()
         }
-        if self._arena is not None:
-            self._arena.reset()
-        status = self._entry_points[entry].run(
-            list(arrays.values()), list(results.values()), self._pool_memory, list(values.values())
-        )
-        if status != 0:
-            self._check_arena(status, entry)
-            what = f"model {self.name}" + (f", entry {entry}," if len(self.entries) > 1 else "")
-            raise RuntimeError(f"{what} returned {status}")
+        buffers = list(arrays.values()), list(results.values()), self._pool_memory
+        with self.lock:
+            if self._arena is not None:
+                self._arena.reset()
+            status = self._entry_points[entry].run(*buffers, list(values.values()))
+            if status != 0:
+                self._check_arena(status, entry)
+                what = f"model {self.name}" + (f", entry {entry}," if len(self.entries) > 1 else "")
+                raise RuntimeError(f"{what} returned {status}")
         for name in described.updated:
             results[name] = arrays[name]
             if given[name].flags.writeable:
@@ -253,7 +256,8 @@ class HostModule(NotCopied):
     def reset(self) -> None:
         """Let the next run begin as the first one did; only state is kept between runs."""
         if self._has_state:
-            next(iter(self._entry_points.values())).reset(self._pool_memory)
+            with self.lock:
+                next(iter(self._entry_points.values())).reset(self._pool_memory)
 
     def _provide(self, pool: Mapping[str, Any]) -> np.ndarray:
         """Memory for an external pool; a constant pool with its content, or else zeros."""

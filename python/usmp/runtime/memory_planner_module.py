@@ -21,6 +21,7 @@ from usmp.analysis.function_memory import (
     managed_functions,
 )
 from usmp.analysis.read_function import read_function
+from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.not_copied import NotCopied
 
 _ALLOCATE = "usmp.runtime.alloc_tensor"
@@ -56,6 +57,7 @@ class ManagedModule(NotCopied):
         return self
 
 
+@one_at_a_time
 def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> ManagedModule:
     """Compile a Relax module for planners: its allocations ask the one that runs it.
 

@@ -144,6 +144,16 @@ class HostProfiler(NotCopied):
         """
         if runs is not None and runs < 1:
             raise ValueError(f"a profile needs at least one run, not {runs}")
+        with self.module.lock:
+            return self._measured(inputs, entry, runs, sizes)
+
+    def _measured(
+        self,
+        inputs: Mapping[str, np.ndarray],
+        entry: str | None,
+        runs: int | None,
+        sizes: Mapping[str, int] | None,
+    ) -> Profile:
         between = int(self._hook_ns())
         # Runs may update the arrays of inputs.
         inputs = copy.deepcopy(dict(inputs))

@@ -65,13 +65,15 @@ class ReferenceModule(NotCopied):
             return self._host.run(inputs, entry, sizes)
         described = self.entries[chosen_entry(self._host.name, list(self.entries), entry)]
         rows, values = checked_run(described.inputs, described.sizes, inputs, sizes)
-        windows = {name: self._slid(name, array) for name, array in rows.items()}
-        return self._host.run(windows, entry, values)
+        with self._host.lock:
+            windows = {name: self._slid(name, array) for name, array in rows.items()}
+            return self._host.run(windows, entry, values)
 
     def reset(self) -> None:
         """Let the next run begin as the first one did."""
-        self._windows.clear()
-        self._host.reset()
+        with self._host.lock:
+            self._windows.clear()
+            self._host.reset()
 
     def _slid(self, name: str, rows: np.ndarray) -> np.ndarray:
         """Move the new rows of an input into its window, and return the window.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 
@@ -63,6 +64,15 @@ def test_digits(digits_model, board):
         }
     assert first.instructions == second.instructions
     assert first.stack_used_bytes == second.stack_used_bytes < first.stack_size_bytes == 16384
+
+
+def test_threads_run_one_program_in_turn(digits_model):
+    module, reference = emulated_digits(AN385), Micro(digits_model)
+    inputs = [reference.random_inputs(seed) for seed in range(4)]
+    expected = [{n: v.tobytes() for n, v in reference.run(given).items()} for given in inputs]
+    with ThreadPoolExecutor(4) as threads:
+        runs = threads.map(lambda given: module.run([given]).outputs, inputs)
+    assert [{n: v.tobytes() for n, v in outputs.items()} for (outputs,) in runs] == expected
 
 
 @every_board

@@ -34,3 +34,15 @@ def test_a_folder_that_is_not_there_is_told_by_the_files_own_path(tmp_path):
     with pytest.raises(FileNotFoundError) as error:
         write_file(path, b"new")
     assert error.value.filename == str(path)
+
+
+def test_the_umask_holds_and_is_never_changed(tmp_path, monkeypatch):
+    """It is that of all threads, which may create files at that moment."""
+    mask = os.umask(0o027)
+    try:
+        monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask of the process changes"))
+        write_file(tmp_path / "file", b"new")
+        monkeypatch.undo()
+    finally:
+        os.umask(mask)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640

@@ -169,7 +169,7 @@ usmp.driver.compile.print_summary = lambda factory: os.kill(os.getpid(), signal.
 
 
 def test_while_the_output_is_written(small_model, tmp_path):
-    late = "os.chmod = lambda *arguments: os.kill(os.getpid(), signal.SIGTERM)"
+    late = "os.replace = lambda *arguments: os.kill(os.getpid(), signal.SIGTERM)"
     output = tmp_path / "output/model.tar"
     output.parent.mkdir()
     output.write_bytes(OLD)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,3 +39,18 @@ def test_as_a_whole_and_line_by_line(columns, rows, newline, ends):
     rest = newline.join(lines[1:]) + (newline if ends else "")
     quoted = ",".join(f'"{name}"' for name in HEADER[:columns])
     assert read(lines[0] + newline + rest) == read(quoted + newline + rest)
+
+
+def test_warnings_of_other_threads_are_left_alone(monkeypatch):
+    """Filters of warnings are those of the process."""
+    before, during = list(warnings.filters), []
+    load = np.loadtxt
+
+    def loadtxt(*arguments, **options):
+        during.append(list(warnings.filters))
+        return load(*arguments, **options)
+
+    monkeypatch.setattr(np, "loadtxt", loadtxt)
+    assert read("id,lower,upper,size\na,0,1,4")[2]["size"] == [4]
+    assert during == [before]
+    assert read("id,lower,upper,size\na,0,1,4.5").endswith('size is "4.5"; write a whole number')

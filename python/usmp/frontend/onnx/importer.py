@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -110,9 +108,7 @@ def _import_model(
         bounds = [(variables[str(size.name)], size) for size in sizes]
         importer.sizes = ShapeValues(bounded_analyzer(bounds), model.opset_import)
     try:
-        # TVM prints what it was at when it fails; the error says it too.
-        with contextlib.redirect_stdout(io.StringIO()):
-            mod = importer.from_onnx(model.graph, opset_version(model))
+        mod = importer.imported(model.graph, opset_version(model))
     except LimitError as error:
         raise UnsupportedModelError(f"{importer.described()}: {error}") from error
     except UnsupportedModelError:
@@ -143,6 +139,13 @@ def _branches(graph: onnx.GraphProto) -> set[str]:
     return {name for node in graph.node if node.op_type == "If" for name in node.output}
 
 
+class _Unprinted(BaseException):
+    """Carries an error past TVM's importer, which prints each exception of a node to stdout."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     """TVM's importer, which also knows the node that it is at."""
 
@@ -155,6 +158,13 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     """By the outputs of nodes that stand for one of the file, that one."""
     sizes: ShapeValues | None = None
     """What is computed of shapes, if some depend on sizes."""
+
+    def imported(self, graph: onnx.GraphProto, opset: int) -> IRModule:
+        """Import a graph of nodes of an opset."""
+        try:
+            return self.from_onnx(graph, opset)
+        except _Unprinted as unprinted:
+            raise unprinted.error from unprinted.error.__cause__
 
     def described(self, node: onnx.NodeProto | None = None) -> str:
         """A node, that of the importer if none is given, as errors name it."""
@@ -185,6 +195,8 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         self.bb.span = self.model_nodes.span(self.node.output, self.types.of)
         try:
             return self._converted(op_name, inputs, attrs, opset)
+        except Exception as error:
+            raise _Unprinted(error) from None
         finally:
             self.bb.span = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import random
 from functools import partial
 
@@ -28,6 +29,7 @@ from support.pytorch_models import (
     torch,
 )
 from usmp.frontend.pytorch.importer import import_pytorch
+from usmp.frontend.pytorch.read_program import quiet
 
 MUTANTS = 40
 
@@ -260,3 +262,14 @@ def test_mutated_files_are_imported_or_refused():
             assert "\n" not in str(error)
             refused += 1
     assert refused > MUTANTS // 2
+
+
+@pytest.mark.parametrize("level", [logging.NOTSET, logging.INFO, logging.CRITICAL])
+def test_levels_of_logging_are_as_they_were(level):
+    logging.disable(level)
+    try:
+        with quiet():
+            assert logging.root.manager.disable == max(level, logging.WARNING)
+        assert logging.root.manager.disable == level
+    finally:
+        logging.disable(logging.NOTSET)
