@@ -142,9 +142,6 @@ def _branches(graph: onnx.GraphProto) -> set[str]:
 class _Unprinted(BaseException):
     """Carries an error past TVM's importer, which prints each exception of a node to stdout."""
 
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
 
 class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
     """TVM's importer, which also knows the node that it is at."""
@@ -164,7 +161,8 @@ class _Importer(onnx_frontend.ONNXGraphImporter):  # type: ignore[misc]
         try:
             return self.from_onnx(graph, opset)
         except _Unprinted as unprinted:
-            raise unprinted.error from unprinted.error.__cause__
+            (error,) = unprinted.args
+            raise error from error.__cause__
 
     def described(self, node: onnx.NodeProto | None = None) -> str:
         """A node, that of the importer if none is given, as errors name it."""
