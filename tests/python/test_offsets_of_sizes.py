@@ -41,16 +41,17 @@ int main(void) {
     const size_t taken = (size_t)seq * 32 * sizeof(float);
     const size_t needed = (size_t)tvmgen_default_workspace_size(seq);
     uint8_t* pool = aligned_alloc(16, (needed + 15) / 16 * 16);
-    struct tvmgen_default_inputs inputs = {malloc(taken), seq};
+    float* x = malloc(taken);
+    struct tvmgen_default_inputs inputs = {x, seq};
     struct tvmgen_default_outputs outputs = {malloc(taken)};
     struct tvmgen_default_workspace_pools pools = {pool};
-    if (!pool || !inputs.x || !outputs.OUTPUT || needed % 16 != 0) return 2;
+    if (!pool || !x || !outputs.OUTPUT || needed % 16 != 0) return 2;
     memset(pool, 0x5a, needed);
-    if (fread(inputs.x, taken, 1, stdin) != 1) return 3;
+    if (fread(x, taken, 1, stdin) != 1) return 3;
     if (tvmgen_default_run(&inputs, &outputs, &pools) != 0) return 4;
     if (fwrite(outputs.OUTPUT, taken, 1, stdout) != 1) return 5;
     free(pool);
-    free(inputs.x);
+    free(x);
     free(outputs.OUTPUT);
   }
   return 0;
