@@ -14,6 +14,8 @@ from support.compilers import require
 from support.dynamic_models import LARGEST, MODELS, SIZES
 from support.pytorch_models import exported
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.codegen.c_entry_points import MainFunction
+from usmp.codegen.c_source import print_main_caller
 from usmp.codegen.workspace_sizes import workspace_sizes
 from usmp.objects.size_expression import extent_at
 from usmp.runtime.write_files import write_files
@@ -138,3 +140,15 @@ def test_runs_touch_what_their_size_needs(computed, folder):
         np.testing.assert_allclose(found[: expected.size], expected, atol=1e-5)
         found = found[expected.size :]
     assert not found.size
+
+
+def test_c_around_an_object_file_has_the_functions_that_compute_the_bytes(computed, tmp_path):
+    """As for target llvm."""
+    types = ["const float*", "float*", "int32_t", "const uint8_t*", "uint8_t*"]
+    main = MainFunction("planned_main", types)
+    source = print_main_caller(computed.ir_mod, computed.interface, [main])
+    assert "tvmgen_max_int32(" in source
+    (tmp_path / "tvmgen_default.h").write_text(computed.header)
+    (tmp_path / "code.c").write_text(source)
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
+    subprocess.run(["gcc", *strict, "code.c"], cwd=tmp_path, check=True)
