@@ -39,7 +39,7 @@ int main(void) {
   struct tvmgen_attention_workspace_pools attention_pools;
   size_t i;
   attention_pools.sram = sram;
-  attention_pools.flash = (void*)flash;
+  attention_pools.flash = flash;
   while (fread(image, sizeof(image), 1, stdin) == 1 && fread(x, sizeof(x), 1, stdin) == 1) {
     memset(sram, 0xa5, sizeof(sram));
     if (tvmgen_digits_run(&digits_inputs, &digits_outputs, &digits_pools) != 0) return 1;

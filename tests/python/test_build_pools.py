@@ -96,7 +96,7 @@ def test_external_pools_are_parameters_of_the_entry_point():
     flash = sizes_of(factory)["flash"]
     assert (
         "struct tvmgen_default_workspace_pools {\n"
-        f"  void* flash;  /* {flash} bytes, aligned to 16 */\n"
+        f"  const void* flash;  /* {flash} bytes, aligned to 16 */\n"
         f"  void* sram;  /* {PEAK} bytes, aligned to 16 */\n"
         "};\n"
     ) in factory.header
@@ -111,7 +111,7 @@ def test_external_pools_are_parameters_of_the_entry_point():
 def test_internal_pool_is_not_a_parameter():
     factory = build(workspace("sram", internal=True), constants("flash"))
     struct = factory.header.split("struct tvmgen_default_workspace_pools {\n")[1].split("}")[0]
-    assert struct.startswith("  void* flash;")
+    assert struct.startswith("  const void* flash;")
     assert "sram" not in struct
     assert_right(factory)
 

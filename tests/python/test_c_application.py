@@ -21,6 +21,7 @@ from usmp import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from usmp.codegen.c_literals import element_literals
 from usmp.runtime.write_files import write_files
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -108,9 +109,9 @@ int main(void) {
   struct tvmgen_net_workspace_pools pools;
   %s
   pools.sram = sram;
-  pools.flash = (void*)flash;
+  pools.flash = flash;
   %s
-  if (fread(inputs.x, TVMGEN_NET_X_SIZE, 1, stdin) != 1) return 1;
+  if (fread(%s, TVMGEN_NET_X_SIZE, 1, stdin) != 1) return 1;
   if (tvmgen_net_run(%s) != 0) return 2;
   return fwrite(outputs.output, TVMGEN_NET_OUTPUT_SIZE, 1, stdout) != 1;
 }
@@ -125,12 +126,15 @@ MAPPED = """inputs = tvmgen_net_map_inputs(&pools);
 
 @pytest.mark.cc
 @pytest.mark.parametrize(
-    ("io", "declare", "assign", "passed"),
-    [(False, OWN, "", "&inputs, &outputs, &pools"), (True, DECLARED, MAPPED, "&pools")],
+    ("io", "declare", "assign", "place", "passed"),
+    [
+        (False, OWN, "", "x", "&inputs, &outputs, &pools"),
+        (True, DECLARED, MAPPED, "inputs.x", "&pools"),
+    ],
     ids=["own-io", "workspace-io"],
 )
-def test_pools_of_the_application(tmp_path, io, declare, assign, passed):
-    main = EXTERNAL_MAIN % (declare, assign, passed)
+def test_pools_of_the_application(tmp_path, io, declare, assign, place, passed):
+    main = EXTERNAL_MAIN % (declare, assign, place, passed)
     output = program_output(tmp_path, main, build("net", io=io, **EXTERNAL))
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 
@@ -152,42 +156,44 @@ def test_header_compiles_alone(tmp_path, compiler, pools, io):
     subprocess.run([*compiler, *STRICT, "-c", source, "-o", tmp_path / "a.o"], check=True)
 
 
-CPP_MAIN = """
-#include <cstdio>
+IN_READ_ONLY_MEMORY = """
+#include <stdio.h>
 #include "tvmgen_net.h"
-alignas(16) static float x[16];
-alignas(16) static float y[64];
+static const float x[] = {%s};
+static float y[64];
 TVMGEN_NET_SRAM_WORKSPACE_POOL_ATTRIBUTES static uint8_t
     sram[TVMGEN_NET_SRAM_WORKSPACE_POOL_SIZE];
 TVMGEN_NET_SRAM_WORKSPACE_POOL_ASSERT(sram);
 TVMGEN_NET_FLASH_CONSTANT_POOL_ATTRIBUTES static const uint8_t flash[] = {
     TVMGEN_NET_FLASH_CONSTANT_POOL_DATA};
 TVMGEN_NET_FLASH_CONSTANT_POOL_ASSERT(flash);
-int main() {
-  tvmgen_net_inputs inputs{x};
-  tvmgen_net_outputs outputs{y};
-  tvmgen_net_workspace_pools pools{};
-  pools.sram = sram;
-  pools.flash = const_cast<uint8_t*>(flash);
-  if (std::fread(x, sizeof(x), 1, stdin) != 1) return 1;
+int main(void) {
+  struct tvmgen_net_inputs inputs = {x};
+  struct tvmgen_net_outputs outputs = {y};
+  struct tvmgen_net_workspace_pools pools = {flash, sram};
   if (tvmgen_net_run(&inputs, &outputs, &pools) != 0) return 2;
-  return std::fwrite(y, sizeof(y), 1, stdout) != 1;
+  return fwrite(y, sizeof(y), 1, stdout) != 1;
 }
 """
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("standard", ["c++11", "c++17"])
-def test_a_cpp_application(tmp_path, standard):
+@pytest.mark.parametrize(
+    "compiler", [["gcc", "-std=c99"], ["g++", "-std=c++11"], ["g++", "-std=c++17"]], ids="".join
+)
+def test_inputs_and_constants_in_read_only_memory(tmp_path, compiler):
+    """The application casts nothing."""
+    require(compiler[0])
     folder = written(tmp_path, build("net", **EXTERNAL))
-    (folder / "main.cc").write_text(CPP_MAIN)
-    include = f"-I{folder}/codegen/host/include"
+    main = "main.cc" if compiler[0] == "g++" else "main.c"
+    (folder / main).write_text(IN_READ_ONLY_MEMORY % ", ".join(element_literals(X, "float32")))
+    strict = [*STRICT, "-Wcast-qual", f"-I{folder}/codegen/host/include"]
     source = folder / "codegen/host/src/net_lib0.c"
     subprocess.run(
-        ["gcc", "-std=c99", *STRICT, include, "-c", source, "-o", "net.o"], cwd=folder, check=True
+        ["gcc", "-std=c99", *strict, "-c", source, "-o", "net.o"], cwd=folder, check=True
     )
-    command = ["g++", f"-std={standard}", *STRICT, *SANITIZERS, include, "main.cc", "net.o"]
-    subprocess.run([*command, "-lm", "-o", "program"], cwd=folder, check=True)
+    command = [*compiler, *strict, *SANITIZERS, main, "net.o", "-lm", "-o", "program"]
+    subprocess.run(command, cwd=folder, check=True)
     output = np.frombuffer(output_of(folder), np.float32)
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 

@@ -181,12 +181,37 @@ def test_digits_are_the_same_at_every_optimization_level(
 def test_the_c_needs_nothing(digits_model):
     factory = build(digits_model)
     includes = [line for line in factory.source.splitlines() if line.startswith("#include")]
-    assert includes == ['#include "tvmgen_default.h"', "#include <math.h>", "#include <string.h>"]
+    assert includes == ['#include "tvmgen_default.h"', "#include <string.h>", "#include <stddef.h>"]
     assert [line for line in factory.header.splitlines() if line.startswith("#include")] == [
         "#include <stdint.h>"
     ]
     for word in ("malloc", "alloca", "calloc", "TVMBackend", "free("):
         assert word not in factory.source
+
+
+def own_headers(compiler: str) -> list[str]:
+    """The options with which a compiler sees its own headers, and none of a C library."""
+    folder = subprocess.run(
+        [compiler, "-print-file-name=include"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    return ["-nostdinc", "-isystem", folder]
+
+
+@pytest.mark.board
+@pytest.mark.parametrize(
+    "compiler",
+    [["arm-none-eabi-gcc", "-mcpu=cortex-m4"], ["clang", "--target=thumbv7em-none-eabi"]],
+    ids=["arm-none-eabi-gcc", "clang"],
+)
+def test_an_integer_model_needs_no_c_library(digits_model, tmp_path, compiler):
+    """Freestanding compilers have <stdint.h> and <stddef.h>."""
+    require(compiler[0])
+    factory = build(digits_model)
+    (tmp_path / "tvmgen_default.h").write_text(factory.header)
+    (tmp_path / "default_lib0.c").write_text(factory.source)
+    strict = ["-std=c99", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]
+    command = [*compiler, *own_headers(compiler[0]), *strict, "-c", "default_lib0.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
 
 
 COMPILERS = {

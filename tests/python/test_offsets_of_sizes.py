@@ -14,6 +14,8 @@ from support.compilers import require
 from support.dynamic_models import LARGEST, MODELS, SIZES
 from support.pytorch_models import exported
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.codegen.c_entry_points import MainFunction
+from usmp.codegen.c_source import print_main_caller
 from usmp.codegen.workspace_sizes import workspace_sizes
 from usmp.objects.size_expression import extent_at
 from usmp.runtime.write_files import write_files
@@ -41,16 +43,17 @@ int main(void) {
     const size_t taken = (size_t)seq * 32 * sizeof(float);
     const size_t needed = (size_t)tvmgen_default_workspace_size(seq);
     uint8_t* pool = aligned_alloc(16, (needed + 15) / 16 * 16);
-    struct tvmgen_default_inputs inputs = {malloc(taken), seq};
+    float* x = malloc(taken);
+    struct tvmgen_default_inputs inputs = {x, seq};
     struct tvmgen_default_outputs outputs = {malloc(taken)};
     struct tvmgen_default_workspace_pools pools = {pool};
-    if (!pool || !inputs.x || !outputs.OUTPUT || needed % 16 != 0) return 2;
+    if (!pool || !x || !outputs.OUTPUT || needed % 16 != 0) return 2;
     memset(pool, 0x5a, needed);
-    if (fread(inputs.x, taken, 1, stdin) != 1) return 3;
+    if (fread(x, taken, 1, stdin) != 1) return 3;
     if (tvmgen_default_run(&inputs, &outputs, &pools) != 0) return 4;
     if (fwrite(outputs.OUTPUT, taken, 1, stdout) != 1) return 5;
     free(pool);
-    free(inputs.x);
+    free(x);
     free(outputs.OUTPUT);
   }
   return 0;
@@ -137,3 +140,15 @@ def test_runs_touch_what_their_size_needs(computed, folder):
         np.testing.assert_allclose(found[: expected.size], expected, atol=1e-5)
         found = found[expected.size :]
     assert not found.size
+
+
+def test_c_around_an_object_file_has_the_functions_that_compute_the_bytes(computed, tmp_path):
+    """As for target llvm."""
+    types = ["const float*", "float*", "int32_t", "const uint8_t*", "uint8_t*"]
+    main = MainFunction("planned_main", types)
+    source = print_main_caller(computed.ir_mod, computed.interface, [main])
+    assert "tvmgen_max_int32(" in source
+    (tmp_path / "tvmgen_default.h").write_text(computed.header)
+    (tmp_path / "code.c").write_text(source)
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
+    subprocess.run(["gcc", *strict, "code.c"], cwd=tmp_path, check=True)

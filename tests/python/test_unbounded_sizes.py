@@ -147,11 +147,12 @@ static int run(int32_t n, size_t arena_bytes) {
   struct usmp_arena arena;
   usmp_arena_init(&arena, memory, arena_bytes);
   size_t bytes = n > 0 ? TVMGEN_DEFAULT_X_BYTES(n) : 1;
-  struct tvmgen_default_inputs inputs = {
-    .x = calloc(bytes, 1), .w = calloc(TVMGEN_DEFAULT_W_SIZE, 1), .n = n};
+  void* x = calloc(bytes, 1);
+  void* w = calloc(TVMGEN_DEFAULT_W_SIZE, 1);
+  struct tvmgen_default_inputs inputs = {.x = x, .w = w, .n = n};
   struct tvmgen_default_outputs outputs = {.output = malloc(bytes)};
   int status = tvmgen_default_run(&inputs, &outputs, &arena);
-  free(memory); free(inputs.x); free(inputs.w); free(outputs.output);
+  free(memory); free(x); free(w); free(outputs.output);
   return status;
 }
 

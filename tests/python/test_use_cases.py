@@ -113,7 +113,7 @@ def declarations(model: Model, pools: Mapping[str, str]) -> str:
         fields = ", ".join(f".{t} = {name}_{t}" for t in tensors)
         lines.append(f"static struct tvmgen_{name}_{side} {name}_{side} = {{{fields}}};")
     if pools:
-        fields = ", ".join(f".{pool} = (void*){address}" for pool, address in pools.items())
+        fields = ", ".join(f".{pool} = {address}" for pool, address in pools.items())
         lines.append(f"static struct tvmgen_{name}_workspace_pools {name}_pools = {{{fields}}};")
     return "\n".join(lines)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_header import map_declaration, reset_declaration, run_declaration
+from usmp.codegen.c_includes import library_includes
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
 from usmp.codegen.c_row_callbacks import (
     handle,
@@ -66,18 +67,19 @@ class MainFunction:
         return f"{declared}\n  if (status != 0) return status;"
 
 
-def print_preamble(interface: Interface) -> str:
-    """What a source file of the model begins with: headers, macros, types."""
-    return "\n".join(
-        [
-            f"/* TVM module {comment_text(quoted(interface.module_name))}, planned by usmp. */\n"
-            f'#include "{interface.prefix}.h"\n\n#include <math.h>\n#include <string.h>\n',
-            text_of("compiler_macros.h"),
-            f"/* Pool memory changes its type over time, so it is accessed through these. */\n"
-            f"{ALIAS_TYPEDEFS}\n",
-            *(text for entry in interface.entries for text in print_struct_of_rows(entry)),
-        ]
-    )
+def source_file(interface: Interface, parts: Iterable[str]) -> str:
+    """Return a source file of the model: headers, macros and types, then the parts."""
+    text = "\n".join(parts)
+    module, includes = comment_text(quoted(interface.module_name)), library_includes(text)
+    preamble = [
+        f'/* TVM module {module}, planned by usmp. */\n#include "{interface.prefix}.h"\n',
+        *([includes] if includes else []),
+        text_of("compiler_macros.h"),
+        f"/* Pool memory changes its type over time, so it is accessed through these. */\n"
+        f"{ALIAS_TYPEDEFS}\n",
+        *(text for entry in interface.entries for text in print_struct_of_rows(entry)),
+    ]
+    return "\n".join([*preamble, text])
 
 
 def print_entry_points(interface: Interface, mains: Sequence[MainFunction]) -> str:
@@ -94,13 +96,19 @@ def print_entry_points(interface: Interface, mains: Sequence[MainFunction]) -> s
     return "\n".join([*print_internal_pools(interface), *functions, *_reset_definition(interface)])
 
 
-def print_entry_point_source(interface: Interface, mains: Sequence[MainFunction]) -> str:
+def print_entry_point_source(
+    interface: Interface, mains: Sequence[MainFunction], more: Iterable[str] = ()
+) -> str:
     """A source file of its own for `print_entry_points`; the functions of the entries are in
-    another object file."""
+    another object file.
+
+    Parameters
+    ----------
+    more
+        definitions for the end of the file.
+    """
     declarations = [f"{main.declaration};\n" for main in mains]
-    return "\n".join(
-        [print_preamble(interface), *declarations, print_entry_points(interface, mains)]
-    )
+    return source_file(interface, [*declarations, print_entry_points(interface, mains), *more])
 
 
 def _pool_address(interface: Interface, name: str) -> str:

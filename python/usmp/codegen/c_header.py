@@ -106,7 +106,8 @@ def _tensor_members(entry: EntryInterface, what: str, tensor: IOTensor) -> list[
     shape = shape_comment(entry, tensor)
     if not tensor.is_by_rows:
         updated = ", which runs read and update" if tensor.info.is_updated else ""
-        return [f"  void* {tensor.c_name};  /* {shape}{updated} */"]
+        const = "const " if what == "inputs" and entry.only_reads(tensor) else ""
+        return [f"  {const}void* {tensor.c_name};  /* {shape}{updated} */"]
     context = context_member(tensor.c_name)
     return [
         *callback_comment(tensor, shape, what, context),
@@ -128,8 +129,8 @@ def _pool_struct(interface: Interface) -> list[str]:
             f"have some, or call {interface.prefix}_reset, once before the first run",
         ]
     lines = [
-        f"  void* {pool.c_name};  /* {pool.size_bytes} bytes, aligned to {pool.alignment_bytes}"
-        f"{_kept(interface, pool)} */"
+        f"  {'const ' if pool.is_constant else ''}void* {pool.c_name};  /* {pool.size_bytes} "
+        f"bytes, aligned to {pool.alignment_bytes}{_kept(interface, pool)} */"
         for pool in interface.external_pools
     ]
     struct = f"struct {interface.prefix}_workspace_pools {{\n" + "\n".join(lines) + "\n};\n"

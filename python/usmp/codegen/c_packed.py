@@ -6,12 +6,12 @@ inputs, then the outputs, which are written, then the external pools, as bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import tvm
 
-from usmp.codegen.c_entry_points import MainFunction, print_preamble
+from usmp.codegen.c_entry_points import MainFunction, source_file
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
 from usmp.codegen.c_text import c_string, quoted
@@ -37,12 +37,19 @@ class _Argument:
     size_bytes: int
 
 
-def print_packed_source(interface: Interface, mains: Sequence[MainFunction]) -> str:
+def print_packed_source(
+    interface: Interface, mains: Sequence[MainFunction], more: Iterable[str] = ()
+) -> str:
     """The C11 source of the packed functions around those of the entries, which another source
-    defines."""
+    defines.
+
+    Parameters
+    ----------
+    more
+        definitions for the end of the file.
+    """
     numbered = enumerate(zip(interface.entries, mains, strict=True))
     parts = [
-        print_preamble(interface),
         "#include <stdio.h>\n#include <tvm/ffi/c_api.h>\n",
         *(f"{main.declaration};\n" for main in mains),
         *print_internal_pools(interface),
@@ -64,7 +71,7 @@ def print_packed_source(interface: Interface, mains: Sequence[MainFunction]) -> 
         )
         name = f"{interface.prefix}_reset"
         parts.append(_function(name, table, len(interface.external_pools), body))
-    return "\n".join(parts)
+    return source_file(interface, [*parts, *more])
 
 
 def _run(interface: Interface, entry: EntryInterface, main: MainFunction, number: int) -> list[str]:

@@ -13,7 +13,7 @@ from usmp.codegen.c_entry_points import (
     MainFunction,
     print_entry_point_source,
     print_entry_points,
-    print_preamble,
+    source_file,
 )
 from usmp.codegen.c_files import mve_macros, text_of
 from usmp.codegen.c_function import parameter_types, print_function, result_type
@@ -63,7 +63,6 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
     bodies = [printed.pop(entry.function) for entry in interface.entries]
     mains = [_main_function(facts.of(e.function), c_names) for e in interface.entries]
     parts = [
-        print_preamble(interface),
         *_assert_double([functions[name] for name in order], interface),
         *([text_of("noinline_macro.h")] if printed else []),
         *print_features(mod, interface, helpers),
@@ -77,13 +76,13 @@ def print_sources(mod: IRModule, interface: Interface) -> list[str]:
         *(f"{operator_comment(mod[name], name)}{text}\n" for name, text in printed.items()),
     ]
     if not interface.is_packed:
-        definitions = [*(f"{body}\n" for body in bodies), *sizes]
-        return ["\n".join([*parts, *definitions, print_entry_points(interface, mains)])]
+        parts += [*(f"{body}\n" for body in bodies), *sizes, print_entry_points(interface, mains)]
+        return [source_file(interface, parts)]
     external = [
         f"{main.declaration};\n\n{body.removeprefix('static ')}\n"
         for main, body in zip(mains, bodies, strict=True)
     ]
-    return ["\n".join([*parts, *external]), print_packed_source(interface, mains)]
+    return [source_file(interface, [*parts, *external]), print_packed_source(interface, mains)]
 
 
 def _assert_double(functions: Sequence[tirx.PrimFunc], interface: Interface) -> list[str]:
@@ -104,12 +103,12 @@ def print_main_caller(mod: IRModule, interface: Interface, mains: Sequence[MainF
     """The source that calls the functions of the entries, which are in another object file, as the
     interface says."""
     printed = print_packed_source if interface.is_packed else print_entry_point_source
-    parts = [printed(interface, mains), *define_operator_hooks(interface)]
+    parts = define_operator_hooks(interface)
     if interface.workspace_sizes:
         helpers = Helpers()
         sizes = workspace_size_definitions(interface, lowered_functions(mod), helpers)
-        parts += [*(f"{definition}\n" for definition in helpers.definitions), *sizes]
-    return "\n".join(parts)
+        parts += [*(f"{definition}\n" for definition in helpers.definitions.values()), *sizes]
+    return printed(interface, mains, parts)
 
 
 def functions_of_entries(facts: ModuleFacts, interface: Interface) -> list[str]:

@@ -44,7 +44,8 @@ class IOTensor:
 
     `allocation` is its pool and byte offset if it was planned into a workspace pool; one that
     `is_by_rows` has no place as a whole: the application gives or takes it row by row. An input
-    with a `window` has the newest rows of it.
+    with a `window` has the newest rows of it. One that `is_written` may be written by the code of
+    the model, where the application provides it.
     """
 
     info: TensorInfo
@@ -52,6 +53,7 @@ class IOTensor:
     allocation: PoolAllocation | None
     is_by_rows: bool = False
     window: InputWindow | None = None
+    is_written: bool = False
 
     @property
     def symbolic_extents(self) -> list[SizeExpression]:
@@ -124,6 +126,11 @@ class EntryInterface:
     def updated(self) -> list[IOTensor]:
         """Return the inputs that a run updates in place."""
         return [tensor for tensor in self.inputs if tensor.info.is_updated]
+
+    def only_reads(self, tensor: IOTensor) -> bool:
+        """Return whether an input may be in read-only memory: neither a run nor the application,
+        through the struct of `map_inputs`, writes it there."""
+        return not (self.has_workspace_io or tensor.is_written or tensor.info.is_updated)
 
     @property
     def results(self) -> list[IOTensor]:
@@ -229,16 +236,20 @@ def _io_tensors(
         for infos, names in zip((inputs, outputs), by_rows, strict=True)
         for info in infos
     ]
+    # Parameters in the workspace are gone, so that the others have other indices.
+    main = module_facts(mod).of(entry_function_name(entry))
+    written = set() if places else main.written_parameters
     windows = input_windows(mod)
     newest = [*(windows.get(str(info.name)) for info in inputs), *(None for _ in outputs)]
     tensors = [
-        IOTensor(info, c_name, places.get(name), is_by_rows, window)
-        for info, c_name, name, is_by_rows, window in zip(
+        IOTensor(info, c_name, places.get(name), is_by_rows, window, is_written)
+        for info, c_name, name, is_by_rows, window, is_written in zip(
             [*inputs, *outputs],
             members,
             place_names(inputs, outputs),
             are_by_rows,
             newest,
+            [index in written for index in range(len(members))],
             strict=True,
         )
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tvm.ir import IRModule
 
+from usmp.analysis.memory.facts import shared_facts
 from usmp.codegen.accelerator_functions import accelerator_functions, device_names
 from usmp.codegen.c_text import quoted
 from usmp.codegen.entry_interface import EntryInterface, IOTensor, read_entries
@@ -127,6 +128,7 @@ class Interface:
         return [state for state in self.states if str(state.pool_name) == pool.name]
 
 
+@shared_facts()
 def interface_of(mod: IRModule, module_name: str) -> Interface:
     """Read the interface of a planned module.
 

@@ -87,7 +87,7 @@ def _places(entry: ArchivedEntry, number: int, what: str, name: str) -> list[str
 
 def _pools(module: ArchivedModule) -> str:
     prefix, pools = module.c_prefix, external_pools(module)
-    members = [f"      (void*)pool_{pool.c_name}," for pool in pools]
+    members = [f"      pool_{pool.c_name}," for pool in pools]
     return "\n".join(
         [
             *(_pool(module, pool) for pool in pools),

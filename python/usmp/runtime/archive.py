@@ -323,6 +323,8 @@ def _structs(header: str) -> dict[str, list[str]]:
             members = structs.setdefault(begin[1], [])
         elif line == "};":
             members = []
-        elif member := re.match(r"  (?:void\* |int32_t \(\*|(int32_t ))(\w+)(?:;|\)\()", line):
+        elif member := re.match(
+            r"  (?:(?:const )?void\* |int32_t \(\*|(int32_t ))(\w+)(?:;|\)\()", line
+        ):
             members.append(f"{member[1] or ''}{member[2]}")
     return structs

@@ -1,13 +1,15 @@
 """The header of a compiled model."""
 
+import re
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_macros import STATIC_ASSERT
-from usmp.objects import PoolAllocation
+from usmp.objects import PoolAllocation, TensorInfo
 
 
 def compiles(text, *flags, language="c"):
@@ -60,7 +62,7 @@ def test_a_whole_header():
         ' * \\brief The inputs of TVM module "default", aligned for their element types\n'
         " */\n"
         "struct tvmgen_default_inputs {\n"
-        "  void* x;  /* int8[1, 4] */\n"
+        "  const void* x;  /* int8[1, 4] */\n"
         "};\n"
         "\n"
         "/*!\n"
@@ -84,12 +86,27 @@ def test_a_whole_header():
     )
 
 
+@pytest.mark.parametrize(
+    ("changes", "const"),
+    [
+        ({}, "const "),
+        ({"is_written": True}, ""),
+        ({"info": TensorInfo("x", [4], "int8", is_updated=True)}, ""),
+    ],
+    ids=["read", "written", "updated"],
+)
+def test_inputs_are_constant_unless_a_run_writes_them(changes, const):
+    inputs = [replace(tensor("x"), **changes), tensor("other")]
+    members = re.findall(r"^  (.*?void\* \w+);", print_header(interface(inputs)), re.MULTILINE)
+    assert members == [f"{const}void* x", "const void* other"]
+
+
 def test_external_pools_are_passed():
     text = print_header(interface([tensor("x")], [tensor("y")], [constants(), workspace()]))
     flash, sram = constants().size_bytes, workspace().size_bytes
     assert (
         "struct tvmgen_default_workspace_pools {\n"
-        f"  void* flash;  /* {flash} bytes, aligned to 16 */\n"
+        f"  const void* flash;  /* {flash} bytes, aligned to 16 */\n"
         f"  void* sram;  /* {sram} bytes, aligned to 16 */\n"
         "};\n"
     ) in text
@@ -123,6 +140,7 @@ def test_map_functions_exist_if_tensors_are_in_the_workspace():
     pool = workspace()
     place = PoolAllocation(pool.info.pool_info, 16)
     text = print_header(interface([tensor("x", place=place)], [tensor("y")], [pool]))
+    assert "struct tvmgen_default_inputs {\n  void* x;" in text
     assert (
         "struct tvmgen_default_inputs tvmgen_default_map_inputs("
         "struct tvmgen_default_workspace_pools* workspace_pools);" in text

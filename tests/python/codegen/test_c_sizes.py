@@ -70,8 +70,8 @@ def test_struct_and_macros():
     header = print_header(with_seq())
     assert (
         "struct tvmgen_enc_inputs {\n"
-        "  void* x;  /* float32[1, seq, 64] */\n"
-        "  void* mask;  /* int8[1, 4] */\n"
+        "  const void* x;  /* float32[1, seq, 64] */\n"
+        "  const void* mask;  /* int8[1, 4] */\n"
         "  int32_t seq;  /* 1 to 128 */\n"
         "};\n"
     ) in header
@@ -168,7 +168,7 @@ def test_a_tensor_whose_size_has_the_name_of_the_status():
     """Only where there is one, so that others keep the name."""
     tensors = ([TensorInfo("error", [LONGEST, 4], "float32")], attending_tensors()[1])
     header = build_symbolic(tensors=tensors).header
-    assert "  void* error_1;" in header
+    assert "  const void* error_1;" in header
     assert "#define TVMGEN_DEFAULT_ERROR_SIZE (-2)\n" in header
     assert member_names({"": tensors}) == [["error", "y"]]
 
@@ -254,7 +254,7 @@ int main(void) {{
     const uint32_t taken = TVMGEN_DEFAULT_X_BYTES(held), given = TVMGEN_DEFAULT_Y_BYTES(held);
 {tensors}
     inputs.seq = seq;
-    if (is_in_range && fread(inputs.x, taken, 1, stdin) != 1) return 1;
+    if (is_in_range && fread(x, taken, 1, stdin) != 1) return 1;
     const int32_t status = tvmgen_default_run({arguments});
     if (status != (is_in_range ? 0 : TVMGEN_DEFAULT_ERROR_SIZE)) return 2;
     if (fwrite(outputs.y, given, 1, stdout) != 1) return 3;
@@ -264,13 +264,15 @@ int main(void) {{
 }}
 """
 OWN_TENSORS = {
-    "tensors": """    struct tvmgen_default_inputs inputs = {filled(taken), 0};
+    "tensors": """    void* const x = filled(taken);
+    struct tvmgen_default_inputs inputs = {x, 0};
     struct tvmgen_default_outputs outputs = {filled(given)};""",
-    "frees": "    free(inputs.x);\n    free(outputs.y);",
+    "frees": "    free(x);\n    free(outputs.y);",
 }
 MAPPED_TENSORS = {
     "tensors": """    struct tvmgen_default_inputs inputs = tvmgen_default_map_inputs();
     struct tvmgen_default_outputs outputs = tvmgen_default_map_outputs();
+    void* const x = inputs.x;
     if (inputs.seq != TVMGEN_DEFAULT_SEQ_MAX) return 4;
     memset(outputs.y, 0x5a, given);
     (void)filled;""",

@@ -345,6 +345,26 @@ def test_two_modules_share_a_program(emit, tmp_path):
     assert run_program(tmp_path, header, source, ["-O1", "other.c"]) == "20 5\n"
 
 
+def test_an_input_that_a_function_of_the_user_may_write_is_not_constant(emit):
+    @I.ir_module(s_tir=True)
+    class Module:
+        @T.prim_func
+        def __tvm_main__(
+            x_ptr: T.handle("int32"), k_ptr: T.handle("int32"), y_ptr: T.handle("int32")
+        ):
+            x = T.decl_buffer((4,), "int32", data=x_ptr)
+            k = T.decl_buffer((4,), "int32", data=k_ptr)
+            y = T.decl_buffer((4,), "int32", data=y_ptr)
+            T.evaluate(T.call_extern("int32", "of_the_user", x.data, y.data))
+            for i in range(4):
+                y[i] = y[i] + k[i]
+
+    inputs = [("x", [4], "int32"), ("k", [4], "int32")]
+    header, source = emit(Module, inputs, [("y", [4], "int32")])
+    assert "  void* x;  /* int32[4] */\n  const void* k;  /* int32[4] */\n" in header
+    assert "(int32_alias*)inputs->x,\n      (const int32_alias*)inputs->k,\n" in source
+
+
 def test_what_c_lacks_is_reported_with_the_name_of_the_operator(emit):
     half = Shared.functions[Shared.get_global_var("halves")]
 

@@ -126,9 +126,9 @@ def test_declarations():
     start, end = text.index("struct tvmgen_default_a_inputs {"), text.index("#ifdef __cplusplus\n}")
     pools = "struct tvmgen_default_workspace_pools* workspace_pools"
     assert re.sub(r"\s+\n", "\n", text[start:end]) == (
-        "struct tvmgen_default_a_inputs {\n  void* x;\n};\n"
+        "struct tvmgen_default_a_inputs {\n  const void* x;\n};\n"
         "struct tvmgen_default_a_outputs {\n  uint8_t unused;\n};\n"
-        "struct tvmgen_default_b_inputs {\n  void* x;\n};\n"
+        "struct tvmgen_default_b_inputs {\n  const void* x;\n};\n"
         "struct tvmgen_default_b_outputs {\n  void* y;\n};\n"
         "struct tvmgen_default_workspace_pools {\n  void* sram;\n};\n"
         "int32_t tvmgen_default_a_run(struct tvmgen_default_a_inputs* inputs, "

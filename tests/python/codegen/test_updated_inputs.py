@@ -35,10 +35,11 @@ def inputs(factory) -> dict:
 )
 def test_the_header_says_which_they_are(workspace_io, entries, expected):
     header = built(workspace_io, entries).header
-    assert header.count("void* cache;  /* float32[3, 4], which runs read and update */") == len(
+    assert header.count("  void* cache;  /* float32[3, 4], which runs read and update */") == len(
         entries
     )
-    assert "void* x;  /* float32[3, 4] */" in header
+    const = "" if workspace_io else "const "
+    assert f"  {const}void* x;  /* float32[3, 4] */" in header
     assert header.count(f"{FIRST}{expected}.\n" if workspace_io else FIRST + expected) == len(
         entries
     )

@@ -23,6 +23,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wsign-
 HEADER = 2 * ctypes.sizeof(ctypes.c_size_t)
 
 PROGRAM = r"""
+#include <string.h>
 #include "usmp_arena.h"
 #define CHECK(condition) if (!(condition)) return __LINE__
 #define GUARD 32

@@ -26,6 +26,8 @@ from usmp.objects import (
 PREFIX = "tvmgen_ultimate_cat_spotter"
 RUN = f"int32_t {PREFIX}_run(struct {PREFIX}_inputs* inputs, struct {PREFIX}_outputs* outputs"
 POOLS = f"struct {PREFIX}_workspace_pools* workspace_pools"
+POINTERS = {"inputs": "const void*", "outputs": "void*"}
+"""Inputs had no const in TVM."""
 
 
 def header(inputs=("input",), outputs=("output",), pools=(), places=None):
@@ -111,7 +113,7 @@ def test_contains_run_function_with_workspace_io():
 )
 def test_contains_tensor_struct(what, sizes, members):
     text = header(**{what: sizes})
-    fields = " ".join(f"void* {member};" for member in members)
+    fields = " ".join(f"{POINTERS[what]} {member};" for member in members)
     assert f"struct {PREFIX}_{what} {{ {fields} }};" in text
     for member, size in zip(members, sizes.values(), strict=True):
         assert f"#define TVMGEN_ULTIMATE_CAT_SPOTTER_{member.upper()}_SIZE {size} " in text
@@ -121,7 +123,8 @@ def test_contains_tensor_struct(what, sizes, members):
 def test_contains_tensor_struct_clash(what):
     """TVM refused it."""
     text = header(**{what: ["tensor+", "tensor-"]})
-    assert f"struct {PREFIX}_{what} {{ void* tensor_; void* tensor__1; }};" in text
+    fields = f"{POINTERS[what]} tensor_; {POINTERS[what]} tensor__1;"
+    assert f"struct {PREFIX}_{what} {{ {fields} }};" in text
 
 
 def test_no_device_api_struct_if_no_devices():

@@ -9,7 +9,7 @@ from usmp.boards.project.lasting_state import (
     layout_variable,
     state_check,
 )
-from usmp.boards.project.main_program import addresses, run_call
+from usmp.boards.project.main_program import addresses, input_place, run_call
 from usmp.boards.project.operators_file import (
     operators_begin,
     operators_include,
@@ -186,9 +186,9 @@ def _run_function(interface: Interface, entry: EntryInterface) -> str:
         read = read_sizes(entry, "files->inputs", "inputs.", failure)
         lines += ["  if (files->inputs >= 0) {", *(f"  {line}" for line in read), "  }"]
     for tensor in entry.inputs:
-        place = f"inputs.{tensor.c_name}, {tensor_bytes(entry, tensor, 'inputs.')}"
+        size = tensor_bytes(entry, tensor, "inputs.")
         lines += [
-            f"  if (!fill(files->inputs, {place})) {{",
+            f"  if (!fill(files->inputs, {input_place(entry, tensor, 'inputs.')}, {size})) {{",
             f'    return failed({name}, ": inputs.bin ends within its inputs");',
             "  }",
         ]

@@ -118,13 +118,13 @@ def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface
     """A function that moves all tensors from or to a file."""
     entry = interface.only_entry
     tensors = entry.inputs if what == "inputs" else entry.results
-    number = "int32_t runs, " if entry.by_rows else ""
-    const = "const "
-    if what == "outputs":
-        number += inputs_parameter(entry)
-    elif entry.sizes:
-        const = ""
-    lines = [f"static int {name}(int32_t file, {number}{const}struct {prefix}_{what}* {what}) {{"]
+    parameters = ["int32_t file", *(["int32_t runs"] if entry.by_rows else [])]
+    parameters += inputs_parameter(entry) if what == "outputs" else []
+    takes_struct = _takes_struct(entry, what)
+    if takes_struct:
+        const = "" if what == "inputs" and entry.sizes else "const "
+        parameters.append(f"{const}struct {prefix}_{what}* {what}")
+    lines = [f"static int {name}({', '.join(parameters)}) {{"]
     if what == "inputs":
         lines += read_sizes(entry, "file", "inputs->", "return 0;")
     if entry.by_rows and what == "inputs" and tensors:
@@ -133,19 +133,22 @@ def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface
     placed = [tensor for tensor in tensors if not tensor.is_by_rows]
     if entry.by_rows and not placed:
         lines += ["  (void)file;", "  (void)runs;"]
-    if entry.by_rows and not any(tensor in placed for tensor in getattr(entry, what)):
+    is_any_placed = any(tensor in placed for tensor in getattr(entry, what))
+    if takes_struct and entry.by_rows and not is_any_placed:
         lines += [f"  (void){what};"]
     for tensor in placed:
         size = tensor_bytes(entry, tensor, "inputs->")
         if entry.by_rows:
             lines.append(f"  semihosting_seek(file, {position(entry, what, tensor)});")
-        struct = "inputs" if tensor in entry.inputs else "outputs"
-        lines.append(f"  if ({call}(file, {struct}->{tensor.c_name}, {size}) != {size}) {{")
+        place = f"{'inputs' if tensor in entry.inputs else 'outputs'}->{tensor.c_name}"
+        if what == "inputs":
+            place = input_place(entry, tensor, "inputs->")
+        lines.append(f"  if ({call}(file, {place}, {size}) != {size}) {{")
         lines += ["    return 0;", "  }"]
     if not tensors and not entry.by_rows and not (what == "inputs" and entry.sizes):
         lines += ["  (void)file;"]
     is_struct_read = bool(getattr(entry, what)) or (what == "inputs" and bool(entry.sizes))
-    if not is_struct_read and not entry.by_rows:
+    if takes_struct and not is_struct_read and not entry.by_rows:
         lines += [f"  (void){what};"]
     is_used = any(t.symbolic_extents for t in tensors) or bool(entry.updated)
     if what == "outputs" and entry.sizes and not is_used:
@@ -153,10 +156,18 @@ def _transfer(name: str, call: str, prefix: str, what: str, interface: Interface
     return "\n".join([*lines, "  return 1;", "}\n"])
 
 
+def _takes_struct(entry: EntryInterface, what: str) -> bool:
+    """Return whether the function that moves all inputs or outputs takes the struct of them."""
+    return what == "outputs" or entry.has_workspace_io or bool(entry.sizes)
+
+
 def _more_inputs(interface: Interface) -> str:
-    runs = _runs(interface.only_entry)
-    is_read = interface.inputs or interface.only_entry.sizes
-    return f"read_inputs(inputs_file, {runs}&inputs)" if is_read else "runs == 0"
+    entry = interface.only_entry
+    if not entry.inputs and not entry.sizes:
+        return "runs == 0"
+    runs, struct = entry.by_rows, _takes_struct(entry, "inputs")
+    arguments = ["inputs_file", *(["runs"] if runs else []), *(["&inputs"] if struct else [])]
+    return f"read_inputs({', '.join(arguments)})"
 
 
 def _tensors(interface: Interface) -> str:
@@ -190,3 +201,15 @@ def run_call(interface: Interface, entry: EntryInterface) -> str:
 def addresses(what: str, tensors: Sequence[IOTensor], sizes: Sequence[str]) -> str:
     """The values of a struct of tensors that are arrays of the program, and of sizes."""
     return ", ".join([*(f"{what}_{tensor.c_name}" for tensor in tensors), *sizes]) or "0"
+
+
+def input_place(entry: EntryInterface, tensor: IOTensor, inputs: str) -> str:
+    """Return where the program writes an input: in its place in the workspace, or in an array of
+    the program, which the struct has for reading.
+
+    Parameters
+    ----------
+    inputs
+        the struct of inputs with an operator, as "inputs->".
+    """
+    return f"{inputs if entry.has_workspace_io else 'input_'}{tensor.c_name}"

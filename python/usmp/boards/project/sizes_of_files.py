@@ -26,11 +26,11 @@ def largest_sizes(entry: EntryInterface) -> list[str]:
     return [f"{_macro(entry, size)}_MAX" for size in entry.sizes]
 
 
-def inputs_parameter(entry: EntryInterface) -> str:
+def inputs_parameter(entry: EntryInterface) -> list[str]:
     """The parameter by which a function that writes outputs knows sizes, and inputs that a run
     updates, if there are some."""
     is_needed = entry.sizes or entry.updated
-    return f"const struct {entry.prefix}_inputs* inputs, " if is_needed else ""
+    return [f"const struct {entry.prefix}_inputs* inputs"] if is_needed else []
 
 
 def inputs_argument(entry: EntryInterface) -> str:

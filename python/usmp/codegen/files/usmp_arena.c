@@ -1,6 +1,8 @@
 /* Blocks in the order of a stack. In front of each is what the arena was before it. */
 #include "usmp_arena.h"
 
+#include <string.h>
+
 struct usmp_arena_below {
   size_t used;
   size_t top;

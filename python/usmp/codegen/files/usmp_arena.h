@@ -10,8 +10,8 @@
 #ifndef USMP_ARENA_H_
 #define USMP_ARENA_H_
 
+#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -100,6 +100,11 @@ def test_main_with_inputs_and_outputs_of_its_own():
     ) in main
     assert "struct tvmgen_default_inputs inputs = {input_x};" in main
     assert "const int32_t status = tvmgen_default_run(&inputs, &outputs);" in main
+    assert (
+        "static int read_inputs(int32_t file) {\n"
+        "  if (semihosting_read(file, input_x, TVMGEN_DEFAULT_X_SIZE) != TVMGEN_DEFAULT_X_SIZE) {\n"
+    ) in main
+    assert "read_inputs(inputs_file)) {\n" in main
 
 
 def test_main_of_several_entries():
@@ -131,6 +136,7 @@ def test_main_of_several_entries_with_inputs_and_outputs_of_its_own():
         "  struct tvmgen_net_tell_inputs inputs = {input_x};\n"
         "  static uint8_t output_y[TVMGEN_NET_TELL_Y_SIZE] __attribute__((aligned(16)));\n"
         "  struct tvmgen_net_tell_outputs outputs = {output_y};\n"
+        "  if (!fill(files->inputs, input_x, TVMGEN_NET_TELL_X_SIZE)) {\n"
     ) in main
     assert "  const int32_t status = tvmgen_net_tell_run(&inputs, &outputs);\n" in main
 
