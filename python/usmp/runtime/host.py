@@ -30,6 +30,7 @@ from usmp.runtime.object_file import foreign_machine
 from usmp.runtime.row_callbacks import TensorRows
 from usmp.runtime.sizes import at_sizes
 from usmp.runtime.write_files import write_files
+from usmp.support.not_copied import NotCopied
 from usmp.support.temporary_folder import temporary_folder
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -63,11 +64,11 @@ class HostEntry:
         return {**self.outputs, **self.updated}
 
 
-class HostModule:
+class HostModule(NotCopied):
     """A compiled model, loaded into this process, with memory of its own.
 
     A model with state keeps it from one `run` to the next, of whichever entry; each `HostModule`
-    has its own.
+    has its own, and cannot be copied or pickled.
 
     Parameters
     ----------
@@ -90,6 +91,9 @@ class HostModule:
         no C compiler, it reports an error or a warning, or it builds for another machine;
         a function of an accelerator that no source defines.
     """
+
+    _owns = "a loaded library and the memory of its pools"
+    _instead = "make another one of the same archive, or of the same files"
 
     def __init__(
         self,

@@ -19,16 +19,18 @@ from usmp.runtime.managed_memory import CapacityError, ManagedMemory
 from usmp.runtime.memory_planner_growth import GrowthPolicy, SizeRecords
 from usmp.runtime.memory_planner_module import ManagedModule
 from usmp.runtime.memory_planner_plan import StorageGroup, TensorPlaces, plan_places
+from usmp.support.not_copied import NotCopied
 
 
-class MemoryPlanner:
+class MemoryPlanner(NotCopied):
     """Runs one function of a module; its tensors are in a buffer that is kept from call to call.
 
     The first call plans, and so does each with tensors that have no room: for the largest sizes so
     far, with the algorithms of the static planner and its checker. All others allocate nothing.
     Outputs have memory of their own, which is not used again until the caller holds none of them.
 
-    One thread at a time: make a planner for each thread, of the same module.
+    One thread at a time: make a planner for each thread, of the same module. A planner cannot be
+    copied or pickled.
 
     Parameters
     ----------
@@ -51,6 +53,9 @@ class MemoryPlanner:
     ValueError
         The module has no such function, the capacity is negative, or the algorithm is unknown.
     """
+
+    _owns = "the memory of the module's tensors"
+    _instead = "make another one of the same module: MemoryPlanner(module, ...)"
 
     def __init__(
         self,
@@ -181,7 +186,11 @@ class MemoryPlanner:
         self._records = SizeRecords(self._records.policy)
 
     def deallocate_output_tensors(self) -> None:
-        """Free the output buffers; one of which the caller holds tensors, when they are gone."""
+        """Free the output buffers.
+
+        One of which the caller holds tensors is freed when they are gone, and that of the last
+        result at the next call: the virtual machine holds it until then.
+        """
         self._memory.release_outputs()
 
     def is_managed_output_tensor(self, value: Any) -> bool:
@@ -240,7 +249,8 @@ class MemoryPlanner:
 
     @property
     def num_output_buffer_bytes(self) -> int:
-        """Bytes of all output buffers; there is one more than the caller holds results of."""
+        """Bytes of all output buffers, those that something still holds after a new plan or
+        `deallocate_output_tensors` included; there is one more than the caller holds results of."""
         return self._counter("output_bytes")
 
     @property

@@ -21,13 +21,14 @@ from usmp.analysis.function_memory import (
     managed_functions,
 )
 from usmp.analysis.read_function import read_function
+from usmp.support.not_copied import NotCopied
 
 _ALLOCATE = "usmp.runtime.alloc_tensor"
 _EXPECT = "usmp.runtime.expect_sizes"
 
 
 @dataclass(frozen=True, eq=False)
-class ManagedModule:
+class ManagedModule(NotCopied):
     """A compiled Relax module that takes its tensors from a `MemoryPlanner`.
 
     Several planners may run one module, each of them on a thread of its own. Made by
@@ -43,9 +44,16 @@ class ManagedModule:
         by function, the number by which its code names itself to its planner.
     """
 
+    _owns = "code that is loaded into this process"
+    _instead = "share it, or compile the Relax module again: compile_managed(mod)"
+
     library: Any
     functions: Mapping[str, FunctionMemory]
     tokens: Mapping[str, int]
+
+    def __copy__(self) -> ManagedModule:
+        """Return the module itself: nothing changes it."""
+        return self
 
 
 def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> ManagedModule:

@@ -16,6 +16,7 @@ from usmp.runtime.c_compiler import DEFAULT_FLAGS
 from usmp.runtime.extra_sources import check_sources
 from usmp.runtime.host import HostModule
 from usmp.runtime.operator_profile import Profile, check_has_hooks, profile_of
+from usmp.support.not_copied import NotCopied
 from usmp.support.temporary_folder import temporary_folder
 
 _LEAST_RUNS, _MOST_RUNS = 5, 1000
@@ -64,7 +65,7 @@ uint64_t usmp_hook_ns(void) {{
 """
 
 
-class HostProfiler:
+class HostProfiler(NotCopied):
     """A model whose operators are timed by hooks, which read this host's clock.
 
     Parameters
@@ -85,6 +86,9 @@ class HostProfiler:
     BuildError
         as `HostModule` raises it.
     """
+
+    _owns = "a loaded library and its counters"
+    _instead = "make another one of the same files"
 
     def __init__(
         self,

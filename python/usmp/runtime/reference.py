@@ -17,6 +17,7 @@ from usmp.runtime.host import HostEntry, HostModule
 from usmp.runtime.inputs import checked_run
 from usmp.runtime.read_metadata import DamagedMetadata
 from usmp.runtime.read_tar import ArchiveError, files_of_tar
+from usmp.support.not_copied import NotCopied
 from usmp.support.plain_text import printable, shown
 
 REFERENCE = "those of a build without kernels, streaming, pruning or overlap, which this host ran"
@@ -27,7 +28,7 @@ class NoReference(ValueError):
     """An archive has no reference build; the message says why."""
 
 
-class ReferenceModule:
+class ReferenceModule(NotCopied):
     """A reference build, loaded into this process, with the interface of the build beside it.
 
     Parameters
@@ -37,6 +38,9 @@ class ReferenceModule:
     module
         the other build.
     """
+
+    _owns = "the reference build that is loaded, and its windows"
+    _instead = "load it from the archive again"
 
     def __init__(self, host: HostModule, module: ArchivedModule) -> None:
         self.entries = _entries_of(module)
