@@ -64,9 +64,9 @@ class Limits:
             )
         needed = prod(map(int, shape)) * item_bytes
         may = f"{what} of shape {list(map(int, shape))} takes {needed} bytes; a tensor may"
+        self._check_bytes(needed, may)
         if needed > LARGEST_TENSOR_BYTES:
             raise LimitError(f"{may} take {LARGEST_TENSOR_BYTES}{_INDEXED}")
-        self._check_bytes(needed, may)
 
     def check_constants(self, needed: int, largest: str) -> None:
         """Check that all constants may take so many bytes.

@@ -29,6 +29,9 @@ _OFFSET_BYTES = 4
 _MISSING = -1
 """The index of an optional operator input that is not given."""
 
+_LARGEST_BYTES = 2**31 - 1
+"""Of a tensor: the emitted C counts elements in 32 bits."""
+
 _ITEM_BYTES = {
     tflite.TensorType.FLOAT32: 4,
     tflite.TensorType.FLOAT16: 2,
@@ -191,6 +194,10 @@ def _check_tensor(
         )
     item_bytes = _ITEM_BYTES.get(tensor.Type(), 1)
     needed = prod(shape) * item_bytes
+    if needed > _LARGEST_BYTES:
+        raise UnsupportedModelError(
+            f"{what} of shape {shape} takes {needed} bytes; at most {_LARGEST_BYTES} are supported"
+        )
     limits.check_tensor(what, shape, item_bytes)
     if tensor.Type() == tflite.TensorType.INT4:
         needed = (needed + 1) // 2
