@@ -8,7 +8,6 @@ the accelerator.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ import patterns  # noqa: F401  registers what the accelerator takes
 import usmp
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
 
-HERE = Path(os.path.relpath(Path(__file__).parent))
+HERE = Path(__file__).resolve().parent
 DIGITS = HERE.parent / "digits"
 
 # In the order in which they are preferred. Each lists who can reach it.

@@ -66,6 +66,7 @@ from usmp.relax.join_models import join_models
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
 from usmp.shared_lowering import applied, lowered_in_session, what_lowering_reads
 from usmp.support.compiler_lock import one_at_a_time
+from usmp.support.errors import naming_file
 from usmp.support.meanwhile import meanwhile
 from usmp.support.tvm_errors import lowering, report_faults
 from usmp.transform import CompareWorkspaceIO
@@ -216,6 +217,7 @@ def build(
     _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     module_name = _module_name(module_name, mod_name)
+    path = mod if isinstance(mod, str | Path) else None
     mod = imported_module(mod, shared_state, max_sizes or {}, input_shapes or {})
     if concurrent:
         mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
@@ -249,6 +251,7 @@ def build(
         check_module_name(state_layout, module_name)
         mod = mod.with_attr(STATE_LAYOUT_ATTR, list(state_layout.states))
     with (
+        naming_file(path),
         reference_meanwhile(
             plain if reference else None, prune=bool(targets.accelerators)
         ) as reference_build,

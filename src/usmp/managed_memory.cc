@@ -117,7 +117,7 @@ void ManagedMemoryObj::SetPlan(const Integers& largest, const Integers& offsets,
     tensor.object = TensorAt(buffer_, tensor.offset, shape, tensor.dtype);
   }
   if (are_outputs_the_same) return;
-  outputs_.clear();
+  ForgetOutputs();
   outputs_of_run_ = -1;
   output_bytes_ = output_bytes;
   const bool has_outputs =
@@ -309,12 +309,28 @@ void ManagedMemoryObj::Release() {
     tensor.sharing.clear();
   }
   buffer_.reset();
-  outputs_.clear();
+  ForgetOutputs();
 }
 
 void ManagedMemoryObj::ReleaseOutputs() {
   const Running running(this);
+  ForgetOutputs();
+}
+
+void ManagedMemoryObj::ForgetOutputs() {
+  std::vector<std::weak_ptr<CountedStorage>> held;
+  for (const StoragePtr& storage : AllOutputs()) held.emplace_back(storage);
+  held_outputs_ = std::move(held);
   outputs_.clear();
+}
+
+std::vector<StoragePtr> ManagedMemoryObj::AllOutputs() const {
+  std::vector<StoragePtr> storages;
+  for (const OutputBuffer& each : outputs_) storages.push_back(each.storage);
+  for (const std::weak_ptr<CountedStorage>& each : held_outputs_) {
+    if (StoragePtr held = each.lock()) storages.push_back(std::move(held));
+  }
+  return storages;
 }
 
 Integers ManagedMemoryObj::Largest() const {
@@ -332,11 +348,13 @@ Integers ManagedMemoryObj::Escaped() const {
 }
 
 ffi::Map<ffi::String, int64_t> ManagedMemoryObj::Counters() const {
+  int64_t output_bytes = 0;
+  for (const StoragePtr& storage : AllOutputs()) output_bytes += storage->size();
   return {{"runs", runs_},
           {"alone", alone_},
           {"in_use", in_use_},
           {"buffer_bytes", buffer_ == nullptr ? 0 : buffer_->size()},
-          {"output_bytes", output_bytes_ * Count(outputs_.size())},
+          {"output_bytes", output_bytes},
           {"allocations", counters_->all.allocations.load()},
           {"bytes", counters_->all.bytes.load()},
           {"peak_bytes", counters_->all.peak_bytes.load()},
@@ -349,10 +367,10 @@ bool ManagedMemoryObj::IsInBuffer(const ffi::Tensor& tensor) const {
 }
 
 bool ManagedMemoryObj::IsInOutputBuffer(const ffi::Tensor& tensor) const {
-  for (const OutputBuffer& each : outputs_) {
-    if (each.storage->Contains(tensor.data_ptr())) return true;
-  }
-  return false;
+  const std::vector<StoragePtr> storages = AllOutputs();
+  return std::any_of(storages.begin(), storages.end(), [&tensor](const StoragePtr& storage) {
+    return storage->Contains(tensor.data_ptr());
+  });
 }
 
 }  // namespace usmp

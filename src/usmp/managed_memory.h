@@ -125,6 +125,8 @@ class ManagedMemoryObj : public ffi::Object {
   ffi::Tensor AllocateAlone(const ManagedTensor& tensor, int64_t bytes, ffi::ShapeView shape);
   OutputBuffer& OutputsOfThisRun();
   void AddOutputs();
+  void ForgetOutputs();
+  std::vector<StoragePtr> AllOutputs() const;
   bool IsPlanOfOutputs(const Integers& offsets, const Integers& rooms, int64_t output_bytes) const;
   void PoisonUnused() const;
   void AfterRun();
@@ -139,6 +141,8 @@ class ManagedMemoryObj : public ffi::Object {
   StoragePtr buffer_;
   int64_t output_bytes_ = 0;
   std::vector<OutputBuffer> outputs_;
+  /*! \brief Buffers of outputs that were forgotten while something referred to them. */
+  std::vector<std::weak_ptr<CountedStorage>> held_outputs_;
   /*! \brief Which of them this run has; -1 before it needs one. */
   int64_t outputs_of_run_ = -1;
 

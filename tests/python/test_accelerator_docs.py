@@ -59,7 +59,8 @@ def test_what_the_function_states(tmp_path):
 
 
 def test_the_example():
-    printed = run_script(EXAMPLE / "run.py", folder=ROOT).splitlines()
+    """It runs from any folder, its own too."""
+    printed = run_script(EXAMPLE / "run.py", folder=EXAMPLE).splitlines()
     assert printed[-1] == "360 of 360 images: the same output with the accelerator as without"
     pools = {line.split("[")[0] for line in printed[:-2]}
     assert pools == {"dtcm", "itcm", "npu_flash", "npu_sram", "sram"}

@@ -11,7 +11,7 @@ from usmp.analysis.memory.facts import module_facts
 from usmp.codegen.accelerator_functions import device_names
 from usmp.codegen.entry_facts import UsedState, used_states
 from usmp.codegen.entry_sizes import TAKEN_MACROS, symbolic_extents
-from usmp.codegen.names import sanitise, symbol_prefix
+from usmp.codegen.names import not_a_macro, sanitise, symbol_prefix
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer, PoolAllocation, TensorInfo
 from usmp.objects.attributes import (
@@ -313,7 +313,7 @@ def member_names(
                     tensor_macro(entry, name), entry, info
                 ):
                     number += 1
-                    name = f"{sanitise(info.name)}_{number}"
+                    name = not_a_macro(f"{sanitise(info.name)}_{number}")
                 taken.setdefault(tensor_macro(entry, name), (entry, info))
                 members |= _members(name, has_callback)
                 names[-1].append(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
-from usmp.codegen.names import sanitise
+from usmp.codegen.names import not_a_macro, sanitise
 from usmp.objects import TensorInfo
 from usmp.objects.entry_size import EntrySize
 from usmp.objects.size_expression import Bounds, SizeExpression, size_expression
@@ -66,7 +66,7 @@ def name_sizes(
             name, number = sanitise(str(size.name)), 0
             while name in members or not _is_free(taken, entry, name, bounds):
                 number += 1
-                name = f"{sanitise(str(size.name))}_{number}"
+                name = not_a_macro(f"{sanitise(str(size.name))}_{number}")
             taken.setdefault(_macro(entry, name), (entry, bounds))
             members.add(name)
             named[-1].append(EntrySize(str(size.name), name, *bounds))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 
+from usmp.codegen.core_macros import is_macro_of_a_core
 from usmp.codegen.reserved_names import not_reserved
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.math_functions import MATH_FUNCTIONS
@@ -37,11 +38,19 @@ def symbol_prefix(module_name: str) -> str:
 
 
 def sanitise(name: str) -> str:
-    """`name` as a C identifier that is not reserved for anything else."""
+    """Return `name` as a C identifier for a header, where macros of all other headers may be."""
+    return not_a_macro(_identifier(name))
+
+
+def not_a_macro(identifier: str) -> str:
+    """Return the C identifier, changed if it is reserved, or a macro of a core or a device."""
+    return f"{identifier}_" if is_macro_of_a_core(identifier) else not_reserved(identifier)
+
+
+def _identifier(name: str) -> str:
+    """Return `name` as a C identifier, which may be reserved."""
     identifier = replace_forbidden(name)
-    if not identifier or identifier[0].isdigit():
-        identifier = f"_{identifier}"
-    return not_reserved(identifier)
+    return f"_{identifier}" if not identifier or identifier[0].isdigit() else identifier
 
 
 def sanitise_all(names: Iterable[str], what: str) -> list[str]:
@@ -78,7 +87,7 @@ class Scope:
 
     def unique(self, name: str) -> str:
         """An identifier like `name` that nothing else in the function has."""
-        return self._names.unique(sanitise(name))
+        return self._names.unique(not_reserved(_identifier(name)))
 
     def symbol(self, prefix: str, name: str) -> str:
         """The same for a name of file scope, which begins with the prefix of the model."""

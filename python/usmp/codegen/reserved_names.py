@@ -76,6 +76,8 @@ _PATTERN = re.compile(
     r"|(M|FP|FE|LC|SIG|MATH|FLT|DBL|LDBL|FCLASS|ATOMIC)_\w+|HUGE(_VAL[FL]?)?|atomic_\w+_explicit"
     # What newlib and picolibc define in each of their headers.
     r"|EXT_(EXP|FRAC)\w+|(NEWLIB|PICOLIBC)_\w+"
+    # Flags of Arduino's, ESP-IDF's and Zephyr's builds.
+    r"|ARDUINO(_\w+)?|ESP(32|8266|_PLATFORM|_IDF_VERSION)|F_CPU|CONFIG_\w+"
     # The definitions of the generated code.
     r"|(TVMGEN|USMP_ARENA)_\w+|(u?int\d+|float|double)_alias|tvmgen_(min|max)_[a-z]+\d*"
     r"|tvmgen_\w+_from_bits_of_\w+|tvmgen_b?float\d+_of_b?float\d+"

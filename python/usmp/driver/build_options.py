@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
@@ -205,6 +205,7 @@ def build_arguments(
     with without_torch() if _needs_no_torch(options) else nullcontext():
         import usmp
         from usmp.objects.targets import parse_targets
+        from usmp.support.errors import naming_file
 
     executor = usmp.Executor(options.executor, _executor_options(options))
     options.target = full_target(options)
@@ -213,12 +214,15 @@ def build_arguments(
     workspace, constants = memory_pools(options, targets)
     states = state_pool(options, targets)
     with (
+        ExitStack() as enclosing,
         pass_context(_pass_settings(options)) as context,
         planning_stage(stage),
         watched_search(context.config, stage),
     ):
         models = import_models(options, stage)
         stage("lowering")
+        files = model_files(options)
+        enclosing.enter_context(naming_file(files[0].path if len(files) == 1 else None))
         yield (
             models,
             {

@@ -12,7 +12,7 @@ from usmp.driver.check_places import add_place_options, is_within, places
 from usmp.driver.diff import FORMATS
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
-from usmp.driver.model_files import check_is_none_of, check_model_files
+from usmp.driver.model_files import check_is_none_of, check_model_files, note_one_program
 from usmp.driver.output import written
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.status import NOT_WITHIN
@@ -32,6 +32,8 @@ _EXAMPLES = """\
       which of the known boards and parts it fits
   tvmc check model.tflite --board-memory mine:ram=96K,flash=256K,core=cortex-m33
       a board of your own
+  tvmc check a.tflite b.tflite --max-ram 64K
+      two models in one program, which share memory; for one of them alone, name one
   tvmc check model.tar --max-ram 64K --format markdown -o comment.md
       an archive as it is, for a comment on a pull request
 
@@ -104,6 +106,7 @@ def _show(options: argparse.Namespace, verdicts: Sequence[Verdict], does_fit: bo
 
         print_verdicts(title, verdicts, console or Console(highlight=False))
 
+    note_one_program(options, "check", None if options.output is not None else shown_as)
     if shown_as == "table" and options.output is None:
         show(None)
         return

@@ -10,7 +10,7 @@ from typing import Any
 from usmp.driver.build_options import add_build_options, build_arguments
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
-from usmp.driver.model_files import check_is_none_of
+from usmp.driver.model_files import check_is_none_of, note_one_program
 from usmp.driver.output import written
 from usmp.driver.plan_archive import is_archive, note_options_of_models, planned_module
 from usmp.driver.progress import add_quiet_option, stages
@@ -36,6 +36,8 @@ _EXAMPLES = """\
       as Markdown, for a review
   tvmc explain model.tflite --format json | jq '.suggestions[0].flag'
       what saves most
+  tvmc explain a.tflite b.tflite
+      two models in one program, which share memory; for one of them alone, name one
   tvmc explain model.tar
       what the metadata of an archive says
 
@@ -97,6 +99,7 @@ def _show(options: argparse.Namespace, document: Mapping[str, Any]) -> None:
 
     ending = Path(options.output or "").suffix.lower()
     shown_as = options.format or _ENDINGS.get(ending, "text")
+    note_one_program(options, "explain", None if options.output is not None else shown_as)
     if shown_as == "text" and options.output is None:
         print_explanation(document)
         return

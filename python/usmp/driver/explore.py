@@ -17,7 +17,12 @@ from usmp.driver.explore_options import add_sweep_options, configurations
 from usmp.driver.explore_worker import evaluate, shared_data
 from usmp.driver.help import add_command
 from usmp.driver.interrupts import deferred_interrupts
-from usmp.driver.model_files import check_is_none_of, check_model_files, model_files
+from usmp.driver.model_files import (
+    check_is_none_of,
+    check_model_files,
+    model_files,
+    note_one_program,
+)
 from usmp.driver.output import check_output, written
 from usmp.driver.progress import Stage, add_quiet_option, stages
 from usmp.driver.summary import summary_text
@@ -46,6 +51,8 @@ _EXAMPLES = """\
   tvmc explore model.tflite --config one="--workspace-io" \\
       --config two="--usmp-workspace-pools=fast,slow --usmp-workspace-pool-fast=size=512"
       sets of options, such as memory pools
+  tvmc explore a.tflite b.tflite
+      two models in one program, which share memory; for one of them alone, name one
   tvmc explore model.tflite -o sweep.json --scheduler tcp://10.0.0.1:8786
       on a cluster of Dask
 
@@ -127,7 +134,9 @@ def explore_model(options: argparse.Namespace) -> None:
         _write(options.output, _text(sweep, written_as), is_last=True)
         # The file has all; a person at the terminal wants to see what came out.
         shown_as = options.format or "table"
-    if options.output is None or options.format is not None or not options.quiet:
+    is_shown = options.output is None or options.format is not None or not options.quiet
+    note_one_program(options, "explore", shown_as if is_shown else None)
+    if is_shown:
         _show(sweep, shown_as)
 
 

@@ -40,8 +40,9 @@ def add_files_options(group: argparse._ActionsContainer, needs_model: bool) -> N
         "FILE",
         nargs="+" if needs_model else "*",
         default=[],
-        help="the model: a .tflite, .onnx or .pt2 file; of several, each is an entry, called as "
-        "the file or, with NAME=FILE, as you say",
+        help="the model: a .tflite, .onnx or .pt2 file; several are one program, in which each is "
+        "an entry, called as the file or, with NAME=FILE, as you say; for one of them "
+        "alone, run the command with one FILE",
     )
     group.add_argument(
         "--shared-state",
@@ -95,6 +96,30 @@ def check_model_files(options: argparse.Namespace) -> None:
 def concurrent_entries(options: argparse.Namespace) -> list[list[str]]:
     """Entries that may run at once, as `usmp.build` takes them."""
     return [[name.strip() for name in value.split(",")] for value in options.concurrent]
+
+
+def note_one_program(options: argparse.Namespace, command: str, shown_as: str | None) -> None:
+    """Say first that several models are one program, since the figures are those of all together.
+
+    Parameters
+    ----------
+    command
+        the one that runs, as "check".
+    shown_as
+        how results are printed to stdout; None if they are not. The line precedes text there, and
+        goes to stderr beside formats for other programs.
+    """
+    files = [shown(file.path) for file in model_files(options)]
+    if len(files) < 2:
+        return
+    line = (
+        f"{len(files)} models in one program: {', '.join(files)}; to ask about one of "
+        f"them alone, run tvmc {command} with one FILE"
+    )
+    if shown_as in ("table", "text", "markdown"):
+        print(f"{line}\n" if shown_as == "markdown" else line)
+    elif not options.quiet:
+        print(line, file=options.stderr)
 
 
 def check_is_none_of(path: str, options: argparse.Namespace, what: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
-from usmp.driver.model_files import check_is_none_of
+from usmp.driver.model_files import check_is_none_of, note_one_program
 from usmp.driver.output import written
 from usmp.driver.plan_archive import archived_state_layout, is_archive, planned_module
 from usmp.driver.plan_buffers import add_buffers_options, plan_buffers
@@ -43,6 +43,8 @@ _EXAMPLES = """\
       what metadata.json of an archive has under "memory"
   tvmc plan model.tflite --operators
       a row for every operator: those of the model, shapes, MACs, weights, live bytes
+  tvmc plan a.tflite b.tflite
+      two models in one program, which share memory; for one of them alone, name one
   tvmc plan model.tar
       the plan that tvmc compile made
   tvmc plan model.tflite --emit-tflm planned.tflite
@@ -137,6 +139,7 @@ def plan_model(options: argparse.Namespace) -> None:
         with written(options.output):
             write_file(options.output, text().encode())
     elif shown_as == "table":
+        note_one_program(options, "plan", shown_as)
         show(None)
     else:
         print(text(), end="")

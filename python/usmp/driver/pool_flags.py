@@ -1,4 +1,5 @@
-"""Two spellings of memory pools on the command line: RFC 0009's, and that of tvmc in TVM 0.18.
+"""Two spellings of memory pools on the command line: RFC 0009's, and that of tvmc in TVM 0.18,
+which had no constant pools, and neither sections nor internal pools.
 
     --usmp-workspace-pools=dtcm,sram --usmp-workspace-pool-dtcm="target=c;size=1000"
     --workspace-pools=dtcm,sram --workspace-pools-targets=dtcm:c
@@ -40,11 +41,13 @@ _HELP = {
 
 @dataclass(frozen=True)
 class PoolKind:
-    """Workspace or constant pools, what they hold, and the flags that name them."""
+    """Workspace or constant pools, what they hold, and the flags that name them; `spelling` says
+    whose the flags for single keys are."""
 
     name: str
     rfc_name: str
     content: str
+    spelling: str
 
     @property
     def rfc_list(self) -> str:
@@ -66,8 +69,13 @@ class PoolKind:
         return f"{self.tvm_list}-{_TVM_NAMES.get(key, key)}"
 
 
-WORKSPACE = PoolKind("workspace", "workspace", "what a run writes")
-CONSTANT = PoolKind("constant", "parameter", "weights and other constants")
+WORKSPACE = PoolKind("workspace", "workspace", "what a run writes", "as TVM 0.18 spelled it")
+CONSTANT = PoolKind(
+    "constant",
+    "parameter",
+    "weights and other constants",
+    "as TVM 0.18, which had none, spelled that of workspace pools",
+)
 
 STATE_POOL = "--state-pool"
 """The flag that names the workspace pool of the states."""
@@ -88,8 +96,9 @@ def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
         help=f"what is known of the pool NAME, as {_EXAMPLE}; keys: {keys}",
     )
     tvm = parser.add_argument_group(
-        f"{kind.name} pools as TVM 0.18 spelt them",
-        "The same; all but the first may be repeated, and the last value for a pool counts.",
+        f"{kind.name} pools, a flag for each key",
+        f"The same, {kind.spelling}; all but the first may be repeated, and the last value for a "
+        "pool counts.",
     )
     tvm.add_argument(kind.tvm_list, action="append", metavar="POOL,...", help="names of the pools")
     if kind == WORKSPACE:

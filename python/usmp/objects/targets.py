@@ -12,6 +12,7 @@ from tvm.target import Target
 
 from usmp.names import REPLACED_TARGETS, TARGET_OPTIONS, TARGETS
 from usmp.objects.cores import core_of
+from usmp.objects.native_cpu import NATIVE, check_native_triple, native_cpu
 
 _OPTIONS = TARGET_OPTIONS["llvm"]
 """The options that either target takes, as "-mcpu=cortex-m3"."""
@@ -152,6 +153,7 @@ def _parse_one(target: OneTarget) -> Target | str:
             f'target "{parsed.kind.name}" is not supported; supported: {", ".join(TARGETS)}'
         )
     if isinstance(parsed, Target):
+        parsed = _with_cpu_of_this_machine(parsed)
         core_of(parsed)
     return parsed
 
@@ -177,7 +179,17 @@ def _replacement(kind: str, options: Sequence[str]) -> str:
     return REPLACED_TARGETS[kind].format(core=cores[0] if cores else "cortex-m55")
 
 
+def _with_cpu_of_this_machine(target: Target) -> Target:
+    """Return the target, for the CPU of this machine if it is "llvm -mcpu=native"."""
+    if target.kind.name != "llvm" or target.attrs.get("mcpu") != NATIVE:
+        return target
+    given = {name: target.attrs[name] for name in _OPTIONS if target.attrs.get(name)}
+    return Target({"kind": "llvm", **given, **native_cpu(target.attrs.get("mattr") or ())})
+
+
 def _target(description: object, text: str) -> Target:
+    if isinstance(description, Mapping) and description.get("mcpu") == NATIVE:
+        check_native_triple(description.get("mtriple"))
     try:
         return Target(description)
     except Exception as error:

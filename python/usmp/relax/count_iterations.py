@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tvm import tirx
-from tvm.ir import IRModule
+from tvm import relax, tirx
+from tvm.ir import Call, GlobalVar, IRModule
 
 from usmp.relax.limits import LimitError
+from usmp.support.model_operators import titles
+from usmp.tir.model_operator import joined_span, operators_in
+from usmp.tir.nodes import nodes_of
 
 MOST_ITERATIONS = 1 << 44
 """Of one operator: hours on any machine. The largest convolutions of public models have 2^36."""
@@ -43,7 +46,16 @@ def check_iterations(mod: IRModule) -> None:
             count = iterations_of(func)
             if count > MOST_ITERATIONS:
                 raise LimitError(
-                    f"operator {variable.name_hint} computes {count} steps, which takes hours on "
-                    f"any machine; an operator may have {MOST_ITERATIONS}: choose smaller windows "
-                    "or tensors"
+                    f"{_title(mod, variable)} computes {count} steps, which takes hours on any "
+                    f"machine; an operator may have {MOST_ITERATIONS}: choose smaller windows or "
+                    "tensors"
                 )
+
+
+def _title(mod: IRModule, variable: GlobalVar) -> str:
+    """Return what a message calls an operator: as the model file does, if a call has its span."""
+    functions = [func for func in mod.functions.values() if isinstance(func, relax.Function)]
+    calls = [call for func in functions for call in nodes_of(func.body, Call)]
+    spans = [call.span for call in calls if any(arg.same_as(variable) for arg in call.args)]
+    of_file = titles([operator.as_json() for operator in operators_in(joined_span(spans))])
+    return of_file or f"operator {variable.name_hint}"

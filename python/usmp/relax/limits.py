@@ -14,7 +14,8 @@ import tvm
 from tvm import relax
 from tvm.ir import Call, GenericConst, Op
 
-from usmp.relax.static_shapes import flatten_types, has_static_shape
+from usmp.relax.binding_titles import operator_title
+from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types, has_static_shape
 from usmp.relax.symbolic_sizes import LargestSizes
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
@@ -25,6 +26,7 @@ MODEL_BYTES = 256 << 20
 OPERATORS = 10_000
 
 _MORE_BYTES = ", which --max-model-bytes (in Python max_model_bytes) can raise"
+_INDEXED = ", because the emitted C indexes with 32 bits"
 _MORE_OPERATORS = ", which --max-operators (in Python max_operators) can raise"
 
 
@@ -54,16 +56,17 @@ class Limits:
         Raises
         ------
         LimitError
-            an extent is negative, or it takes more than a model may ask for.
+            an extent is negative, or it takes more than a model may ask for or C can index.
         """
         if min(map(int, shape), default=0) < 0:
             raise LimitError(
                 f"{what} would have a negative extent, in the shape {list(map(int, shape))}"
             )
         needed = prod(map(int, shape)) * item_bytes
-        self._check_bytes(
-            needed, f"{what} of shape {list(map(int, shape))} takes {needed} bytes; a tensor may"
-        )
+        may = f"{what} of shape {list(map(int, shape))} takes {needed} bytes; a tensor may"
+        self._check_bytes(needed, may)
+        if needed > LARGEST_TENSOR_BYTES:
+            raise LimitError(f"{may} take {LARGEST_TENSOR_BYTES}{_INDEXED}")
 
     def check_constants(self, needed: int, largest: str) -> None:
         """Check that all constants may take so many bytes.
@@ -267,9 +270,8 @@ def check_main(main: relax.Function, limits: Limits) -> None:
 
 
 def _described(binding: relax.VarBinding) -> str:
-    name = getattr(getattr(binding.value, "op", None), "name", "")
     shapes = " and ".join(str(shape) for shape, _ in _tensors(binding.var))
-    return f"operator {name.removeprefix('relax.')} (result of shape {shapes})"
+    return f"operator {operator_title(binding.value)} (result of shape {shapes})"
 
 
 def _tensors(expr: Any) -> list[tuple[list[int], str]]:

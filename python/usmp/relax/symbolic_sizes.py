@@ -18,6 +18,7 @@ from tvm.sym import Analyzer
 from tvm.tirx import IntImm
 
 from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
+from usmp.relax.binding_titles import result_title
 from usmp.relax.entries import relax_entries
 from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types
 from usmp.support.errors import UnsupportedModelError
@@ -242,22 +243,22 @@ def check_largest_tensors(main: relax.Function) -> None:
     sizes = LargestSizes(main)
     bounded = [s for s in symbolic_sizes_of(main) if s.upper_bound is not None]
 
-    def check(var: Var) -> None:
+    def check(var: Var, title: str) -> None:
         for shape, dtype in sizes.tensors(var):
             needed = prod(shape) * tvm.DataType(dtype).itemsize
             if needed > LARGEST_TENSOR_BYTES:
                 listed = ", ".join(f"{shown(s.name)}={s.upper_bound}" for s in bounded)
                 raise UnsupportedModelError(
-                    f'tensor "{shown(var.name)}" of shape {shape} takes {needed} bytes with the '
+                    f"{title} of shape {shape} takes {needed} bytes with the "
                     f"largest sizes, {listed}; a tensor may take {LARGEST_TENSOR_BYTES}, because "
                     "the emitted C indexes with 32 bits: give smaller ones"
                 )
 
     def on_binding(binding: relax.VarBinding) -> None:
-        check(binding.var)
+        check(binding.var, result_title(binding))
 
     for param in main.params:
-        check(param)
+        check(param, f"input {shown(param.name)}")
     tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
 
 

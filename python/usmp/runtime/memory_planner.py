@@ -186,7 +186,11 @@ class MemoryPlanner(NotCopied):
         self._records = SizeRecords(self._records.policy)
 
     def deallocate_output_tensors(self) -> None:
-        """Free the output buffers; one of which the caller holds tensors, when they are gone."""
+        """Free the output buffers.
+
+        One of which the caller holds tensors is freed when they are gone, and that of the last
+        result at the next call: the virtual machine holds it until then.
+        """
         self._memory.release_outputs()
 
     def is_managed_output_tensor(self, value: Any) -> bool:
@@ -245,7 +249,8 @@ class MemoryPlanner(NotCopied):
 
     @property
     def num_output_buffer_bytes(self) -> int:
-        """Bytes of all output buffers; there is one more than the caller holds results of."""
+        """Bytes of all output buffers, those that something still holds after a new plan or
+        `deallocate_output_tensors` included; there is one more than the caller holds results of."""
         return self._counter("output_bytes")
 
     @property

@@ -21,6 +21,7 @@ from usmp.analysis.function_memory import (
     managed_functions,
 )
 from usmp.analysis.read_function import read_function
+from usmp.objects.targets import parse_targets
 from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.not_copied import NotCopied
 
@@ -69,14 +70,16 @@ def compile_managed(mod: IRModule, target: str | tvm.target.Target = "llvm") -> 
     mod
         Relax functions, their shapes symbolic or not.
     target
-        of the host.
+        of the host, as "llvm" or "llvm -mcpu=native".
 
     Raises
     ------
     ValueError
         The target is no host, or there is no Relax function to run.
     """
-    target = tvm.target.Target(target) if isinstance(target, str) else target
+    if isinstance(target, str):
+        is_kind = target in tvm.target.Target.list_kinds()
+        target = tvm.target.Target(target) if is_kind else parse_targets(target).cpu
     if "cpu" not in target.keys:
         raise ValueError(f"MemoryPlanner is for hosts, not for the target {target.kind.name}")
     with target:

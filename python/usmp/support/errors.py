@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from tvm_ffi import register_error
 
 from usmp.support.address_space import out_of_memory
@@ -15,6 +19,28 @@ class UnsupportedModelError(ValueError):
         super().__init_subclass__()
         if cls.__module__.startswith("usmp."):
             register_error(cls)
+
+
+@contextmanager
+def naming_file(path: str | Path | None) -> Iterator[None]:
+    """Begin each message about a model with its file.
+
+    Parameters
+    ----------
+    path
+        the file; None if the model is not of one file.
+
+    Raises
+    ------
+    UnsupportedModelError
+        what is raised within, of the same class.
+    """
+    try:
+        yield
+    except UnsupportedModelError as error:
+        if path is None or str(error).startswith(f"{path}: "):
+            raise
+        raise type(error)(f"{path}: {error}") from error
 
 
 class FaultError(RuntimeError):

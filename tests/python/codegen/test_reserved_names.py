@@ -83,7 +83,7 @@ def test_members_are_no_keywords(language):
         ("_layer_Add", "_layer_Add"),
         ("SIGMOID", "SIGMOID"),
         ("EMBEDDING", "EMBEDDING"),
-        ("INPUT", "INPUT"),
+        ("INPUTS", "INPUTS"),
         ("x", "x"),
         ("Integer", "Integer"),
     ],

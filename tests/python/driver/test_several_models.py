@@ -318,3 +318,63 @@ def test_models_of_different_formats(tvmc, digits_model):
             outputs = module.run(given, entry)
             for name, expected in one.run(given).items():
                 np.testing.assert_array_equal(outputs[name], expected)
+
+
+# ---- one program, one answer
+
+
+def one_program(command: str) -> str:
+    return (
+        "2 models in one program: a.tflite, b.tflite; to ask about one of them alone, run tvmc "
+        f"{command} with one FILE"
+    )
+
+
+@pytest.mark.board
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "--max-ram=64K"],
+        ["check", "--max-ram=64K", "--format=markdown"],
+        ["plan"],
+        ["explain", "--no-suggestions"],
+        ["explain", "--no-suggestions", "--format=markdown"],
+    ],
+    ids=" ".join,
+)
+def test_the_first_line_says_that_models_are_one_program(tvmc, models, arguments):
+    command, *options = arguments
+    outcome = tvmc(command, *models("a.tflite", "b.tflite"), *options)
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert outcome.stdout.splitlines()[0] == one_program(command)
+    if "--format=markdown" in options:
+        assert outcome.stdout.splitlines()[1] == ""
+    alone = tvmc(command, "a.tflite", *options)
+    assert "in one program" not in alone.stdout
+
+
+@pytest.mark.board
+@pytest.mark.parametrize(
+    "arguments", [["check", "--max-ram=64K"], ["explain", "--no-suggestions"]], ids=" ".join
+)
+def test_documents_stay_documents(tvmc, models, arguments):
+    command, *options = arguments
+    files = models("a.tflite", "b.tflite")
+    outcome = tvmc(command, *files, *options, "--format=json")
+    json.loads(outcome.stdout)
+    assert outcome.stderr == f"{one_program(command)}\n"
+    assert tvmc(command, *files, *options, "--format=json", "-q").stderr == ""
+    outcome = tvmc(command, *files, *options, "-o", "out.json")
+    assert (outcome.stdout, outcome.stderr) == ("", f"{one_program(command)}\n")
+    json.loads(Path("out.json").read_text())
+
+
+@pytest.mark.cc
+def test_a_sweep_of_one_program(tvmc, models):
+    files = models("a.tflite", "b.tflite")
+    sweep = ["explore", *files, "--vary=optimize=ram", "-j1", "-o", "sweep.json"]
+    outcome = tvmc(*sweep)
+    assert outcome.stdout.splitlines()[0] == one_program("explore")
+    outcome = tvmc(*sweep, "--format=csv")
+    assert one_program("explore") in outcome.stderr.splitlines()
+    assert one_program("explore") not in outcome.stdout

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tvm.target import Target
+from tvm.target.codegen import llvm_get_cpu_features, llvm_get_system_cpu
+from tvm_ffi import get_global_func
 
 from usmp.objects.targets import is_target, parse_targets, target_text
 
@@ -21,6 +23,39 @@ def test_a_target_is_printed_as_it_was_read(text):
 
 def test_any_cpu_of_llvm():
     assert parse_targets("llvm -mcpu=cortex-a53").cpu.attrs["mcpu"] == "cortex-a53"
+
+
+def test_the_cpu_of_this_machine():
+    here = llvm_get_system_cpu()
+    native = [
+        "llvm -mcpu=native",
+        "accel,llvm -mcpu=native",
+        {"kind": "llvm", "mcpu": "native"},
+        Target({"kind": "llvm", "mcpu": "native"}),
+    ]
+    targets = {target_text(parse_targets(target).cpu) for target in native}
+    assert len(targets) == 1
+    options = targets.pop().split()
+    assert options[:2] == ["llvm", f"-mcpu={here}"]
+    assert parse_targets("llvm -mcpu=native -mattr=+avx").cpu.attrs["mattr"][-1] == "+avx"
+
+
+def test_what_the_cpu_of_this_machine_lacks_is_off():
+    features = get_global_func("tvm.codegen.llvm.GetHostCPUFeatures")()
+    lacking = {f"-{name}" for name, is_there in features.items() if not is_there}
+    of_cpu = {f"-{name}" for name in llvm_get_cpu_features(parse_targets("llvm").cpu)}
+    switched = set(parse_targets("llvm -mcpu=native").cpu.attrs.get("mattr") or ())
+    assert switched <= lacking
+    assert not switched & of_cpu  # A plain "llvm" needs nothing that is missing.
+
+
+def test_another_machine_is_not_native():
+    with pytest.raises(
+        ValueError,
+        match=r"^target llvm: -mcpu=native is the CPU of this machine, .*, and "
+        "-mtriple=thumbv7m-none-eabi is another one; name the CPU, as -mcpu=cortex-m3$",
+    ):
+        parse_targets("llvm -mtriple=thumbv7m-none-eabi -mcpu=native")
 
 
 @pytest.mark.parametrize(

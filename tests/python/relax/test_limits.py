@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -100,10 +101,28 @@ def test_messages(name, message, tmp_path):
     assert str(error.value) == f"{path}: {message}"
 
 
+def test_no_limit_of_the_user_is_above_that_of_c(tmp_path):
+    """What C cannot index is refused where the operator is known, whatever the limit is."""
+    path, graph = tmp_path / "model.onnx", Graph()
+    x = graph.input("x", (1, 4))
+    shape = graph.constant([2**20, 2**10, 4], "int64")
+    path.write_bytes(graph.model(graph.node("ReduceSum", graph.node("Expand", x, shape))))
+    with pytest.raises(usmp.UnsupportedModelError) as error:
+        usmp.import_model(path, max_model_bytes=1 << 40)
+    assert re.fullmatch(
+        rf'{path}: operator Expand \(.*\): tensor ".*" of shape \[1048576, 1024, 4\] takes '
+        "17179869184 bytes; a tensor may take 2147483647, because the emitted C indexes with 32 "
+        "bits",
+        str(error.value),
+    )
+
+
 def test_an_operator_that_takes_hours_is_refused(tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(MODELS["square pool.onnx"]())
-    with pytest.raises(LimitError, match=r"operator avg_pool2d computes \d{20} steps"):
+    with pytest.raises(
+        LimitError, match=r"model.onnx: operator 0 AveragePool \(.*\) computes \d{20} steps"
+    ):
         usmp.build(path)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -137,10 +140,48 @@ def test_freed_outputs_live_on_with_the_caller(chain):
     planner = MemoryPlanner(chain)
     result = check(planner, 4)
     planner.deallocate_output_tensors()
-    assert planner.num_output_buffer_bytes == 0
-    assert not planner.is_managed_output_tensor(result)
+    assert planner.num_output_buffer_bytes == 4 * 64
+    assert planner.is_managed_output_tensor(result)
     check(planner, 4)
     np.testing.assert_array_equal(result.numpy(), chain_of(ramp(4)))
+    assert planner.num_output_buffer_bytes == 2 * 4 * 64
+    del result
+    assert planner.num_output_buffer_bytes == 4 * 64
+
+
+@pytest.mark.parametrize("forget", ["deallocate", "deallocate_output_tensors"])
+def test_all_outputs_that_live_are_counted(chain, forget):
+    planner = MemoryPlanner(chain)
+    held = []
+    for rows in (4, 9, 6):  # The second call plans outputs of another size.
+        held.append(check(planner, rows))
+        getattr(planner, forget)()
+        assert planner.num_output_buffer_bytes == planner.allocated_bytes - planner.total_managed
+    assert all(planner.is_managed_output_tensor(each) for each in held)
+    counts = []
+    while held:
+        counts.append(planner.num_output_buffer_bytes)
+        del held[-1]
+    assert counts == sorted(counts, reverse=True)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_planner_is_not_copied(chain, copied):
+    planner = MemoryPlanner(chain)
+    text = (
+        "MemoryPlanner cannot be copied or pickled, because it owns the memory of the module's "
+        "tensors; make another one of the same module: MemoryPlanner(module, ...)"
+    )
+    with pytest.raises(TypeError, match=re.escape(text)):
+        copied(planner)
+    check(planner, 3)
+
+
+def test_a_compiled_module_is_its_own_copy(chain):
+    assert copy.copy(chain) is chain
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="share it, or compile the Relax module again"):
+            copied(chain)
 
 
 def test_all_is_freed(chain):

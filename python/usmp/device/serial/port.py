@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from usmp.support.distribution import install_command
+from usmp.support.not_copied import NotCopied
 from usmp.support.plain_text import shown
 
 DEFAULT_BAUD = 115200
@@ -33,7 +34,7 @@ class Line(Protocol):
         """Send bytes."""
 
 
-class SerialLine:
+class SerialLine(NotCopied):
     """A serial port.
 
     Parameters
@@ -48,6 +49,9 @@ class SerialLine:
     DeviceError
         pyserial is not installed, or the port cannot be opened.
     """
+
+    _owns = "an open serial port"
+    _instead = "open the port again when this one is closed"
 
     def __init__(self, path: str, baud: int = DEFAULT_BAUD) -> None:
         try:

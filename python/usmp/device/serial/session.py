@@ -23,6 +23,7 @@ from usmp.device.serial.frames import (
     encoded,
 )
 from usmp.device.serial.port import DeviceError, Line
+from usmp.support.not_copied import NotCopied
 
 ANSWER_SECONDS = 5.0
 """In which a device answers all but a run."""
@@ -58,7 +59,7 @@ class Device:
     operators: int
 
 
-class Session:
+class Session(NotCopied):
     """A host and a device that has answered; the device forgets it if it is reset.
 
     Parameters
@@ -73,6 +74,9 @@ class Session:
     DeviceError
         no device answers, or one of another version of the protocol.
     """
+
+    _owns = "the connection to a device"
+    _instead = "make another one when this one is closed"
 
     def __init__(self, line: Line, timeout_seconds: float) -> None:
         self._line, self._timeout = line, timeout_seconds

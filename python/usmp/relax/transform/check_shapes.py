@@ -11,6 +11,7 @@ from tvm import relax
 from tvm.ir import IRModule, Var
 
 from usmp.passes import ModulePass
+from usmp.relax.binding_titles import operator_title, result_title
 from usmp.relax.static_shapes import (
     LARGEST_TENSOR_BYTES,
     flatten_types,
@@ -23,6 +24,7 @@ from usmp.relax.symbolic_sizes import (
     symbolic_shape,
 )
 from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
 
 
@@ -49,12 +51,12 @@ class CheckShapes(ModulePass):
         sizes = list(size_variables(main))
         for param in main.params:
             _check_input(param)
-            _check(param, "input", sizes)
+            _check(param, f"input {shown(param.name)}", sizes)
 
         def on_binding(binding: relax.VarBinding) -> None:
             if not sizes:
                 _check_computed(binding)
-            _check(binding.var, "tensor", sizes)
+            _check(binding.var, result_title(binding), sizes)
 
         tvm_ffi.structural_walk(main.body, (relax.VarBinding, on_binding))
         if not sizes:
@@ -79,11 +81,11 @@ def _check_computed(binding: relax.VarBinding) -> None:
     """Check that the shape of a result does not depend on what the inputs hold."""
     for ty in flatten_types(binding.var.ty):
         if isinstance(ty, relax.TensorType) and not isinstance(ty.shape, relax.ShapeExpr):
-            operator = getattr(getattr(binding.value, "op", None), "name", "an expression")
             raise UnsupportedModelError(
-                f"tensor {binding.var.name} has a dynamic shape, {ty}: that of what "
-                f"{operator.removeprefix('relax.')} computes is only known when the model runs, "
-                "and memory is planned at compile time; compute something of fixed shape"
+                f"{result_title(binding)} has a dynamic shape, {ty}: that of what "
+                f"{operator_title(binding.value) or 'an expression'} computes is only known when "
+                "the model runs, and memory is planned at compile time; compute something of fixed "
+                "shape"
             )
 
 
@@ -96,11 +98,11 @@ def _check(var: Var, what: str, sizes: Sequence[Var]) -> None:
             continue
         extents = [int(extent) for extent in ty.shape]
         if any(extent < 0 for extent in extents):
-            raise UnsupportedModelError(f"{what} {var.name} has the impossible shape {extents}")
+            raise UnsupportedModelError(f"{what} has the impossible shape {extents}")
         size_bytes = prod(extents) * tvm.DataType(str(ty.dtype)).itemsize
         if size_bytes > LARGEST_TENSOR_BYTES:
             raise UnsupportedModelError(
-                f"{what} {var.name} of shape {extents} takes {size_bytes} bytes; a tensor may take "
+                f"{what} of shape {extents} takes {size_bytes} bytes; a tensor may take "
                 f"{LARGEST_TENSOR_BYTES}, because the emitted C indexes with 32 bits"
             )
 
@@ -109,12 +111,12 @@ def _check_symbolic(var: Var, ty: relax.TensorType, what: str, sizes: Sequence[V
     shape = symbolic_shape(ty)
     if shape is None:
         raise UnsupportedModelError(
-            f"{what} {var.name} has a dynamic shape, {ty}; memory is planned at compile time: "
+            f"{what} has a dynamic shape, {ty}; memory is planned at compile time: "
             "give the model fixed input shapes and try again"
         )
     for other in (v for extent in shape for v in nodes_of(extent, Var)):
         if not any(other.same_as(size) for size in sizes):
             raise UnsupportedModelError(
-                f"{what} {var.name} has a dynamic shape, {ty}, and {other.name} is not the size of "
+                f"{what} has a dynamic shape, {ty}, and {other.name} is not the size of "
                 "an input: it depends on what the model computes; give the model fixed shapes"
             )

@@ -8,6 +8,8 @@ from tvm import relax, tirx
 
 import usmp
 from usmp.relax.transform import CheckShapes
+from usmp.tir.model_operator import model_operator
+from usmp.tir.spans import with_span
 
 
 def model(shape, dtype: str = "float32", operator=relax.op.nn.relu) -> tvm.IRModule:
@@ -47,8 +49,9 @@ def test_input_of_unknown_shape():
 @pytest.mark.parametrize("operator", [relax.op.unique, relax.op.nonzero])
 def test_shape_that_depends_on_the_data(operator):
     message = message_of(model((4,), "int32", operator))
-    assert message.startswith("tensor ")
-    assert " has a dynamic shape, " in message
+    assert message.startswith(
+        f"tensor gv, the result of {operator.__name__}, has a dynamic shape, "
+    )
     assert message.endswith(
         f": that of what {operator.__name__} computes is only known when the model runs, and "
         "memory is planned at compile time; compute something of fixed shape"
@@ -93,6 +96,26 @@ def test_tensor_that_is_too_large(shape, dtype, size):
 
 def test_impossible_shape():
     assert message_of(model((1, -3))) == "input x has the impossible shape [1, -3]"
+
+
+def test_impossible_result():
+    def pool(x):
+        return relax.op.nn.max_pool2d(x, (7, 7))
+
+    assert message_of(model((1, 1, 4, 4), operator=pool)) == (
+        "tensor gv, the result of nn.max_pool2d, has the impossible shape [1, 1, -2, -2]"
+    )
+
+
+def test_impossible_result_of_a_model_file():
+    of_file = model_operator(3, "MAX_POOL_2D", ["x"], [("y", "float32", (1, 7, 1, 1))])
+
+    def pool(x):
+        return with_span(relax.op.nn.max_pool2d(x, (7, 7)), of_file.as_span())
+
+    assert message_of(model((1, 1, 4, 4), operator=pool)) == (
+        "tensor gv of operator 3 MAX_POOL_2D (7x1x1) has the impossible shape [1, 1, -2, -2]"
+    )
 
 
 def test_module_without_main():

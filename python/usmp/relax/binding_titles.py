@@ -1,0 +1,41 @@
+"""What a message calls a result of a Relax function, so that a reader finds it in the model."""
+
+from __future__ import annotations
+
+from tvm import relax
+from tvm.ir import Call, GlobalVar, Op
+
+from usmp.support.model_operators import titles
+from usmp.support.plain_text import shown
+from usmp.tir.model_operator import operators_in
+
+
+def operator_title(value: relax.Expr) -> str:
+    """Return the name of what computes a value: "nn.conv2d", the called function, or "".
+
+    Parameters
+    ----------
+    value
+        what a variable is bound to.
+    """
+    if not isinstance(value, Call):
+        return ""
+    if isinstance(value.op, Op) and value.args and isinstance(value.args[0], GlobalVar):
+        return str(value.args[0].name_hint)  # What R.call_tir calls.
+    return str(getattr(value.op, "name", "")).removeprefix("relax.")
+
+
+def result_title(binding: relax.VarBinding) -> str:
+    """Return the variable and the operator of a binding, as `tensor lv, the result of nn.relu,`.
+
+    If the module comes from a model file, the operator is the one of the file: `tensor lv of
+    operator 1 CONV_2D (8x8x4)`.
+    """
+    value = binding.value
+    operators = operators_in(getattr(value, "span", None))
+    if operators:
+        of_file = titles([operator.as_json() for operator in operators])
+        return f"tensor {shown(binding.var.name)} of {of_file}"
+    name = operator_title(value)
+    result = f", the result of {shown(name)}," if name else ""
+    return f"tensor {shown(binding.var.name)}{result}"
