@@ -39,6 +39,7 @@ from usmp.objects import (
     WorkspacePoolInfo,
 )
 from usmp.objects.attributes import (
+    BOARD_POOLS_ATTR,
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
@@ -218,9 +219,10 @@ def build(
         mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
     several_entries = relax_entries(mod) != [ONLY_ENTRY]
     options = planning_options(workspace_io=board is not None)
+    own_pools: list[str] = []
     if board is not None:
         check_board_executor(board, executor)
-        workspace_memory_pools, constant_memory_pools, state_memory_pool = board_pools(
+        workspace_memory_pools, constant_memory_pools, state_memory_pool, own_pools = board_pools(
             board, given, workspace_memory_pools, constant_memory_pools, state_memory_pool
         )
     if state_memory_pool is not None:
@@ -242,6 +244,8 @@ def build(
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
     if state_memory_pool is not None:
         mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, state_memory_pool)
+    if own_pools:
+        mod = mod.with_attr(BOARD_POOLS_ATTR, own_pools)
     if state_layout is not None:
         check_module_name(state_layout, module_name)
         mod = mod.with_attr(STATE_LAYOUT_ATTR, list(state_layout.states))

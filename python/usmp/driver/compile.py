@@ -102,7 +102,7 @@ def compile_model(options: argparse.Namespace) -> None:
         return
     for note in (
         *note_unused_accelerators(options.target, factory),
-        *note_missing_sizes(options, factory.ir_mod),
+        *note_missing_sizes(options, factory),
         *_note_missing_reference(module_metadata(factory)),
     ):
         print(note)

@@ -41,6 +41,9 @@ to the run."""
 BOARD_ATTR = "board"
 """On the IRModule: the name of the board that it is built for."""
 
+BOARD_POOLS_ATTR = "board_pools"
+"""Beside that: the names of the pools that the board brings because the user named none."""
+
 WORKSPACE_MEMORY_POOLS_ATTR = "workspace_memory_pools"
 """On the IRModule: the user's `WorkspaceMemoryPools`."""
 

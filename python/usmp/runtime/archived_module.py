@@ -72,6 +72,12 @@ class ArchivedPool:
     live_at_peak: list[str]
     buffers: list[PlacedBuffer]
 
+    @property
+    def declared_bytes(self) -> int:
+        """The bytes that the header says: an array of the application has one at least, unless
+        nothing lies in the pool."""
+        return max(self.size_bytes, 1) if self.buffers and not self.is_internal else self.size_bytes
+
 
 @dataclass(frozen=True)
 class ArchivedModule:
