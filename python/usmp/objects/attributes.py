@@ -235,6 +235,9 @@ RAM_WITH_WORKSPACE_IO_ATTR = "ram_with_workspace_io"
 """On the IRModule, where it was planned for comparison: bytes of all workspace pools, were inputs
 and outputs in the workspace too."""
 
+MODEL_FILES_ATTR = "model_files"
+"""On the IRModule: the names of the files that it was made from, without their folders."""
+
 REFERENCE_ATTR = "reference"
 """On the IRModule, if a reference build was asked for: the `file` of the archive that holds it, or
 `unavailable`, the reason why there is none (see `usmp.reference_build`)."""

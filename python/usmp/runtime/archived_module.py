@@ -174,6 +174,8 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     floats = read_value(metadata, "float_operators", lambda value: isinstance(value, dict), where)
     if not all(is_count(count) for count in floats.values()):
         raise DamagedMetadata(f'{where} has no valid "float_operators"')
+    if "model_files" in metadata:
+        read_value(metadata, "model_files", is_list_of(is_text), where)
     _check_pruned_channels(metadata, where)
     _check_windows(metadata, where)
     _check_schedules(metadata, where)
