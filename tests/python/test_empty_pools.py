@@ -25,6 +25,7 @@ from usmp import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from usmp.device.memory_source import print_memory
 from usmp.runtime.archive import archive_of
 
 ZERO = {
@@ -148,6 +149,16 @@ def test_an_application_that_defines_and_passes_them(factory, tmp_path):
 def test_this_host_and_archives(factory):
     (value,) = archive_of(factory.files()).load().run({"x": X}).values()
     np.testing.assert_allclose(value, attention(), rtol=1e-5)
+
+
+def test_devices_define_no_arrays_for_them(factory):
+    memory = print_memory(archive_of(factory.files()).module())
+    assert re.findall(r"^static .*uint8_t (\w+)", memory, re.MULTILINE) == [
+        "pool_dtcm",
+        "pool_itcm",
+    ]
+    members = memory.split("_workspace_pools pools = {\n")[1].split("  };")[0].split()
+    assert members == ["(void*)pool_dtcm,", "0,", "(void*)pool_itcm,", "0,"]
 
 
 @pytest.mark.cc

@@ -73,10 +73,16 @@ class ArchivedPool:
     buffers: list[PlacedBuffer]
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies in it: its address may be NULL."""
+        return not self.buffers
+
+    @property
     def declared_bytes(self) -> int:
         """The bytes that the header says: an array of the application has one at least, unless
         nothing lies in the pool."""
-        return max(self.size_bytes, 1) if self.buffers and not self.is_internal else self.size_bytes
+        has_address = not self.is_internal and not self.is_empty
+        return max(self.size_bytes, 1) if has_address else self.size_bytes
 
 
 @dataclass(frozen=True)
