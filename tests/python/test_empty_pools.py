@@ -145,6 +145,33 @@ def test_an_application_that_defines_and_passes_them(factory, tmp_path):
     np.testing.assert_allclose(outputs, np.repeat(attention(), 2, 0), rtol=1e-5)
 
 
+IN_THE_WORKSPACE = """
+#include <stdio.h>
+#include "tvmgen_default.h"
+static uint8_t dtcm[TVMGEN_DEFAULT_DTCM_WORKSPACE_POOL_SIZE] __attribute__((aligned(16)));
+int main(void) {
+  struct tvmgen_default_workspace_pools pools = {.dtcm = dtcm, .sram = NULL};
+  struct tvmgen_default_inputs inputs = tvmgen_default_map_inputs(&pools);
+  struct tvmgen_default_outputs outputs = tvmgen_default_map_outputs(&pools);
+  if (fread(inputs.x, TVMGEN_DEFAULT_X_SIZE, 1, stdin) != 1) return 1;
+  if (tvmgen_default_run(&pools) != 0) return 2;
+  return fwrite(outputs.output, TVMGEN_DEFAULT_OUTPUT_SIZE, 1, stdout) != 1;
+}
+"""
+
+
+@pytest.mark.cc
+def test_inputs_and_outputs_in_the_workspace(tmp_path):
+    """Use case U4 of RFC 0009, in strict C99, with constants in the C."""
+    pools = WorkspaceMemoryPools([WorkspacePoolInfo(name, ["c"]) for name in ("dtcm", "sram")])
+    with PassContext(config={"tir.usmp.use_workspace_io": True}):
+        factory = usmp.build(Attention, params=PARAMS, workspace_memory_pools=pools)
+    program = build_program(factory.files(), IN_THE_WORKSPACE, tmp_path, SANITIZERS)
+    done = subprocess.run([program], input=X.tobytes(), stdout=subprocess.PIPE, check=True)
+    output = np.frombuffer(done.stdout, np.float32)
+    np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
+
+
 @pytest.mark.cc
 def test_this_host_and_archives(factory):
     (value,) = archive_of(factory.files()).load().run({"x": X}).values()
