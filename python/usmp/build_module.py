@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from usmp.boards.plan_for_board import check_board_executor
 from usmp.boards.pools import board_pools
 from usmp.codegen.llvm import check_llvm_target
 from usmp.codegen.names import symbol_prefix
-from usmp.executor_factory import AOTExecutorFactoryModule
+from usmp.executor_factory import AOTExecutorFactoryModule, with_model_files
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.model_file import import_with_sizes
 from usmp.names import FLOAT
@@ -39,6 +39,7 @@ from usmp.objects import (
     WorkspacePoolInfo,
 )
 from usmp.objects.attributes import (
+    BOARD_POOLS_ATTR,
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
@@ -218,14 +219,16 @@ def build(
     _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
     module_name = _module_name(module_name, mod_name)
     path = mod if isinstance(mod, str | Path) else None
+    paths = _paths(mod)
     mod = imported_module(mod, shared_state, max_sizes or {}, input_shapes or {})
     if concurrent:
         mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
     several_entries = relax_entries(mod) != [ONLY_ENTRY]
     options = planning_options(workspace_io=board is not None)
+    own_pools: list[str] = []
     if board is not None:
         check_board_executor(board, executor)
-        workspace_memory_pools, constant_memory_pools, state_memory_pool = board_pools(
+        workspace_memory_pools, constant_memory_pools, state_memory_pool, own_pools = board_pools(
             board, given, workspace_memory_pools, constant_memory_pools, state_memory_pool
         )
     if state_memory_pool is not None:
@@ -247,6 +250,8 @@ def build(
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
     if state_memory_pool is not None:
         mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, state_memory_pool)
+    if own_pools:
+        mod = mod.with_attr(BOARD_POOLS_ATTR, own_pools)
     if state_layout is not None:
         check_module_name(state_layout, module_name)
         mod = mod.with_attr(STATE_LAYOUT_ATTR, list(state_layout.states))
@@ -272,7 +277,7 @@ def build(
             passes = planning_passes(board, several_entries, symbol_prefix(module_name))
             mod = (_compared if compare_workspace_io else applied)(passes, mod)
         made = reference_build()
-    factory = AOTExecutorFactoryModule(mod, module_name, board)
+    factory = with_model_files(AOTExecutorFactoryModule(mod, module_name, board), paths)
     return factory if made is None else with_reference(factory, made)
 
 
@@ -331,6 +336,16 @@ def imported_module(
     joined = _joined(mod, shared_state, asked)
     asked.check_all_known()
     return joined
+
+
+def _paths(mod: object) -> list[str | Path]:
+    """The files among the models."""
+    models: Iterable[object] = [mod]
+    if isinstance(mod, Mapping):
+        models = mod.values()
+    elif isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
+        models = mod
+    return [model for model in models if isinstance(model, str | Path)]
 
 
 def _joined(mod: object, shared_state: bool, asked: AskedSizes) -> IRModule:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from usmp.codegen.metadata import metadata
 from usmp.codegen.model_library_format import archive_files, write_archive
 from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects import MemoryPlan
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, REFERENCE_ATTR
+from usmp.objects.attributes import MEMORY_PLAN_ATTR, MODEL_FILES_ATTR, REFERENCE_ATTR
 from usmp.objects.size_expression import shape_text
 from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.report import memory_html, memory_summary
@@ -226,6 +227,19 @@ class AOTExecutorFactoryModule:
         kept = self.__dict__
         loaded: HostModule = kept.get("_loaded") or kept.setdefault("_loaded", self.load())
         return loaded
+
+
+def with_model_files(
+    factory: AOTExecutorFactoryModule, paths: Iterable[str | Path]
+) -> AOTExecutorFactoryModule:
+    """Return a compiled model whose metadata has the names of the files that it was made from.
+
+    They have no folders, so that archives do not depend on where the files are.
+    """
+    names = [os.fsencode(Path(path).name).decode(errors="replace") for path in paths]
+    if not names:
+        return factory
+    return replace(factory, ir_mod=factory.ir_mod.with_attr(MODEL_FILES_ATTR, names))
 
 
 def _described(tensor: IOTensor) -> str:

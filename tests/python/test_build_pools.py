@@ -139,7 +139,8 @@ def test_constants_spill_to_the_second_pool():
 
 
 def test_the_first_pool_is_taken_if_it_suffices():
-    assert "second" not in sizes_of(build(workspace("first"), workspace("second")))
+    sizes = sizes_of(build(workspace("first"), workspace("second")))
+    assert (sizes["first"], sizes["second"]) == (PEAK, 0)
 
 
 def test_pool_of_exactly_the_needed_size():
@@ -205,9 +206,9 @@ def test_target_of_a_pool_by_name():
     assert_right(build(workspace("sram", targets=["c"])))
 
 
-def test_pool_of_another_target_is_left_out():
+def test_pool_of_another_target_stays_empty():
     factory = build(workspace("npu", targets=[Target("llvm")]), workspace("sram"))
-    assert sorted(sizes_of(factory)) == ["global_const_workspace", "sram"]
+    assert sizes_of(factory) == {"global_const_workspace": 2 * 4096, "npu": 0, "sram": PEAK}
 
 
 @pytest.mark.parametrize("value", [[workspace("sram")], workspace("sram"), "sram"])

@@ -111,7 +111,7 @@ def written(digits_model) -> Iterator[dict]:
     """Metadata of models that together have every key."""
     digits = usmp.import_model(digits_model)
     with PassContext(config={"tir.usmp.use_workspace_io": True}):
-        yield usmp.build(digits).metadata
+        yield usmp.build(digits_model).metadata
     # Operators that run interleaved have no choice of tiles.
     with PassContext(config={"tir.usmp.streaming": False}):
         yield usmp.build(digits).metadata

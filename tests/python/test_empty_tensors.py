@@ -19,6 +19,7 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from usmp.runtime.archive import archive_of
 
 X = np.array([[1, -2, 3, 100]], np.float32)
 NONE = np.zeros((0, 4), np.float32)
@@ -105,6 +106,7 @@ def test_pools_of_the_application():
     )
     assert "FLASH_CONSTANT_POOL_SIZE 1\n" in factory.header
     check(factory, inputs, expected)
+    assert archive_of(factory.files()).module().pools[0].declared_bytes == 1
 
 
 @pytest.mark.cc

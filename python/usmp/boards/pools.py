@@ -23,6 +23,7 @@ class _Pools(NamedTuple):
     workspace: WorkspaceMemoryPools
     constants: ConstantMemoryPools
     states: WorkspacePoolInfo | None
+    own: list[str]
 
 
 def board_pools(
@@ -33,6 +34,8 @@ def board_pools(
     states: WorkspacePoolInfo | str | None = None,
 ) -> _Pools:
     """All pools of a program for a board, as `board_workspace_pools` and the others here say.
+
+    `own` are the names of those that the user did not name.
 
     Parameters
     ----------
@@ -56,11 +59,16 @@ def board_pools(
     if isinstance(states, WorkspacePoolInfo):
         states = _on_core(states, given.cpu, targets.cpu)
     names = targets.names
+    own = {
+        *(board.workspace_memories if workspace is None else ()),
+        *(board.constant_memories if constants is None else ()),
+    }
     workspace = board_workspace_pools(board, names, workspace, states)
     constants = board_constant_pools(board, names, constants)
     if states is not None:
         states = board_state_pool(board, names, states, workspace)
-    return _Pools(workspace, constants, states)
+    own -= {states.pool_name} if states is not None else set()
+    return _Pools(workspace, constants, states, sorted(own))
 
 
 def _on_core(pool: Any, given: Target, target: Target) -> Any:

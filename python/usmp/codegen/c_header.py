@@ -129,17 +129,20 @@ def _pool_struct(interface: Interface) -> list[str]:
             f"have some, or call {interface.prefix}_reset, once before the first run",
         ]
     lines = [
-        f"  {'const ' if pool.is_constant else ''}void* {pool.c_name};  /* {pool.size_bytes} "
-        f"bytes, aligned to {pool.alignment_bytes}{_kept(interface, pool)} */"
+        f"  {'const ' if pool.is_constant else ''}void* {pool.c_name};  "
+        f"/* {_needs(interface, pool)} */"
         for pool in interface.external_pools
     ]
     struct = f"struct {interface.prefix}_workspace_pools {{\n" + "\n".join(lines) + "\n};\n"
     return [f"{comment(*text)}\n{struct}"]
 
 
-def _kept(interface: Interface, pool: PoolParameter) -> str:
+def _needs(interface: Interface, pool: PoolParameter) -> str:
+    if pool.is_empty:
+        return "nothing lies there: 0 bytes, may be NULL"
     kept = sum(int(state.size_bytes) for state in interface.states_in(pool))
-    return f", {kept} kept between runs" if kept else ""
+    sizes = f"{pool.size_bytes} bytes, aligned to {pool.alignment_bytes}"
+    return f"{sizes}, {kept} kept between runs" if kept else sizes
 
 
 def _map_functions(interface: Interface, entry: EntryInterface) -> list[str]:

@@ -64,7 +64,7 @@ def print_macros(interface: Interface) -> list[str]:
 def _definition(interface: Interface, macro: Macro) -> str:
     text = comment(f"{macro.text} of TVM module {quoted(interface.module_name)}")
     name = f"{interface.macro_prefix}_{macro.name}{macro.parameters}"
-    return f"{text}\n#define {name} {macro.value}\n"
+    return f"{text}\n#define {f'{name} {macro.value}'.rstrip()}\n"
 
 
 def _checked(interface: Interface, macros: list[Macro]) -> list[Macro]:
@@ -105,8 +105,9 @@ def _macros(interface: Interface) -> Iterator[Macro]:
     yield Macro("WORKSPACE_SIZE", workspace_bytes, "Bytes of all workspace pools")
     for pool in interface.pools:
         name, what = pool.macro_name, f"{pool.kind} pool {quoted(pool.name)}"
-        # An array of the application needs an element, though all its tensors have none.
-        size = pool.size_bytes if pool.is_internal else max(pool.size_bytes, 1)
+        # Tensors without elements need an address, so that an array of the application has one.
+        has_address = not pool.is_internal and not pool.is_empty
+        size = max(pool.size_bytes, 1) if has_address else pool.size_bytes
         yield Macro(f"{name}_SIZE", str(size), f"Bytes of {what}")
         alignment = f"Alignment in bytes of {what}"
         yield Macro(f"{name}_ALIGNMENT", str(pool.alignment_bytes), alignment)
@@ -207,6 +208,8 @@ def _macros_of_external_pool(
 
 def _data(pool: PoolParameter) -> str:
     """The content, for the application to put where it belongs."""
+    if pool.is_empty:
+        return ""
     words = [f"0x{byte:02x}," for byte in constant_pool_bytes(pool.info) or b"\0"]
     lines = [" ".join(words[i : i + 16]) for i in range(0, len(words), 16)]
     return "\\\n  " + " \\\n  ".join(lines)

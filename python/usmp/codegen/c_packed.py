@@ -108,7 +108,8 @@ def _tensor(tensor: IOTensor, what: str) -> _Argument:
 
 def _pool(pool: PoolParameter) -> _Argument:
     name, size = f"{pool.kind} pool {quoted(pool.name)}", pool.size_bytes
-    return _Argument(name, f"uint8[{size}] or more", None, "uint8", pool.alignment_bytes, size)
+    alignment = 1 if pool.is_empty else pool.alignment_bytes
+    return _Argument(name, f"uint8[{size}] or more", None, "uint8", alignment, size)
 
 
 def _table(arguments: list[_Argument], name: str, shape: str) -> list[str]:

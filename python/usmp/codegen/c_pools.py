@@ -20,7 +20,7 @@ def entry_point_symbols(interface: Interface) -> list[str]:
 
 def taken_symbols(interface: Interface) -> list[str]:
     """The names that the entry points and pools need, which no operator may have."""
-    assertions = [name for pool in interface.pools for name in _assertion_names(interface, pool)]
+    assertions = [name for pool in _used(interface) for name in _assertion_names(interface, pool)]
     adapters = [symbol for entry in interface.entries for symbol in adapter_symbols(entry)]
     symbols = [*entry_point_symbols(interface), *_pool_symbols(interface)]
     return [*symbols, *adapters, *assertions]
@@ -37,15 +37,23 @@ def internal_pool_address(interface: Interface, pool: PoolParameter) -> str:
 
 
 def print_internal_pools(interface: Interface) -> list[str]:
-    """The definitions of the internal pools, and the assertions about all pools."""
-    internal = [pool for pool in interface.pools if pool.is_internal]
+    """The definitions of the internal pools, and the assertions about all pools.
+
+    C has no array of 0 bytes, so that empty pools are not there.
+    """
+    pools = _used(interface)
+    internal = [pool for pool in pools if pool.is_internal]
     sections = [text_of("section_macro.h")] if any(pool.section_name for pool in internal) else []
     definitions = [_definition(interface, pool) for pool in internal]
-    assertions = [line for pool in interface.pools for line in _assertions(interface, pool)]
+    assertions = [line for pool in pools for line in _assertions(interface, pool)]
     aligned = [_is_aligned(interface, pool) for pool in internal]
     if aligned:
         assertions += ["#if defined(__GNUC__) || defined(__clang__)", *aligned, "#endif"]
     return [*sections, *definitions, *(["\n".join(assertions) + "\n"] if assertions else [])]
+
+
+def _used(interface: Interface) -> list[PoolParameter]:
+    return [pool for pool in interface.pools if not pool.is_empty]
 
 
 def _pool_symbols(interface: Interface) -> list[str]:

@@ -19,13 +19,13 @@ from usmp.codegen.workspace_sizes import WorkspaceSize
 def workspace_size_declarations(interface: Interface) -> list[str]:
     """The declarations of the header, with their comments."""
     found = []
-    for size in interface.workspace_sizes:
+    for pool in _computed(interface):
         sizes = ", ".join(each.c_name for each in interface.only_entry.sizes)
         text = [
-            f"Bytes that a run needs of workspace pool {quoted(size.pool)}, from its start, for",
+            f"Bytes that a run needs of workspace pool {quoted(pool)}, from its start, for",
             f"{sizes}; {interface.macro_prefix}_{ERROR_SIZE_MACRO} if a size is out of its range",
         ]
-        found.append(f"{comment(*text)}\n{_declaration(interface, size)};\n")
+        found.append(f"{comment(*text)}\n{_declaration(interface, pool)};\n")
     return found
 
 
@@ -42,11 +42,8 @@ def workspace_size_definitions(
         collects the helper functions that the code needs.
     """
     definitions = []
-    for size in interface.workspace_sizes:
-        symbol = f"{_symbol(interface, size)}_of"
-        facts = facts_of_functions({size.function: functions[size.function]}).of(size.function)
-        definitions.append(f"{print_function(facts, {size.function: symbol}, helpers)}\n")
-        lines = [f"{_declaration(interface, size)} {{"]
+    for pool, size in _computed(interface).items():
+        lines, bytes_ = [f"{_declaration(interface, pool)} {{"], "0"
         for each in interface.only_entry.sizes:
             macro = f"{interface.macro_prefix}_{size_macro('', each)}"
             lines += [
@@ -54,18 +51,31 @@ def workspace_size_definitions(
                 f"    return {interface.macro_prefix}_{ERROR_SIZE_MACRO};",
                 "  }",
             ]
-        passed = ", ".join(each.c_name for each in interface.only_entry.sizes)
-        definitions.append("\n".join([*lines, f"  return {symbol}({passed});", "}\n"]))
+        if size is not None:
+            symbol = f"{_symbol(interface, pool)}_of"
+            facts = facts_of_functions({size.function: functions[size.function]}).of(size.function)
+            definitions.append(f"{print_function(facts, {size.function: symbol}, helpers)}\n")
+            bytes_ = f"{symbol}({', '.join(each.c_name for each in interface.only_entry.sizes)})"
+        definitions.append("\n".join([*lines, f"  return {bytes_};", "}\n"]))
     return definitions
 
 
-def _declaration(interface: Interface, size: WorkspaceSize) -> str:
+def _computed(interface: Interface) -> dict[str, WorkspaceSize | None]:
+    """What workspace pools need, by name, if offsets are computed; None is nothing at any size."""
+    if not interface.workspace_sizes:
+        return {}
+    empty = (pool for pool in interface.pools if pool.is_empty and not pool.is_constant)
+    sizes = {size.pool: size for size in interface.workspace_sizes}
+    return dict(sorted({**dict.fromkeys(pool.name for pool in empty), **sizes}.items()))
+
+
+def _declaration(interface: Interface, pool: str) -> str:
     parameters = ", ".join(f"int32_t {each.c_name}" for each in interface.only_entry.sizes)
-    return f"int32_t {_symbol(interface, size)}({parameters})"
+    return f"int32_t {_symbol(interface, pool)}({parameters})"
 
 
-def _symbol(interface: Interface, size: WorkspaceSize) -> str:
-    if len(interface.workspace_sizes) == 1:
+def _symbol(interface: Interface, name: str) -> str:
+    if len(_computed(interface)) == 1:
         return f"{interface.prefix}_workspace_size"
-    pool = next(pool for pool in interface.pools if pool.name == size.pool)
+    pool = next(pool for pool in interface.pools if pool.name == name)
     return f"{interface.prefix}_{pool.c_name}_workspace_size"

@@ -196,7 +196,7 @@ def read_entries(
             entry_function_name(name),
             c_prefix_of_entry(symbol_prefix(module_name), name, names),
             *_io_tensors(mod, name, *both, members),
-            list(pools),
+            _pools_of(mod, entry_function_name(name), pools),
             device_names(functions),
             takes_arena=takes_arena(mod[entry_function_name(name)]),
         )
@@ -211,7 +211,6 @@ def read_entries(
     return [
         replace(
             entry,
-            pools=_pools_of(mod, entry.function, pools),
             devices=_devices_of(mod, facts.graph.callees_first(entry.function)),
             states=used_states(facts, entry.function, states),
             concurrent_with=[n for n in names if frozenset((n, entry.name)) in concurrent],

@@ -16,11 +16,12 @@ from usmp.codegen.operator_calls import OperatorCall, operator_calls
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.codegen.read_sizes import with_sizes
 from usmp.codegen.workspace_sizes import WorkspaceSize, workspace_sizes
-from usmp.objects import BufferInfoKind, PlacedBuffer
+from usmp.objects import AllocatedPoolInfo, BufferInfoKind, PlacedBuffer
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_HOOKS_ATTR, POOL_ARGS_ATTR
 from usmp.objects.dynamic_allocation import dynamic_allocator
 from usmp.objects.entries import ONLY_ENTRY, check_entries, check_only_entry, entries_of
-from usmp.objects.executor import check_workspace_io, executor_of
+from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, check_workspace_io, executor_of
+from usmp.objects.named_pools import named_pools
 from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.planning.state_pool import state_pool_of
@@ -141,9 +142,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     """
     executor = executor_of(mod)
     check_entries(entries_of(mod))
-    infos = list(mod.attrs[POOL_ARGS_ATTR])
-    pool_names = sanitise_all([info.pool_info.pool_name for info in infos], "pool")
-    pools = [PoolParameter(info, name) for info, name in zip(infos, pool_names, strict=True)]
+    pools = _pools(mod)
     plan = mod.attrs.get(MEMORY_PLAN_ATTR)
     functions = accelerator_functions(mod)
     entries = with_sizes(mod, read_entries(mod, module_name, pools, plan, functions), executor)
@@ -164,6 +163,25 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         dynamic_allocator(mod),
         workspace_sizes(mod),
     )
+
+
+def _pools(mod: IRModule) -> list[PoolParameter]:
+    """The pools that the plan uses and those that the user named, by name.
+
+    Applications are written for the pools that are named, whichever of them a model needs.
+    """
+    used = list(mod.attrs[POOL_ARGS_ATTR])
+    names = {str(info.pool_info.pool_name) for info in used}
+    empty = [
+        AllocatedPoolInfo(pool, 0, len(used) + number, DEFAULT_BYTE_ALIGNMENT)
+        for number, pool in enumerate(p for p in named_pools(mod) if str(p.pool_name) not in names)
+    ]
+    infos = sorted([*used, *empty], key=lambda info: str(info.pool_info.pool_name))
+    c_names = sanitise_all([str(info.pool_info.pool_name) for info in infos], "pool")
+    return [
+        PoolParameter(info, c_name, str(info.pool_info.pool_name) not in names)
+        for info, c_name in zip(infos, c_names, strict=True)
+    ]
 
 
 def _own_pool_of_states(mod: IRModule) -> set[str]:

@@ -9,10 +9,14 @@ from usmp.objects import AllocatedPoolInfo, ConstantPoolInfo
 
 @dataclass(frozen=True)
 class PoolParameter:
-    """A pool that the generated code uses; an external one is passed by the application."""
+    """A pool of the C interface; an external one is passed by the application.
+
+    Nothing lies in a pool that `is_empty`: the code does not read its address, which may be NULL.
+    """
 
     info: AllocatedPoolInfo
     c_name: str
+    is_empty: bool = False
 
     @property
     def name(self) -> str:

@@ -134,7 +134,7 @@ def _assertions(module: ArchivedModule) -> str:
         for what, *_ in _ROLES
         for tensor in tensors_of(entry, what)
     }
-    sizes |= {f"{pool_macro(module, pool)}_SIZE": pool.size_bytes for pool in module.pools}
+    sizes |= {f"{pool_macro(module, pool)}_SIZE": pool.declared_bytes for pool in module.pools}
     name = f"{module.c_prefix}_device_is_of_another_archive"
     return "".join(
         f"USMP_DEVICE_ASSERT({macro} == {size}, {name}_{number});\n"

@@ -87,10 +87,10 @@ def _places(entry: ArchivedEntry, number: int, what: str, name: str) -> list[str
 
 def _pools(module: ArchivedModule) -> str:
     prefix, pools = module.c_prefix, external_pools(module)
-    members = [f"      pool_{pool.c_name}," for pool in pools]
+    members = [f"      {'0' if pool.is_empty else f'pool_{pool.c_name}'}," for pool in pools]
     return "\n".join(
         [
-            *(_pool(module, pool) for pool in pools),
+            *(_pool(module, pool) for pool in pools if not pool.is_empty),
             f"struct {prefix}_workspace_pools* {prefix}_device_pools(void) {{",
             f"  static struct {prefix}_workspace_pools pools = {{",
             *members,

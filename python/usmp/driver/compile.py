@@ -11,9 +11,10 @@ from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.errors import UsageError
 from usmp.driver.help import add_command
 from usmp.driver.memory_pools import note_missing_sizes
-from usmp.driver.model_files import check_is_none_of
+from usmp.driver.model_files import check_is_none_of, model_files
 from usmp.driver.output import written
 from usmp.driver.progress import add_quiet_option, stages
+from usmp.driver.replaced_archive import archived_model_files, note_replaced_archive
 from usmp.driver.reports import add_report_option, check_reports, report_files, write_reports
 from usmp.driver.search import note_interrupted_search
 from usmp.driver.state_options import check_has_state, export_state_layout
@@ -89,20 +90,25 @@ def compile_model(options: argparse.Namespace) -> None:
     check_reports(options)
     with stages(options) as stage:
         factory = build_model(options, stage, reference=options.reference)
+        from usmp.executor_factory import with_model_files
+
+        factory = with_model_files(factory, [file.path for file in model_files(options)])
         check_has_state(options, factory.state_layout)
         stage("emitting C")
         reports = report_files(options, module_metadata(factory) if options.report else {})
         is_last = options.export_state_layout is None and not reports
+        replaced = archived_model_files(options.output)
         with written(options.output, is_last=is_last):
             factory.export_model_library_format(options.output)
         export_state_layout(options, factory.state_layout, is_last=not reports)
         write_reports(reports)
+    note_replaced_archive(options, replaced, factory)
     note_interrupted_search(options, factory)
     if options.quiet:
         return
     for note in (
         *note_unused_accelerators(options.target, factory),
-        *note_missing_sizes(options, factory.ir_mod),
+        *note_missing_sizes(options, factory),
         *_note_missing_reference(module_metadata(factory)),
     ):
         print(note)

@@ -17,8 +17,7 @@ from usmp.driver.pool_flags import (
 from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
-    from tvm.ir import IRModule
-
+    from usmp import AOTExecutorFactoryModule
     from usmp.objects import ConstantMemoryPools, WorkspaceMemoryPools, WorkspacePoolInfo
     from usmp.objects.targets import BuildTargets
 
@@ -87,16 +86,16 @@ def state_pool(
     return workspace_pool(name, settings, targets)
 
 
-def note_missing_sizes(options: argparse.Namespace, module: IRModule) -> list[str]:
+def note_missing_sizes(options: argparse.Namespace, factory: AOTExecutorFactoryModule) -> list[str]:
     """A line for each pool of which the flag says only the target, though pools after it stay
     empty: a shell takes what follows a ";" outside of quotes, as the size, for another command.
     """
-    unused = _unused_pools(module)
+    empty = [pool.name for pool in factory.interface.pools if pool.is_empty]
     notes = []
     for kind in (WORKSPACE, CONSTANT):
         pools = list(pool_settings(options, kind).items())
         for index, (name, settings) in enumerate(pools):
-            after = [other for other, _ in pools[index + 1 :] if other in unused]
+            after = [other for other, _ in pools[index + 1 :] if other in empty]
             if list(settings) == ["target"] and settings["target"].written.startswith("target="):
                 notes += [
                     f"note: pool {name} has no size, so nothing is left for pool {other}; if you "
@@ -106,27 +105,11 @@ def note_missing_sizes(options: argparse.Namespace, module: IRModule) -> list[st
     return notes
 
 
-def unused_pool_sentences(module: IRModule) -> list[str]:
-    """Which of the user's pools a planned module does without: its header lacks them."""
+def empty_pool_sentences(factory: AOTExecutorFactoryModule) -> list[str]:
+    """Which of the user's pools nothing lies in, and what that means for the application."""
     return [
-        f"Pool {shown(name)} is not needed, so the header does not have it."
-        for name in _unused_pools(module)
+        f"Pool {shown(pool.name)} stays empty: its size is 0"
+        f"{'' if pool.is_internal else ', and its address may be NULL'}."
+        for pool in factory.interface.pools
+        if pool.is_empty
     ]
-
-
-def _unused_pools(module: IRModule) -> list[str]:
-    """The names of the user's pools that a planned module does without."""
-    from usmp.objects.attributes import (
-        CONSTANT_MEMORY_POOLS_ATTR,
-        POOL_ARGS_ATTR,
-        STATE_MEMORY_POOL_ATTR,
-        WORKSPACE_MEMORY_POOLS_ATTR,
-    )
-
-    used = {str(pool.pool_info.pool_name) for pool in module.attrs[POOL_ARGS_ATTR]}
-    lists = (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR)
-    named = [pool for name in lists if name in module.attrs for pool in module.attrs[name].pools]
-    if STATE_MEMORY_POOL_ATTR in module.attrs:
-        named.append(module.attrs[STATE_MEMORY_POOL_ATTR])
-    names = dict.fromkeys(str(pool.pool_name) for pool in named)
-    return [name for name in names if name not in used]

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from usmp.driver.memory_pools import unused_pool_sentences
+from usmp.driver.memory_pools import empty_pool_sentences
 from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def module_metadata(factory: AOTExecutorFactoryModule) -> Mapping[str, Any]:
 
 
 def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = None) -> None:
-    """Print the table of the pools, and which of the user's pools are not needed."""
+    """Print the table of the pools, and which of the user's pools stay empty."""
     from rich.console import Console
 
     from usmp.report import print_memory_summary
@@ -34,9 +34,7 @@ def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = N
 
     console = console or Console(highlight=False)
     print_memory_summary(module_metadata(factory), console)
-    # The memories of a board are there whether the model needs them or not.
-    unused = unused_pool_sentences(factory.ir_mod) if factory.board is None else []
-    for sentence in (*_io_type_sentences(factory.ir_mod), *unused):
+    for sentence in (*_io_type_sentences(factory.ir_mod), *empty_pool_sentences(factory)):
         print_text(sentence, console)
 
 

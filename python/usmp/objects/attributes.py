@@ -41,6 +41,9 @@ to the run."""
 BOARD_ATTR = "board"
 """On the IRModule: the name of the board that it is built for."""
 
+BOARD_POOLS_ATTR = "board_pools"
+"""Beside that: the names of the pools that the board brings because the user named none."""
+
 WORKSPACE_MEMORY_POOLS_ATTR = "workspace_memory_pools"
 """On the IRModule: the user's `WorkspaceMemoryPools`."""
 
@@ -231,6 +234,9 @@ any operator, less what it may overwrite: `importer_live_bytes` in the importer'
 RAM_WITH_WORKSPACE_IO_ATTR = "ram_with_workspace_io"
 """On the IRModule, where it was planned for comparison: bytes of all workspace pools, were inputs
 and outputs in the workspace too."""
+
+MODEL_FILES_ATTR = "model_files"
+"""On the IRModule: the names of the files that it was made from, without their folders."""
 
 REFERENCE_ATTR = "reference"
 """On the IRModule, if a reference build was asked for: the `file` of the archive that holds it, or

@@ -60,7 +60,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     if len(mains) > 1:
         print_table(_entries(mains), console)
     for pool in memory["pools"]:
-        if pool["kind"] == "workspace":
+        if pool["kind"] == "workspace" and pool["buffers"]:
             operator = _operator_at_peak(metadata, pool)
             if operator:
                 print_text(f"Peak of {shown(pool['name'])} at {operator}.", console)

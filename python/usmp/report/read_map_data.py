@@ -66,7 +66,9 @@ def _map_of(metadata: Mapping[str, Any]) -> MemoryMap:
             read_by=read.get(name, ()),
         )
 
-    pools = tuple(_pool(pool, buffer, len(operators)) for pool in memory["pools"])
+    pools = tuple(
+        _pool(pool, buffer, len(operators)) for pool in memory["pools"] if pool["buffers"]
+    )
     ends = [stop for pool in pools for b in pool.buffers for _, stop in b.live_ranges]
     ends += [operator.positions[1] for operator in operators if operator.positions is not None]
     positions = max(ends, default=0)

@@ -282,7 +282,7 @@ def _check_sizes(module: ArchivedModule, header: str) -> None:
                 sizes[f"{macro}_MAX"] = symbolic.upper_bound
     for pool in module.pools:
         kind = "CONSTANT" if pool.is_constant else "WORKSPACE"
-        sizes[f"{pool.c_name.upper()}_{kind}_POOL_SIZE"] = pool.size_bytes
+        sizes[f"{pool.c_name.upper()}_{kind}_POOL_SIZE"] = pool.declared_bytes
     for name, size in sizes.items():
         if defined.get(name) != str(size):
             raise DamagedMetadata(

@@ -72,6 +72,18 @@ class ArchivedPool:
     live_at_peak: list[str]
     buffers: list[PlacedBuffer]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies in it: its address may be NULL."""
+        return not self.buffers
+
+    @property
+    def declared_bytes(self) -> int:
+        """The bytes that the header says: an array of the application has one at least, unless
+        nothing lies in the pool."""
+        has_address = not self.is_internal and not self.is_empty
+        return max(self.size_bytes, 1) if has_address else self.size_bytes
+
 
 @dataclass(frozen=True)
 class ArchivedModule:
@@ -168,6 +180,8 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
     floats = read_value(metadata, "float_operators", lambda value: isinstance(value, dict), where)
     if not all(is_count(count) for count in floats.values()):
         raise DamagedMetadata(f'{where} has no valid "float_operators"')
+    if "model_files" in metadata:
+        read_value(metadata, "model_files", is_list_of(is_text), where)
     _check_pruned_channels(metadata, where)
     _check_windows(metadata, where)
     _check_schedules(metadata, where)

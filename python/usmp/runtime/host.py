@@ -264,7 +264,7 @@ class HostModule(NotCopied):
         size, alignment = max(pool["size_bytes"], 1), pool["alignment_bytes"]
         memory = aligned_empty([size], "uint8", alignment)
         memory[...] = 0
-        if pool["kind"] == "constant":
+        if pool["kind"] == "constant" and pool["size_bytes"]:
             address = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
             ctypes.memmove(memory.ctypes.data, address, pool["size_bytes"])
         return memory
@@ -319,7 +319,7 @@ def build_shared_library(
     sources = [path for path in write_files(code, directory) if path.suffix in (".c", ".o")]
     include = directory / "codegen/host/include"
     sources += compile_sources(user_sources, include, directory, flags)
-    constants = [pool for pool in external_pools if pool["kind"] == "constant"]
+    constants = [p for p in external_pools if p["kind"] == "constant" and p["size_bytes"]]
     if constants:
         path = directory / "host_pools.c"
         path.write_text(_pool_definitions(_prefix(files), constants))

@@ -93,6 +93,32 @@ def files_of_tar(archived: bytes) -> dict[str, bytes]:
     return files
 
 
+def file_of_archive(path: str | Path, name: str, most_bytes: int) -> bytes | None:
+    """Return one file of an archive that usmp wrote, or None if that is not there to be read.
+
+    Headers are all that is read beside it, and only of a regular file: whatever `path` is, this
+    takes little time and raises nothing.
+
+    Parameters
+    ----------
+    most_bytes
+        a larger file is not read.
+    """
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        with open(path, "rb") as file:
+            for _ in range(_MOST_MEMBERS):
+                block = file.read(tarfile.BLOCKSIZE)
+                member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+                if member.name == f"./{name}" and member.isreg():
+                    return file.read(member.size) if 0 <= member.size <= most_bytes else None
+                file.seek(-(-member.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE, os.SEEK_CUR)
+    except (OSError, ValueError, OverflowError, tarfile.TarError):
+        pass
+    return None
+
+
 def _content(path: Path) -> bytes:
     """The bytes of a file of a size that can be read."""
     try:

@@ -139,7 +139,7 @@ def test_the_cpu_of_the_user_is_the_core_of_the_board():
     properties = PoolInfoProperties(target_burst_bytes={c: 4, "accel": 8})
     dtcm = WorkspacePoolInfo("dtcm", {c: "rw", "accel": "ro"}, properties)
     flash = ConstantPoolInfo("flash", [Target("llvm"), c])
-    workspace, constants, states = board_pools(
+    workspace, constants, states, own = board_pools(
         AN547,
         parse_targets("accel,c"),
         WorkspaceMemoryPools([dtcm]),
@@ -153,6 +153,7 @@ def test_the_cpu_of_the_user_is_the_core_of_the_board():
     assert target_text(constants.pools[0].targets[1]) == m55
     assert states is not None
     assert [target_text(t) for t in states.targets] == [m55]
+    assert own == []
 
 
 def texts(by_target):

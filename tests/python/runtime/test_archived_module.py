@@ -134,6 +134,11 @@ _POOLS = "modules/default/memory/pools"
             'module "default" has no valid "float_operators"',
         ),
         (
+            "modules/default/model_files",
+            ["a.tflite", 1],
+            'module "default" has no valid "model_files"',
+        ),
+        (
             "modules/default/pruned_channels",
             {"channels": 1},
             'the removed channels of module "default" has no valid "weights_size_bytes_before"',

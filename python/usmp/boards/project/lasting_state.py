@@ -8,7 +8,7 @@ from usmp.codegen.interface import Interface
 
 def lasting_memories(interface: Interface) -> list[str]:
     """The memories of pools that start-up code does not zero."""
-    pools = [pool for pool in interface.pools if not pool.is_constant]
+    pools = [pool for pool in interface.pools if not pool.is_constant and not pool.is_empty]
     return [pool.name for pool in pools if pool.section_name == lasting_section(pool.name)]
 
 

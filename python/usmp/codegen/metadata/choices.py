@@ -11,6 +11,7 @@ from usmp.objects.attributes import (
     CODE_ATTR,
     FLOAT_OPERATORS_ATTR,
     IMAGE_LAYOUT_ATTR,
+    MODEL_FILES_ATTR,
     OPERATOR_ORDER_ATTR,
     PRUNED_CHANNELS_ATTR,
     REFERENCE_ATTR,
@@ -32,6 +33,12 @@ def pruned_channels(mod: IRModule) -> dict[str, dict[str, int]]:
     if said is None:
         return {}
     return {"pruned_channels": {str(name): int(said[name]) for name in sorted(said, key=str)}}
+
+
+def model_files(mod: IRModule) -> dict[str, list[str]]:
+    """Return the names of the files that the module was made from, if it was made from files."""
+    names = (mod.attrs or {}).get(MODEL_FILES_ATTR)
+    return {} if names is None else {"model_files": [str(name) for name in names]}
 
 
 def reference(mod: IRModule) -> dict[str, dict[str, str]]:

@@ -14,6 +14,7 @@ from usmp.codegen.metadata.choices import (
     float_operators,
     image_layout,
     merged_operators,
+    model_files,
     operator_order,
     pruned_channels,
     reference,
@@ -42,6 +43,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
         "modules": {
             interface.module_name: {
                 "model_name": interface.module_name,
+                **model_files(mod),
                 "export_datetime": _export_datetime(),
                 "target": _targets(mod, interface),
                 **_board(mod),

@@ -13,14 +13,15 @@ from usmp.codegen.entry_facts import entries_of_buffers
 from usmp.codegen.interface import Interface
 from usmp.codegen.metadata.operators import peak_operator
 from usmp.codegen.pool_parameter import PoolParameter
-from usmp.objects import BufferInfoKind, MemoryPlan
+from usmp.objects import BufferInfoKind, MemoryPlan, PoolBound
 
 _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
 
 
 def pools(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:
     """The pools in the order of the C interface."""
-    usage = {use.pool_name: use for use in pool_usage(plan)}
+    usage = {pool.name: PoolUsage(pool.name, 0, 0, []) for pool in interface.pools}
+    usage |= {use.pool_name: use for use in pool_usage(plan)}
     described = [_pool(pool, plan, usage[pool.name]) for pool in interface.pools]
     if len(interface.entries) > 1:
         facts, functions = module_facts(mod), {e.name: e.function for e in interface.entries}
@@ -33,7 +34,7 @@ def pools(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[st
 def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, Any]:
     buffers = [b for b in plan.buffers if b.pool_name == use.pool_name]
     by_name = {str(buffer.name): buffer for buffer in buffers}
-    bound = plan.pool_bounds[use.pool_name]
+    bound = PoolBound(0, True) if pool.is_empty else plan.pool_bounds[use.pool_name]
     return {
         "name": use.pool_name,
         "c_name": pool.c_name,

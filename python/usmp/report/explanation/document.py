@@ -45,7 +45,7 @@ def explanation_document(
     suggestions
         what was planned again; None if nothing was.
     """
-    pools = [pool for pool in module["memory"]["pools"] if pool["kind"] == "workspace"]
+    pools = [p for p in module["memory"]["pools"] if p["kind"] == "workspace" and p["buffers"]]
     notes = [] if knows_operators(module) else [NO_OPERATORS]
     if facts is None:
         notes.append(NEEDS_THE_MODEL)

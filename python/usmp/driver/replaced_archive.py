@@ -1,0 +1,58 @@
+"""What `tvmc compile` says if it replaces the archive of another model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from usmp.support.plain_text import shown
+from usmp.support.strict_json import DamagedJSON, parse_json
+
+if TYPE_CHECKING:
+    from usmp import AOTExecutorFactoryModule
+
+_KEY = "model_files"
+_LARGEST_METADATA_BYTES = 2**23
+"""Parsing takes less than a second."""
+
+
+def archived_model_files(path: str) -> list[str]:
+    """Return the names of the model files that the archive at `path` was made from.
+
+    None are known if there is no archive, if it is damaged or of an earlier version, or if its
+    models came from no files.
+    """
+    from usmp.objects.model_library_format import METADATA_FILE
+    from usmp.runtime.read_tar import file_of_archive
+
+    content = file_of_archive(path, METADATA_FILE, _LARGEST_METADATA_BYTES)
+    if content is None or f'"{_KEY}"'.encode() not in content:
+        return []
+    try:
+        modules = parse_json(content, _LARGEST_METADATA_BYTES)["modules"].values()
+        names = list(chain.from_iterable(module.get(_KEY, []) for module in modules))
+    except (DamagedJSON, LookupError, TypeError, AttributeError):
+        return []
+    return names if all(isinstance(name, str) for name in names) else []
+
+
+def note_replaced_archive(
+    options: argparse.Namespace, before: Sequence[str], factory: AOTExecutorFactoryModule
+) -> None:
+    """Say on stderr that the archive was that of other model files, if it was."""
+    from usmp.objects.attributes import MODEL_FILES_ATTR
+
+    now = [str(name) for name in factory.ir_mod.attrs[MODEL_FILES_ATTR]]
+    if before and set(before) != set(now):
+        print(
+            f"tvmc: {shown(options.output)} held {_listed(before)} and now holds {_listed(now)}; "
+            "to keep both, and to link both into one program, name archive and C symbols: "
+            "-o NAME.tar --module-name NAME",
+            file=options.stderr,
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return shown(", ".join(names))
