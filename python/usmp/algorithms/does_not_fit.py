@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from functools import cached_property
 
 from tvm_ffi import register_error
 
+from usmp.names import STAGES, stages_in_order
 from usmp_solver import (
     SEARCHES,
     DoesNotFit,
@@ -37,7 +38,14 @@ class DoesNotFitError(ValueError):
         finds it out.
     solution
         that has no plan; None if there is no problem to be solved.
+
+    Attributes
+    ----------
+    not_compared
+        stages (`usmp.names.STAGES`) in which a time budget ended the search for another choice.
     """
+
+    not_compared: Collection[str] = ()
 
     def __init__(self, explain: Callable[[], DoesNotFit], solution: Solution | None = None) -> None:
         super().__init__()
@@ -50,7 +58,7 @@ class DoesNotFitError(ValueError):
         return self._explain()
 
     def __str__(self) -> str:
-        return text_of(self.does_not_fit)
+        return text_of(self.does_not_fit) + time_advice(self.not_compared, "\n")
 
 
 # C++ gets a ValueError with the text, and so does Python that called it; what is
@@ -63,6 +71,17 @@ def is_misfit(error: Exception) -> bool:
     """Whether an error of a build says that something does not fit, in pools or a board; of an
     error that leaves a pass only the text is left."""
     return isinstance(error, DoesNotFitError) or str(error).startswith(_BOARD)
+
+
+def time_advice(stages: Collection[str], separator: str) -> str:
+    """Return that a longer time budget may help; empty if it ended no stage of the search."""
+    if not stages:
+        return ""
+    return (
+        f"{separator}The time budget ended before all choices were compared "
+        f"({', '.join(STAGES[stage] for stage in stages_in_order(stages))}): another one may fit; "
+        "please try a longer tir.usmp.time_budget."
+    )
 
 
 def text_for_board(

@@ -6,7 +6,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.algorithms.does_not_fit import text_for_board
+from usmp.algorithms.does_not_fit import text_for_board, time_advice
 from usmp.boards.board import Board
 from usmp.objects import Executor
 from usmp.objects.attributes import BOARD_ATTR
@@ -55,7 +55,7 @@ class PlanForBoard(ModulePass):
                 text = text_for_board(
                     misfit.does_not_fit, misfit.solution, board.name, board.memory
                 )
-                raise ValueError(text) from error
+                raise ValueError(text + time_advice(misfit.not_compared, ". ")) from error
 
 
 def check_board_executor(board: Board, executor: Executor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,13 +11,19 @@ from typing import Any
 
 from usmp.driver.errors import UsageError
 from usmp.driver.model_files import ModelFile
+from usmp.support.deadline import Deadline
 
 _one_at_a_time = Lock()
 """A worker of a cluster may have several threads; a build is for one."""
 
 
 def shared_data(
-    version: str, models: list[ModelFile], contents: list[bytes], layout: bytes | None, sent: bool
+    version: str,
+    models: list[ModelFile],
+    contents: list[bytes],
+    layout: bytes | None,
+    sent: bool,
+    search_seconds: float | None = None,
 ) -> dict[str, Any]:
     """What all configurations take beside their arguments; plain data.
 
@@ -30,12 +37,15 @@ def shared_data(
         the content of the state layout, if there is one.
     sent
         whether the files are to be made where the worker is, as on another computer.
+    search_seconds
+        how long each may search, from the time that the worker begins with it.
     """
     return {
         "version": version,
         "models": [(model.path, model.name) for model in models],
         "contents": contents if sent else None,
         "layout": layout if sent else None,
+        "search_seconds": search_seconds,
     }
 
 
@@ -73,6 +83,8 @@ def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str
     try:
         options = parse_build(arguments)
         options.output = None
+        if shared["search_seconds"] is not None:
+            options.deadline = Deadline(time.monotonic() + shared["search_seconds"])
         with _files(shared, options) as renamed:
             try:
                 factory = build_model(options, silent, compare_workspace_io=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 from tvm import tirx
 from tvm.ir import IRModule
@@ -23,6 +24,7 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.planning.options import PlanningOptions
+from usmp.support.deadline import Deadline
 from usmp_solver.buffers import preferred_first
 
 
@@ -72,7 +74,10 @@ class NoPlan:
 
 
 def make_plan(
-    mod: IRModule, analysis: BufferInfoAnalysis, options: PlanningOptions
+    mod: IRModule,
+    analysis: BufferInfoAnalysis,
+    options: PlanningOptions,
+    deadline: Deadline | None = None,
 ) -> Plan | NoPlan:
     """Plan a module as the options say, and check the plan, whatever made it.
 
@@ -84,6 +89,8 @@ def make_plan(
         its buffers.
     options
         how to plan.
+    deadline
+        at which an algorithm that searches ends.
 
     Returns
     -------
@@ -91,11 +98,13 @@ def make_plan(
         No plan if the buffers do not fit, the algorithm fails, or what it returns is refused.
     """
     buffers = create_array_buffer_info(analysis.buffer_info_stmts)
-    name, algorithm = options.algorithm_name, options.find_algorithm()
+    name = options.algorithm_name
     costs = _access_costs(mod, buffers, analysis.buffer_info_stmts)
     relations = relations_of(buffers)
     # Of several plans a wrong one is no choice; the one that is taken is checked in any case.
-    planning = algorithm if costs is None else _checked(name, algorithm)
+    planning = (
+        options.find_algorithm(deadline) if costs is None else _checked(name, options, deadline)
+    )
     try:
         found = place(buffers, analysis.memory_pressure, name, planning, options.placement, costs)
         allocations = dict(found.plan.items())
@@ -122,12 +131,17 @@ def _pools(mod: IRModule, buffers: Sequence[BufferInfo]) -> tuple[str, ...]:
     return tuple(reversed(preferred_first(candidates)))
 
 
-def _checked(name: str, algorithm: Algorithm) -> Algorithm:
-    """The same, refusing plans that are not sound."""
+def _checked(name: str, options: PlanningOptions, deadline: Deadline | None) -> Algorithm:
+    """Return the algorithm of the options, which refuses plans that are not sound.
+
+    Placement asks for three plans at most: what remains of the time is divided among them.
+    """
+    remaining = chain((3, 2), repeat(1))
 
     def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Allocations:
         relations = relations_of(buffers)
-        plan = algorithm(buffers, memory_pressure)
+        share = deadline and deadline.share(next(remaining))
+        plan = options.find_algorithm(share)(buffers, memory_pressure)
         check_relations(buffers, relations, name)
         check_plan(buffers, dict(plan.items()))
         return plan

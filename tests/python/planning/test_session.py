@@ -10,6 +10,7 @@ import usmp
 from support.operator_programs import BRANCHES
 from support.planner_views import bound, workspace
 from usmp.analysis import pool_usage
+from usmp.names import ORDER
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.planning import plan as planning
 from usmp.planning import session as session_module
@@ -116,11 +117,11 @@ def test_the_best_is_the_first_of_the_smallest():
     with planning_session() as session:
         assert session.peaks(BRANCHES, options) == (128,)
         assert session.peaks(ORDERED, options) == (80,)
-        assert session.best([BRANCHES, ORDERED, ORDERED], options) == 1
+        assert session.best([BRANCHES, ORDERED, ORDERED], options, ORDER) == 1
         small = [bound(mod, [workspace("sram", 100)]) for mod in (BRANCHES, ORDERED)]
         assert session.peaks(small[0], options) is None
-        assert session.best(small, options) == 1
-        assert session.best(small[:1], options) == 0
+        assert session.best(small, options, ORDER) == 1
+        assert session.best(small[:1], options, ORDER) == 0
 
 
 def test_the_least_preferred_pool_decides():
@@ -137,7 +138,7 @@ def test_what_is_proved_to_need_more_is_not_planned(placed):
     options = PlanningOptions()
     with planning_session() as session:
         assert session.peaks(ORDERED, options) == (80,)
-        assert session.best([BRANCHES, ORDERED], options) == 1
+        assert session.best([BRANCHES, ORDERED], options, ORDER) == 1
         assert session.peaks(BRANCHES, options, limit=(80,)) is None
         assert len(placed) == 1
         assert session.peaks(BRANCHES, options, limit=(128,)) == (128,)
