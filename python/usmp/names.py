@@ -247,7 +247,7 @@ PASS_OPTIONS = {
         "cost puts buffers where their accesses take the fewest cycles",
     ),
     "tir.usmp.time_budget": PassOption(
-        "str", (), None, "how long auto or exact may search, such as 10s; else fixed work ends auto"
+        "str", (), None, "such as 10s: the time for all searches; else fixed work ends them"
     ),
     "tir.usmp.poison_dead_bytes": PassOption(
         "bool", _SWITCH, "0", "1 for debugging: the code overwrites dead bytes after each operator"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 
 from tvm import tirx
@@ -13,10 +13,12 @@ from usmp.algorithms import Algorithm
 from usmp.algorithms.access_cost import AccessCosts, access_costs, has_speed
 from usmp.algorithms.placement import Placed, place
 from usmp.algorithms.registry import Plan as Allocations
+from usmp.algorithms.search import PROOF, TIME, SearchedPlan
 from usmp.analysis import check_plan, create_array_buffer_info
 from usmp.analysis.access_counts import access_counts
 from usmp.analysis.plan_checker import check_relations, relations_of
 from usmp.analysis.stmt_pool_allocations import is_constant_info
+from usmp.names import PREFERENCE
 from usmp.objects import BufferInfo, BufferInfoAnalysis, PoolAllocation
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -113,6 +115,31 @@ def make_plan(
     except ValueError as error:
         return NoPlan(error)
     return Plan(analysis, buffers, name, found, allocations, _pools(mod, buffers))
+
+
+def may_improve(made: Plan | NoPlan) -> bool:
+    """Return whether a search of more time may find a better plan."""
+    if isinstance(made, NoPlan):
+        return True
+    plan = made.found.plan
+    return isinstance(plan, SearchedPlan) and plan.ended_by != PROOF
+
+
+def smaller(
+    made: Plan | NoPlan, known: Plan | NoPlan | None, options: PlanningOptions
+) -> Plan | NoPlan:
+    """Return the plan of a search that time ended, or the one that was compared if that is
+    smaller."""
+    if not isinstance(known, Plan):
+        return made
+    by_cost = options.placement != PREFERENCE
+    if isinstance(made, Plan) and (by_cost or made.peaks() <= known.peaks()):
+        return made
+    plan = known.found.plan
+    if isinstance(plan, SearchedPlan) and plan.ended_by != PROOF:
+        plan = SearchedPlan(plan, plan.lower_bounds, TIME, plan.work)
+    placed = replace(known.found, plan=plan)
+    return replace(known, algorithm=options.algorithm_name, found=placed)
 
 
 def workspace_buffers(buffers: Sequence[BufferInfo]) -> list[BufferInfo]:

@@ -18,7 +18,7 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
-from usmp.algorithms.search import PROOF, TIME, SearchedPlan, Watch, watched
+from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.entry_buffers import entry_buffers
 from usmp.analysis.function_targets import function_targets
@@ -27,7 +27,7 @@ from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts
 from usmp.analysis.symbolic.all_sizes import extract_for_all_sizes
 from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
-from usmp.names import BOUND, PREFERENCE, RAM
+from usmp.names import BOUND, RAM
 from usmp.objects import BufferInfoAnalysis
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -51,7 +51,7 @@ from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
 from usmp.planning.equal_functions import EqualFunction, written_out
 from usmp.planning.offset_expressions import OffsetExpressions, offset_expressions
 from usmp.planning.options import PlanningOptions
-from usmp.planning.plan import NoPlan, Plan, make_plan, workspace_buffers
+from usmp.planning.plan import NoPlan, Plan, make_plan, may_improve, smaller, workspace_buffers
 from usmp.support.deadline import Deadline, earliest
 from usmp.tir.identity import identity
 from usmp_solver import lower_bound
@@ -198,10 +198,10 @@ class PlanningSession:
 
         def find() -> Plan | NoPlan:
             made = make_plan(prepared, self._analysis(prepared, options), options, deadline)
-            if deadline is None or not deadline.is_over() or not _may_improve(made):
+            if deadline is None or not deadline.is_over() or not may_improve(made):
                 return made
             self.is_cut_short = True
-            return _smaller(made, self._known_plan(prepared, options.without_time()), options)
+            return smaller(made, self._known_plan(prepared, options.without_time()), options)
 
         return self.once(("plan", _what_matters(options)), prepared, find)
 
@@ -432,31 +432,6 @@ def _attributes(mod: IRModule, names: Iterable[str] = _ATTRIBUTES) -> Hashable:
     attributes = (mod.attrs.get(name) if mod.attrs else None for name in names)
     entries = tuple(entries_of(mod)), tuple(sorted(map(sorted, concurrent_entries(mod))))
     return tuple(map(identity, attributes)), repr(entries)
-
-
-def _may_improve(made: Plan | NoPlan) -> bool:
-    """Return whether a search of more time may find a better plan."""
-    if isinstance(made, NoPlan):
-        return True
-    plan = made.found.plan
-    return isinstance(plan, SearchedPlan) and plan.ended_by != PROOF
-
-
-def _smaller(
-    made: Plan | NoPlan, known: Plan | NoPlan | None, options: PlanningOptions
-) -> Plan | NoPlan:
-    """Return the plan of a search that time ended, or the one that was compared if that is
-    smaller."""
-    if not isinstance(known, Plan):
-        return made
-    by_cost = options.placement != PREFERENCE
-    if isinstance(made, Plan) and (by_cost or made.peaks() <= known.peaks()):
-        return made
-    plan = known.found.plan
-    if isinstance(plan, SearchedPlan) and plan.ended_by != PROOF:
-        plan = SearchedPlan(plan, plan.lower_bounds, TIME, plan.work)
-    placed = replace(known.found, plan=plan)
-    return replace(known, algorithm=options.algorithm_name, found=placed)
 
 
 def _unwatched() -> AbstractContextManager[Watch]:

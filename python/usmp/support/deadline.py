@@ -40,6 +40,8 @@ class Deadline:
     def share(self, builds: int) -> Deadline:
         """Return the deadline of the first of `builds` builds, at least 1, that divide what remains
         equally."""
+        if builds == 1:
+            return self
         now = self.clock()
         return Deadline(now + max(self.seconds - now, 0.0) / builds, self.clock)
 
