@@ -285,7 +285,8 @@ def _compared(session: PlanningSession, passes: list[Pass], mod: IRModule) -> IR
         ram_bytes = applied([CompareWorkspaceIO()], mod).attrs.get(RAM_WITH_WORKSPACE_IO_ATTR)
         return None if ram_bytes is None else int(ram_bytes)
 
-    with meanwhile(compare) as compared:
+    # With a time budget, the plan comes before a question about another one.
+    with meanwhile(compare, late=session.deadline is not None) as compared:
         planned = applied(passes, mod)
         found = compared()
     if found is None and not session.has_time(WORKSPACE_IO):

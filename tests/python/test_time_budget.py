@@ -15,6 +15,8 @@ from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePool
 from usmp.planning import plan as planning
 from usmp.planning.session import PlanningSession, planning_session
 from usmp.report.memory_summary import memory_summary
+from usmp.support.deadline import Deadline
+from usmp.transform import compare_workspace_io
 
 TIME = "The search was ended by its time budget: another run may end with another plan."
 
@@ -135,6 +137,22 @@ def test_what_fits_with_more_time_is_said(digits_model):
     with pytest.raises(ValueError, match="does not fit board") as raised:
         built(digits_model, OVER, workspace_memory_pools=pools, board="mps2-an385")
     assert str(raised.value).endswith(f". {more}")
+
+
+def test_a_question_without_time_has_no_answer(branches, monkeypatch):
+    """It comes after the plan, which has its time."""
+    now = [0.0]
+
+    def late(*arguments):
+        now[0] = 2.0
+        return ask(*arguments)
+
+    ask = compare_workspace_io.ram_with_workspace_io
+    monkeypatch.setattr(compare_workspace_io, "ram_with_workspace_io", late)
+    deadline = Deadline(1.0, lambda: now[0])
+    _, memory = built(branches, deadline, compare_workspace_io=True)
+    assert (memory["search_ended_by"], memory["not_compared"]) == ("proof", ["workspace_io"])
+    assert "size_bytes_with_workspace_io" not in memory["ram"]
 
 
 def test_entries_are_lowered_once(model, compared):

@@ -24,6 +24,7 @@ from usmp.report.explanation import (
     explanation_markdown,
     explanation_text,
 )
+from usmp.support.deadline import Deadline, earliest
 from usmp.support.errors import FaultError, UnsupportedModelError
 from usmp.support.plain_text import printable
 
@@ -148,7 +149,9 @@ def _tried(
             found.append({**outcome, "refused": "the time budget ended before it was tried"})
             continue
         share = deadline and deadline.share(len(candidates) + 1 - number)
-        with planning_session(share):
+        more = trial.search_seconds
+        own = None if more is None else Deadline(time.monotonic() + more)
+        with planning_session(earliest(share, own)):
             found.append(_outcome(mod, arguments, config, trial, metadata["memory"]))
     return found
 
