@@ -130,10 +130,9 @@ def _modules(
 ) -> list[StreamedModule]:
     """Those that these choices give, if the segments can be made."""
     modules: list[StreamedModule] = []
+    must = streams_io(main.mod[MAIN_FUNCTION_NAME])
     for choice in choices:
-        if (modules or not streams_io(main.mod[MAIN_FUNCTION_NAME])) and not session.has_time(
-            SEGMENTS
-        ):
+        if (modules or not must) and not session.has_time(SEGMENTS):
             break
         # The statements are the same; the memories are not.
         ways = {i: s.interleaving.columns > 1 for i, s in choice.segments.items()}
