@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
@@ -30,7 +31,7 @@ from usmp.codegen.names import symbol_prefix
 from usmp.executor_factory import AOTExecutorFactoryModule, with_model_files
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.model_file import import_with_sizes
-from usmp.names import FLOAT
+from usmp.names import FLOAT, WORKSPACE_IO, stages_in_order
 from usmp.objects import (
     ConstantMemoryPools,
     Executor,
@@ -43,6 +44,7 @@ from usmp.objects.attributes import (
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
+    NOT_COMPARED_ATTR,
     RAM_WITH_WORKSPACE_IO_ATTR,
     STATE_LAYOUT_ATTR,
     STATE_MEMORY_POOL_ATTR,
@@ -57,7 +59,7 @@ from usmp.planning.options import (
     PlanningOptions,
     planning_options,
 )
-from usmp.planning.session import planning_session
+from usmp.planning.session import PlanningSession, planning_session
 from usmp.planning.state_pool import choose_state_pool
 from usmp.planning.workspace_io import is_comparable
 from usmp.reference_build import reference_meanwhile, with_reference
@@ -204,6 +206,7 @@ def build(
     FaultError
         usmp itself fails, which should be reported.
     """
+    start_seconds = time.monotonic()
     board = board_named(board) if isinstance(board, str) else board
     given = parse_targets(target)
     targets = board_targets(board, given)
@@ -261,7 +264,7 @@ def build(
             plain if reference else None, prune=bool(targets.accelerators)
         ) as reference_build,
         _pass_context(options) as context,
-        planning_session() as session,
+        planning_session(options.deadline(start_seconds)) as session,
     ):
         lower = lower_entries if several_entries else lowering_passes
         with lowering():
@@ -275,16 +278,17 @@ def build(
             passes = main_passes(targets.cpu, several_entries)
             mod = session.once(what, mod, partial(applied, passes, mod))
             passes = planning_passes(board, several_entries, symbol_prefix(module_name))
-            mod = (_compared if compare_workspace_io else applied)(passes, mod)
+            plan = partial(_compared, session) if compare_workspace_io else applied
+            mod = plan(passes, mod)
         made = reference_build()
     factory = with_model_files(AOTExecutorFactoryModule(mod, module_name, board), paths)
     return factory if made is None else with_reference(factory, made)
 
 
-def _compared(passes: list[Pass], mod: IRModule) -> IRModule:
+def _compared(session: PlanningSession, passes: list[Pass], mod: IRModule) -> IRModule:
     """The module after these passes, with what its RAM would be otherwise; see
     `CompareWorkspaceIO`."""
-    if not is_comparable(mod, planning_options()):
+    if not (is_comparable(mod, planning_options()) and session.has_time(WORKSPACE_IO)):
         # The pass does nothing; no other process is needed for it.
         return applied([CompareWorkspaceIO(), *passes], mod)
 
@@ -292,9 +296,13 @@ def _compared(passes: list[Pass], mod: IRModule) -> IRModule:
         ram_bytes = applied([CompareWorkspaceIO()], mod).attrs.get(RAM_WITH_WORKSPACE_IO_ATTR)
         return None if ram_bytes is None else int(ram_bytes)
 
-    with meanwhile(compare) as compared:
+    # With a time budget, the plan comes before a question about another one.
+    with meanwhile(compare, late=session.deadline is not None) as compared:
         planned = applied(passes, mod)
         found = compared()
+    if found is None and not session.has_time(WORKSPACE_IO):
+        # Another process may have noted it.
+        planned = planned.with_attr(NOT_COMPARED_ATTR, stages_in_order(session.not_compared))
     return planned if found is None else planned.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, found)
 
 

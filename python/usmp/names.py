@@ -6,6 +6,7 @@ TVM, so that help, lists and completions of the command line come at once.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 TARGETS = {
@@ -78,6 +79,26 @@ CODE = (BALANCED, FAST, SMALL)
 """Values of `tir.usmp.code`, the default first."""
 
 BOUND, EXPRESSION = "bound", "expression"
+
+LAYOUT, STRIPS, GROUPS, COPIES = "layout", "strips", "groups", "copies"
+ORDER, SEGMENTS, TILES, WORKSPACE_IO = "order", "segments", "tiles", "workspace_io"
+STAGES = {
+    LAYOUT: "layouts of images",
+    STRIPS: "operators in strips",
+    GROUPS: "groups of fused operators",
+    COPIES: "copies of parts of tensors",
+    ORDER: "orders of operators",
+    SEGMENTS: "operators that run interleaved",
+    TILES: "tiles of operators",
+    WORKSPACE_IO: "inputs and outputs in the workspace",
+}
+"""Stages of the search for a plan, in their order: what is compared in each."""
+
+
+def stages_in_order(stages: Collection[str]) -> list[str]:
+    """Return these stages in the order of `STAGES`."""
+    return [stage for stage in STAGES if stage in stages]
+
 
 DYNAMIC = (BOUND, EXPRESSION)
 """Values of `tir.usmp.dynamic`, the default first."""
@@ -226,7 +247,7 @@ PASS_OPTIONS = {
         "cost puts buffers where their accesses take the fewest cycles",
     ),
     "tir.usmp.time_budget": PassOption(
-        "str", (), None, "how long auto or exact may search, such as 10s; else fixed work ends auto"
+        "str", (), None, "such as 10s: the time for all searches; else fixed work ends them"
     ),
     "tir.usmp.poison_dead_bytes": PassOption(
         "bool", _SWITCH, "0", "1 for debugging: the code overwrites dead bytes after each operator"

@@ -49,7 +49,7 @@ def workspace_bytes(factory: usmp.AOTExecutorFactoryModule) -> int:
         {"enable": False},
         {"algorithm": "auto"},
         {"algorithm": "exact"},
-        {"algorithm": "exact", "time_budget": "10s"},
+        {"algorithm": "exact", "time_budget": "10min"},
         {"algorithm": "greedy_by_size"},
         {"algorithm": "greedy_by_conflicts"},
         {"algorithm": "no_sharing"},

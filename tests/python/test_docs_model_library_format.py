@@ -29,6 +29,7 @@ from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects.attributes import (
     FLOAT_OPERATORS_ATTR,
     IMAGE_LAYOUT_ATTR,
+    NOT_COMPARED_ATTR,
     OPERATOR_ORDER_ATTR,
     PRUNED_CHANNELS_ATTR,
     STRIPS_ATTR,
@@ -140,6 +141,7 @@ def written(digits_model) -> Iterator[dict]:
     scratch = scratch.with_attr(OPERATOR_ORDER_ATTR, live)
     scratch = scratch.with_attr(PRUNED_CHANNELS_ATTR, PRUNED)
     scratch = scratch.with_attr(STRIPS_ATTR, STRIPS)
+    scratch = scratch.with_attr(NOT_COMPARED_ATTR, ["order"])
     sizes = {"channels_first_peak_bytes": 2, "channels_last_peak_bytes": 1}
     scratch = scratch.with_attr(IMAGE_LAYOUT_ATTR, {"layout": "NHWC", **sizes})
     scratch = with_origin(scratch, model_operator(0, "Cos", ["x"], [], "cos", graph=1))

@@ -182,3 +182,11 @@ def exists(process: int) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def test_what_is_late_is_computed_when_it_is_asked_for():
+    order = []
+    with meanwhile(lambda: order.append("compute"), late=True) as computed:
+        order.append("beside")
+        computed()
+    assert order == ["beside", "compute"]

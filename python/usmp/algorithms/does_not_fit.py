@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from dataclasses import replace
@@ -11,6 +11,7 @@ from typing import Any
 
 from tvm_ffi import register_error
 
+from usmp.names import STAGES, stages_in_order
 from usmp_solver import (
     SEARCHES,
     DoesNotFit,
@@ -42,20 +43,25 @@ class DoesNotFitError(ValueError):
         the solver's, without a plan; None if there is no problem to be solved.
     words
         returns the text.
+    not_compared
+        stages (`usmp.names.STAGES`) in which a time budget ended the search for another choice.
     """
 
     _solution: Solution | None = None
+    not_compared: Collection[str] = ()
 
     def __init__(
         self,
         misfit: DoesNotFit | Callable[[], DoesNotFit],
         solution: Solution | None = None,
         words: Callable[[DoesNotFit], str] | None = None,
+        not_compared: Collection[str] = (),
     ) -> None:
         super().__init__()
         self._misfit = misfit
         self._solution = solution
         self._words = words or text_of
+        self.not_compared = tuple(not_compared)
 
     @cached_property
     def does_not_fit(self) -> DoesNotFit:
@@ -99,13 +105,32 @@ class DoesNotFitError(ValueError):
             from the name of a pool to the memory that it lies in.
         """
         words = partial(_text_for_board, solution=self._solution, board=board, memory=memory)
-        return DoesNotFitError(lambda: self.does_not_fit, self._solution, words)
+        return self._with(words, self.not_compared)
+
+    def after_time_budget(self, not_compared: Collection[str]) -> DoesNotFitError:
+        """Return the same error of a search that a time budget ended in these stages."""
+        return self._with(self._words, not_compared)
+
+    def _with(
+        self, words: Callable[[DoesNotFit], str], not_compared: Collection[str]
+    ) -> DoesNotFitError:
+        return DoesNotFitError(lambda: self.does_not_fit, self._solution, words, not_compared)
 
     def __str__(self) -> str:
         # tvm-ffi asks for the text of an error that C++ takes, and that is all that it returns.
         _LAST.set(self)
-        self.args = self.args or (self._words(self.does_not_fit),)
+        self.args = self.args or (self._words(self.does_not_fit) + self._time_advice(),)
         return str(self.args[0])
+
+    def _time_advice(self) -> str:
+        """Return a line about a longer time budget; empty if it ended no stage of the search."""
+        if not self.not_compared:
+            return ""
+        stages = ", ".join(STAGES[stage] for stage in stages_in_order(self.not_compared))
+        return (
+            f"\nThe time budget ended before all choices were compared ({stages}): another one may "
+            "fit; please try a longer tir.usmp.time_budget."
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"

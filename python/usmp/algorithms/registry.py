@@ -14,6 +14,7 @@ from usmp.algorithms.solver import allocations_of, solve_buffers
 from usmp.names import ALGORITHMS
 from usmp.objects import BufferInfo, PoolAllocation
 from usmp.registration import ALGORITHM_PREFIX, is_builtin, register_algorithms
+from usmp.support.deadline import Deadline
 from usmp_solver import SEARCHES
 
 Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
@@ -24,7 +25,9 @@ Algorithm: TypeAlias = Callable[[Sequence[BufferInfo], int], Plan]
 register_algorithms()
 
 
-def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algorithm:
+def get_algorithm(
+    name: str, time_budget_seconds: float | None = None, deadline: Deadline | None = None
+) -> Algorithm:
     """Return the built-in algorithm that the option ``tir.usmp.algorithm`` names.
 
     Plans of ``auto`` and ``exact`` are a :class:`SearchedPlan`, which has what is proved. What
@@ -35,7 +38,9 @@ def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algori
     name
         The algorithm.
     time_budget_seconds
-        What ``tir.usmp.time_budget`` says: how long ``auto`` and ``exact`` may search.
+        How long ``auto`` and ``exact`` may search; then the amount of work does not end ``auto``.
+    deadline
+        At which ``auto`` and ``exact`` end in any case.
 
     Raises
     ------
@@ -49,7 +54,7 @@ def get_algorithm(name: str, time_budget_seconds: float | None = None) -> Algori
             f"Known algorithms: {', '.join(ALGORITHMS)}"
         )
     if name in SEARCHES:
-        return partial(_search, name, time_budget_seconds)
+        return partial(_search, name, time_budget_seconds, deadline)
     check_takes_no_time(name, time_budget_seconds)
     return partial(_place, name)
 
@@ -70,10 +75,14 @@ def check_takes_no_time(name: str, time_budget_seconds: float | None) -> None:
 
 
 def _search(
-    name: str, time_budget_seconds: float | None, buffers: Sequence[BufferInfo], _pressure: int
+    name: str,
+    time_budget_seconds: float | None,
+    deadline: Deadline | None,
+    buffers: Sequence[BufferInfo],
+    _pressure: int,
 ) -> Plan:
     # The memory pressure belongs to TVM's signature; the searches have their own bounds.
-    return search(name, buffers, time_budget_seconds)
+    return search(name, buffers, time_budget_seconds, deadline)
 
 
 def _place(name: str, buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:

@@ -1,8 +1,9 @@
 """`auto` and `exact`: the solver as planning algorithms that say what is proved of their plans.
 
 ``auto`` ends after a fixed amount of work, so the same buffers give the same plan on every machine;
-``exact`` goes on until its plan is proved. With a time budget only time ends the search. Who
-wants to see how it goes, or to end it, calls the planner inside of :func:`watched`.
+``exact`` goes on until its plan is proved. With a time budget only time ends the search; a deadline
+ends each of them. Who wants to see how it goes, or to end it, calls the planner inside of
+:func:`watched`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TypeAlias
 
 from usmp.algorithms.solver import allocations_of, solve_buffers
 from usmp.objects import BufferInfo, PoolAllocation
+from usmp.support.deadline import Deadline
 from usmp_solver import Progress
 
 PROOF, WORK, TIME, WATCHER = "proof", "work", "time", "interrupt"
@@ -73,7 +75,10 @@ class SearchedPlan(dict[BufferInfo, PoolAllocation]):
 
 
 def search(
-    name: str, buffers: Sequence[BufferInfo], time_budget_seconds: float | None = None
+    name: str,
+    buffers: Sequence[BufferInfo],
+    time_budget_seconds: float | None = None,
+    deadline: Deadline | None = None,
 ) -> SearchedPlan:
     """Plan by `auto` or `exact`.
 
@@ -84,7 +89,9 @@ def search(
     buffers
         to place.
     time_budget_seconds
-        if given, only this ends the search before the plan is proved.
+        if given, only time ends the search before the plan is proved.
+    deadline
+        at which the search ends in any case.
 
     Raises
     ------
@@ -94,21 +101,26 @@ def search(
     if not buffers:
         return SearchedPlan({}, {}, PROOF, 0)
     is_ended = False
+    seconds = time_budget_seconds
+    if seconds is not None and deadline is not None:
+        seconds = min(seconds, deadline.search_seconds())
+
+    def is_over() -> bool:
+        return deadline is not None and deadline.is_over()
+
     with _WATCHING.get()() as watch:
 
         def go_on(progress: Progress) -> bool:
             nonlocal is_ended
             is_ended = not watch(progress)
-            return not is_ended
+            return not (is_ended or is_over())
 
-        solution = solve_buffers(
-            list(buffers), name, time_budget=time_budget_seconds, progress=go_on
-        )
+        solution = solve_buffers(list(buffers), name, time_budget=seconds, progress=go_on)
     if solution.is_optimal:
         ended_by = PROOF
     elif is_ended:
         ended_by = WATCHER
     else:
-        ended_by = WORK if time_budget_seconds is None else TIME
+        ended_by = WORK if seconds is None and not is_over() else TIME
     plan = allocations_of(list(buffers), solution)
     return SearchedPlan(plan, solution.lower_bounds, ended_by, solution.work)

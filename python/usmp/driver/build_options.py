@@ -23,7 +23,7 @@ from usmp.driver.model_files import (
 )
 from usmp.driver.pass_config import pass_context
 from usmp.driver.progress import Stage, planning_stage
-from usmp.driver.search import add_time_budget_option, watched_search
+from usmp.driver.search import add_time_budget_option, command_deadline, watched_search
 from usmp.driver.state_options import add_state_options, check_state_options
 from usmp.driver.target_options import add_target_options, full_target
 from usmp.driver.without_torch import without_torch
@@ -205,6 +205,8 @@ def build_arguments(
     with without_torch() if _needs_no_torch(options) else nullcontext():
         import usmp
         from usmp.objects.targets import parse_targets
+        from usmp.planning.options import planning_options
+        from usmp.planning.session import planning_session
         from usmp.support.errors import naming_file
 
     executor = usmp.Executor(options.executor, _executor_options(options))
@@ -218,6 +220,7 @@ def build_arguments(
         pass_context(_pass_settings(options)) as context,
         planning_stage(stage),
         watched_search(context.config, stage),
+        planning_session(command_deadline(options, planning_options().time_budget)),
     ):
         models = import_models(options, stage)
         stage("lowering")

@@ -85,7 +85,10 @@ def check_fit(options: argparse.Namespace) -> int:
 
     with stages(options) as stage:
         builds = Builds(options, stage)
-        verdicts = [builds.verdict(place) for place in asked]
+        verdicts: list[Verdict] = []
+        for place in asked:
+            builds.remaining = len(asked) - len(verdicts)
+            verdicts.append(builds.verdict(place))
     fitting = [(place, verdict.fits) for place, verdict in zip(asked, verdicts, strict=True)]
     does_fit = is_within(options, fitting)
     _show(options, verdicts, does_fit)

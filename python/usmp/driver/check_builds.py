@@ -61,6 +61,8 @@ class Builds:
             module = planned_module(options)
             self._given = load_archive(options.FILE[0]), module
         is_c = options.target == "c" and options.target_c_mcpu is None
+        self.remaining = 1
+        """Builds that remain at most, for which a time budget has to do."""
         self._chooses_core = is_c and self._given is None
 
     def verdict(self, place: Place) -> Verdict:
@@ -83,7 +85,8 @@ class Builds:
         return self._built[wanted]
 
     def _build(self, target: str, board: str | None) -> tuple[Archive, ArchivedModule]:
-        options = argparse.Namespace(**{**vars(self._options), "target": target, "board": board})
+        own = {"target": target, "board": board, "remaining_builds": self.remaining}
+        options = argparse.Namespace(**{**vars(self._options), **own})
         factory = build_model(options, self._stage)
         # It ran once; a second time it would register what is registered.
         self._options.extension = []

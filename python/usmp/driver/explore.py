@@ -25,6 +25,7 @@ from usmp.driver.model_files import (
 )
 from usmp.driver.output import check_output, written
 from usmp.driver.progress import Stage, add_quiet_option, stages
+from usmp.driver.search import command_deadline, time_budget
 from usmp.driver.summary import summary_text
 from usmp.support.usable_cpus import usable_cpus
 
@@ -228,10 +229,17 @@ def _results(
     is_sent = options.scheduler is not None
     contents = [content for _, content in _inputs(options)] if is_sent else []
     layout = contents[len(models)] if is_sent and options.state_layout is not None else None
-    shared = shared_data(usmp.__version__, models, contents[: len(models)], layout, is_sent)
+    jobs = min(options.jobs or usable_cpus(), len(tasks))
+    deadline = command_deadline(options, time_budget(options))
+    # Of a cluster it is not known how many workers it has.
+    workers = 1 if is_sent else jobs
+    seconds = None if deadline is None else deadline.search_seconds() * workers / len(tasks)
+    shared = shared_data(
+        usmp.__version__, models, contents[: len(models)], layout, is_sent, seconds
+    )
     if is_sent:
         return on_cluster(options.scheduler, evaluate, shared, tasks, is_interrupted)
-    return in_processes(evaluate, shared, tasks, options.jobs or usable_cpus(), is_interrupted)
+    return in_processes(evaluate, shared, tasks, jobs, is_interrupted)
 
 
 def _show_progress(stage: Stage, sweep: Sweep) -> None:

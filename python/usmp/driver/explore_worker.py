@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +11,16 @@ from typing import Any
 from usmp.driver.errors import UsageError
 from usmp.driver.model_files import ModelFile
 from usmp.support.compiler_lock import compiler_lock
+from usmp.support.deadline import Deadline
 
 
 def shared_data(
-    version: str, models: list[ModelFile], contents: list[bytes], layout: bytes | None, sent: bool
+    version: str,
+    models: list[ModelFile],
+    contents: list[bytes],
+    layout: bytes | None,
+    sent: bool,
+    search_seconds: float | None = None,
 ) -> dict[str, Any]:
     """What all configurations take beside their arguments; plain data.
 
@@ -27,12 +34,15 @@ def shared_data(
         the content of the state layout, if there is one.
     sent
         whether the files are to be made where the worker is, as on another computer.
+    search_seconds
+        how long each may search, from the time that the worker begins with it.
     """
     return {
         "version": version,
         "models": [(model.path, model.name) for model in models],
         "contents": contents if sent else None,
         "layout": layout if sent else None,
+        "search_seconds": search_seconds,
     }
 
 
@@ -73,6 +83,8 @@ def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str
             try:
                 # A worker of a cluster may have several threads, and extensions are for one.
                 with compiler_lock:
+                    if shared["search_seconds"] is not None:
+                        options.deadline = Deadline(time.monotonic() + shared["search_seconds"])
                     factory = build_model(options, silent, compare_workspace_io=False)
                 from usmp.exploration.measure import measure
 

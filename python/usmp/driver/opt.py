@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -53,13 +54,14 @@ exit status: 0 if all went well, 1 after an error, which is one line on stderr."
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status is 0, or 1 after one line on stderr."""
+    start_seconds = time.monotonic()
     parser = _parser()
     with silenced_native_log() as stderr:
         try:
             options = parser.parse_args(
                 split_pool_flags(sys.argv[1:] if arguments is None else arguments)
             )
-            options.stderr = stderr
+            options.stderr, options.start_seconds = stderr, start_seconds
             _run(options)
             sys.stdout.flush()
             return 0
@@ -173,6 +175,7 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
     )
     from usmp.objects.targets import parse_targets
     from usmp.passes import apply_passes
+    from usmp.planning.options import planning_options
     from usmp.planning.session import planning_session
     from usmp.planning.state_pool import choose_state_pool
 
@@ -191,7 +194,7 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
         passes = parse_passes(options.passes)
         watching = instruments(options, mod)
         PassContext.current().override_instruments(watching)
-        with planning_session():
+        with planning_session(planning_options().deadline(options.start_seconds)):
             mod = apply_passes(Sequential(passes, name="usmp-opt"), mod) if passes else mod
     unseen = [name for watch in watching for name in watch.unseen()]
     if unseen:

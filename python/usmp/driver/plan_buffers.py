@@ -15,9 +15,9 @@ from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.output import check_output, written
 from usmp.driver.plan_archive import note_options_of_models
 from usmp.driver.progress import Stage, stages
-from usmp.driver.search import note_interruption, progress_text
+from usmp.driver.search import command_deadline, note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
-from usmp.support.durations import parse_duration
+from usmp.support.deadline import Deadline
 
 if TYPE_CHECKING:
     from usmp_solver.buffers_file import BuffersFile
@@ -69,7 +69,7 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
     if options.output is not None:
         check_output(options.output, options.buffers, "the plan", "the buffers")
     capacity = capacities(options.capacity)
-    budget = options.usmp_time_budget and parse_duration(options.usmp_time_budget)
+    deadline = command_deadline(options, options.usmp_time_budget)
     file = "<stdin>" if options.buffers == _STDIN else options.buffers
     with stages(options) as stage, without_torch():
         data = _read(options.buffers, file)
@@ -77,7 +77,7 @@ def plan_buffers(options: argparse.Namespace, shown_as: str) -> None:
         from usmp_solver.buffers_file import parse_buffers
 
         table = parse_buffers(file, data, capacity)
-        solution, interrupted = _solve(table, options.usmp_algorithm or "auto", budget, stage)
+        solution, interrupted = _solve(table, options.usmp_algorithm or "auto", deadline, stage)
     _show(table, solution, options, shown_as)
     if interrupted:
         note_interruption(options)
@@ -91,23 +91,27 @@ def _read(path: str, file: str) -> bytes:
 
 
 def _solve(
-    table: BuffersFile, algorithm: str, budget: float | None, stage: Stage
+    table: BuffersFile, algorithm: str, deadline: Deadline | None, stage: Stage
 ) -> tuple[Solution, bool]:
     """The plan, and whether Ctrl-C ended the search for a better one."""
     stage("loading the solver")
     from usmp_solver.solver import SEARCHES, solve
 
     stage("searching")
+
+    def is_over() -> bool:
+        return deadline is not None and deadline.is_over()
+
     with deferred_interrupts() as interrupted:
 
         def watch(what: str, progress: Progress) -> bool:
             stage(progress_text(what, progress))
-            return not interrupted()
+            return not (interrupted() or is_over())
 
         solution: Solution = solve(
             table.problem,
             algorithm=algorithm,
-            time_budget=budget,
+            time_budget=None if deadline is None else deadline.search_seconds(),
             progress=partial(watch, "searching"),
         )
         if solution.has_plan:

@@ -12,9 +12,9 @@ from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.model_files import check_is_none_of
 from usmp.driver.output import check_output, check_readable, written
 from usmp.driver.progress import Stage, stages
-from usmp.driver.search import note_interruption, progress_text
+from usmp.driver.search import command_deadline, note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
-from usmp.support.durations import parse_duration
+from usmp.support.deadline import Deadline
 from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def plan_tflm(options: argparse.Namespace, shown_as: str) -> None:
     """
     path = _check_options(options)
     algorithm = options.usmp_algorithm or "auto"
-    budget = options.usmp_time_budget and parse_duration(options.usmp_time_budget)
+    deadline = command_deadline(options, options.usmp_time_budget)
     interruptions: list[bool] = []
     with stages(options) as stage, without_torch():
         stage(f"reading {path}")
@@ -65,7 +65,7 @@ def plan_tflm(options: argparse.Namespace, shown_as: str) -> None:
         limits = Limits(options.max_model_bytes or MODEL_BYTES, options.max_operators or OPERATORS)
 
         def solve(problem: Problem) -> Solution:
-            solution, interrupted = _solve(problem, algorithm, budget, stage)
+            solution, interrupted = _solve(problem, algorithm, deadline, stage)
             interruptions.append(interrupted)
             return solution
 
@@ -111,7 +111,7 @@ def _check_options(options: argparse.Namespace) -> str:
 
 
 def _solve(
-    problem: Problem, algorithm: str, budget: float | None, stage: Stage
+    problem: Problem, algorithm: str, deadline: Deadline | None, stage: Stage
 ) -> tuple[Solution, bool]:
     """The plan, and whether Ctrl-C ended the search for a better one."""
     from usmp_solver.solver import SEARCHES, solve
@@ -123,6 +123,7 @@ def _solve(
             stage(progress_text("planning", progress))
             return not interrupted()
 
+        budget = None if deadline is None else deadline.search_seconds()
         solution: Solution = solve(problem, algorithm=algorithm, time_budget=budget, progress=watch)
         if not solution.has_plan:
             raise KeyboardInterrupt

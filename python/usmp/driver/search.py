@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.progress import Stage
+from usmp.support.deadline import Deadline, deadline_after, earliest
 from usmp.support.durations import parse_duration
 
 if TYPE_CHECKING:
@@ -23,9 +24,35 @@ def add_time_budget_option(parser: argparse._ActionsContainer) -> None:
         "--usmp-time-budget",
         metavar="TIME",
         type=_duration,
-        help="the same as --pass-config tir.usmp.time_budget=TIME, such as 10s: how long auto or "
-        "exact may search; ctrl-C takes the best plan found so far",
+        help="the same as --pass-config tir.usmp.time_budget=TIME, such as 10s: how long after the "
+        "start of the command all searches end; ctrl-C takes the best plan found so far",
     )
+
+
+def command_deadline(options: argparse.Namespace, budget: str | None) -> Deadline | None:
+    """Return the deadline of the searches of a build; None if there is no time budget.
+
+    Parameters
+    ----------
+    options
+        of the command; those that are set for a build: `start_seconds`, when the command began;
+        `remaining_builds`, among which what remains is divided; `deadline`, another one.
+    budget
+        of the command, such as "10s".
+    """
+    deadline = deadline_after(budget, getattr(options, "start_seconds", None))
+    if deadline is not None:
+        deadline = deadline.share(getattr(options, "remaining_builds", 1))
+    return earliest(deadline, getattr(options, "deadline", None))
+
+
+def time_budget(options: argparse.Namespace) -> str | None:
+    """Return the time budget that the options of a command give all of its builds."""
+    budget: str | None = options.usmp_time_budget
+    for setting in options.pass_config:
+        name, _, value = setting.partition("=")
+        budget = value if name == "tir.usmp.time_budget" else budget
+    return budget
 
 
 @contextmanager

@@ -17,6 +17,7 @@ import gc
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 
 import usmp
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     says (`usmp.driver.status`)."""
     parser = _parser()
     complete(parser)
-    options = argparse.Namespace()
+    options = argparse.Namespace(start_seconds=time.monotonic())
     with silenced_native_log() as stderr:
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +16,8 @@ from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.explanation.plan_facts import Planned, noting_what_is_planned, plan_facts
 from usmp.explanation.trials import Trial, trials
 from usmp.objects import Executor
-from usmp.planning.options import PlanningOptions
-from usmp.planning.session import planning_session
+from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.session import PlanningSession, planning_session
 from usmp.report.explanation import (
     explanation_document,
     explanation_json,
@@ -24,6 +25,7 @@ from usmp.report.explanation import (
     explanation_text,
 )
 from usmp.support.compiler_lock import one_at_a_time
+from usmp.support.deadline import Deadline, earliest
 from usmp.support.errors import FaultError, UnsupportedModelError
 from usmp.support.plain_text import printable
 
@@ -99,6 +101,7 @@ def explain(
     ValueError
         as `usmp.build`; so do the others. The model as it is has to fit its pools.
     """
+    start_seconds = time.monotonic()
     tell = progress or (lambda _: None)
     executor = arguments.get("executor") or "aot"
     arguments |= {"executor": executor if isinstance(executor, Executor) else Executor(executor)}
@@ -109,28 +112,32 @@ def explain(
     planned = Planned()
     current = PassContext.current()
     noting = [*current.instruments, noting_what_is_planned(planned)]
-    with planning_session() as session:
-        with _context(dict(current.config), noting):
+    deadline = planning_options().deadline(start_seconds)
+    with planning_session(deadline) as session:
+        # Suggestions need the model's own plan first, and half of the time.
+        own = session.deadline and session.deadline.share(2 if suggestions else 1)
+        with planning_session(own), _context(dict(current.config), noting):
             module = build(imported, **arguments)
         metadata = module.metadata["modules"][module.module_name]
         tell("explaining")
         facts = plan_facts(session, planned, metadata)
         tried = None
         if suggestions:
-            tried = _tried(imported, arguments, planned.options, metadata, tell)
+            tried = _tried(session, imported, arguments, planned.options, metadata, tell)
     return Explanation(module, explanation_document(metadata, facts, tried))
 
 
 def _tried(
+    session: PlanningSession,
     mod: IRModule,
     arguments: Mapping[str, Any],
     options: PlanningOptions,
     metadata: Mapping[str, Any],
     tell: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """What each of the trials brings."""
+    """Return what each of the trials brings. The time that remains is divided equally."""
     config = {str(k): v for k, v in PassContext.current().config.items()}
-    # Each would search as long: what a search of limited work finds is compared.
+    # Plans of a fixed amount of work are compared, within the time of the command.
     quick = options.without_time()
     config = {k: v for k, v in config.items() if k != "tir.usmp.time_budget"}
     config["tir.usmp.algorithm"] = quick.algorithm
@@ -138,7 +145,16 @@ def _tried(
     found = []
     for number, trial in enumerate(candidates, 1):
         tell(f"trying {trial.flag} ({number} of {len(candidates)})")
-        found.append(_outcome(mod, arguments, config, trial, metadata["memory"]))
+        deadline = session.deadline
+        if deadline is not None and deadline.is_over():
+            outcome = _not_tried(trial, metadata["memory"])
+            found.append({**outcome, "refused": "the time budget ended before it was tried"})
+            continue
+        share = deadline and deadline.share(len(candidates) + 1 - number)
+        more = trial.search_seconds
+        own = None if more is None else Deadline(time.monotonic() + more)
+        with planning_session(earliest(share, own)):
+            found.append(_outcome(mod, arguments, config, trial, metadata["memory"]))
     return found
 
 
@@ -150,18 +166,7 @@ def _outcome(
     before: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What one trial brings, as plain data."""
-    outcome: dict[str, Any] = {
-        "name": trial.name,
-        "flag": trial.flag,
-        "what": trial.what,
-        "pass_config": {k: v for k, v in trial.config.items() if v is not None},
-        "ram_bytes_before": before["ram"]["size_bytes"],
-        "ram_bytes_after": None,
-        "saved_bytes": None,
-        "peaks_before": _peaks(before),
-        "peaks_after": None,
-        "refused": None,
-    }
+    outcome = _not_tried(trial, before)
     changed = {k: v for k, v in {**config, **trial.config}.items() if v is not None}
     try:
         with _context(changed, ()):
@@ -177,6 +182,22 @@ def _outcome(
         "ram_bytes_after": ram,
         "saved_bytes": saved,
         "peaks_after": _peaks(after),
+    }
+
+
+def _not_tried(trial: Trial, before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is known of a trial without a build."""
+    return {
+        "name": trial.name,
+        "flag": trial.flag,
+        "what": trial.what,
+        "pass_config": {k: v for k, v in trial.config.items() if v is not None},
+        "ram_bytes_before": before["ram"]["size_bytes"],
+        "ram_bytes_after": None,
+        "saved_bytes": None,
+        "peaks_before": _peaks(before),
+        "peaks_after": None,
+        "refused": None,
     }
 
 

@@ -16,7 +16,8 @@ _PREFIX = "tir.usmp."
 _EXTRA_MACS = "10%"
 _ALIGNMENT = 4
 """Bytes; a word, which Cortex-M loads and stores fastest."""
-_TIME_BUDGET = "10s"
+_TIME_BUDGET, _MORE_SECONDS = "1min", 10.0
+"""The budget has to do for all that a build compares; here that is known already."""
 _MOST_ROW_INPUTS = 2
 
 
@@ -36,6 +37,8 @@ class Trial:
         options of the PassContext that are set, or left out if None.
     arguments
         of `usmp.build` that are set.
+    search_seconds
+        how long its searches may take here; None if only their options end them.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Trial:
     what: str
     config: Mapping[str, Any] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    search_seconds: float | None = None
 
 
 def trials(
@@ -158,9 +162,9 @@ def _search(options: PlanningOptions, metadata: Mapping[str, Any]) -> Iterator[T
         yield Trial("algorithm", flag, "searches for the best plan", config)
     elif options.time_budget is None and options.algorithm_name == DEFAULT_ALGORITHM:
         what = "searches longer; where it ends depends on the machine"
-        yield _option(
-            "time_budget", _TIME_BUDGET, f"--usmp-time-budget={_TIME_BUDGET}", what, _TIME_BUDGET
-        )
+        config = {f"{_PREFIX}time_budget": _TIME_BUDGET}
+        flag = f"--usmp-time-budget={_TIME_BUDGET}"
+        yield Trial("time_budget", flag, what, config, search_seconds=_MORE_SECONDS)
 
 
 def _larger_pool(arguments: Mapping[str, Any], metadata: Mapping[str, Any]) -> Iterator[Trial]:

@@ -231,6 +231,10 @@ OPERATOR_ORDER_ATTR = "operator_order"
 any operator, less what it may overwrite: `importer_live_bytes` in the importer's order,
 `live_bytes` in the order that was taken, and `least_live_bytes`, which no order goes below."""
 
+NOT_COMPARED_ATTR = "not_compared"
+"""On the IRModule, if the time budget ended before all choices were compared: the stages of the
+search (`usmp.names.STAGES`) in which some were not."""
+
 RAM_WITH_WORKSPACE_IO_ATTR = "ram_with_workspace_io"
 """On the IRModule, where it was planned for comparison: bytes of all workspace pools, were inputs
 and outputs in the workspace too."""

@@ -9,6 +9,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.analysis.memory.main_statements import DECLARATIONS
+from usmp.names import COPIES, ORDER
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.planning.operator_order.graph import OperatorGraph
@@ -20,6 +21,9 @@ from usmp.tir.nodes import sequence
 
 _MOST_TRIALS = 8
 """Choices of copies that are planned."""
+
+_FIRST_TRIALS = 3
+"""Of these, those that do not follow from others."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,10 @@ def in_orders(session: PlanningSession, mod: IRModule, options: PlanningOptions)
     prepared = session.prepared(mod, options)
 
     def find() -> OperatorOrder | None:
+        if not session.has_time(ORDER):
+            return None
         graph = _graph(session, prepared, options)
-        return None if graph is None else least_peak_order(graph)
+        return None if graph is None else least_peak_order(graph, deadline=session.deadline)
 
     # Inputs and outputs count if they are allocated; the statements stay the same.
     found = session.once(("order", options.preserve_inputs, options.overlap), prepared, find)
@@ -143,27 +149,67 @@ def fewest_bytes(
     ValueError
         a module is refused, see `PlanningSession.peaks`.
     """
+    make = _known_choices(session, make)
     chosen = make(None)
     if not chosen.groups:
         return chosen
-    search = _Search(session, options)
-    choices = [chosen, make(range(len(chosen.groups))), make(())]
-    first = {search.try_out(choice) for choice in choices}
+    if session.deadline is None:
+        return _fewest_bytes(session, options, make, chosen)
+    # No time may remain for the search when the model is lowered again.
+    elided = session.once_for_equal(
+        ("copies", options),
+        chosen.mod,
+        lambda: _fewest_bytes(session, options, make, chosen).elided,
+    )
+    return make(elided)
+
+
+def _known_choices(
+    session: PlanningSession, make: Callable[[Collection[int] | None], Copies]
+) -> Callable[[Collection[int] | None], Copies]:
+    """Return the same function, whose modules are those that the session knows."""
+
+    def make_known(wanted: Collection[int] | None) -> Copies:
+        choice = make(wanted)
+        return replace(choice, mod=session.known(choice.mod))
+
+    return make_known
+
+
+def _fewest_bytes(
+    session: PlanningSession,
+    options: PlanningOptions,
+    make: Callable[[Collection[int] | None], Copies],
+    chosen: Copies,
+) -> Copies:
+    """Return the best choice of those that are planned before the deadline.
+
+    Parameters
+    ----------
+    chosen
+        the first choice.
+    """
+    search = _Search(session, options, chosen)
+    first: set[Peaks | None] = set()
+    for wanted in (None, range(len(chosen.groups)), ()):
+        if session.has_time(COPIES):
+            first.add(search.try_out(chosen if wanted is None else make(wanted)))
     if len(first) > 1 or None in first:
-        for group in list(_groups(chosen.groups))[: _MOST_TRIALS - len(choices)]:
+        for group in list(_groups(chosen.groups))[: _MOST_TRIALS - _FIRST_TRIALS]:
             best = search.best.elided
-            search.try_out(make(best - group if group <= best else best | group))
+            if session.has_time(COPIES):
+                search.try_out(make(best - group if group <= best else best | group))
     return search.best
 
 
 class _Search:
-    """The best choice of those that were tried out."""
+    """The best choice of those that were tried out; the first one if none was."""
 
-    def __init__(self, session: PlanningSession, options: PlanningOptions) -> None:
+    def __init__(self, session: PlanningSession, options: PlanningOptions, first: Copies) -> None:
         self.session = session
         self.options = options
         self.tried: dict[frozenset[int], Peaks | None] = {}
-        self.best: Copies
+        self.best = first
         self.least: Peaks | None = None
 
     def try_out(self, choice: Copies) -> Peaks | None:

@@ -24,6 +24,7 @@ from usmp.names import (
     RAM,
 )
 from usmp.planning.stream_inputs import split_stream_inputs
+from usmp.support.deadline import Deadline, deadline_after
 from usmp.support.durations import parse_duration
 from usmp.support.percentages import parse_percentage
 
@@ -44,7 +45,7 @@ class PlanningOptions:
     placement
         how pools are chosen, see `usmp.algorithms.placement`.
     time_budget
-        a duration, such as "10s", that `auto` and `exact` may search.
+        a duration, such as "10s", after which all searches end, see `deadline`.
     use_workspace_io
         whether inputs and outputs are planned too.
     preserve_inputs
@@ -158,16 +159,27 @@ class PlanningOptions:
         """Whether buffers may share bytes at all."""
         return self.algorithm_name != _NO_SHARING
 
-    def find_algorithm(self) -> Algorithm:
-        """The algorithm that plans."""
+    def find_algorithm(self, deadline: Deadline | None = None) -> Algorithm:
+        """Return the algorithm that plans, and ends at the deadline if it searches."""
         seconds = self._time_budget_seconds()
         if self.custom_algorithm is not None:
             check_takes_no_time(f"a custom algorithm, {self.custom_algorithm}", seconds)
             return get_custom_algorithm(self.custom_algorithm)
-        return get_algorithm(self.algorithm, seconds)
+        return get_algorithm(self.algorithm, seconds, deadline)
+
+    def deadline(self, start_seconds: float | None = None) -> Deadline | None:
+        """Return the deadline of the time budget; None if there is no budget.
+
+        Parameters
+        ----------
+        start_seconds
+            on the clock `time.monotonic`, when the call that plans began; now by default.
+        """
+        return deadline_after(self.time_budget, start_seconds)
 
     def without_time(self) -> PlanningOptions:
-        """The same, but for what may search for as long as it likes: `auto` takes its place."""
+        """Return the options of plans that are compared: `auto` with a fixed amount of work in the
+        place of searches that only time or a proof ends."""
         if self.custom_algorithm is not None:
             return self
         algorithm = DEFAULT_ALGORITHM if self.algorithm == "exact" else self.algorithm

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 from tvm import tirx
 from tvm.ir import IRModule
@@ -12,10 +13,12 @@ from usmp.algorithms import Algorithm
 from usmp.algorithms.access_cost import AccessCosts, access_costs, has_speed
 from usmp.algorithms.placement import Placed, place
 from usmp.algorithms.registry import Plan as Allocations
+from usmp.algorithms.search import PROOF, TIME, SearchedPlan
 from usmp.analysis import check_plan, create_array_buffer_info
 from usmp.analysis.access_counts import access_counts
 from usmp.analysis.plan_checker import check_relations, relations_of
 from usmp.analysis.stmt_pool_allocations import is_constant_info
+from usmp.names import PREFERENCE
 from usmp.objects import BufferInfo, BufferInfoAnalysis, PoolAllocation
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -23,6 +26,7 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.planning.options import PlanningOptions
+from usmp.support.deadline import Deadline
 from usmp_solver.buffers import preferred_first
 
 
@@ -72,7 +76,10 @@ class NoPlan:
 
 
 def make_plan(
-    mod: IRModule, analysis: BufferInfoAnalysis, options: PlanningOptions
+    mod: IRModule,
+    analysis: BufferInfoAnalysis,
+    options: PlanningOptions,
+    deadline: Deadline | None = None,
 ) -> Plan | NoPlan:
     """Plan a module as the options say, and check the plan, whatever made it.
 
@@ -84,6 +91,8 @@ def make_plan(
         its buffers.
     options
         how to plan.
+    deadline
+        at which an algorithm that searches ends.
 
     Returns
     -------
@@ -91,11 +100,13 @@ def make_plan(
         No plan if the buffers do not fit, the algorithm fails, or what it returns is refused.
     """
     buffers = create_array_buffer_info(analysis.buffer_info_stmts)
-    name, algorithm = options.algorithm_name, options.find_algorithm()
+    name = options.algorithm_name
     costs = _access_costs(mod, buffers, analysis.buffer_info_stmts)
     relations = relations_of(buffers)
     # Of several plans a wrong one is no choice; the one that is taken is checked in any case.
-    planning = algorithm if costs is None else _checked(name, algorithm)
+    planning = (
+        options.find_algorithm(deadline) if costs is None else _checked(name, options, deadline)
+    )
     try:
         found = place(buffers, analysis.memory_pressure, name, planning, options.placement, costs)
         allocations = dict(found.plan.items())
@@ -104,6 +115,31 @@ def make_plan(
     except ValueError as error:
         return NoPlan(error)
     return Plan(analysis, buffers, name, found, allocations, _pools(mod, buffers))
+
+
+def may_improve(made: Plan | NoPlan) -> bool:
+    """Return whether a search of more time may find a better plan."""
+    if isinstance(made, NoPlan):
+        return True
+    plan = made.found.plan
+    return isinstance(plan, SearchedPlan) and plan.ended_by != PROOF
+
+
+def smaller(
+    made: Plan | NoPlan, known: Plan | NoPlan | None, options: PlanningOptions
+) -> Plan | NoPlan:
+    """Return the plan of a search that time ended, or the one that was compared if that is
+    smaller."""
+    if not isinstance(known, Plan):
+        return made
+    by_cost = options.placement != PREFERENCE
+    if isinstance(made, Plan) and (by_cost or made.peaks() <= known.peaks()):
+        return made
+    plan = known.found.plan
+    if isinstance(plan, SearchedPlan) and plan.ended_by != PROOF:
+        plan = SearchedPlan(plan, plan.lower_bounds, TIME, plan.work)
+    placed = replace(known.found, plan=plan)
+    return replace(known, algorithm=options.algorithm_name, found=placed)
 
 
 def workspace_buffers(buffers: Sequence[BufferInfo]) -> list[BufferInfo]:
@@ -122,12 +158,17 @@ def _pools(mod: IRModule, buffers: Sequence[BufferInfo]) -> tuple[str, ...]:
     return tuple(reversed(preferred_first(candidates)))
 
 
-def _checked(name: str, algorithm: Algorithm) -> Algorithm:
-    """The same, refusing plans that are not sound."""
+def _checked(name: str, options: PlanningOptions, deadline: Deadline | None) -> Algorithm:
+    """Return the algorithm of the options, which refuses plans that are not sound.
+
+    Placement asks for three plans at most: what remains of the time is divided among them.
+    """
+    remaining = chain((3, 2), repeat(1))
 
     def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Allocations:
         relations = relations_of(buffers)
-        plan = algorithm(buffers, memory_pressure)
+        share = deadline and deadline.share(next(remaining))
+        plan = options.find_algorithm(share)(buffers, memory_pressure)
         check_relations(buffers, relations, name)
         check_plan(buffers, dict(plan.items()))
         return plan

@@ -16,7 +16,7 @@ from tvm.ir import Call, IRModule
 
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import module_facts
-from usmp.names import BALANCED, BALANCED_PERCENT, RAM, SPEED
+from usmp.names import BALANCED, BALANCED_PERCENT, RAM, SPEED, TILES
 from usmp.objects.attributes import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR, SCHEDULE_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.schedule import Schedule, faster_schedules, schedule_of
@@ -63,7 +63,7 @@ def scheduled(
     Returns
     -------
     ScheduledModule | None
-        None if there is no choice, or no plan fits the pools.
+        None if there is no choice, no plan fits the pools, or no time remains.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def scheduled(
         the module is refused, see `PlanningSession.peaks`.
     """
     schedules = schedules_of(mod)
-    if not schedules:
+    if not schedules or not session.has_time(TILES):
         return None
     least = session.peaks(mod, options)
     if least is None:
@@ -150,7 +150,7 @@ class _Search:
         All at once are tried first, then one half and the other: where one operator of many needs
         more memory, few plans find it.
         """
-        if not names or self.trials == _MOST_TRIALS:
+        if not names or self.trials == _MOST_TRIALS or not self.session.has_time(TILES):
             return
         if self._takes({name: len(self.schedules[name]) - 1 for name in names}):
             return
@@ -161,7 +161,9 @@ class _Search:
             return
         (name,) = names
         for number in reversed(range(1, len(self.schedules[name]) - 1)):
-            if self.trials < _MOST_TRIALS and self._takes({name: number}):
+            if self.trials == _MOST_TRIALS or not self.session.has_time(TILES):
+                return
+            if self._takes({name: number}):
                 return
 
     def _takes(self, raised: Mapping[str, int]) -> bool:

@@ -17,6 +17,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
+from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.entry_buffers import entry_buffers
@@ -50,7 +51,8 @@ from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
 from usmp.planning.equal_functions import EqualFunction, written_out
 from usmp.planning.offset_expressions import OffsetExpressions, offset_expressions
 from usmp.planning.options import PlanningOptions
-from usmp.planning.plan import NoPlan, Plan, make_plan, workspace_buffers
+from usmp.planning.plan import NoPlan, Plan, make_plan, may_improve, smaller, workspace_buffers
+from usmp.support.deadline import Deadline, earliest
 from usmp.tir.identity import identity
 from usmp_solver import lower_bound
 
@@ -70,14 +72,40 @@ _ATTRIBUTES = (
 
 
 class PlanningSession:
-    """Plans of modules, and what they are made from; see `planning_session`."""
+    """Plans of modules, and what they are made from; see `planning_session`.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    deadline
+        at which searches end with the best plan so far; None if only their work ends them.
+
+    Attributes
+    ----------
+    not_compared
+        stages of the search (`usmp.names.STAGES`) in which the deadline came before all choices
+        were compared.
+    is_cut_short
+        whether the deadline ended a search.
+    """
+
+    def __init__(self, deadline: Deadline | None = None) -> None:
+        self.deadline = deadline
+        self.not_compared: dict[str, None] = {}
+        self.is_cut_short = False
+        self._has_modules = False
         self._annotated = AnnotatedFunctions()
         self._instances = InstanceStore()
         self._known: dict[Hashable, Any] = {}
         self._referenced: list[IRModule] = []
         """Objects that keys name by their address, so that no other object gets it."""
+
+    def has_time(self, stage: str) -> bool:
+        """Return whether another choice of a stage may be compared; note the stage if not."""
+        if self.deadline is None or not self.deadline.is_over():
+            return True
+        self.not_compared[stage] = None
+        self.is_cut_short = True
+        return False
 
     def once(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
         """What `find` returns; found once for the same question about the same module, which is
@@ -97,7 +125,7 @@ class PlanningSession:
         others = tuple(name for name in _ATTRIBUTES if name != EXECUTOR_ATTR)
         functions = prim_funcs(mod)
         main = EqualFunction(functions.pop(MAIN_FUNCTION_NAME))
-        operators = tuple(sorted((name, written_out(func)) for name, func in functions.items()))
+        operators = tuple(sorted((n, self._written_out(f)) for n, f in functions.items()))
         key = what, main, operators, _attributes(mod, others), executor
         return self._remembered(key, mod, find)
 
@@ -113,9 +141,26 @@ class PlanningSession:
         that object, so that what is known of that is known of this."""
         functions = dict(mod.functions.items())
         for name, func in prim_funcs(mod).items():
-            key = "written", name, written_out(func)
+            key = "written", name, self._written_out(func)
             functions[mod.get_global_var(name)] = self._known.setdefault(key, func)
         return IRModule(functions, attrs=mod.attrs)
+
+    def _written_out(self, func: tirx.PrimFunc) -> bytes:
+        # The function is kept, so that no other one gets its address.
+        key = "digest", identity(func)
+        if key not in self._known:
+            self._known[key] = func, written_out(func)
+        digest: bytes = self._known[key][1]
+        return digest
+
+    def known(self, mod: IRModule) -> IRModule:
+        """Return the module with the functions of the first one that is equal, if there is a
+        deadline: then what was found of that one is known, and needs no time."""
+        if self.deadline is None or (self.deadline.is_over() and not self._has_modules):
+            return mod
+        self._has_modules = True
+        first = self.once_for_equal("module", mod, lambda: mod)
+        return IRModule(first.functions, attrs=mod.attrs)
 
     def allocate_io(self, mod: IRModule) -> IRModule:
         """As `usmp.transform.CreateAllocatesForIO`.
@@ -149,11 +194,23 @@ class PlanningSession:
         ValueError
             see `extract_buffer_info`.
         """
-        return self.once(
-            ("plan", _what_matters(options)),
-            prepared,
-            lambda: make_plan(prepared, self._analysis(prepared, options), options),
-        )
+        deadline = earliest(self.deadline, options.deadline())
+
+        def find() -> Plan | NoPlan:
+            made = make_plan(prepared, self._analysis(prepared, options), options, deadline)
+            if deadline is None or not deadline.is_over() or not may_improve(made):
+                return made
+            self.is_cut_short = True
+            return smaller(made, self._known_plan(prepared, options.without_time()), options)
+
+        return self.once(("plan", _what_matters(options)), prepared, find)
+
+    def unplanned(self, plan: NoPlan) -> ValueError:
+        """Return why there is no plan; if the deadline ended the search, with the stages in which
+        another choice may have one."""
+        if isinstance(plan.error, DoesNotFitError):
+            return plan.error.after_time_budget(self.not_compared)
+        return plan.error
 
     def prepared(self, mod: IRModule, options: PlanningOptions) -> IRModule:
         """`mod` as `plan` takes it. Code whose target is not stated is taken to be
@@ -172,9 +229,9 @@ class PlanningSession:
         with_io = options.use_workspace_io
         return self.once(("prepared", with_io), mod, prepare)
 
-    def best(self, modules: Sequence[IRModule], options: PlanningOptions) -> int:
-        """The index of the module with the smallest plan, the first of them; 0 if there is none.
-        See `peaks`.
+    def best(self, modules: Sequence[IRModule], options: PlanningOptions, stage: str) -> int:
+        """Return the index of the module with the smallest plan, the first of them; 0 if there is
+        none. See `peaks`. After the deadline, only modules that were planned before are compared.
 
         Raises
         ------
@@ -185,7 +242,10 @@ class PlanningSession:
         limit = min((peaks for peaks in known if peaks is not None), default=None)
         best, least = 0, None
         for index, module in enumerate(modules):
-            peaks = self.peaks(module, options, limit)
+            if self.has_time(stage):
+                peaks = self.peaks(module, options, limit)
+            else:
+                peaks = self._known_peaks(module, options)
             if peaks is not None and (least is None or peaks < least):
                 best, least = index, peaks
                 limit = peaks if limit is None else min(limit, peaks)
@@ -299,14 +359,25 @@ _SESSION: ContextVar[PlanningSession | None] = ContextVar("usmp_planning_session
 
 
 @contextmanager
-def planning_session() -> Iterator[PlanningSession]:
-    """The session that is open, or else one that lasts until the end. Within, all analyses share
-    the facts of PrimFuncs."""
+def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSession]:
+    """Yield the session that is open, or else one that lasts until the end. Within, all analyses
+    share the facts of PrimFuncs.
+
+    Parameters
+    ----------
+    deadline
+        at which searches within end, if the one of the open session is not earlier.
+    """
     session = _SESSION.get()
     if session is not None:
-        yield session
+        outer = session.deadline
+        session.deadline = earliest(outer, deadline)
+        try:
+            yield session
+        finally:
+            session.deadline = outer
         return
-    session = PlanningSession()
+    session = PlanningSession(deadline)
     token = _SESSION.set(session)
     try:
         with shared_facts():

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tvm.ir import IRModule
 
-from usmp.names import PREFERENCE
+from usmp.names import ORDER, PREFERENCE, WORKSPACE_IO
 from usmp.objects.executor import executor_of
 from usmp.planning.candidates import in_orders
 from usmp.planning.options import PlanningOptions
@@ -31,7 +31,8 @@ def ram_with_workspace_io(
 ) -> int | None:
     """Bytes of all workspace pools, were inputs and outputs of `mod` planned too.
 
-    None if the planner refuses them there, or no plan fits the pools.
+    None if the planner refuses them there, no plan fits the pools, or the deadline of the session
+    comes before the search has ended.
 
     Parameters
     ----------
@@ -40,14 +41,17 @@ def ram_with_workspace_io(
     options
         how it is planned otherwise; without its time budget.
     """
+    if not session.has_time(WORKSPACE_IO):
+        return None
     options = replace(options, use_workspace_io=True)
     try:
         modules = in_orders(session, mod, options).modules
-        ordered = modules[session.best(modules, options)]
+        ordered = modules[session.best(modules, options, ORDER)]
         streamed = best_streamed(session, ordered, options)
         chosen = ordered if streamed is None else streamed.mod
         found = scheduled(session, chosen, options)
         peaks = session.peaks(chosen, options) if found is None else found.peaks
     except ValueError:
         return None
-    return None if peaks is None else sum(peaks)
+    is_whole = session.has_time(WORKSPACE_IO)
+    return sum(peaks) if is_whole and peaks is not None else None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 
+from usmp.names import STAGES
 from usmp.report.code_summary import code_sentence
 from usmp.report.counts import shortened
 from usmp.report.dynamic_summary import dynamic_sentences
@@ -66,8 +67,8 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
                 print_text(f"Peak of {shown(pool['name'])} at {operator}.", console)
             print_table(_live_at_peak(pool), console)
             _print_overlap(pool, console)
-    if memory.get("search_ended_by") in _ENDED_ANYWHERE:
-        print_text(_ENDED_ANYWHERE[memory["search_ended_by"]], console)
+    for ending in _ended_anywhere(memory):
+        print_text(ending, console)
     _print_access_cycles(memory.get("placement", {}), console)
     pools = [(pool["name"], _state_bytes(pool)) for pool in memory["pools"]]
     state_bytes = sum(size for _, size in pools)
@@ -103,6 +104,16 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
             print_text(sentence, console)
     if "ram" in memory:  # Earlier archives lack it.
         _print_total(metadata, console)
+
+
+def _ended_anywhere(memory: Mapping[str, Any]) -> Iterator[str]:
+    """Yield that the search would end elsewhere in another run, and what it did not compare."""
+    if memory.get("search_ended_by") in _ENDED_ANYWHERE:
+        yield _ENDED_ANYWHERE[memory["search_ended_by"]]
+    stages = memory.get("not_compared")
+    if stages:
+        names = ", ".join(shown(STAGES.get(stage, stage)) for stage in stages)
+        yield f"No time remained to compare all {names}."
 
 
 def _pruned(said: Mapping[str, int]) -> str:

@@ -27,7 +27,9 @@ _Result = TypeVar("_Result")
 
 
 @contextmanager
-def meanwhile(compute: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
+def meanwhile(
+    compute: Callable[[], _Result], *, late: bool = False
+) -> Iterator[Callable[[], _Result]]:
     """Yield what returns what `compute` does, which is computed beside all else in the context.
 
     A copy of this process computes it: one on Linux, with a second CPU, and only in a process of
@@ -39,6 +41,9 @@ def meanwhile(compute: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]
     ----------
     compute
         what is to be computed, without printing or writing files; the result is pickled.
+    late
+        whether this process, if it has to, computes it when the result is asked for: all else in
+        the context has no time to lose.
 
     Raises
     ------
@@ -50,6 +55,9 @@ def meanwhile(compute: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]
         # Without it, if the system has no memory or no process left.
         with suppress(OSError):
             copy = _Copy(compute)
+    if copy is None and late:
+        yield compute
+        return
     if copy is None:
         computed = compute()
         yield lambda: computed

@@ -10,12 +10,12 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.analysis.memory.calls import prim_funcs
-from usmp.names import BALANCED, OPTIMIZE, PREFERENCE, RAM
+from usmp.names import BALANCED, OPTIMIZE, PREFERENCE, RAM, TILES
 from usmp.objects.attributes import SCHEDULE_CHOICES_ATTR, SEGMENT_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import PlanningOptions, planning_options
-from usmp.planning.schedules import instructions_of, scheduled
+from usmp.planning.schedules import ScheduledModule, instructions_of, scheduled
 from usmp.planning.session import planning_session
 
 
@@ -42,16 +42,24 @@ class ChooseSchedules(ModulePass):
         """Replace the PrimFuncs, or return the module itself."""
         check_unplanned(mod)
         options = planning_options(context.config)
-        with planning_session() as session:
+        with planning_session(options.deadline()) as session:
             found = scheduled(session, mod, options)
             if found is None:
                 return mod
-            choices: dict[str, object] = {
-                goal: {"peak_bytes": sum(made.peaks), "instructions": instructions_of(made.mod)}
-                for goal in _goals(mod, options)
-                if (made := scheduled(session, mod, replace(options, optimize=goal)))
-            }
+            choices = {}
+            for goal in _goals(mod, options):
+                made: ScheduledModule | None = found
+                if goal != options.optimize:
+                    made = scheduled(session, mod, replace(options, optimize=goal))
+                    # A search that ran out of time does not say what its goal takes.
+                    made = made if session.has_time(TILES) else None
+                if made is not None:
+                    choices[goal] = _takes(made)
         return found.mod.with_attr(SCHEDULE_CHOICES_ATTR, {"optimize": options.optimize, **choices})
+
+
+def _takes(made: ScheduledModule) -> dict[str, int]:
+    return {"peak_bytes": sum(made.peaks), "instructions": instructions_of(made.mod)}
 
 
 def _goals(mod: IRModule, options: PlanningOptions) -> Sequence[str]:

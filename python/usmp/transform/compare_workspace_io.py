@@ -34,6 +34,6 @@ class CompareWorkspaceIO(ModulePass):
         options = planning_options(context.config)
         if not is_comparable(mod, options):
             return mod
-        with planning_session() as session:
+        with planning_session(options.deadline()) as session:
             ram_bytes = ram_with_workspace_io(session, mod, options)
         return mod if ram_bytes is None else mod.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, ram_bytes)

@@ -6,6 +6,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.names import ORDER
 from usmp.objects.attributes import OPERATOR_ORDER_ATTR, STRIPS_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.candidates import in_orders
@@ -41,12 +42,12 @@ class OrderOperators(ModulePass):
         options = planning_options(context.config)
         if (mod.attrs or {}).get(STRIPS_ATTR, {}).get("chains"):
             return mod
-        with planning_session() as session:
+        with planning_session(options.deadline()) as session:
             candidates = in_orders(session, mod, options)
             found, modules = candidates.found, candidates.modules
             if found is None:
                 return mod
-            taken = session.best(modules, options)
+            taken = session.best(modules, options, ORDER)
         return modules[taken].with_attr(
             OPERATOR_ORDER_ATTR,
             {

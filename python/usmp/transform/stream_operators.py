@@ -63,7 +63,7 @@ class StreamOperators(ModulePass):
         """Replace the calls, or return the module itself."""
         check_unplanned(mod)
         options = planning_options(context.config)
-        with planning_session() as session:
+        with planning_session(options.deadline()) as session:
             if self.segments is not None:
                 return with_all_segments(mod, self.segments, self.by_columns)
             # How many rows a ring has must be known.

@@ -7,12 +7,13 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.algorithms import SearchedPlan
+from usmp.algorithms.search import TIME, WATCHER
 from usmp.analysis import assign_stmt_pool_allocations, pool_bounds
 from usmp.analysis.entry_buffers import entry_lengths
 from usmp.analysis.joint_buffers import entry_ranges
-from usmp.names import EXPRESSION
+from usmp.names import EXPRESSION, stages_in_order
 from usmp.objects import LiveRange, MemoryPlan
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, STATE_LAYOUT_ATTR
+from usmp.objects.attributes import MEMORY_PLAN_ATTR, NOT_COMPARED_ATTR, STATE_LAYOUT_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
@@ -55,7 +56,7 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         check_unplanned(mod)
         check_state_layout(mod, names_of_state_pools(mod))
         options = planning_options(context.config)
-        with planning_session() as session:
+        with planning_session(options.deadline()) as session:
             if options.use_workspace_io:
                 mod = CreateAllocatesForIO()(mod)
             mod = AssignPoolInfo()(mod)
@@ -70,7 +71,7 @@ class UnifiedStaticMemoryPlanner(ModulePass):
                 )
             found = session.plan(mod, options)
             if isinstance(found, NoPlan):
-                raise found.error
+                raise session.unplanned(found)
             expressions = None
             if computes:
                 expressions = session.offset_expressions(mod, found)
@@ -78,16 +79,24 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         allocations = assign_stmt_pool_allocations(
             found.analysis.buffer_info_stmts, found.allocations
         )
-        memory_plan = _memory_plan(mod, found, options)
+        memory_plan = _memory_plan(mod, found, options, session.is_cut_short)
         states = placed_states(mod, found.analysis.buffer_info_stmts, found.allocations)
         mod = ConvertPoolAllocationsToOffsets(allocations, offset_expressions=expressions)(mod)
         mod = mod.with_attr(MEMORY_PLAN_ATTR, memory_plan)
+        if session.not_compared:
+            mod = mod.with_attr(NOT_COMPARED_ATTR, stages_in_order(session.not_compared))
         return mod.with_attr(STATE_LAYOUT_ATTR, states) if states else mod
 
 
-def _memory_plan(mod: IRModule, found: Plan, options: PlanningOptions) -> MemoryPlan:
+def _memory_plan(
+    mod: IRModule, found: Plan, options: PlanningOptions, is_cut_short: bool
+) -> MemoryPlan:
     plan = found.found.plan
     searched = plan if isinstance(plan, SearchedPlan) else None
+    ended_by = searched.ended_by if searched else None
+    if is_cut_short and ended_by != WATCHER:
+        # A plan that is proved is the best of the module that the search ended with.
+        ended_by = TIME
     return MemoryPlan(
         found.algorithm,
         found.analysis.memory_pressure,
@@ -95,7 +104,7 @@ def _memory_plan(mod: IRModule, found: Plan, options: PlanningOptions) -> Memory
         options.placement,
         found.found.estimate(),
         pool_bounds(found.buffers, found.allocations, searched.lower_bounds if searched else None),
-        searched.ended_by if searched else None,
+        ended_by,
         _entry_ranges(mod),
         planned_operators(mod, found),
     )

@@ -12,6 +12,7 @@ import usmp
 from support.main_calls import called
 from usmp.aot.main_candidates import MainCandidates
 from usmp.aot_pipeline import lower_to_aot
+from usmp.names import ORDER
 from usmp.planning.candidates import in_orders
 from usmp.planning.options import planning_options
 from usmp.planning.session import PlanningSession, planning_session
@@ -22,7 +23,8 @@ def planned_bytes(mod):
     options = planning_options()
     with planning_session() as session:
         modules = in_orders(session, mod, options).modules
-        return max(session.peaks(modules[session.best(modules, options)], options), default=0)
+        best = modules[session.best(modules, options, ORDER)]
+        return max(session.peaks(best, options), default=0)
 
 
 def softmax(b, value):

@@ -98,7 +98,7 @@ def test_a_size_hint_of_the_user_counts_too():
     [
         ({}, 928),
         ({"algorithm": "exact"}, 928),
-        ({"time_budget": "1s"}, 928),
+        ({"time_budget": "1min"}, 928),
         ({"streaming": False}, 1248),
         ({"algorithm": "greedy_by_size", "streaming": False}, 1536),
         ({"custom_algorithm": "greedy_by_conflicts", "streaming": False}, 1536),

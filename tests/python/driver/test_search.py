@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
@@ -9,15 +10,21 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from support.placement_graphs import graph
 from usmp.algorithms import get_algorithm
-from usmp.driver.search import watched_search
+from usmp.driver import build_options
+from usmp.driver.search import command_deadline, time_budget, watched_search
+from usmp.exploration import processes
+from usmp.support.deadline import Deadline
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
+CORES = [("one", "cortex-m0"), ("two", "cortex-m0"), ("three", "cortex-m4")]
+
 UNLIMITED = {"tir.usmp.time_budget": "60s"}
 
 # Searches that never end by themselves; ctrl-C comes when one begins, as often as the first line
@@ -158,3 +165,67 @@ def test_an_aborted_command(extended, tmp_path, interrupts, options):
     done = extended(interrupts, "compile", *options, "-o", "model.tar")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "tvmc: interrupted\n")
     assert not (tmp_path / "model.tar").exists()
+
+
+def test_the_time_begins_with_the_command():
+    options = argparse.Namespace(start_seconds=100.0)
+    assert command_deadline(options, None) is None
+    assert command_deadline(options, "10s").seconds == 110
+    options.deadline = Deadline(time.monotonic() + 1000)
+    assert command_deadline(options, None) is options.deadline
+    assert command_deadline(options, "10s").seconds == 110
+
+
+def test_each_build_has_its_part_of_what_remains():
+    now = time.monotonic()
+    options = argparse.Namespace(start_seconds=now, remaining_builds=4)
+    deadline = command_deadline(options, "1000h")
+    assert deadline.seconds - now == pytest.approx(900_000, abs=60)
+
+
+@pytest.mark.parametrize(
+    ("setting", "budget"),
+    [([], "1s"), (["tir.usmp.time_budget=1.0"], "1.0"), (["tir.usmp.enable=1"], "1s")],
+)
+def test_a_budget_is_an_option_or_a_pass_option(setting, budget):
+    options = argparse.Namespace(usmp_time_budget="1s", pass_config=setting)
+    assert time_budget(options) == budget
+
+
+def test_the_summary_says_what_was_not_compared(tvmc, small_model):
+    done = tvmc("plan", small_model, "--usmp-time-budget=.001ms")
+    assert (done.status, done.stderr) == (0, "")
+    text = " ".join(done.stdout.split())
+    assert "The search was ended by its time budget: another run may end with another" in text
+    assert "No time remained to compare all orders of operators, operators that run" in text
+
+
+def test_a_check_of_several_places_divides_the_time(tvmc, small_model, monkeypatch):
+    builds = []
+
+    def spy(options, budget):
+        builds.append((options.remaining_builds, budget))
+        return command_deadline(options, budget)
+
+    monkeypatch.setattr(build_options, "command_deadline", spy)
+    memories = [f"--board-memory={name}:ram=1M,flash=1M,core={core}" for name, core in CORES]
+    done = tvmc("check", small_model, *memories, "--usmp-time-budget=1h", "--quiet")
+    assert done.status == 0
+    assert builds == [(3, "1h"), (1, "1h")]
+
+
+def test_configurations_have_equal_parts_of_the_time(tvmc, small_model, monkeypatch):
+    shared = []
+
+    def in_processes(evaluate, data, tasks, jobs, is_interrupted):
+        shared.append((data["search_seconds"], len(tasks), jobs))
+        return ((task, evaluate({**data, "search_seconds": 1e-9}, task)) for task in tasks)
+
+    monkeypatch.setattr(processes, "in_processes", in_processes)
+    varied = "streaming=0,1", "order_operators=0,1"
+    arguments = [argument for each in varied for argument in ("--vary", each)]
+    done = tvmc("explore", small_model, *arguments, "--usmp-time-budget=1000h", "-j2")
+    assert done.status == 0
+    ((seconds, tasks, jobs),) = shared
+    assert (tasks, jobs) == (4, 2)
+    assert seconds == pytest.approx(1_800_000, abs=60)

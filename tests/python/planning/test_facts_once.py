@@ -20,7 +20,7 @@ CONFIGS = [
     ({}, {"compare_workspace_io": True}),
     ({"use_workspace_io": True, "preserve_inputs": True}, {}),
     ({"algorithm": "hill_climb"}, {"board": "mps3-an547"}),
-    ({"algorithm": "exact", "time_budget": "1s", "order_operators": False}, {}),
+    ({"algorithm": "exact", "time_budget": "10min", "order_operators": False}, {}),
 ]
 
 

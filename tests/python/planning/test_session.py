@@ -7,14 +7,17 @@ import tvm
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.deadlines import NEVER, OVER
 from support.operator_programs import BRANCHES
 from support.planner_views import bound, workspace
 from usmp.analysis import pool_usage
+from usmp.names import ORDER
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.planning import plan as planning
 from usmp.planning import session as session_module
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession, planning_session
+from usmp.support.deadline import Deadline
 from usmp.transform import AssignPoolInfo, OrderOperators, UnifiedStaticMemoryPlanner
 
 ORDERED = OrderOperators()(BRANCHES)
@@ -116,11 +119,11 @@ def test_the_best_is_the_first_of_the_smallest():
     with planning_session() as session:
         assert session.peaks(BRANCHES, options) == (128,)
         assert session.peaks(ORDERED, options) == (80,)
-        assert session.best([BRANCHES, ORDERED, ORDERED], options) == 1
+        assert session.best([BRANCHES, ORDERED, ORDERED], options, ORDER) == 1
         small = [bound(mod, [workspace("sram", 100)]) for mod in (BRANCHES, ORDERED)]
         assert session.peaks(small[0], options) is None
-        assert session.best(small, options) == 1
-        assert session.best(small[:1], options) == 0
+        assert session.best(small, options, ORDER) == 1
+        assert session.best(small[:1], options, ORDER) == 0
 
 
 def test_the_least_preferred_pool_decides():
@@ -137,7 +140,7 @@ def test_what_is_proved_to_need_more_is_not_planned(placed):
     options = PlanningOptions()
     with planning_session() as session:
         assert session.peaks(ORDERED, options) == (80,)
-        assert session.best([BRANCHES, ORDERED], options) == 1
+        assert session.best([BRANCHES, ORDERED], options, ORDER) == 1
         assert session.peaks(BRANCHES, options, limit=(80,)) is None
         assert len(placed) == 1
         assert session.peaks(BRANCHES, options, limit=(128,)) == (128,)
@@ -193,3 +196,52 @@ def test_a_plan_that_was_compared_is_not_made_again(digits_model, monkeypatch):
     monkeypatch.setattr(session_module, "make_plan", counted)
     usmp.build(usmp.import_model(digits_model), "c")
     assert len(planned) == 2
+
+
+def test_the_earliest_deadline_holds():
+    later = Deadline(2.0, lambda: 0.0)
+    with planning_session(NEVER) as session:
+        with planning_session(later), planning_session():
+            assert session.deadline is NEVER
+        with planning_session(OVER):
+            assert session.deadline is OVER
+        assert session.deadline is NEVER
+
+
+def test_after_the_deadline_only_plans_that_are_known_are_compared(placed):
+    options = PlanningOptions()
+    with planning_session(NEVER) as session:
+        assert session.peaks(ORDERED, options) == (80,)
+        with planning_session(OVER):
+            assert session.best([BRANCHES, ORDERED], options, ORDER) == 1
+            assert session.best([BRANCHES], options, ORDER) == 0
+    assert len(placed) == 1
+    assert (list(session.not_compared), session.is_cut_short) == ([ORDER], True)
+
+
+def test_a_search_without_time_takes_the_plan_that_was_compared(monkeypatch):
+    """What is proved of it stays so."""
+    options = PlanningOptions(algorithm="exact", time_budget="1min")
+    made = session_module.make_plan
+    with planning_session(NEVER) as session:
+        prepared = session.prepared(ORDERED, options)
+        compared = session.plan(prepared, options.without_time())
+        refused = session_module.NoPlan(ValueError("no time"))
+        monkeypatch.setattr(session_module, "make_plan", lambda *_: refused)
+        with planning_session(OVER):
+            found = session.plan(prepared, options)
+    assert (found.algorithm, found.allocations) == ("exact", compared.allocations)
+    assert (found.found.plan.ended_by, session.is_cut_short) == ("proof", True)
+    monkeypatch.setattr(session_module, "make_plan", made)
+    with planning_session(OVER) as session:
+        assert session.plan(prepared, options).peaks() == (80,)
+        assert not session.is_cut_short
+
+
+def test_equal_modules_are_one_with_a_deadline():
+    """So what was found of the first needs no time where it is lowered again."""
+    again = tvm.ir.load_json(tvm.ir.save_json(BRANCHES))
+    for deadline, is_one in ((None, False), (OVER, False), (NEVER, True)):
+        with planning_session(deadline) as session:
+            first, second = session.known(BRANCHES), session.known(again)
+        assert (second["__tvm_main__"].same_as(first["__tvm_main__"])) == is_one

@@ -12,6 +12,7 @@ from tvm.ir.transform import Pass, PassContext, Sequential
 
 from usmp.aot.join_entries import join_entries
 from usmp.aot.transform.lower_main import LowerMain
+from usmp.names import COPIES, GROUPS
 from usmp.objects.attributes import (
     ALL_FUSED,
     EXTENDS_STATES_ATTR,
@@ -65,26 +66,26 @@ class LowerEntries(ModulePass):
         """Lower all entries."""
         entries = share_states(split_entries(mod, relax_entries(mod)))
         options = planning_options(context.config)
-        with planning_session() as session:
+        with planning_session(options.deadline()) as session:
             lowered = {name: self._lowered(name, alone) for name, alone in entries.items()}
             if len(entries) == 1:
                 return join_entries(mod, lowered)
             # What is split saves bytes of its own entry, where another one may need more anyway.
             whole = _told(entries, lowered, _splits_groups, FUSION_ATTR, ALL_FUSED)
-            if whole:
+            if whole and session.has_time(GROUPS):
                 fused = lowered | {name: self._lowered(name, whole[name]) for name in whole}
                 choices = [join_entries(mod, fused), join_entries(mod, lowered)]
-                if session.best(choices, options) == 0:
+                if session.best(choices, options, GROUPS) == 0:
                     entries, lowered = entries | whole, fused
             joined = join_entries(mod, lowered)
             # What lies behind states saves bytes of its own entry, but may divide memory that
             # another one has large buffers for.
             apart = _told(entries, lowered, _extends_states, EXTENDS_STATES_ATTR, False)
-            if not apart:
+            if not apart or not session.has_time(COPIES):
                 return joined
             plain = lowered | {name: self._lowered(name, apart[name]) for name in apart}
             choices = [joined, join_entries(mod, plain)]
-            return choices[session.best(choices, options)]
+            return choices[session.best(choices, options, COPIES)]
 
     def _lowered(self, name: str, alone: IRModule) -> IRModule:
         passes = Sequential(list(self.passes(name)), name=f"usmp.LowerEntries.{name}")

@@ -52,7 +52,7 @@ class LowerMain(ModulePass):
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Make the choices, and take the best of them."""
         options = planning_options(context.config)
-        with planning_session() as session:
+        with planning_session(options.deadline()) as session:
 
             def finish(made: IRModule) -> IRModule:
                 return made if self.target is None else session.bind_targets(made, self.target)

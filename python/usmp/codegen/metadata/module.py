@@ -73,7 +73,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                         "operator_functions": operator_memory(mod, interface, plan),
                     },
                     "algorithm": str(plan.algorithm),
-                    **search(plan),
+                    **search(mod, plan),
                     **_state_layout(interface),
                     **operator_order(mod),
                     **streaming(mod),

@@ -14,6 +14,7 @@ from usmp.codegen.interface import Interface
 from usmp.codegen.metadata.operators import peak_operator
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, MemoryPlan, PoolBound
+from usmp.objects.attributes import NOT_COMPARED_ATTR
 
 _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
 
@@ -97,7 +98,11 @@ def placement(plan: MemoryPlan) -> dict[str, Any]:
     return described
 
 
-def search(plan: MemoryPlan) -> dict[str, str]:
-    """What ended the search, if the algorithm is one that searches."""
+def search(mod: IRModule, plan: MemoryPlan) -> dict[str, Any]:
+    """What ended the search, if there was one, and the stages that a time budget ended."""
     ended_by = plan.search_ended_by
-    return {} if ended_by is None else {"search_ended_by": str(ended_by)}
+    stages = (mod.attrs or {}).get(NOT_COMPARED_ATTR)
+    return {
+        **({} if ended_by is None else {"search_ended_by": str(ended_by)}),
+        **({} if stages is None else {"not_compared": [str(stage) for stage in stages]}),
+    }

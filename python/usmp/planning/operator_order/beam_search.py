@@ -36,7 +36,8 @@ def search_with_beam(
     beam: list[tuple[int, State, _Way | None]] = [(free, section.start, None)]
     for made in range(len(section.calls)):
         options = sum(len(state.ready) for _, state, _ in beam) / len(beam)
-        width = int(work.left / options) // (len(section.calls) - made)
+        left = 0 if work.is_done() else work.left
+        width = int(left / options) // (len(section.calls) - made)
         found: dict[int, tuple[int, int, int, Step, State, _Way | None]] = {}
         for peak, state, way in beam:
             for needed, call, step in _steps(states, state, peak, work):

@@ -67,7 +67,7 @@ def search_exactly(
             continue
         if done == section.end:
             return Found(_way(ways, section), peak, is_proved=True)
-        if work.left <= 0:
+        if work.is_done():
             return Found(None, peak, is_proved=False)
         # States wait as what was before them: most are never looked at.
         state = before if last < 0 else states.make(before, last, states.step(before.done, last))

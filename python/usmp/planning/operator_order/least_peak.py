@@ -15,6 +15,7 @@ from usmp.planning.operator_order.call_ranges import call_ranges_of, lower_bound
 from usmp.planning.operator_order.exact_search import search_exactly
 from usmp.planning.operator_order.graph import OperatorGraph
 from usmp.planning.operator_order.states import OperatorStates, Work
+from usmp.support.deadline import Deadline
 
 MOST_STEPS = 200_000
 """Steps that the exact search may look at, and the beam again: less than a second each."""
@@ -42,11 +43,13 @@ class OperatorOrder:
     lower_bound_bytes: int
 
 
-def least_peak_order(graph: OperatorGraph, most_steps: int = MOST_STEPS) -> OperatorOrder:
+def least_peak_order(
+    graph: OperatorGraph, most_steps: int = MOST_STEPS, deadline: Deadline | None = None
+) -> OperatorOrder:
     """An order with the least peak that is found; the importer's where none is better.
 
     Sections that do not raise the peak keep the importer's order. The same graph gives the same
-    order on every machine.
+    order on every machine, if there is no deadline.
 
     Parameters
     ----------
@@ -54,6 +57,8 @@ def least_peak_order(graph: OperatorGraph, most_steps: int = MOST_STEPS) -> Oper
         the calls.
     most_steps
         that the exact search may look at, and the beam again, over all sections.
+    deadline
+        after which the exact search ends, and the beam has one state.
     """
     states = OperatorStates(graph)
     apart = OperatorStates(graph, shares=False)
@@ -61,7 +66,7 @@ def least_peak_order(graph: OperatorGraph, most_steps: int = MOST_STEPS) -> Oper
     sections = list(call_ranges_of(apart))
     orders: list[Sequence[int]] = [section.calls for section in sections]
     bound = reached = importer_peak = lower_bound(states, needs)
-    exact, beam = Work(most_steps), Work(most_steps)
+    exact, beam = Work(most_steps, deadline), Work(most_steps, deadline)
     # What may be shared takes a while to find out: it is asked for only where it matters.
     at_most = [max(needs[call] for call in section.calls) for section in sections]
     for index in sorted(range(len(sections)), key=lambda index: -at_most[index]):

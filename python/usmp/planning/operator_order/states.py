@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from usmp.planning.operator_order.bytes_needed import AFTER, BEFORE, bytes_needed
 from usmp.planning.operator_order.graph import OperatorGraph
+from usmp.support.deadline import Deadline
 
 
 class Step(NamedTuple):
@@ -42,9 +43,14 @@ class State(NamedTuple):
 
 @dataclass
 class Work:
-    """How many steps may still be looked at; not how much time, so that machines agree."""
+    """How many steps may still be looked at, until the deadline if there is one."""
 
     left: int
+    deadline: Deadline | None = None
+
+    def is_done(self) -> bool:
+        """Return whether no step remains."""
+        return self.left <= 0 or (self.deadline is not None and self.deadline.is_over())
 
 
 class OperatorStates:

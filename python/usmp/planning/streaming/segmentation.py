@@ -71,11 +71,19 @@ class Segmentations:
     bound_bytes: int | None
 
 
-def segmentations(main: StreamedMain) -> Segmentations:
+def segmentations(main: StreamedMain, has_time: Callable[[], bool] | None = None) -> Segmentations:
     """The segments that take the least: of these the ones that stream the least; and those whose
     other segments take little, too, by columns and by rows, for plans may take more than the
-    estimate."""
-    costs = _Costs(main)
+    estimate.
+
+    Parameters
+    ----------
+    main
+        the main function.
+    has_time
+        whether segments that were not looked at yet may be; always by default.
+    """
+    costs = _Costs(main, has_time=has_time)
     by_rows = _Costs(main, costs)
     found: list[Segmentation] = []
     for of, share, price in (
@@ -134,10 +142,18 @@ class _Costs:
     ----------
     any_way
         also of those that run by columns, if these only run by rows.
+    has_time
+        see `segmentations`.
     """
 
-    def __init__(self, main: StreamedMain, any_way: _Costs | None = None) -> None:
+    def __init__(
+        self,
+        main: StreamedMain,
+        any_way: _Costs | None = None,
+        has_time: Callable[[], bool] | None = None,
+    ) -> None:
         self.main = main
+        self.has_time = has_time or (lambda: True)
         self.any_way = any_way
         self.count = len(main.operators)
         self.work = 0
@@ -193,7 +209,8 @@ class _Costs:
             return [] if whole else [(operator_bytes(main, start), None)]
         if main.apart[stop - 1] > start:
             return []
-        if stop - start > _MOST_OPERATORS or self.work > _MOST_WORK:
+        is_too_much = stop - start > _MOST_OPERATORS or self.work > _MOST_WORK
+        if is_too_much or not self.has_time():
             self.complete = False
             return []
         # Also what turns out to be no segment takes this time.

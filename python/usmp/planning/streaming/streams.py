@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tvm.ir import IRModule
 
-from usmp.names import SPEED
+from usmp.names import SEGMENTS, SPEED
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.objects.streamed_io import streams_io
@@ -77,6 +77,8 @@ def streamed_modules(
     if not (options.streaming and options.shares_memory) or entries_of(mod) != [ONLY_ENTRY]:
         return nothing
     must = streams_io(mod[MAIN_FUNCTION_NAME])
+    if not must and not session.has_time(SEGMENTS):
+        return nothing
     if options.optimize == SPEED and not must and session.peaks(mod, options) is not None:
         return nothing
     prepared = streamed_main(
@@ -92,7 +94,8 @@ def streamed_modules(
                 f"{MAIN_FUNCTION_NAME} do, so that their tensors would have to exist"
             )
         return nothing
-    found = segmentations(prepared)
+    # An input or output by rows needs segments, however long it takes to choose them.
+    found = segmentations(prepared, None if must else partial(session.has_time, SEGMENTS))
     if options.optimize == SPEED:
         modules = _modules(session, main, found.fewest)
         if any(session.peaks(made.mod, options) is not None for made in modules):
@@ -126,8 +129,11 @@ def _modules(
     session: PlanningSession, main: StreamedMain, choices: Sequence[Segmentation]
 ) -> list[StreamedModule]:
     """Those that these choices give, if the segments can be made."""
-    modules = []
+    modules: list[StreamedModule] = []
+    must = streams_io(main.mod[MAIN_FUNCTION_NAME])
     for choice in choices:
+        if (modules or not must) and not session.has_time(SEGMENTS):
+            break
         # The statements are the same; the memories are not.
         ways = {i: s.interleaving.columns > 1 for i, s in choice.segments.items()}
         made = _made(session, main, ways)
@@ -170,6 +176,7 @@ def best_streamed(
         [candidate.live_bytes for candidate in found.modules],
         known,
         lambda index, limit: session.peaks(found.modules[index].mod, options, limit),
+        partial(session.has_time, SEGMENTS),
     )
     if index is None and known is not None:
         return BestStreamed(mod, unstreamed, found.bound_bytes)
@@ -181,6 +188,7 @@ def _best(
     live_bytes: Sequence[int],
     known: Peaks | None,
     peaks: Callable[[int, Peaks | None], Peaks | None],
+    has_time: Callable[[], bool] = lambda: True,
 ) -> int | None:
     """The index of the first candidate with the smallest plan; None if none is below `known`.
 
@@ -192,12 +200,16 @@ def _best(
         by candidate, what no plan of it is below.
     peaks
         of the plan of a candidate; None if there is none, or none within the limit.
+    has_time
+        whether another one may be planned, beside the first.
     """
     best = None if known is None else (known, -1)
     for index in sorted(range(len(live_bytes)), key=live_bytes.__getitem__):
         limit = None if best is None else best[0]
         if best is not None and len(best[0]) == 1 and ((live_bytes[index],), index) > best:
             continue
+        if best is not None and not has_time():
+            break
         found = peaks(index, limit)
         if found is not None and (best is None or (found, index) < best):
             best = found, index

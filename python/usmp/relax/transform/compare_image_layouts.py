@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, Sequential
 
+from usmp.names import LAYOUT
 from usmp.objects.attributes import IMAGE_LAYOUT_ATTR
 from usmp.passes import apply_passes
 from usmp.planning.options import PlanningOptions
@@ -39,7 +40,7 @@ def preferred_layout(
     passes = Sequential(list(to_main), name="usmp.CompareImageLayouts")
     # As they are when the pass that compares has ended: what is lowered again then is known.
     channels_last = functions_with_spans(channels_first, channels_last)
-    with planning_session() as session:
+    with planning_session(options.deadline()) as session:
         first = _peaks(session, passes, channels_first, options)
         last = _peaks(session, passes, channels_last, options)
     if first is None or last is None:
@@ -57,7 +58,9 @@ def preferred_layout(
 def _peaks(
     session: PlanningSession, passes: Sequential, mod: IRModule, options: PlanningOptions
 ) -> Peaks | None:
-    """Those of a module; None if it does not fit, or is refused."""
+    """Those of a module; None if it does not fit, is refused, or no time remains."""
+    if not session.has_time(LAYOUT):
+        return None
     try:
         return session.peaks(apply_passes(passes, mod), options)
     except (UnsupportedModelError, ValueError):

@@ -9,6 +9,7 @@ from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
+from usmp.names import GROUPS
 from usmp.objects.attributes import FUSION_ATTR
 from usmp.ops.operator_steps import OperatorStep, steps_of, with_steps
 from usmp.ops.record import Steps, operators_of, with_operators
@@ -78,9 +79,13 @@ class FuseRecordedOperators(ModulePass):
     def _smaller(self, fused: IRModule, split: IRModule, options: PlanningOptions) -> IRModule:
         """The fused module if memory allows it, or else the split one."""
         to_main = Sequential(self.to_main, name="usmp.CompareFusion")
-        with planning_session() as session:
+        with planning_session(options.deadline()) as session:
+            if not session.has_time(GROUPS):
+                return fused
             try:
                 whole = session.peaks(apply_passes(to_main, fused), options)
+                if not session.has_time(GROUPS):
+                    return fused
                 parts = session.peaks(apply_passes(to_main, split), options)
             except (UnsupportedModelError, ValueError):
                 # What is refused is refused where operators are lowered; the error is said there.

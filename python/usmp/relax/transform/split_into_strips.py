@@ -10,7 +10,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
-from usmp.names import SPEED
+from usmp.names import SPEED, STRIPS
 from usmp.objects.attributes import STRIPS_ATTR
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
@@ -71,16 +71,18 @@ class SplitIntoStrips(ModulePass):
         if STRIPS_ATTR in (mod.attrs or {}):
             # They have taken what they may.
             return mod
-        main = strip_main(mod, options)
-        choices = strip_choices(main, int(main.macs * options.max_extra_macs / 100))
-        if not choices:
-            return mod
-        if not self.to_main:
-            said = {"max_extra_macs": options.max_extra_macs, "choices": []}
-            said |= _in_words(main, choices[0])
-            return with_strips(main, choices[0]).with_attr(STRIPS_ATTR, said)
-        to_main = Sequential(self.to_main, name="usmp.CompareStrips")
-        with planning_session() as session:
+        with planning_session(options.deadline()) as session:
+            if self.to_main and not session.has_time(STRIPS):
+                return mod
+            main = strip_main(mod, options)
+            choices = strip_choices(main, int(main.macs * options.max_extra_macs / 100))
+            if not choices:
+                return mod
+            if not self.to_main:
+                said = {"max_extra_macs": options.max_extra_macs, "choices": []}
+                said |= _in_words(main, choices[0])
+                return with_strips(main, choices[0]).with_attr(STRIPS_ATTR, said)
+            to_main = Sequential(self.to_main, name="usmp.CompareStrips")
             return _best(session, main, choices[:_MOST_PLANS], to_main, options)
 
 
@@ -118,6 +120,8 @@ def _best(
     best = _Planned((), main.mod, unsplit)
     planned = []
     for chains in choices:
+        if not session.has_time(STRIPS):
+            break
         # Later passes ask which strips there are.
         said = _in_words(main, chains)
         mod = with_strips(main, chains).with_attr(STRIPS_ATTR, said)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.deadlines import NEVER, OVER
 from support.operator_graphs import draw_graph, is_topological, peak_bytes, topological_orders
 from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
 from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_order
@@ -162,3 +163,8 @@ def test_a_beam_of_one_state_where_no_steps_are_left():
     """What some call needs in every order remains as a bound."""
     found = least_peak_order(BRANCHES, most_steps=0)
     assert found == OperatorOrder((0, 1, 4, 2, 5, 3, 6, 7), 310, 112, 110)
+
+
+def test_after_the_deadline_a_beam_of_one_state_is_left():
+    steps = [least_peak_order(BRANCHES, deadline=deadline) for deadline in (NEVER, OVER)]
+    assert steps == [least_peak_order(BRANCHES), least_peak_order(BRANCHES, most_steps=0)]

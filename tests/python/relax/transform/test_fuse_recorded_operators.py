@@ -6,7 +6,8 @@ from tvm import relax, te
 from tvm.ir.transform import PassContext, Sequential
 
 import usmp
-from usmp.objects.attributes import FUSION_ATTR
+from support.deadlines import OVER
+from usmp.objects.attributes import FUSION_ATTR, NOT_COMPARED_ATTR
 from usmp.ops.emit import OPAQUE
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import planning_session
@@ -102,6 +103,14 @@ def test_the_smaller_plan_is_taken_and_gives_the_same_bits(terms, random_array):
     assert ram_bytes == {"ram": 784, "balanced": 784, "speed": 1808}
     (split,), (fused,) = (built[goal].run({"x": x}).values() for goal in ("ram", "speed"))
     assert split.tobytes() == fused.tobytes()
+
+
+def test_without_time_everything_is_fused(terms):
+    with PassContext(config={"tir.usmp.streaming": False}), planning_session(OVER):
+        made = usmp.build(terms)
+    assert FUSION_ATTR not in made.ir_mod.attrs
+    assert list(made.ir_mod.attrs[NOT_COMPARED_ATTR]) == ["groups", "order"]
+    assert made.ram_bytes == 1808
 
 
 def test_what_is_live_anyway_splits_nothing(model):

@@ -1,0 +1,73 @@
+"""The time at which searches for a better plan end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from usmp.support.durations import parse_duration
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A time at which searches end with the best plan so far.
+
+    Parameters
+    ----------
+    seconds
+        on the clock.
+    clock
+        returns seconds, and never goes back.
+    """
+
+    seconds: float
+    clock: Callable[[], float] = time.monotonic
+
+    def remaining_seconds(self) -> float:
+        """Return the seconds that remain, at least 0."""
+        return max(self.seconds - self.clock(), 0.0)
+
+    def is_over(self) -> bool:
+        """Return whether no time remains."""
+        return not self.remaining_seconds()
+
+    def search_seconds(self) -> float:
+        """Return the same for a solver, which takes no budget of 0; it first looks at the clock
+        after a fixed amount of work."""
+        return max(self.remaining_seconds(), 1e-9)
+
+    def share(self, builds: int) -> Deadline:
+        """Return the deadline of the first of `builds` builds, at least 1, that divide what remains
+        equally."""
+        if builds == 1:
+            return self
+        now = self.clock()
+        return Deadline(now + max(self.seconds - now, 0.0) / builds, self.clock)
+
+
+def deadline_after(budget: str | None, start_seconds: float | None = None) -> Deadline | None:
+    """Return the end of a time budget; None if there is none.
+
+    Parameters
+    ----------
+    budget
+        a duration, such as "10s".
+    start_seconds
+        on the clock `time.monotonic`, when the command or the call began; now by default.
+
+    Raises
+    ------
+    ValueError
+        the budget is no duration.
+    """
+    if budget is None:
+        return None
+    seconds = parse_duration(budget)
+    return Deadline((time.monotonic() if start_seconds is None else start_seconds) + seconds)
+
+
+def earliest(*deadlines: Deadline | None) -> Deadline | None:
+    """Return the deadline of which the least time remains; None if there is none."""
+    known = [deadline for deadline in deadlines if deadline is not None]
+    return min(known, key=Deadline.remaining_seconds, default=None)
