@@ -8,6 +8,7 @@ from functools import cached_property
 
 from tvm_ffi import register_error
 
+from usmp.algorithms.least_need import LeastNeed
 from usmp_solver import (
     SEARCHES,
     DoesNotFit,
@@ -34,18 +35,20 @@ class DoesNotFitError(ValueError):
     Parameters
     ----------
     explain
-        finds it out.
+        finds it out, or what every plan needs where none was searched.
     solution
         that has no plan; None if there is no problem to be solved.
     """
 
-    def __init__(self, explain: Callable[[], DoesNotFit], solution: Solution | None = None) -> None:
+    def __init__(
+        self, explain: Callable[[], DoesNotFit | LeastNeed], solution: Solution | None = None
+    ) -> None:
         super().__init__()
         self._explain = explain
         self.solution = solution
 
     @cached_property
-    def does_not_fit(self) -> DoesNotFit:
+    def does_not_fit(self) -> DoesNotFit | LeastNeed:
         """What does not fit."""
         return self._explain()
 
@@ -66,7 +69,10 @@ def is_misfit(error: Exception) -> bool:
 
 
 def text_for_board(
-    misfit: DoesNotFit, solution: Solution | None, board: str, memory: Callable[[str], object]
+    misfit: DoesNotFit | LeastNeed,
+    solution: Solution | None,
+    board: str,
+    memory: Callable[[str], object],
 ) -> str:
     """What does not fit a board, and what to do.
 
@@ -81,6 +87,8 @@ def text_for_board(
     memory
         from the name of a pool to the memory that it lies in.
     """
+    if isinstance(misfit, LeastNeed):
+        return misfit.text_for_board(board, memory)
     enough = {each.pool: each.bytes for each in (*misfit.alone, *misfit.together)}
     limited = [each.pool for each in misfit.pools if each.pool.limit is not None]
     parts = []
@@ -125,8 +133,10 @@ def _with_enough_memory(solution: Solution, pool: str) -> str:
     )
 
 
-def text_of(misfit: DoesNotFit) -> str:
+def text_of(misfit: DoesNotFit | LeastNeed) -> str:
     """What does not fit and what to do, in words of size hints of memory pools."""
+    if isinstance(misfit, LeastNeed):
+        return misfit.text()
     is_search = misfit.algorithm in SEARCHES
     lines = [
         "TVM USMP Error: the space available in the provided pools exceeded when trying to "

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.algorithms.does_not_fit import text_for_board
+from usmp.algorithms.does_not_fit import DoesNotFitError, text_for_board
 from usmp.boards.board import Board
 from usmp.objects import Executor
 from usmp.objects.attributes import BOARD_ATTR
@@ -15,6 +18,7 @@ from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
 from usmp.planning.state_layout import check_state_layout
 from usmp.planning.state_pool import names_of_state_pools
+from usmp.planning.streaming.least_need import least_need
 from usmp.transform import UnifiedStaticMemoryPlanner
 
 
@@ -49,7 +53,11 @@ class PlanForBoard(ModulePass):
                 return UnifiedStaticMemoryPlanner()(mod)
             except ValueError as error:
                 # Of an error that leaves a pass only the text is left; the session has the data.
-                misfit = session.misfit(mod, planning_options(context.config))
+                options = planning_options(context.config)
+                misfit = session.misfit(mod, options)
+                need = least_need(session, mod, options)
+                if need is not None:
+                    misfit = DoesNotFitError(partial(replace, need))
                 if misfit is None:
                     raise
                 text = text_for_board(

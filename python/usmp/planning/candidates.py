@@ -16,6 +16,7 @@ from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_or
 from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import Peaks, PlanningSession, with_main
+from usmp.planning.streaming.least_need import least_need
 from usmp.tir.nodes import sequence
 
 _MOST_TRIALS = 8
@@ -144,7 +145,7 @@ def fewest_bytes(
         a module is refused, see `PlanningSession.peaks`.
     """
     chosen = make(None)
-    if not chosen.groups:
+    if not chosen.groups or least_need(session, chosen.mod, options) is not None:
         return chosen
     search = _Search(session, options)
     choices = [chosen, make(range(len(chosen.groups))), make(())]

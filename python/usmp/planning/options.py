@@ -158,6 +158,11 @@ class PlanningOptions:
         """Whether buffers may share bytes at all."""
         return self.algorithm_name != _NO_SHARING
 
+    @property
+    def streams_operators(self) -> bool:
+        """Whether operators may run row by row in buffers that share memory."""
+        return self.streaming and self.shares_memory
+
     def find_algorithm(self) -> Algorithm:
         """The algorithm that plans."""
         seconds = self._time_budget_seconds()

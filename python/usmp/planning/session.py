@@ -18,6 +18,7 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
+from usmp.algorithms.least_need import LeastNeed
 from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.entry_buffers import entry_buffers
@@ -156,6 +157,14 @@ class PlanningSession:
             lambda: make_plan(prepared, self._analysis(prepared, options), options),
         )
 
+    def known_need(self, mod: IRModule, options: PlanningOptions) -> LeastNeed | None:
+        """What no plan of the module needs less of, if `least_need` has found that and the pools
+        do not have it."""
+        if not options.streams_operators:
+            return None
+        found: LeastNeed | None = self._known.get((need_key(options), _key(mod)))
+        return found
+
     def misfit(self, mod: IRModule, options: PlanningOptions) -> DoesNotFitError | None:
         """What does not fit of a module that has no plan; None if this is not known, or not why.
 
@@ -235,6 +244,8 @@ class PlanningSession:
         ValueError
             the module is refused, see `prepared` and `extract_buffer_info`.
         """
+        if self.known_need(mod, options) is not None:
+            return None
         quick = options.without_time()
         prepared = self.prepared(mod, options)
         if limit is not None and self._proved_peaks(prepared, quick, len(limit)) > limit:
@@ -329,6 +340,12 @@ def planning_session() -> Iterator[PlanningSession]:
             yield session
     finally:
         _SESSION.reset(token)
+
+
+def need_key(options: PlanningOptions) -> Hashable:
+    """What `least_need` is remembered by."""
+    has_rows = options.streams_io or bool(options.hops)
+    return "least need", options.use_workspace_io, has_rows
 
 
 def with_main(mod: IRModule, main: tirx.PrimFunc) -> IRModule:

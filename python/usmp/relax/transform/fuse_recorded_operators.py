@@ -16,6 +16,7 @@ from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.schedules import is_within, memory_limit
 from usmp.planning.session import planning_session
+from usmp.planning.streaming.least_need import with_needs_of_forms
 from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables
@@ -80,11 +81,13 @@ class FuseRecordedOperators(ModulePass):
         to_main = Sequential(self.to_main, name="usmp.CompareFusion")
         with planning_session() as session:
             try:
-                whole = session.peaks(apply_passes(to_main, fused), options)
-                parts = session.peaks(apply_passes(to_main, split), options)
+                forms = [apply_passes(to_main, form) for form in (fused, split)]
+                whole, parts = (session.peaks(form, options) for form in forms)
             except (UnsupportedModelError, ValueError):
                 # What is refused is refused where operators are lowered; the error is said there.
                 return fused
+            if whole is None and parts is None:
+                return with_needs_of_forms(session, fused, forms, options)
         if parts is None:
             return fused
         fits = whole is not None and is_within(whole, memory_limit(options.optimize, parts))
