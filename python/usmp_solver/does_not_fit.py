@@ -78,9 +78,9 @@ class DoesNotFit:
         that found none.
     buffer
         a buffer that did not fit: the first, or of several that do not fit together the
-        largest. None if a lower bound proves, before any placement, that there is no plan.
+        largest.
     pools
-        its candidates, or the pools that the bound is of.
+        its candidates.
     is_proved
         there is no plan within the limits.
     proved
@@ -102,7 +102,7 @@ class DoesNotFit:
     """
 
     algorithm: str
-    buffer: Unplaced | None
+    buffer: Unplaced
     pools: tuple[RefusingPool, ...]
     is_proved: bool = False
     proved: tuple[Unplaced, ...] = ()

@@ -112,9 +112,13 @@ def test_the_command_with_pools(checkout):
 
 
 @pytest.mark.cc
-def test_the_error_is_what_a_small_pool_gives(digits_model):
-    shown = section(5).split("This is what a pool of 800 bytes gives:")[1].split("...")[0]
-    pool = usmp.WorkspacePoolInfo("sram", ["c"], usmp.PoolInfoProperties(size_hint_bytes=800))
+@pytest.mark.parametrize(
+    ("limit", "introduced"),
+    [(800, "This is what a pool of 800 bytes gives:"), (100, "This is a pool of\n100 bytes:")],
+)
+def test_the_error_is_what_a_small_pool_gives(digits_model, limit, introduced):
+    shown = section(5).split(introduced)[1].split("...")[0]
+    pool = usmp.WorkspacePoolInfo("sram", ["c"], usmp.PoolInfoProperties(size_hint_bytes=limit))
     with pytest.raises(ValueError) as error:
         usmp.build(digits_model, workspace_memory_pools=usmp.WorkspaceMemoryPools([pool]))
     assert " ".join(str(error.value).split()).startswith(" ".join(shown.split()))

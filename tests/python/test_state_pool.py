@@ -178,7 +178,7 @@ def test_the_memory_of_a_board():
     small = build(workspace("psram", 1000), board="mps2-an385")
     assert held(small)["psram"] == STATES
     assert message_of(workspace("psram", 100), board="mps2-an385").startswith(
-        "the model does not fit board mps2-an385: no space for buffer "
+        "the model does not fit board mps2-an385: the states need at least 131 bytes, but there "
     )
 
 

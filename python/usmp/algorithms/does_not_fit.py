@@ -7,10 +7,11 @@ from contextvars import ContextVar
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from tvm_ffi import register_error
 
+from usmp.algorithms.least_need import LeastNeed
 from usmp.names import STAGES, stages_in_order
 from usmp_solver import (
     SEARCHES,
@@ -26,6 +27,9 @@ from usmp_solver import (
 _PROVED_NAMED = 8
 """Buffers of a proof that a message names."""
 _LARGEST_NAMED = 4
+
+Misfit: TypeAlias = DoesNotFit | LeastNeed
+"""What a search could not place, or what every plan needs where none was searched."""
 
 
 class DoesNotFitError(ValueError):
@@ -52,9 +56,9 @@ class DoesNotFitError(ValueError):
 
     def __init__(
         self,
-        misfit: DoesNotFit | Callable[[], DoesNotFit],
+        misfit: Misfit | Callable[[], Misfit],
         solution: Solution | None = None,
-        words: Callable[[DoesNotFit], str] | None = None,
+        words: Callable[[Misfit], str] | None = None,
         not_compared: Collection[str] = (),
     ) -> None:
         super().__init__()
@@ -64,7 +68,7 @@ class DoesNotFitError(ValueError):
         self.not_compared = tuple(not_compared)
 
     @cached_property
-    def does_not_fit(self) -> DoesNotFit:
+    def does_not_fit(self) -> Misfit:
         """The buffers and pools, and what is proved."""
         return self._misfit() if callable(self._misfit) else self._misfit
 
@@ -112,7 +116,7 @@ class DoesNotFitError(ValueError):
         return self._with(self._words, not_compared)
 
     def _with(
-        self, words: Callable[[DoesNotFit], str], not_compared: Collection[str]
+        self, words: Callable[[Misfit], str], not_compared: Collection[str]
     ) -> DoesNotFitError:
         return DoesNotFitError(lambda: self.does_not_fit, self._solution, words, not_compared)
 
@@ -165,9 +169,14 @@ register_error("DoesNotFitError", _OutOfCpp)
 
 
 def _text_for_board(
-    misfit: DoesNotFit, solution: Solution | None, board: str, memory: Callable[[str], object]
+    misfit: Misfit,
+    solution: Solution | None,
+    board: str,
+    memory: Callable[[str], object],
 ) -> str:
     """What does not fit a board, and what to do."""
+    if isinstance(misfit, LeastNeed):
+        return misfit.text_for_board(board, memory)
     enough = {each.pool: each.bytes for each in (*misfit.alone, *misfit.together)}
     limited = [each.pool for each in misfit.pools if each.pool.limit is not None]
     parts = []
@@ -178,12 +187,10 @@ def _text_for_board(
         parts.append(text)
     if solution is not None and limited:
         parts.append(_with_enough_memory(solution, limited[0].name))
-    need = f"it needs at least {misfit.needed_bytes} bytes"
-    if misfit.buffer is not None:
-        need = f'no space for buffer "{misfit.buffer.name}" ({misfit.buffer.size} bytes)'
+    buffer = f'buffer "{misfit.buffer.name}" ({misfit.buffer.size} bytes)'
     return "; ".join(
         [
-            f"the model does not fit board {board}: {need}",
+            f"the model does not fit board {board}: no space for {buffer}",
             *filter(None, parts),
             "choose other memories, a smaller model, or another tir.usmp.algorithm",
         ]
@@ -214,11 +221,14 @@ def _with_enough_memory(solution: Solution, pool: str) -> str:
     )
 
 
-def text_of(misfit: DoesNotFit) -> str:
+def text_of(misfit: Misfit) -> str:
     """What does not fit and what to do, in words of size hints of memory pools."""
+    if isinstance(misfit, LeastNeed):
+        return misfit.text()
     is_search = misfit.algorithm in SEARCHES
     lines = [
-        f"TVM USMP Error: the space available in the provided pools exceeded {_exceeded(misfit)}",
+        "TVM USMP Error: the space available in the provided pools exceeded when trying to "
+        f"allocate the buffer : {_described(misfit.buffer)}",
         *(_pool(misfit, pool) for pool in misfit.pools),
         *([_proof(misfit)] if misfit.proved else []),
     ]
@@ -227,17 +237,8 @@ def text_of(misfit: DoesNotFit) -> str:
             "No plan was found, and none is proved impossible: more work may find one "
             "(tir.usmp.algorithm=exact or a longer tir.usmp.time_budget)."
         )
-    if misfit.buffer is None:
-        advice = "Please increase the size_hints for memory pools."
-    else:
-        advice = _searched_advice(misfit) if is_search else _placed_advice(misfit, misfit.buffer)
+    advice = _searched_advice(misfit) if is_search else _placed_advice(misfit)
     return "\n".join([*lines, *([advice] if advice else [])])
-
-
-def _exceeded(misfit: DoesNotFit) -> str:
-    if misfit.buffer is None:
-        return f"by buffers that need at least {misfit.needed_bytes} bytes"
-    return f"when trying to allocate the buffer : {_described(misfit.buffer)}"
 
 
 def _described(buffer: Unplaced) -> str:
@@ -301,14 +302,14 @@ def _searched_advice(misfit: DoesNotFit) -> str:
     return ""
 
 
-def _placed_advice(misfit: DoesNotFit, buffer: Unplaced) -> str:
+def _placed_advice(misfit: DoesNotFit) -> str:
     hints = _hints(misfit, "the same algorithm succeeds")
     if hints:
         return (
             f"Please increase the size_hints for memory pools.{hints} Another pool among the "
             "candidates of the buffer, or another tir.usmp.algorithm, may also help."
         )
-    pinned = "" if buffer.offset is None else ", or another fixed_offset"
+    pinned = "" if misfit.buffer.offset is None else ", or another fixed_offset"
     return f"No size hint helps. Give the buffer another pool{pinned}."
 
 

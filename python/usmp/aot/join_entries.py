@@ -17,6 +17,7 @@ from usmp.objects.attributes import (
     FLOAT_OPERATORS_ATTR,
     MAIN_FUNCTION_NAME,
     OPERATOR_ORDER_ATTR,
+    OTHER_FORMS_ATTR,
     PRUNED_CHANNELS_ATTR,
 )
 from usmp.objects.entries import concurrent_entries, entry_function_name
@@ -101,6 +102,9 @@ def _joint_attributes(modules: Collection[IRModule]) -> dict[str, object]:
         attrs[FLOAT_OPERATORS_ATTR] = counted
     if pruned:
         attrs[PRUNED_CHANNELS_ATTR] = pruned
+    if any(OTHER_FORMS_ATTR in (mod.attrs or {}) for mod in modules):
+        # Not all pairs of forms of the entries were compared.
+        attrs[OTHER_FORMS_ATTR] = {"needed_bytes": 0, "pools": []}
     if orders:
         # The most that any entry needs; of one with a single order nothing is known here.
         attrs[OPERATOR_ORDER_ATTR] = {

@@ -213,6 +213,11 @@ STREAMING_ATTR = "streaming"
 `unstreamed_peak_bytes`, and what no choice of the operators that do takes less than,
 `least_live_bytes`, if that is known (`usmp.transform.StreamOperators`)."""
 
+OTHER_FORMS_ATTR = "other_forms"
+"""On the IRModule, if forms of it were compared of which none fits the pools: bytes that each of
+them needs at least, `needed_bytes`, of the `pools` of these names; none if that is not proved
+(`usmp.planning.streaming.least_need`)."""
+
 STRIPS_ATTR = "strips"
 """On the IRModule, if chains of operators could be computed in strips
 (`usmp.relax.transform.SplitIntoStrips`): what the application permits, `max_extra_macs` in percent;

@@ -17,6 +17,7 @@ from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_or
 from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import Peaks, PlanningSession, with_main
+from usmp.planning.streaming.least_need import least_need
 from usmp.tir.nodes import sequence
 
 _MOST_TRIALS = 8
@@ -151,7 +152,7 @@ def fewest_bytes(
     """
     make = _known_choices(session, make)
     chosen = make(None)
-    if not chosen.groups:
+    if not chosen.groups or least_need(session, chosen.mod, options) is not None:
         return chosen
     if session.deadline is None:
         return _fewest_bytes(session, options, make, chosen)

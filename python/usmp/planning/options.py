@@ -159,6 +159,11 @@ class PlanningOptions:
         """Whether buffers may share bytes at all."""
         return self.algorithm_name != _NO_SHARING
 
+    @property
+    def streams_operators(self) -> bool:
+        """Whether operators may run row by row in buffers that share memory."""
+        return self.streaming and self.shares_memory
+
     def find_algorithm(self, deadline: Deadline | None = None) -> Algorithm:
         """Return the algorithm that plans, and ends at the deadline if it searches."""
         seconds = self._time_budget_seconds()

@@ -18,6 +18,7 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
+from usmp.algorithms.least_need import LeastNeed
 from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.entry_buffers import entry_buffers
@@ -205,6 +206,14 @@ class PlanningSession:
 
         return self.once(("plan", _what_matters(options)), prepared, find)
 
+    def known_need(self, mod: IRModule, options: PlanningOptions) -> LeastNeed | None:
+        """Return what no plan of the module needs less of, if `least_need` has found that and the
+        pools do not have it."""
+        if not options.streams_operators:
+            return None
+        need: LeastNeed | None = self._known.get((need_key(options), _key(mod)))
+        return need
+
     def unplanned(self, plan: NoPlan) -> ValueError:
         """Return why there is no plan; if the deadline ended the search, with the stages in which
         another choice may have one."""
@@ -279,6 +288,8 @@ class PlanningSession:
         ValueError
             the module is refused, see `prepared` and `extract_buffer_info`.
         """
+        if self.known_need(mod, options) is not None:
+            return None
         quick = options.without_time()
         prepared = self.prepared(mod, options)
         if limit is not None and self._proved_peaks(prepared, quick, len(limit)) > limit:
@@ -384,6 +395,12 @@ def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSessi
             yield session
     finally:
         _SESSION.reset(token)
+
+
+def need_key(options: PlanningOptions) -> Hashable:
+    """What `least_need` is remembered by."""
+    has_rows = options.streams_io or bool(options.hops)
+    return "least need", options.use_workspace_io, has_rows
 
 
 def with_main(mod: IRModule, main: tirx.PrimFunc) -> IRModule:

@@ -12,6 +12,7 @@ from usmp.planning.candidates import in_orders
 from usmp.planning.options import PlanningOptions
 from usmp.planning.schedules import scheduled
 from usmp.planning.session import PlanningSession
+from usmp.planning.streaming.least_need import least_need
 from usmp.planning.streaming.streams import best_streamed
 
 
@@ -45,6 +46,8 @@ def ram_with_workspace_io(
         return None
     options = replace(options, use_workspace_io=True)
     try:
+        if least_need(session, mod, options) is not None:
+            return None
         modules = in_orders(session, mod, options).modules
         ordered = modules[session.best(modules, options, ORDER)]
         streamed = best_streamed(session, ordered, options)

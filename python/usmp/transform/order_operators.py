@@ -13,6 +13,7 @@ from usmp.planning.candidates import in_orders
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
+from usmp.planning.streaming.least_need import least_need
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.OrderOperators")
@@ -43,6 +44,8 @@ class OrderOperators(ModulePass):
         if (mod.attrs or {}).get(STRIPS_ATTR, {}).get("chains"):
             return mod
         with planning_session(options.deadline()) as session:
+            if least_need(session, mod, options) is not None:
+                return mod
             candidates = in_orders(session, mod, options)
             found, modules = candidates.found, candidates.modules
             if found is None:

@@ -15,6 +15,7 @@ from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
+from usmp.planning.streaming.least_need import least_need
 from usmp.planning.streaming.streams import best_streamed, with_all_segments
 
 
@@ -68,7 +69,7 @@ class StreamOperators(ModulePass):
                 return with_all_segments(mod, self.segments, self.by_columns)
             # How many rows a ring has must be known.
             found = None
-            if not has_symbolic_sizes(mod):
+            if not has_symbolic_sizes(mod) and least_need(session, mod, options) is None:
                 find = partial(best_streamed, session, mod, options)
                 found = session.once_for_equal(("streamed", options), mod, find)
         if found is None:

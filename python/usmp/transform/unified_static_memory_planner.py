@@ -7,13 +7,19 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.algorithms import SearchedPlan
+from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.search import TIME, WATCHER
 from usmp.analysis import assign_stmt_pool_allocations, pool_bounds
 from usmp.analysis.entry_buffers import entry_lengths
 from usmp.analysis.joint_buffers import entry_ranges
 from usmp.names import EXPRESSION, stages_in_order
 from usmp.objects import LiveRange, MemoryPlan
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, NOT_COMPARED_ATTR, STATE_LAYOUT_ATTR
+from usmp.objects.attributes import (
+    MEMORY_PLAN_ATTR,
+    NOT_COMPARED_ATTR,
+    OTHER_FORMS_ATTR,
+    STATE_LAYOUT_ATTR,
+)
 from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
@@ -25,6 +31,7 @@ from usmp.planning.planned_operators import planned_operators
 from usmp.planning.session import planning_session
 from usmp.planning.state_layout import check_state_layout, placed_states
 from usmp.planning.state_pool import names_of_state_pools
+from usmp.planning.streaming.least_need import least_need
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
@@ -57,6 +64,10 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         check_state_layout(mod, names_of_state_pools(mod))
         options = planning_options(context.config)
         with planning_session(options.deadline()) as session:
+            need = least_need(session, mod, options)
+            if need is not None:
+                raise DoesNotFitError(need, not_compared=session.not_compared)
+            mod = mod.without_attr(OTHER_FORMS_ATTR)
             if options.use_workspace_io:
                 mod = CreateAllocatesForIO()(mod)
             mod = AssignPoolInfo()(mod)

@@ -22,8 +22,9 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.passes import ModulePass, apply_passes
-from usmp.planning.options import planning_options
-from usmp.planning.session import planning_session
+from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.session import PlanningSession, planning_session
+from usmp.planning.streaming.least_need import with_needs_of_forms
 from usmp.relax.entries import relax_entries, split_entries
 from usmp.relax.shared_states import share_states
 from usmp.support.errors import UnsupportedModelError
@@ -77,6 +78,7 @@ class LowerEntries(ModulePass):
                 choices = [join_entries(mod, fused), join_entries(mod, lowered)]
                 if session.best(choices, options, GROUPS) == 0:
                     entries, lowered = entries | whole, fused
+                mod = _with_needs(session, mod, choices, options)
             joined = join_entries(mod, lowered)
             # What lies behind states saves bytes of its own entry, but may divide memory that
             # another one has large buffers for.
@@ -85,7 +87,8 @@ class LowerEntries(ModulePass):
                 return joined
             plain = lowered | {name: self._lowered(name, apart[name]) for name in apart}
             choices = [joined, join_entries(mod, plain)]
-            return choices[session.best(choices, options, COPIES)]
+            taken = choices[session.best(choices, options, COPIES)]
+            return _with_needs(session, taken, choices, options)
 
     def _lowered(self, name: str, alone: IRModule) -> IRModule:
         passes = Sequential(list(self.passes(name)), name=f"usmp.LowerEntries.{name}")
@@ -97,6 +100,15 @@ class LowerEntries(ModulePass):
                 "fixed shapes: fix the sizes, or compile the entry by itself"
             )
         return lowered
+
+
+def _with_needs(
+    session: PlanningSession, mod: IRModule, forms: Sequence[IRModule], options: PlanningOptions
+) -> IRModule:
+    """`mod`, with what forms of the joint module need if none has a plan."""
+    if any(session.peaks(form, options) is not None for form in forms):
+        return mod
+    return with_needs_of_forms(session, mod, forms, options)
 
 
 def _told(

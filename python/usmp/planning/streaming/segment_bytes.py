@@ -110,7 +110,7 @@ def _scratch_bytes(operator: MainOperator, is_streamed: bool) -> int:
     """Bytes that an operator at least needs beside what it is called with."""
     if is_streamed and operator.loop is not None:
         # Of each operator many segments ask.
-        return operator.loop.facts.once("greatest_scratch", _greatest_scratch)
+        return operator.loop.facts.once("greatest_scratch", greatest_scratch)
     scratch = [
         (size_bytes(a.buffer), span) for a, span in operator.statement.scratch if _is_scratch(a)
     ]
@@ -120,8 +120,8 @@ def _scratch_bytes(operator: MainOperator, is_streamed: bool) -> int:
     )
 
 
-def _greatest_scratch(facts: FunctionFacts) -> int:
-    """Bytes of the largest allocation."""
+def greatest_scratch(facts: FunctionFacts) -> int:
+    """Return the bytes of the largest allocation of a PrimFunc in the workspace."""
     allocations = nodes_of(facts.func.body, tirx.AllocBuffer)
     return max((size_bytes(a.buffer) for a in allocations if _is_scratch(a)), default=0)
 

@@ -74,7 +74,7 @@ def streamed_modules(
         by rows would be there as a whole.
     """
     nothing = StreamedModules([], None)
-    if not (options.streaming and options.shares_memory) or entries_of(mod) != [ONLY_ENTRY]:
+    if not options.streams_operators or entries_of(mod) != [ONLY_ENTRY]:
         return nothing
     must = streams_io(mod[MAIN_FUNCTION_NAME])
     if not must and not session.has_time(SEGMENTS):

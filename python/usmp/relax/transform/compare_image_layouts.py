@@ -13,6 +13,7 @@ from usmp.passes import apply_passes
 from usmp.planning.options import PlanningOptions
 from usmp.planning.schedules import is_within, memory_limit
 from usmp.planning.session import Peaks, PlanningSession, planning_session
+from usmp.planning.streaming.least_need import with_needs_of_forms
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.spans import functions_with_spans
 
@@ -41,10 +42,14 @@ def preferred_layout(
     # As they are when the pass that compares has ended: what is lowered again then is known.
     channels_last = functions_with_spans(channels_first, channels_last)
     with planning_session(options.deadline()) as session:
-        first = _peaks(session, passes, channels_first, options)
-        last = _peaks(session, passes, channels_last, options)
+        forms: list[IRModule] = []
+        first = _peaks(session, passes, channels_first, options, forms)
+        last = _peaks(session, passes, channels_last, options, forms)
+        if first is None and last is None:
+            # Later passes say why.
+            return with_needs_of_forms(session, channels_first, forms, options)
     if first is None or last is None:
-        # What has no plan is not smaller; if neither has one, later passes say why.
+        # What has no plan is not smaller.
         return channels_first if last is None else channels_last
     fits = is_within(last, memory_limit(options.optimize, first))
     said = {
@@ -56,12 +61,20 @@ def preferred_layout(
 
 
 def _peaks(
-    session: PlanningSession, passes: Sequential, mod: IRModule, options: PlanningOptions
+    session: PlanningSession,
+    passes: Sequential,
+    mod: IRModule,
+    options: PlanningOptions,
+    forms: list[IRModule],
 ) -> Peaks | None:
-    """Those of a module; None if it does not fit, is refused, or no time remains."""
+    """Those of a module; None if it does not fit, is refused, or no time remains. What is planned
+    joins `forms`."""
     if not session.has_time(LAYOUT):
         return None
     try:
-        return session.peaks(apply_passes(passes, mod), options)
+        lowered = apply_passes(passes, mod)
+        peaks = session.peaks(lowered, options)
     except (UnsupportedModelError, ValueError):
         return None
+    forms.append(lowered)
+    return peaks

@@ -17,6 +17,7 @@ from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.schedules import is_within, memory_limit
 from usmp.planning.session import planning_session
+from usmp.planning.streaming.least_need import with_needs_of_forms
 from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables
@@ -83,13 +84,17 @@ class FuseRecordedOperators(ModulePass):
             if not session.has_time(GROUPS):
                 return fused
             try:
-                whole = session.peaks(apply_passes(to_main, fused), options)
+                forms = [apply_passes(to_main, fused)]
+                whole = session.peaks(forms[0], options)
                 if not session.has_time(GROUPS):
                     return fused
-                parts = session.peaks(apply_passes(to_main, split), options)
+                forms.append(apply_passes(to_main, split))
+                parts = session.peaks(forms[1], options)
             except (UnsupportedModelError, ValueError):
                 # What is refused is refused where operators are lowered; the error is said there.
                 return fused
+            if whole is None and parts is None:
+                return with_needs_of_forms(session, fused, forms, options)
         if parts is None:
             return fused
         fits = whole is not None and is_within(whole, memory_limit(options.optimize, parts))

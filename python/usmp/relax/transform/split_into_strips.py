@@ -15,6 +15,7 @@ from usmp.objects.attributes import STRIPS_ATTR
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.session import Peaks, PlanningSession, planning_session
+from usmp.planning.streaming.least_need import with_needs_of_forms
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.relax.transform.strips.choice import strip_choices
@@ -114,7 +115,8 @@ def _best(
     options: PlanningOptions,
 ) -> IRModule:
     """The module with the strips that take the least, or without any."""
-    unsplit = session.peaks(apply_passes(to_main, main.mod), options)
+    forms = [apply_passes(to_main, main.mod)]
+    unsplit = session.peaks(forms[0], options)
     if unsplit is not None and options.optimize == SPEED:
         return main.mod
     best = _Planned((), main.mod, unsplit)
@@ -126,10 +128,12 @@ def _best(
         said = _in_words(main, chains)
         mod = with_strips(main, chains).with_attr(STRIPS_ATTR, said)
         try:
-            peaks = session.peaks(apply_passes(to_main, mod), options)
+            lowered = apply_passes(to_main, mod)
+            peaks = session.peaks(lowered, options)
         except (UnsupportedModelError, ValueError):
             # What has no form in strips has one as it is.
             continue
+        forms.append(lowered)
         planned.append(_Planned(chains, mod, peaks))
         if planned[-1].is_better(best):
             best = planned[-1]
@@ -139,7 +143,10 @@ def _best(
         **_peak_bytes("unsplit_peak_bytes", unsplit),
         "choices": [_said(main, choice) for choice in planned],
     }
-    return best.mod.with_attr(STRIPS_ATTR, said)
+    taken = best.mod.with_attr(STRIPS_ATTR, said)
+    if best.peaks is None:
+        return with_needs_of_forms(session, taken, forms, options)
+    return taken
 
 
 def _said(main: StripMain, choice: _Planned) -> dict[str, Any]:

@@ -1,0 +1,382 @@
+"""The fewest bytes that a module needs, whatever is chosen for it.
+
+The search for the best plan takes most of a build. It is not begun where no choice can fit: each
+order of the operators, each choice of copies, and all ways to run operators interleaved need
+
+- of a tensor that an operator reads, the bytes between the first one that it still reads and the
+  end of those that it has read, whenever it has made a step: its steps have one order;
+- the largest allocation of each operator;
+- all inputs together, and each output, if they are in the workspace;
+- all states, beside one of these;
+- all constants, each content once.
+
+Of several buffers that share one memory, and of copies, nothing is counted: whether they are there
+is chosen. Each buffer lies in one pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import TypeAlias, TypeGuard
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import GlobalVar, IRModule
+
+from usmp.algorithms.least_need import LeastNeed
+from usmp.analysis.buffer_extraction import annotated_pools, is_plannable
+from usmp.analysis.memory.buffer_size import size_bytes
+from usmp.analysis.memory.calls import prim_funcs
+from usmp.analysis.memory.facts import module_facts
+from usmp.analysis.memory.memories import Memory
+from usmp.objects import PoolInfo
+from usmp.objects.attributes import (
+    CONSTANT_DATA_ATTR,
+    CONSTANT_MEMORY_POOLS_ATTR,
+    INPUT_TENSOR_ATTR,
+    LIVE_THROUGHOUT_ATTR,
+    MAIN_FUNCTION_NAME,
+    OTHER_FORMS_ATTR,
+    OUTPUT_TENSOR_ATTR,
+    SEGMENT_ATTR,
+    STATE_BYTES_ATTR,
+    STATE_MEMORY_POOL_ATTR,
+    STATE_TENSOR_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.symbolic_size import has_symbolic_sizes
+from usmp.planning.options import PlanningOptions
+from usmp.planning.session import PlanningSession, need_key
+from usmp.planning.state_pool import state_pool_of, workspace_beside
+from usmp.planning.streaming.operator_loop import Bytes
+from usmp.planning.streaming.read_main import streamed_main
+from usmp.planning.streaming.segment import MainOperator
+from usmp.planning.streaming.segment_bytes import greatest_scratch
+from usmp.planning.streaming.streamed_main import StreamedMain
+from usmp.tir.nodes import nodes_of
+from usmp_solver import Pool
+
+_OWN_FUNCTIONS = "usmp_"
+"""What the names of copies begin with that `usmp.aot.main_calls` adds."""
+
+_Named: TypeAlias = tuple[int, str]
+"""Bytes of a buffer, and its name."""
+
+_NOTHING: _Named = (0, "")
+
+
+def least_need(
+    session: PlanningSession, mod: IRModule, options: PlanningOptions
+) -> LeastNeed | None:
+    """Return what no plan of a module needs less of, and which its pools do not have.
+
+    Parameters
+    ----------
+    session
+        remembers it; `PlanningSession.peaks` plans no such module.
+    mod
+        is not planned yet.
+    options
+        how it would be.
+
+    Returns
+    -------
+    LeastNeed | None
+        None if a plan may fit. If forms of the module were compared, it is that of the form that
+        needs least, or else only that of the module.
+
+    Raises
+    ------
+    ValueError
+        the module is refused, see `PlanningSession.prepared`.
+    """
+    own = _own_need(session, mod, options)
+    if own is not None and session.not_compared:
+        # Forms that a time budget left out may need less.
+        return replace(own, is_of_all_forms=False)
+    others = (mod.attrs or {}).get(OTHER_FORMS_ATTR)
+    if own is None or others is None:
+        return own
+    if [str(name) for name in others["pools"]] != [pool.name for pool in own.pools]:
+        return replace(own, is_of_all_forms=False)
+    if own.needed_bytes <= int(others["needed_bytes"]):
+        return own
+    return replace(own, needed_bytes=int(others["needed_bytes"]), largest=None)
+
+
+def with_needs_of_forms(
+    session: PlanningSession,
+    mod: IRModule,
+    forms: Iterable[IRModule],
+    options: PlanningOptions,
+) -> IRModule:
+    """Return the module with the attribute `other_forms`: what the forms need of which none fits.
+
+    Parameters
+    ----------
+    mod
+        the form that is taken.
+    forms
+        what was compared, lowered; `mod` among them.
+    """
+    needs = [least_need(session, form, options) for form in forms]
+    known = [need for need in needs if need is not None]
+    pools = {tuple(pool.name for pool in need.pools) for need in known}
+    # Where forms were compared before, not all pairs were.
+    is_proved = len(known) == len(needs) and len(pools) == 1 and not _has_forms(mod)
+    return mod.with_attr(
+        OTHER_FORMS_ATTR,
+        {
+            "needed_bytes": min((need.needed_bytes for need in known), default=0),
+            "pools": list(*pools) if is_proved else [],
+        },
+    )
+
+
+def _has_forms(mod: IRModule) -> bool:
+    return OTHER_FORMS_ATTR in (mod.attrs or {})
+
+
+def _own_need(
+    session: PlanningSession, mod: IRModule, options: PlanningOptions
+) -> LeastNeed | None:
+    # Without streaming a plan is found soon, or that there is none.
+    if not options.streams_operators or not _has_limits(mod) or has_symbolic_sizes(mod):
+        return None
+    return session.once(
+        need_key(options), mod, lambda: _find(session.prepared(mod, options), options)
+    )
+
+
+def _has_limits(mod: IRModule) -> bool:
+    """Whether pools that the user lists have limits."""
+    return any(
+        int(pool.size_hint_bytes) >= 0
+        for attribute in (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR)
+        for pool in _listed(mod, attribute)
+    )
+
+
+def _listed(mod: IRModule, attribute: str) -> list[PoolInfo]:
+    pools = mod.attrs.get(attribute) if mod.attrs else None
+    return [] if pools is None else list(pools.pools)
+
+
+def _find(prepared: IRModule, options: PlanningOptions) -> LeastNeed | None:
+    """What one of the entries lacks: of several the most."""
+    found = [
+        need
+        for alone in _entries_alone(prepared)
+        for need in (_constants(alone), *_written(alone, options))
+        if need is not None and need.needed_bytes > need.available_bytes
+    ]
+    return max(found, key=lambda need: need.needed_bytes - need.available_bytes, default=None)
+
+
+def _entries_alone(prepared: IRModule) -> Iterator[IRModule]:
+    names = list(map(entry_function_name, entries_of(prepared)))
+    if names == [MAIN_FUNCTION_NAME]:
+        yield prepared
+        return
+    functions = prim_funcs(prepared)
+    operators = {
+        prepared.get_global_var(name): func for name, func in functions.items() if name not in names
+    }
+    for name in names:
+        main = GlobalVar(MAIN_FUNCTION_NAME)
+        yield IRModule({**operators, main: functions[name]}, attrs=prepared.attrs)
+
+
+def _need(
+    needed_bytes: int,
+    pools: Sequence[PoolInfo],
+    holds: str,
+    largest: _Named,
+    is_one_buffer: bool = False,
+) -> LeastNeed | None:
+    """None if one of the pools has no limit."""
+    limits = [int(pool.size_hint_bytes) for pool in pools]
+    if not limits or min(limits) < 0:
+        return None
+    available = max(limits) if is_one_buffer else sum(limits)
+    named = tuple(
+        Pool(str(pool.pool_name), limit) for pool, limit in zip(pools, limits, strict=True)
+    )
+    size, name = largest
+    return LeastNeed(needed_bytes, available, named, holds, is_one_buffer, largest=(name, size))
+
+
+def _constants(mod: IRModule) -> LeastNeed | None:
+    """The need of the constants that `__tvm_main__` and what it calls have."""
+    stmts = [
+        (name, stmt)
+        for name in _reached(mod)
+        for stmt in nodes_of(mod[name].body, tirx.AllocBuffer)
+        if CONSTANT_DATA_ATTR in stmt.annotations and is_plannable(stmt)
+    ]
+    pools = _pools_of(stmts)
+    if any(int(pool.size_hint_bytes) < 0 for pool in pools):
+        return None
+    contents: dict[bytes, _Named] = {}
+    for _, stmt in stmts:
+        content = stmt.annotations[CONSTANT_DATA_ATTR].numpy().tobytes()
+        contents.setdefault(sha256(content).digest(), (len(content), str(stmt.buffer.name)))
+    sizes = [size for size, _ in contents.values()]
+    return _need(sum(sizes), pools, "the constants", max(contents.values(), default=_NOTHING))
+
+
+def _reached(mod: IRModule) -> list[str]:
+    """The names of `__tvm_main__` and of what it calls, to any depth."""
+    graph = module_facts(mod).graph
+    reached = dict.fromkeys([MAIN_FUNCTION_NAME])
+    pending = list(reached)
+    while pending:
+        callees = [name for name in graph.callees(pending.pop()) if name not in reached]
+        reached.update(dict.fromkeys(callees))
+        pending.extend(callees)
+    return list(reached)
+
+
+def _pools_of(stmts: Iterable[tuple[str, tirx.AllocBuffer]]) -> list[PoolInfo]:
+    """The candidate pools of allocations of some functions."""
+    pools = {str(p.pool_name): p for name, stmt in stmts for p in annotated_pools(stmt, name)}
+    return list(pools.values())
+
+
+def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | None]:
+    """The needs of all that is no constant."""
+    main = streamed_main(mod)
+    if main is None:
+        return
+    states = [
+        (int(stmt.annotations.get(STATE_BYTES_ATTR, size_bytes(stmt.buffer))), stmt)
+        for stmt in _used(main, STATE_TENSOR_ATTR)
+    ]
+    inputs, outputs = ([], []) if options.streams_io or options.hops else _io(main)
+    largest = max([_NOTHING, *inputs, *outputs, *_operators(main)])
+    together = max(largest[0], sum(size for size, _ in inputs))
+    bytes_of_states = sum(size for size, _ in states)
+    largest_state = max([_NOTHING, *((size, str(stmt.buffer.name)) for size, stmt in states)])
+    pools = _workspace_pools(mod, main)
+    if STATE_MEMORY_POOL_ATTR in (mod.attrs or {}):
+        of_states = _pools_of((MAIN_FUNCTION_NAME, stmt) for _, stmt in states)
+        yield _need(bytes_of_states, of_states, "the states", largest_state)
+        yield _need(together, pools, "the model", largest)
+    else:
+        of_all = max(largest, largest_state)
+        yield _need(bytes_of_states + together, pools, "the model", of_all)
+    yield _need(largest[0], pools, "the model", largest, is_one_buffer=True)
+
+
+def _workspace_pools(mod: IRModule, main: StreamedMain) -> list[PoolInfo]:
+    """All that may hold what is neither a constant nor a state, or more."""
+    stmts = [(MAIN_FUNCTION_NAME, stmt) for stmt in main.allocations.values()]
+    stmts += [
+        (str(operator.statement.callee), stmt)
+        for operator in main.operators
+        for stmt, _ in operator.statement.scratch
+    ]
+    states_apart = state_pool_of(mod)
+    listed = _listed(mod, WORKSPACE_MEMORY_POOLS_ATTR)
+    if states_apart is not None:
+        listed = workspace_beside(states_apart, listed)
+    pools = [*listed, *_pools_of((name, stmt) for name, stmt in stmts if _is_other(stmt))]
+    return list({str(pool.pool_name): pool for pool in pools}.values())
+
+
+def _is_other(stmt: tirx.AllocBuffer | None) -> TypeGuard[tirx.AllocBuffer]:
+    """Whether an allocation is neither a constant nor a state."""
+    return (
+        stmt is not None
+        and is_plannable(stmt)
+        and CONSTANT_DATA_ATTR not in stmt.annotations
+        and STATE_TENSOR_ATTR not in stmt.annotations
+    )
+
+
+def _used(main: StreamedMain, annotation: str) -> list[tirx.AllocBuffer]:
+    """Allocations of main that have an annotation, and that an operator accesses."""
+    return [
+        stmt
+        for memory, stmt in main.allocations.items()
+        if stmt is not None
+        and is_plannable(stmt)
+        and annotation in stmt.annotations
+        and memory in main.users
+    ]
+
+
+def _io(main: StreamedMain) -> tuple[list[_Named], list[_Named]]:
+    """The inputs and the outputs that lie in the workspace."""
+    # Copies that nothing reads are there with some choices only.
+    read = {m for o in main.operators if not _is_copy(o) for m in o.statement.spans}
+    inputs = [stmt for stmt in _used(main, INPUT_TENSOR_ATTR) if stmt.buffer in read]
+    outputs = _used(main, OUTPUT_TENSOR_ATTR)
+    return _named(inputs), _named(outputs)
+
+
+def _named(stmts: Iterable[tirx.AllocBuffer]) -> list[_Named]:
+    return [(size_bytes(stmt.buffer), str(stmt.buffer.name)) for stmt in stmts]
+
+
+def _operators(main: StreamedMain) -> Iterator[_Named]:
+    """What operators cannot run without: of their allocations and of each tensor that they read."""
+    tensors = _plain_tensors(main)
+    for operator in main.operators:
+        name = operator.statement.callee
+        if name is None or operator.func is None or _is_chosen(main, operator.func, name):
+            continue
+        yield _scratch_bytes(main, operator, name), f"scratch of {name}"
+        if operator.loop is None or _updates_kept(main, operator):
+            continue
+        for index, memory in operator.memories.items():
+            if memory in tensors and index in operator.loop.reads:
+                window = _window_bytes(operator.loop.reads[index], main.sizes[memory])
+                yield window, str(memory.name)
+
+
+def _is_chosen(main: StreamedMain, func: tirx.PrimFunc, name: str) -> bool:
+    """Whether a PrimFunc is what planning has made of others: operators that run interleaved, or
+    bodies of loops and branches."""
+    return SEGMENT_ATTR in (func.attrs or {}) or bool(main.facts.of(name).callees)
+
+
+def _scratch_bytes(main: StreamedMain, operator: MainOperator, name: str) -> int:
+    """Those of the operator by itself, or of what computes the same by rows."""
+    forms = [main.facts.of(name), *([operator.loop.facts] if operator.loop else [])]
+    return min(facts.once("greatest_scratch", greatest_scratch) for facts in forms)
+
+
+def _updates_kept(main: StreamedMain, operator: MainOperator) -> bool:
+    """Whether it accesses a state or an input that is updated: it may write there in place, and has
+    other schedules then."""
+    kept = (STATE_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR)
+    stmts = [main.allocations.get(memory) for memory in operator.statement.spans]
+    return any(stmt is not None and any(a in stmt.annotations for a in kept) for stmt in stmts)
+
+
+def _window_bytes(read: Bytes, size: int) -> int:
+    """Return the most bytes of a tensor that a ring has to hold between two steps of its reader:
+    from the first byte that later steps read to the end of those that were read."""
+    ends, begins = np.clip(read.ends[:-1], 0, size), np.clip(read.begins[1:], 0, size)
+    return int((ends - begins).max(initial=0))
+
+
+def _plain_tensors(main: StreamedMain) -> set[Memory]:
+    """Tensors that no other one is a part or a copy of, so that they are the same with all
+    choices of copies."""
+    body = main.mod[MAIN_FUNCTION_NAME].body
+    shared = {v for stmt in nodes_of(body, tirx.DeclBuffer) for v in nodes_of(stmt, tirx.Var)}
+    for operator in main.operators:
+        if _is_copy(operator):
+            shared |= operator.statement.spans.keys()
+    return {memory for memory in main.sizes if memory not in shared}
+
+
+def _is_copy(operator: MainOperator) -> bool:
+    """Whether a statement may be no operator of the model."""
+    callee = operator.statement.callee
+    return callee is None or callee.startswith(_OWN_FUNCTIONS)
