@@ -73,8 +73,8 @@ def test_the_header_has_all_pools(factory):
     struct = factory.header.split("struct tvmgen_default_workspace_pools {\n")[1].split("};")[0]
     assert struct.splitlines() == [
         "  void* dtcm;  /* 320 bytes, aligned to 16 */",
-        "  void* flash;  /* nothing lies there: 0 bytes, may be NULL */",
-        "  void* itcm;  /* 8192 bytes, aligned to 16 */",
+        "  const void* flash;  /* nothing lies there: 0 bytes, may be NULL */",
+        "  const void* itcm;  /* 8192 bytes, aligned to 16 */",
         "  void* sram;  /* nothing lies there: 0 bytes, may be NULL */",
     ]
     assert "#define TVMGEN_DEFAULT_FLASH_CONSTANT_POOL_DATA\n" in factory.header
@@ -185,7 +185,7 @@ def test_devices_define_no_arrays_for_them(factory):
         "pool_itcm",
     ]
     members = memory.split("_workspace_pools pools = {\n")[1].split("  };")[0].split()
-    assert members == ["(void*)pool_dtcm,", "0,", "(void*)pool_itcm,", "0,"]
+    assert members == ["pool_dtcm,", "0,", "pool_itcm,", "0,"]
 
 
 @pytest.mark.cc

@@ -13,6 +13,7 @@ Source: RFC 0009 of apache/tvm-rfcs, "Reference-level explanation", and TVM's
 """
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
+from usmp.algorithms.least_need import LeastNeed
 from usmp.algorithms.registry import (
     Algorithm,
     get_algorithm,
@@ -24,6 +25,7 @@ from usmp.algorithms.search import SearchedPlan, watched
 __all__ = [
     "Algorithm",
     "DoesNotFitError",
+    "LeastNeed",
     "SearchedPlan",
     "get_algorithm",
     "get_custom_algorithm",

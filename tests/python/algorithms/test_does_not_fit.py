@@ -11,10 +11,11 @@ import usmp
 import usmp_solver
 from support.placement_graphs import graph, pool, run
 from support.planner_views import Chain, bound, workspace
+from usmp.algorithms import LeastNeed
 from usmp.objects import BufferInfo
 from usmp.relax.limits import LimitError
 from usmp.transform import UnifiedStaticMemoryPlanner
-from usmp_solver import DoesNotFit, Pool, RefusingPool
+from usmp_solver import Pool
 
 SIZES = ("needed_bytes", "available_bytes", "smallest_pool_bytes", "is_exact")
 
@@ -103,21 +104,17 @@ def test_the_lower_bound_is_below_every_plan():
                     assert not error.is_exact or error.needed_bytes == enough
 
 
-def test_a_bound_that_is_known_before_any_buffer_is_placed():
-    bound = DoesNotFit(
-        "auto", None, (RefusingPool(Pool("sram", 100)),), is_proved=True, lower_bound=512
-    )
-    error = usmp.DoesNotFitError(bound)
+def test_a_bound_of_pools_that_are_far_too_small():
+    need = LeastNeed(512, 100, (Pool("sram", 100),))
+    error = usmp.DoesNotFitError(need, not_compared=["order"])
     assert sizes(error) == (512, 100, {}, False)
-    assert str(error) == (
-        "TVM USMP Error: the space available in the provided pools exceeded by buffers that need "
-        'at least 512 bytes\n  pool "sram": size_hint_bytes=100\n'
-        "Please increase the size_hints for memory pools."
+    time = str(error).removeprefix(need.text())
+    assert time == (
+        "\nThe time budget ended before all choices were compared (orders of operators): another "
+        "one may fit; please try a longer tir.usmp.time_budget."
     )
-    assert str(error.for_board("mine", "memory {}".format)) == (
-        "the model does not fit board mine: it needs at least 512 bytes; memory sram has 100 bytes "
-        "for pools; choose other memories, a smaller model, or another tir.usmp.algorithm"
-    )
+    in_words = error.for_board("mine", "memory {}".format)
+    assert str(in_words) == need.text_for_board("mine", "memory {}".format) + time
 
 
 def copies(error):
@@ -131,7 +128,7 @@ def copies(error):
 def test_copies_are_the_error(algorithm):
     """The names have what means something to texts that are formatted."""
     error = misfit(algorithm, graph({"{a}": 10, "b%s": 20}, {"{a}": ["b%s"]}, [pool("p", 16)]))
-    error.add_note("of mine")
+    error.__notes__ = ["of mine"]
     error.model = "mine.tflite"
     for other in (error, error.for_board("mine", "{}".format)):
         for loaded in copies(other):
