@@ -59,14 +59,15 @@ def main_c(interface: Interface) -> str:
         f"static uint8_t {name}_bytes[{size}] __attribute__((aligned(16)));"
         for name, size in sizes.items()
     ]
+    places = [f"inputs.{n}" if planned else f"{n}_bytes" for n in names[0]]
     inputs, outputs = (f"{{{', '.join(f'{n}_bytes' for n in each)}}}" for each in names)
     return MAIN_C.format(
         declarations="" if planned else "\n".join(arrays),
         inputs="tvmgen_default_map_inputs()" if planned else inputs,
         outputs="tvmgen_default_map_outputs()" if planned else outputs,
         reads="\n".join(
-            f"    if (fread(inputs.{n}, 1, {sizes[n]}, stdin) != {sizes[n]}) return 0;"
-            for n in names[0]
+            f"    if (fread({place}, 1, {sizes[n]}, stdin) != {sizes[n]}) return 0;"
+            for n, place in zip(names[0], places, strict=True)
         ),
         arguments="" if planned else "&inputs, &outputs",
         writes="\n".join(f"    fwrite(outputs.{n}, 1, {sizes[n]}, stdout);" for n in names[1]),
