@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -28,15 +27,10 @@ from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts
 from usmp.analysis.symbolic.all_sizes import extract_for_all_sizes
 from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
-from usmp.names import BOUND, RAM
 from usmp.objects import BufferInfoAnalysis
 from usmp.objects.attributes import (
-    CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     MAIN_FUNCTION_NAME,
-    STATE_LAYOUT_ATTR,
-    STATE_MEMORY_POOL_ATTR,
-    WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.buffer_problem import problem_of
 from usmp.objects.entries import (
@@ -53,6 +47,13 @@ from usmp.planning.equal_functions import EqualFunction, written_out
 from usmp.planning.offset_expressions import OffsetExpressions, offset_expressions
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, may_improve, smaller, workspace_buffers
+from usmp.planning.session_keys import (
+    PLAN_ATTRIBUTES,
+    attributes_key,
+    module_key,
+    need_key,
+    plan_key,
+)
 from usmp.support.deadline import Deadline, earliest
 from usmp.tir.identity import identity
 from usmp_solver import lower_bound
@@ -61,15 +62,6 @@ Peaks: TypeAlias = tuple[int, ...]
 """Bytes of each workspace pool, the least preferred first."""
 
 _Found = TypeVar("_Found")
-
-_ATTRIBUTES = (
-    WORKSPACE_MEMORY_POOLS_ATTR,
-    CONSTANT_MEMORY_POOLS_ATTR,
-    STATE_MEMORY_POOL_ATTR,
-    STATE_LAYOUT_ATTR,
-    EXECUTOR_ATTR,
-)
-"""What a plan depends on beside the PrimFuncs."""
 
 
 class PlanningSession:
@@ -117,17 +109,17 @@ class PlanningSession:
         what
             the question.
         """
-        return self._remembered((what, _key(mod)), mod, find)
+        return self._remembered((what, module_key(mod)), mod, find)
 
     def once_for_equal(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
         """The same, also for modules whose functions are others that are equal, also in their
         names: a module that was compared with others is lowered again."""
         executor = repr(executor_of(mod))
-        others = tuple(name for name in _ATTRIBUTES if name != EXECUTOR_ATTR)
+        others = tuple(name for name in PLAN_ATTRIBUTES if name != EXECUTOR_ATTR)
         functions = prim_funcs(mod)
         main = EqualFunction(functions.pop(MAIN_FUNCTION_NAME))
         operators = tuple(sorted((n, self._written_out(f)) for n, f in functions.items()))
-        key = what, main, operators, _attributes(mod, others), executor
+        key = what, main, operators, attributes_key(mod, others), executor
         return self._remembered(key, mod, find)
 
     def _remembered(self, key: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
@@ -204,14 +196,14 @@ class PlanningSession:
             self.is_cut_short = True
             return smaller(made, self._known_plan(prepared, options.without_time()), options)
 
-        return self.once(("plan", _what_matters(options)), prepared, find)
+        return self.once(("plan", plan_key(options)), prepared, find)
 
     def known_need(self, mod: IRModule, options: PlanningOptions) -> LeastNeed | None:
         """Return what no plan of the module needs less of, if `least_need` has found that and the
         pools do not have it."""
         if not options.streams_operators:
             return None
-        need: LeastNeed | None = self._known.get((need_key(options), _key(mod)))
+        need: LeastNeed | None = self._known.get((need_key(options), module_key(mod)))
         return need
 
     def unplanned(self, plan: NoPlan) -> ValueError:
@@ -306,7 +298,7 @@ class PlanningSession:
 
     def _known_plan(self, prepared: IRModule, options: PlanningOptions) -> Plan | NoPlan | None:
         found: Plan | NoPlan | None = self._known.get(
-            (("plan", _what_matters(options)), _key(prepared))
+            (("plan", plan_key(options)), module_key(prepared))
         )
         return found
 
@@ -397,12 +389,6 @@ def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSessi
         _SESSION.reset(token)
 
 
-def need_key(options: PlanningOptions) -> Hashable:
-    """What `least_need` is remembered by."""
-    has_rows = options.streams_io or bool(options.hops)
-    return "least need", options.use_workspace_io, has_rows
-
-
 def with_main(mod: IRModule, main: tirx.PrimFunc) -> IRModule:
     """`mod` with another `__tvm_main__`."""
     changed = IRModule(mod.functions, attrs=mod.attrs)
@@ -425,34 +411,5 @@ def _analyze(
     return join_buffers(parts, concurrent_entries(prepared), packs, options.overlap)
 
 
-def _key(mod: IRModule) -> Hashable:
-    functions = sorted((str(v.name_hint), identity(f)) for v, f in mod.functions.items())
-    return tuple(functions), _attributes(mod)
-
-
-def _attributes(mod: IRModule, names: Iterable[str] = _ATTRIBUTES) -> Hashable:
-    attributes = (mod.attrs.get(name) if mod.attrs else None for name in names)
-    entries = tuple(entries_of(mod)), tuple(sorted(map(sorted, concurrent_entries(mod))))
-    return tuple(map(identity, attributes)), repr(entries)
-
-
 def _unwatched() -> AbstractContextManager[Watch]:
     return nullcontext(lambda _: True)
-
-
-def _what_matters(options: PlanningOptions) -> PlanningOptions:
-    """The options, less what is done before or after there is a plan."""
-    return replace(
-        options,
-        use_workspace_io=False,
-        order_operators=True,
-        streaming=False,
-        stream_inputs=(),
-        stream_outputs=(),
-        max_extra_macs=0.0,
-        dynamic=BOUND,
-        optimize=RAM,
-        poison_dead_bytes=False,
-        verify_kernels=False,
-        profile=False,
-    )

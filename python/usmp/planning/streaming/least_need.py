@@ -49,7 +49,8 @@ from usmp.objects.attributes import (
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.planning.options import PlanningOptions
-from usmp.planning.session import PlanningSession, need_key
+from usmp.planning.session import PlanningSession
+from usmp.planning.session_keys import need_key
 from usmp.planning.state_pool import state_pool_of, workspace_beside
 from usmp.planning.streaming.operator_loop import Bytes
 from usmp.planning.streaming.read_main import streamed_main
