@@ -75,7 +75,8 @@ class DoesNotFitError(ValueError):
     @property
     def needed_bytes(self) -> int | None:
         """Bytes that are needed of the pools that lack space; the fewest with which there is a plan
-        if `is_exact`, else a lower bound ("at least"). None if no size helps."""
+        if `is_exact`, else a lower bound ("at least"), of the form of the model that was taken.
+        None if no size helps."""
         return self.does_not_fit.needed_bytes
 
     @property
@@ -113,7 +114,8 @@ class DoesNotFitError(ValueError):
 
     def after_time_budget(self, not_compared: Collection[str]) -> DoesNotFitError:
         """Return the same error of a search that a time budget ended in these stages."""
-        return self._with(self._words, not_compared)
+        words = self.__dict__.get("_words") or (lambda _: str(self))
+        return self._with(words, not_compared)
 
     def _with(
         self, words: Callable[[Misfit], str], not_compared: Collection[str]
@@ -121,10 +123,13 @@ class DoesNotFitError(ValueError):
         return DoesNotFitError(lambda: self.does_not_fit, self._solution, words, not_compared)
 
     def __str__(self) -> str:
-        # tvm-ffi asks for the text of an error that C++ takes, and that is all that it returns.
-        _LAST.set(self)
         self.args = self.args or (self._words(self.does_not_fit) + self._time_advice(),)
-        return str(self.args[0])
+        text = str(self.args[0])
+        # tvm-ffi asks for the text of an error that C++ takes, and that is all that it returns. The
+        # error itself would keep its traceback, and with it all that was compiled.
+        state = {name: value for name, value in vars(self).items() if name not in _NOT_OUT_OF_CPP}
+        _LAST.set((text, type(self), state))
+        return text
 
     def _time_advice(self) -> str:
         """Return a line about a longer time budget; empty if it ended no stage of the search."""
@@ -146,9 +151,12 @@ class DoesNotFitError(ValueError):
         return __newobj__, (type(self), *self.args), state
 
 
-_LAST: ContextVar[DoesNotFitError | None] = ContextVar("usmp_last_misfit", default=None)
-"""The error whose text was asked for last."""
-_UNSAVED = ("_misfit", "_solution", "_words", "__tvm_ffi_error__")
+_LAST: ContextVar[tuple[str, type[DoesNotFitError], dict[str, Any]] | None] = ContextVar(
+    "usmp_last_misfit", default=None
+)
+"""Text, class and attributes of the error whose text was asked for last."""
+_NOT_OUT_OF_CPP = ("_misfit", "_words", "__tvm_ffi_error__")
+_UNSAVED = (*_NOT_OUT_OF_CPP, "_solution")
 
 
 class _OutOfCpp:
@@ -157,10 +165,11 @@ class _OutOfCpp:
     def __new__(cls, text: str) -> ValueError:  # type: ignore[misc]
         last = _LAST.get()
         # A pass of TVM may have added a paragraph.
-        if last is None or not f"{text}\n\n".startswith(f"{last}\n\n"):
+        if last is None or not f"{text}\n\n".startswith(f"{last[0]}\n\n"):
             return ValueError(text)
-        error: DoesNotFitError = __newobj__(type(last), text)
-        vars(error).update(vars(last))
+        _, error_class, state = last
+        error: DoesNotFitError = __newobj__(error_class, text)
+        vars(error).update(state)
         return error
 
 

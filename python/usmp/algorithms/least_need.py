@@ -1,4 +1,4 @@
-"""What every plan needs, where that is more than there is. It is known before any plan is made."""
+"""A lower bound that exceeds the pools, known before any plan is made."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class LeastNeed:
     is_one_buffer
         whether one buffer needs all of them.
     is_of_all_forms
-        whether that is so of all forms of the model that are compared, as images with their
-        channels first and last, or only of the one that was taken.
+        whether each form of the model that is compared needs as much (as with channels first and
+        last), or only the one that was taken.
     largest
         the buffer that needs most of them, and how many; None if that is not known.
     """
@@ -58,9 +58,10 @@ class LeastNeed:
                 "TVM USMP Error: the space available in the provided pools exceeded: "
                 f"{self._needs()}",
                 *named,
-                "No plan was searched, because none can fit. Please increase the size_hints for "
-                "memory pools. To learn how many bytes are enough, compile without size_hints: the "
-                "summary has the bytes that each pool needs.",
+                f"No plan{'' if self.is_of_all_forms else ' of this form'} was searched, because "
+                "none can fit. Please increase the size_hints for memory pools. To learn how many "
+                "bytes are enough, compile without size_hints: the summary has the bytes that each "
+                "pool needs.",
             ]
         )
 

@@ -1,9 +1,8 @@
 """`auto` and `exact`: the solver as planning algorithms that say what is proved of their plans.
 
 ``auto`` ends after a fixed amount of work, so the same buffers give the same plan on every machine;
-``exact`` goes on until its plan is proved. With a time budget only time ends the search; a deadline
-ends each of them. Who wants to see how it goes, or to end it, calls the planner inside of
-:func:`watched`.
+``exact`` goes on until its plan is proved. With a time budget only time ends the search. Both end
+at a deadline. To show or end a search, plan inside :func:`watched`.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ def _results(
     deadline = command_deadline(options, time_budget(options))
     # Of a cluster it is not known how many workers it has.
     workers = 1 if is_sent else jobs
-    seconds = None if deadline is None else deadline.search_seconds() * workers / len(tasks)
+    seconds = None if deadline is None else deadline.remaining_seconds() * workers / len(tasks)
     shared = shared_data(
         usmp.__version__, models, contents[: len(models)], layout, is_sent, seconds
     )

@@ -54,9 +54,9 @@ exit status: 0 if all went well, 1 after an error, which is one line on stderr."
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status is 0, or 1 after one line on stderr."""
-    start_seconds = time.monotonic()
     parser = _parser()
     with silenced_native_log() as stderr:
+        start_seconds = time.monotonic()
         try:
             options = parser.parse_args(
                 split_pool_flags(sys.argv[1:] if arguments is None else arguments)

@@ -68,8 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     says (`usmp.driver.status`)."""
     parser = _parser()
     complete(parser)
-    options = argparse.Namespace(start_seconds=time.monotonic())
     with silenced_native_log() as stderr:
+        options = argparse.Namespace(start_seconds=time.monotonic())
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # A name in a model that this terminal cannot show is no reason to fail.

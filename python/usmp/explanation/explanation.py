@@ -153,7 +153,7 @@ def _tried(
         share = deadline and deadline.share(len(candidates) + 1 - number)
         more = trial.search_seconds
         own = None if more is None else Deadline(time.monotonic() + more)
-        with planning_session(earliest(share, own)):
+        with planning_session(earliest(share, own)), session.own_record():
             found.append(_outcome(mod, arguments, config, trial, metadata["memory"]))
     return found
 

@@ -17,7 +17,8 @@ _EXTRA_MACS = "10%"
 _ALIGNMENT = 4
 """Bytes; a word, which Cortex-M loads and stores fastest."""
 _TIME_BUDGET, _MORE_SECONDS = "1min", 10.0
-"""The budget has to do for all that a build compares; here that is known already."""
+"""A build of the user compares all choices within the budget; a trial reuses those that the session
+knows, so that these seconds are enough."""
 _MOST_ROW_INPUTS = 2
 
 

@@ -216,7 +216,7 @@ STREAMING_ATTR = "streaming"
 OTHER_FORMS_ATTR = "other_forms"
 """On the IRModule, if forms of it were compared of which none fits the pools: bytes that each of
 them needs at least, `needed_bytes`, of the `pools` of these names; none if that is not proved
-(`usmp.planning.streaming.least_need`)."""
+(`usmp.planning.streaming.lower_bound`)."""
 
 STRIPS_ATTR = "strips"
 """On the IRModule, if chains of operators could be computed in strips

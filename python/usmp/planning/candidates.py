@@ -17,14 +17,14 @@ from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_or
 from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import Peaks, PlanningSession, with_main
-from usmp.planning.streaming.least_need import least_need
+from usmp.planning.streaming.lower_bound import least_need
 from usmp.tir.nodes import sequence
 
 _MOST_TRIALS = 8
 """Choices of copies that are planned."""
 
 _FIRST_TRIALS = 3
-"""Of these, those that do not follow from others."""
+"""The first of these: the default choice, all copies elided, none elided."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def fewest_bytes(
 def _known_choices(
     session: PlanningSession, make: Callable[[Collection[int] | None], Copies]
 ) -> Callable[[Collection[int] | None], Copies]:
-    """Return the same function, whose modules are those that the session knows."""
+    """Return `make`, with each module replaced by the equal one of the session."""
 
     def make_known(wanted: Collection[int] | None) -> Copies:
         choice = make(wanted)

@@ -27,6 +27,7 @@ from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts
 from usmp.analysis.symbolic.all_sizes import extract_for_all_sizes
 from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
+from usmp.names import WORKSPACE_IO
 from usmp.objects import BufferInfoAnalysis
 from usmp.objects.attributes import (
     EXECUTOR_ATTR,
@@ -78,7 +79,7 @@ class PlanningSession:
         stages of the search (`usmp.names.STAGES`) in which the deadline came before all choices
         were compared.
     is_cut_short
-        whether the deadline ended a search.
+        whether the deadline ended a search for the plan.
     """
 
     def __init__(self, deadline: Deadline | None = None) -> None:
@@ -97,8 +98,19 @@ class PlanningSession:
         if self.deadline is None or not self.deadline.is_over():
             return True
         self.not_compared[stage] = None
-        self.is_cut_short = True
+        # Inputs and outputs in the workspace are a question about another plan.
+        self.is_cut_short |= stage != WORKSPACE_IO
         return False
+
+    @contextmanager
+    def own_record(self) -> Iterator[None]:
+        """Record what the deadline ends inside apart from what it ended before."""
+        outer = self.not_compared, self.is_cut_short
+        self.not_compared, self.is_cut_short = {}, False
+        try:
+            yield
+        finally:
+            self.not_compared, self.is_cut_short = outer
 
     def once(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
         """What `find` returns; found once for the same question about the same module, which is
@@ -147,8 +159,9 @@ class PlanningSession:
         return digest
 
     def known(self, mod: IRModule) -> IRModule:
-        """Return the module with the functions of the first one that is equal, if there is a
-        deadline: then what was found of that one is known, and needs no time."""
+        """With a deadline, return the module with the functions of the first equal one, so that
+        its results are reused."""
+        # After the deadline, comparing pays only if there is a module to compare with.
         if self.deadline is None or (self.deadline.is_over() and not self._has_modules):
             return mod
         self._has_modules = True
@@ -199,8 +212,7 @@ class PlanningSession:
         return self.once(("plan", plan_key(options)), prepared, find)
 
     def known_need(self, mod: IRModule, options: PlanningOptions) -> LeastNeed | None:
-        """Return what no plan of the module needs less of, if `least_need` has found that and the
-        pools do not have it."""
+        """Return the bound that `least_need` found above the pools; None if none is known."""
         if not options.streams_operators:
             return None
         need: LeastNeed | None = self._known.get((need_key(options), module_key(mod)))
@@ -209,7 +221,7 @@ class PlanningSession:
     def unplanned(self, plan: NoPlan) -> ValueError:
         """Return why there is no plan; if the deadline ended the search, with the stages in which
         another choice may have one."""
-        if isinstance(plan.error, DoesNotFitError):
+        if self.not_compared and isinstance(plan.error, DoesNotFitError):
             return plan.error.after_time_budget(self.not_compared)
         return plan.error
 
@@ -273,7 +285,8 @@ class PlanningSession:
         Returns
         -------
         Peaks | None
-            None if there is no plan, or none within the limit.
+            None if there is no plan, none within the limit, or if `least_need` has proved that none
+            fits. After the deadline, those of the first plan.
 
         Raises
         ------

@@ -12,7 +12,7 @@ from usmp.planning.candidates import in_orders
 from usmp.planning.options import PlanningOptions
 from usmp.planning.schedules import scheduled
 from usmp.planning.session import PlanningSession
-from usmp.planning.streaming.least_need import least_need
+from usmp.planning.streaming.lower_bound import least_need
 from usmp.planning.streaming.streams import best_streamed
 
 
@@ -40,7 +40,7 @@ def ram_with_workspace_io(
     mod
         lowered, with its pools; `is_comparable`.
     options
-        how it is planned otherwise; without its time budget.
+        how it is planned otherwise.
     """
     if not session.has_time(WORKSPACE_IO):
         return None

@@ -33,8 +33,8 @@ class Deadline:
         return not self.remaining_seconds()
 
     def search_seconds(self) -> float:
-        """Return the same for a solver, which takes no budget of 0; it first looks at the clock
-        after a fixed amount of work."""
+        """Return the remaining seconds as a solver's budget, which is above 0. A solver reads the
+        clock after a fixed amount of work."""
         return max(self.remaining_seconds(), 1e-9)
 
     def share(self, builds: int) -> Deadline:

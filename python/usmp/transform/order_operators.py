@@ -13,7 +13,7 @@ from usmp.planning.candidates import in_orders
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
-from usmp.planning.streaming.least_need import least_need
+from usmp.planning.streaming.lower_bound import least_need
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.OrderOperators")

@@ -15,7 +15,7 @@ from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.planning.session import planning_session
-from usmp.planning.streaming.least_need import least_need
+from usmp.planning.streaming.lower_bound import least_need
 from usmp.planning.streaming.streams import best_streamed, with_all_segments
 
 

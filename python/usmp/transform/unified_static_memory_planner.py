@@ -31,7 +31,7 @@ from usmp.planning.planned_operators import planned_operators
 from usmp.planning.session import planning_session
 from usmp.planning.state_layout import check_state_layout, placed_states
 from usmp.planning.state_pool import names_of_state_pools
-from usmp.planning.streaming.least_need import least_need
+from usmp.planning.streaming.lower_bound import least_need
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO

@@ -1,8 +1,10 @@
 """The error that says what does not fit: its sizes, its way through C++, its copies."""
 
 import copy
+import gc
 import pickle
 import random
+import weakref
 
 import pytest
 import tvm
@@ -13,7 +15,10 @@ from support.placement_graphs import graph, pool, run
 from support.planner_views import Chain, bound, workspace
 from usmp.algorithms import LeastNeed
 from usmp.objects import BufferInfo
+from usmp.planning.plan import NoPlan
+from usmp.planning.session import planning_session
 from usmp.relax.limits import LimitError
+from usmp.support.deadline import Deadline
 from usmp.transform import UnifiedStaticMemoryPlanner
 from usmp_solver import Pool
 
@@ -185,3 +190,41 @@ def test_a_value_error_of_c_stays_one():
     with pytest.raises(ValueError) as raised:
         BufferInfo("a", -1, [pool()])
     assert type(raised.value) is ValueError
+
+
+class OfMine(usmp.DoesNotFitError):
+    pass
+
+
+def test_errors_of_custom_algorithms_come_as_they_are():
+    """Subclasses, and copies, as they come from another process."""
+    error = pickle.loads(pickle.dumps(misfit("auto", graph({"a": 20}, {}, [pool("p", 16)]))))
+    with planning_session(Deadline(0)) as session:
+        assert session.unplanned(NoPlan(error)) is error
+        assert not session.has_time("order")
+        advised = session.unplanned(NoPlan(error))
+    assert str(advised).startswith(f"{error}\nThe time budget ended")
+    assert sizes(advised) == sizes(error)
+    mine = OfMine(LeastNeed(512, 100, (Pool("sram", 100),)))
+    with planning_session() as session:
+        assert session.unplanned(NoPlan(mine)) is mine
+
+
+def test_an_error_whose_text_was_read_is_freed():
+    """With its traceback, and with that what was compiled."""
+    error = usmp.DoesNotFitError(LeastNeed(512, 100, (Pool("sram", 100),)))
+    assert "512" in str(error)
+    known = weakref.ref(error)
+    del error
+    gc.collect()
+    assert known() is None
+
+
+def test_what_a_deadline_ended_counts_where_it_was():
+    with planning_session(Deadline(0)) as session:
+        assert not session.has_time("order")
+        with session.own_record():
+            assert not session.not_compared
+            assert not session.is_cut_short
+            assert not session.has_time("tiles")
+        assert list(session.not_compared) == ["order"]

@@ -24,7 +24,7 @@ from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.session import PlanningSession, planning_session
-from usmp.planning.streaming.least_need import with_needs_of_forms
+from usmp.planning.streaming.lower_bound import with_needs_of_forms
 from usmp.relax.entries import relax_entries, split_entries
 from usmp.relax.shared_states import share_states
 from usmp.support.errors import UnsupportedModelError
@@ -105,8 +105,8 @@ class LowerEntries(ModulePass):
 def _with_needs(
     session: PlanningSession, mod: IRModule, forms: Sequence[IRModule], options: PlanningOptions
 ) -> IRModule:
-    """`mod`, with what forms of the joint module need if none has a plan."""
-    if any(session.peaks(form, options) is not None for form in forms):
+    """Return `mod`; if no form of the joint module has a plan, with the attribute `other_forms`."""
+    if session.not_compared or any(session.peaks(form, options) is not None for form in forms):
         return mod
     return with_needs_of_forms(session, mod, forms, options)
 

@@ -14,12 +14,15 @@ from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.traced_access import UNBOUNDED
-from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.objects.attributes import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
 from usmp.planning.streaming.parts import Parts
 from usmp.planning.streaming.segment import MainOperator, Segment
 from usmp.planning.streaming.streamed_main import StreamedMain
 from usmp.planning.streaming.timing import Columns
 from usmp.tir.nodes import nodes_of
+
+_NO_SCRATCH = (CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR)
+"""Annotations of what is kept from one run to the next."""
 
 
 @dataclass(frozen=True)
@@ -123,12 +126,13 @@ def _scratch_bytes(operator: MainOperator, is_streamed: bool) -> int:
 def greatest_scratch(facts: FunctionFacts) -> int:
     """Return the bytes of the largest allocation of a PrimFunc in the workspace."""
     allocations = nodes_of(facts.func.body, tirx.AllocBuffer)
-    return max((size_bytes(a.buffer) for a in allocations if _is_scratch(a)), default=0)
+    planned = [a for a in allocations if _is_scratch(a) and a not in facts.liveness.unplannable]
+    return max((size_bytes(a.buffer) for a in planned), default=0)
 
 
 def _is_scratch(stmt: tirx.AllocBuffer) -> bool:
-    """Whether it is in the workspace, not a constant or on the stack."""
-    return is_plannable(stmt) and CONSTANT_DATA_ATTR not in stmt.annotations
+    """Whether it is in the workspace: no constant, no state, and not on the stack."""
+    return is_plannable(stmt) and not any(name in stmt.annotations for name in _NO_SCRATCH)
 
 
 def _peaks(segment: Segment, uses: Sequence[_Use]) -> tuple[int, int]:

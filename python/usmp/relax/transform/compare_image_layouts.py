@@ -13,7 +13,7 @@ from usmp.passes import apply_passes
 from usmp.planning.options import PlanningOptions
 from usmp.planning.schedules import is_within, memory_limit
 from usmp.planning.session import Peaks, PlanningSession, planning_session
-from usmp.planning.streaming.least_need import with_needs_of_forms
+from usmp.planning.streaming.lower_bound import with_needs_of_forms
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.spans import functions_with_spans
 

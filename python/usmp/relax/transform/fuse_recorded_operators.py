@@ -17,7 +17,7 @@ from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.schedules import is_within, memory_limit
 from usmp.planning.session import planning_session
-from usmp.planning.streaming.least_need import with_needs_of_forms
+from usmp.planning.streaming.lower_bound import with_needs_of_forms
 from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables

@@ -15,7 +15,7 @@ from usmp.objects.attributes import STRIPS_ATTR
 from usmp.passes import ModulePass, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.session import Peaks, PlanningSession, planning_session
-from usmp.planning.streaming.least_need import with_needs_of_forms
+from usmp.planning.streaming.lower_bound import with_needs_of_forms
 from usmp.relax.static_shapes import main_function
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.relax.transform.strips.choice import strip_choices

@@ -1,17 +1,16 @@
-"""The fewest bytes that a module needs, whatever is chosen for it.
+"""A lower bound of the bytes that any plan of a module needs.
 
-The search for the best plan takes most of a build. It is not begun where no choice can fit: each
-order of the operators, each choice of copies, and all ways to run operators interleaved need
+Searching takes most of a build, so it is skipped if the pools are below this bound. Whatever the
+order, the copies and the interleaving of operators, a plan needs
 
-- of a tensor that an operator reads, the bytes between the first one that it still reads and the
-  end of those that it has read, whenever it has made a step: its steps have one order;
+- the largest window of each tensor: after each step of a reader, the bytes from the first that it
+  still reads to the last that it has read;
 - the largest allocation of each operator;
 - all inputs together, and each output, if they are in the workspace;
 - all states, beside one of these;
 - all constants, each content once.
 
-Of several buffers that share one memory, and of copies, nothing is counted: whether they are there
-is chosen. Each buffer lies in one pool.
+Views and copies are not counted, because planning may drop them. Each buffer lies in one pool.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ _NOTHING: _Named = (0, "")
 def least_need(
     session: PlanningSession, mod: IRModule, options: PlanningOptions
 ) -> LeastNeed | None:
-    """Return what no plan of a module needs less of, and which its pools do not have.
+    """Return the lower bound of a module's bytes if its pools have less.
 
     Parameters
     ----------
@@ -86,8 +85,8 @@ def least_need(
     Returns
     -------
     LeastNeed | None
-        None if a plan may fit. If forms of the module were compared, it is that of the form that
-        needs least, or else only that of the module.
+        None if a plan may fit. If forms of the module were compared, the smallest bound among them,
+        or else, where `is_of_all_forms` is false, the bound of this form.
 
     Raises
     ------
@@ -103,6 +102,8 @@ def least_need(
         return own
     if [str(name) for name in others["pools"]] != [pool.name for pool in own.pools]:
         return replace(own, is_of_all_forms=False)
+    if int(others["needed_bytes"]) <= own.available_bytes:
+        return replace(own, is_of_all_forms=False)
     if own.needed_bytes <= int(others["needed_bytes"]):
         return own
     return replace(own, needed_bytes=int(others["needed_bytes"]), largest=None)
@@ -114,25 +115,31 @@ def with_needs_of_forms(
     forms: Iterable[IRModule],
     options: PlanningOptions,
 ) -> IRModule:
-    """Return the module with the attribute `other_forms`: what the forms need of which none fits.
+    """Return the module with the attribute `other_forms`: the smallest bound among forms.
 
     Parameters
     ----------
     mod
         the form that is taken.
     forms
-        what was compared, lowered; `mod` among them.
+        what was compared, lowered, of which none fits; `mod` among them.
     """
     needs = [least_need(session, form, options) for form in forms]
     known = [need for need in needs if need is not None]
-    pools = {tuple(pool.name for pool in need.pools) for need in known}
+    # Only bytes of the same place compare: of one pool, or of all pools together.
+    places = {(need.is_one_buffer, *(pool.name for pool in need.pools)) for need in known}
     # Where forms were compared before, not all pairs were.
-    is_proved = len(known) == len(needs) and len(pools) == 1 and not _has_forms(mod)
+    is_proved = (
+        len(known) == len(needs)
+        and len(places) == 1
+        and all(need.is_of_all_forms for need in known)
+        and not _has_forms(mod)
+    )
     return mod.with_attr(
         OTHER_FORMS_ATTR,
         {
             "needed_bytes": min((need.needed_bytes for need in known), default=0),
-            "pools": list(*pools) if is_proved else [],
+            "pools": [pool.name for pool in known[0].pools] if is_proved else [],
         },
     )
 
@@ -153,7 +160,7 @@ def _own_need(
 
 
 def _has_limits(mod: IRModule) -> bool:
-    """Whether pools that the user lists have limits."""
+    """Return whether pools that the module lists have limits."""
     return any(
         int(pool.size_hint_bytes) >= 0
         for attribute in (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR)
@@ -167,7 +174,7 @@ def _listed(mod: IRModule, attribute: str) -> list[PoolInfo]:
 
 
 def _find(prepared: IRModule, options: PlanningOptions) -> LeastNeed | None:
-    """What one of the entries lacks: of several the most."""
+    """Return the bound that exceeds its pools most, over all entries."""
     found = [
         need
         for alone in _entries_alone(prepared)
@@ -211,7 +218,7 @@ def _need(
 
 
 def _constants(mod: IRModule) -> LeastNeed | None:
-    """The need of the constants that `__tvm_main__` and what it calls have."""
+    """Return the bound of the constants of `__tvm_main__` and of what it calls."""
     stmts = [
         (name, stmt)
         for name in _reached(mod)
@@ -248,7 +255,7 @@ def _pools_of(stmts: Iterable[tuple[str, tirx.AllocBuffer]]) -> list[PoolInfo]:
 
 
 def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | None]:
-    """The needs of all that is no constant."""
+    """Yield the bounds of states, inputs, outputs, tensors and scratch."""
     main = streamed_main(mod)
     if main is None:
         return
@@ -268,12 +275,14 @@ def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | No
         yield _need(together, pools, "the model", largest)
     else:
         of_all = max(largest, largest_state)
-        yield _need(bytes_of_states + together, pools, "the model", of_all)
+        of_states = _pools_of((MAIN_FUNCTION_NAME, stmt) for _, stmt in states)
+        both = list({str(pool.pool_name): pool for pool in [*pools, *of_states]}.values())
+        yield _need(bytes_of_states + together, both, "the model", of_all)
     yield _need(largest[0], pools, "the model", largest, is_one_buffer=True)
 
 
 def _workspace_pools(mod: IRModule, main: StreamedMain) -> list[PoolInfo]:
-    """All that may hold what is neither a constant nor a state, or more."""
+    """Return at least all pools that may hold tensors and scratch."""
     stmts = [(MAIN_FUNCTION_NAME, stmt) for stmt in main.allocations.values()]
     stmts += [
         (str(operator.statement.callee), stmt)
@@ -311,7 +320,7 @@ def _used(main: StreamedMain, annotation: str) -> list[tirx.AllocBuffer]:
 
 
 def _io(main: StreamedMain) -> tuple[list[_Named], list[_Named]]:
-    """The inputs and the outputs that lie in the workspace."""
+    """Return the inputs and the outputs that lie in the workspace."""
     # Copies that nothing reads are there with some choices only.
     read = {m for o in main.operators if not _is_copy(o) for m in o.statement.spans}
     inputs = [stmt for stmt in _used(main, INPUT_TENSOR_ATTR) if stmt.buffer in read]
@@ -324,7 +333,7 @@ def _named(stmts: Iterable[tirx.AllocBuffer]) -> list[_Named]:
 
 
 def _operators(main: StreamedMain) -> Iterator[_Named]:
-    """What operators cannot run without: of their allocations and of each tensor that they read."""
+    """Yield the scratch of each operator and the windows of the tensors that it reads."""
     tensors = _plain_tensors(main)
     for operator in main.operators:
         name = operator.statement.callee
@@ -340,20 +349,21 @@ def _operators(main: StreamedMain) -> Iterator[_Named]:
 
 
 def _is_chosen(main: StreamedMain, func: tirx.PrimFunc, name: str) -> bool:
-    """Whether a PrimFunc is what planning has made of others: operators that run interleaved, or
-    bodies of loops and branches."""
+    """Return whether a PrimFunc is made of several operators: a segment, or the body of a loop or
+    branch."""
     return SEGMENT_ATTR in (func.attrs or {}) or bool(main.facts.of(name).callees)
 
 
 def _scratch_bytes(main: StreamedMain, operator: MainOperator, name: str) -> int:
-    """Those of the operator by itself, or of what computes the same by rows."""
+    """Return the scratch bytes of an operator, by its own schedule or its row schedule, whichever
+    is less."""
     forms = [main.facts.of(name), *([operator.loop.facts] if operator.loop else [])]
     return min(facts.once("greatest_scratch", greatest_scratch) for facts in forms)
 
 
 def _updates_kept(main: StreamedMain, operator: MainOperator) -> bool:
-    """Whether it accesses a state or an input that is updated: it may write there in place, and has
-    other schedules then."""
+    """Return whether an operator accesses a state or an updated input: in place, it may have
+    another schedule."""
     kept = (STATE_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR)
     stmts = [main.allocations.get(memory) for memory in operator.statement.spans]
     return any(stmt is not None and any(a in stmt.annotations for a in kept) for stmt in stmts)
@@ -367,8 +377,7 @@ def _window_bytes(read: Bytes, size: int) -> int:
 
 
 def _plain_tensors(main: StreamedMain) -> set[Memory]:
-    """Tensors that no other one is a part or a copy of, so that they are the same with all
-    choices of copies."""
+    """Return the tensors without views and copies, which exist whatever copies are chosen."""
     body = main.mod[MAIN_FUNCTION_NAME].body
     shared = {v for stmt in nodes_of(body, tirx.DeclBuffer) for v in nodes_of(stmt, tirx.Var)}
     for operator in main.operators:
@@ -378,6 +387,6 @@ def _plain_tensors(main: StreamedMain) -> set[Memory]:
 
 
 def _is_copy(operator: MainOperator) -> bool:
-    """Whether a statement may be no operator of the model."""
+    """Return whether a statement may be a copy, which is no operator of the model."""
     callee = operator.statement.callee
     return callee is None or callee.startswith(_OWN_FUNCTIONS)

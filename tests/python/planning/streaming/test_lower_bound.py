@@ -30,6 +30,7 @@ from usmp.objects import (
     WorkspacePoolInfo,
 )
 from usmp.objects.attributes import (
+    CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     INPUT_TENSORS_ATTR,
@@ -45,7 +46,7 @@ from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import planning_session, with_main
 from usmp.planning.streaming import segmentation
-from usmp.planning.streaming.least_need import least_need, with_needs_of_forms
+from usmp.planning.streaming.lower_bound import least_need, with_needs_of_forms
 from usmp.transform import StreamOperators
 from usmp_solver import Pool
 
@@ -175,6 +176,36 @@ def test_states_in_a_pool_of_their_own():
     assert (need.needed_bytes, need.holds, need.pools) == (80, "the states", (Pool("kept", 70),))
 
 
+def test_what_the_planner_does_not_place_is_not_needed():
+    """Allocations of each iteration of a parallel loop, and states inside operators in a pool of
+    their own."""
+    inside = """
+    for i in {loop}(8):
+        t = T.alloc_buffer((64,), "int8"{annotations})
+        t[0] = P[i]
+        Q[i] = t[0]
+    """
+    io = [("p", 8, "int8"), ("q", 8, "int8")]
+    main = main_function(
+        [("x", "int8"), ("y", "int8")], [("a", 8, "int8")], ["inside x a", "inside a y"]
+    )
+
+    def mod(loop: str, annotations: str = "") -> IRModule:
+        text = inside.format(loop=loop, annotations=annotations)
+        return module(operator("inside", io, text), main)
+
+    assert needed_bytes(mod("T.serial")) == 64
+    assert needed_bytes(mod("T.parallel")) < 64
+    state = f', annotations={{"{STATE_TENSOR_ATTR}": "kept"}}'
+    apart = mod("T.serial", state).with_attr(STATE_MEMORY_POOL_ATTR, workspace("kept", 100))
+    assert needed_bytes(apart) < 64
+
+
+def test_states_in_pools_that_the_module_does_not_list():
+    states = {STATE_TENSOR_ATTR: "a", CANDIDATE_MEMORY_POOL_ATTR: [workspace("big", 100)]}
+    assert need_of(limited(annotated(states), 79)) is None
+
+
 def test_each_constant_once():
     constant = tvm.runtime.tensor(np.arange(80, dtype=np.int8))
     main = CHAIN[MAIN_FUNCTION_NAME]
@@ -284,6 +315,15 @@ def test_of_forms_the_one_that_needs_least():
         ):
             assert known == replace(alone, is_of_all_forms=False)
             assert "the model, in the form that was taken, needs at least 24 bytes" in known.text()
+
+
+def test_bytes_of_one_pool_are_not_compared_with_bytes_of_all():
+    of_one, of_all = limited(CHAIN, 8, 10), limited(annotated({STATE_TENSOR_ATTR: "a"}), 8, 10)
+    with planning_session() as session:
+        mod = with_needs_of_forms(session, of_all, [of_one, of_all], OPTIONS)
+        need = least_need(session, mod, OPTIONS)
+    assert need is not None
+    assert (need.needed_bytes, need.is_one_buffer, need.is_of_all_forms) == (80, False, False)
 
 
 def network(channels: int = 8) -> IRModule:
