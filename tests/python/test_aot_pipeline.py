@@ -206,7 +206,7 @@ def test_an_error_that_was_handled_is_not_the_one_that_comes_out():
         def transform_module(self, mod, _):
             try:
                 return failing(LimitError("handled"))(mod)
-            except RuntimeError:
+            except LimitError:
                 raise LookupError("later") from None
 
     with pytest.raises(LookupError, match="later"):

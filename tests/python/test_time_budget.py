@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tvm import relax
@@ -9,7 +11,10 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.deadlines import NEVER, OVER, after_looks
+from support.sweeps import sweep
 from usmp.explanation import explanation
+from usmp.exploration import measure
+from usmp.exploration.tables import notes
 from usmp.names import STAGES
 from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.planning import plan as planning
@@ -167,6 +172,24 @@ def test_suggestions_that_had_no_time_are_not_tried(branches):
         found = usmp.explain(branches)
     reasons = {each["refused"] for each in found.document["suggestions"]}
     assert reasons == {"the time budget ended before it was tried"}
+    assert "The search was ended by its time budget" in found.document["notes"][0]
+    assert "Not tried: --" in str(found)
+    assert "Not possible" not in str(found)
+
+
+def test_a_sweep_says_that_figures_could_be_smaller(branches, monkeypatch):
+    monkeypatch.setattr(measure, "_code", lambda *_: (100, "estimated", "cc", None))
+    with planning_session(OVER):
+        cut = measure.measure(usmp.build(branches))
+    assert (cut.search_ended_by, cut.is_optimal) == ("time", False)
+    whole = replace(cut, search_ended_by="proof", is_optimal=True)
+    note = (
+        "The time budget ended the search of 1 of 2: with a longer --usmp-time-budget they may "
+        "take less."
+    )
+    for others, has_note in (((cut, whole), True), ((whole, whole), False)):
+        found = sweep(*others)
+        assert (note in notes(found, found.rows())) == has_note
 
 
 def test_suggestions_have_half_of_the_time(branches, monkeypatch):

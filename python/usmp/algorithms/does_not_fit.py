@@ -96,8 +96,10 @@ class DoesNotFitError(ValueError):
 
     @property
     def is_exact(self) -> bool:
-        """Whether there is a plan with `needed_bytes`, and none with fewer by this algorithm."""
-        return self.does_not_fit.is_exact
+        """Whether there is a plan with `needed_bytes`, and it is proved that none has fewer."""
+        misfit = self.does_not_fit
+        proves = isinstance(misfit, LeastNeed) or misfit.algorithm in SEARCHES
+        return proves and misfit.is_exact and not self.not_compared
 
     def for_board(self, board: str, memory: Callable[[str], object]) -> DoesNotFitError:
         """Return the same error in words of a board.

@@ -83,7 +83,7 @@ _PATTERN = re.compile(
     r"|tvmgen_\w+_from_bits_of_\w+|tvmgen_b?float\d+_of_b?float\d+"
 )
 _OF_COMPILERS = re.compile(
-    r"__[A-Za-z][A-Za-z0-9]\w*|_[A-Z][A-Z0-9_]*|_{2,5}[A-Za-z]\w*_(defined|h)"
+    r"__[A-Za-z][A-Za-z0-9]\w*|__[A-Z]|_[A-Z][A-Z0-9_]*|_{2,5}[A-Za-z]\w*_(defined|h)"
 )
 """What C leaves to compilers and their headers: `__FILE__`, `__const`, `_GNU_SOURCE`, `_X`."""
 

@@ -17,6 +17,7 @@ from usmp.driver.check_places import Place
 from usmp.driver.plan_archive import is_archive, planned_module
 from usmp.driver.progress import Stage
 from usmp.names import CORES
+from usmp.report.unfinished_search import unfinished_search
 from usmp.report.verdicts import Need, Verdict
 from usmp.runtime import Archive, BuildError, load_archive
 from usmp.runtime.archived_module import ArchivedModule
@@ -117,7 +118,8 @@ class Builds:
             Need(flash, place.flash_bytes, "code" in flash),
             source=place.source,
         )
-        notes = [*_advice(verdict, module), *_dynamic(module), *notes]
+        unfinished = unfinished_search(module.metadata["memory"])
+        notes = [*_advice(verdict, module), *unfinished, *_dynamic(module), *notes]
         return Verdict(**{**vars(verdict), "notes": notes})
 
     def _code(self, place: Place, archive: Archive, module: ArchivedModule) -> CompiledCode | str:
@@ -171,7 +173,10 @@ class Builds:
                 place.ram_bytes,
             ),
             Need({"constants": memory.constants, "code": memory.code}, place.flash_bytes),
-            notes=["A whole program was linked, with start-up code and the stack of its project."],
+            notes=[
+                *unfinished_search(module.metadata["memory"]),
+                "A whole program was linked, with start-up code and the stack of its project.",
+            ],
             source=place.source,
         )
 
@@ -218,7 +223,8 @@ def _advice(verdict: Verdict, module: ArchivedModule) -> list[str]:
     if with_io < planned:
         does = "fits" if with_io + rest <= (verdict.ram.available or 0) else "does not fit either"
         advice.append(f"With --workspace-io it takes {with_io + rest} bytes of RAM, and {does}.")
-    if all(pool.bound.optimal for pool in module.pools if not pool.is_constant):
+    is_finished = not [*unfinished_search(module.metadata["memory"])]
+    if is_finished and all(p.bound.optimal for p in module.pools if not p.is_constant):
         advice.append(
             "The plan is proved to be the smallest for these operators; tvmc explain tries what "
             "else would reduce it."

@@ -74,7 +74,7 @@ CONSTANT = PoolKind(
     "constant",
     "parameter",
     "weights and other constants",
-    "as TVM 0.18, which had none, spelled that of workspace pools",
+    "in the spelling of TVM 0.18, which had flags of workspace pools only",
 )
 
 STATE_POOL = "--state-pool"

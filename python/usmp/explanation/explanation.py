@@ -24,6 +24,7 @@ from usmp.report.explanation import (
     explanation_markdown,
     explanation_text,
 )
+from usmp.report.explanation.sentences import NO_TIME
 from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.deadline import Deadline, earliest
 from usmp.support.errors import FaultError, UnsupportedModelError
@@ -148,7 +149,7 @@ def _tried(
         deadline = session.deadline
         if deadline is not None and deadline.is_over():
             outcome = _not_tried(trial, metadata["memory"])
-            found.append({**outcome, "refused": "the time budget ended before it was tried"})
+            found.append({**outcome, "refused": NO_TIME})
             continue
         share = deadline and deadline.share(len(candidates) + 1 - number)
         more = trial.search_seconds

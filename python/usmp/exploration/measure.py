@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from usmp.algorithms.search import TIME
 from usmp.boards.core_compilers import module_compiler
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.exploration.result import BUILT, COMPILED, ESTIMATED, NOT_LINKED, UNKNOWN, Result
@@ -31,6 +32,7 @@ def measure(factory: AOTExecutorFactoryModule) -> Result:
     code_bytes, code, compiler, code_reason = _code(factory.files(), metadata)
     known = [count for count in map(_instructions, operators) if count is not None]
     macs = [operator.get("macs") for operator in operators]
+    ended_by = memory.get("search_ended_by")
     return Result(
         BUILT,
         workspace_bytes=memory["ram"]["workspace_size_bytes"],
@@ -48,7 +50,8 @@ def measure(factory: AOTExecutorFactoryModule) -> Result:
         estimated_operators=len(known),
         macs=None if None in macs else sum(macs),
         algorithm=memory["algorithm"],
-        is_optimal=all(pool["optimal"] for pool in memory["pools"]),
+        is_optimal=ended_by != TIME and all(pool["optimal"] for pool in memory["pools"]),
+        search_ended_by=ended_by,
     )
 
 

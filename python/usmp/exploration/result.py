@@ -55,7 +55,9 @@ class Result:
     algorithm
         that made the plan.
     is_optimal
-        whether it is proved that no pool could be smaller.
+        whether it is proved that no pool could be smaller; false if time ended the search.
+    search_ended_by
+        what ended the search for the plan, as in metadata; None if the algorithm does not search.
     """
 
     outcome: str
@@ -74,6 +76,7 @@ class Result:
     macs: int | None = None
     algorithm: str | None = None
     is_optimal: bool | None = None
+    search_ended_by: str | None = None
 
     @property
     def ram_bytes(self) -> int | None:
@@ -123,7 +126,7 @@ class Result:
         return result
 
 
-_TEXTS = ("reason", "compiler", "code_reason", "algorithm")
+_TEXTS = ("reason", "compiler", "code_reason", "algorithm", "search_ended_by")
 _KINDS: dict[str, type] = {
     field.name: str if field.name in _TEXTS else bool if field.name == "is_optimal" else int
     for field in fields(Result)

@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from usmp.algorithms.search import TIME
 from usmp.exploration.pareto import compared_costs
-from usmp.exploration.result import BUILT, ESTIMATED, NOT_LINKED, UNKNOWN
+from usmp.exploration.result import BUILT, ESTIMATED, NOT_LINKED, UNKNOWN, Result
 from usmp.exploration.sweep import Row, Sweep, best_first, option_names
 from usmp.report.text_tables import (
     TextTable,
@@ -42,6 +43,7 @@ FIGURES = (
     "macs",
     "algorithm",
     "is_optimal",
+    "search_ended_by",
 )
 """Columns of the CSV that are members of `Result`."""
 
@@ -204,6 +206,7 @@ def notes(sweep: Sweep, rows: Sequence[Row]) -> list[str]:
     return [
         *_duplicate_notes(rows),
         *_code_notes(rows),
+        *_time_notes(built),
         "RAM is workspace pools, and inputs and outputs outside of them, without the stack.",
         _instruction_note(rows),
         f"Best is what nothing else is better than in {_listed(costs)} without being worse in "
@@ -219,6 +222,17 @@ def _duplicate_notes(rows: Sequence[Row]) -> list[str]:
         "same."
         for row in sorted(rows, key=lambda row: row.number)
         if row.configuration.duplicates
+    ]
+
+
+def _time_notes(built: Sequence[Result]) -> list[str]:
+    """That some of the figures could be smaller, if a time budget ended searches."""
+    ended = sum(result.search_ended_by == TIME for result in built)
+    if not ended:
+        return []
+    return [
+        f"The time budget ended the search of {ended} of {len(built)}: with a longer "
+        "--usmp-time-budget they may take less."
     ]
 
 

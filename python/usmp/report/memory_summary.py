@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 
-from usmp.names import STAGES
 from usmp.report.code_summary import code_sentence
 from usmp.report.counts import shortened
 from usmp.report.dynamic_summary import dynamic_sentences
@@ -19,18 +18,12 @@ from usmp.report.sizes_summary import has_fixed_offsets, sizes_sentence
 from usmp.report.streaming_summary import rows_sentence, streaming_sentence, windows_sentence
 from usmp.report.strips_summary import strips_sentences
 from usmp.report.text_tables import TextTable, print_table, print_text
+from usmp.report.unfinished_search import unfinished_search
 from usmp.support.model_operators import titles
 from usmp.support.plain_text import shown
 
 _SHOWN_BUFFERS = 6
 _SHOWN_ENTRIES = 3
-_ENDED_ANYWHERE = {
-    "time": "The search was ended by its time budget: another run may end with another plan.",
-    "interrupt": "The search was interrupted: another run may end with another plan.",
-}
-"""Ends of a search that differ from run to run."""
-
-
 _TEXT_WIDTH = 100
 """Columns of a table in a text."""
 
@@ -67,7 +60,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
                 print_text(f"Peak of {shown(pool['name'])} at {operator}.", console)
             print_table(_live_at_peak(pool), console)
             _print_overlap(pool, console)
-    for ending in _ended_anywhere(memory):
+    for ending in unfinished_search(memory):
         print_text(ending, console)
     _print_access_cycles(memory.get("placement", {}), console)
     pools = [(pool["name"], _state_bytes(pool)) for pool in memory["pools"]]
@@ -104,16 +97,6 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
             print_text(sentence, console)
     if "ram" in memory:  # Earlier archives lack it.
         _print_total(metadata, console)
-
-
-def _ended_anywhere(memory: Mapping[str, Any]) -> Iterator[str]:
-    """Yield that the search would end elsewhere in another run, and what it did not compare."""
-    if memory.get("search_ended_by") in _ENDED_ANYWHERE:
-        yield _ENDED_ANYWHERE[memory["search_ended_by"]]
-    stages = memory.get("not_compared")
-    if stages:
-        names = ", ".join(shown(STAGES.get(stage, stage)) for stage in stages)
-        yield f"No time remained to compare all {names}."
 
 
 def _pruned(said: Mapping[str, int]) -> str:

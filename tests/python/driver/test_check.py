@@ -55,6 +55,16 @@ def test_limits_to_the_byte(tvmc, archive, without_compilers):
     assert missing == [1, 1]
 
 
+def test_more_time_may_help(tvmc, without_compilers):
+    """Without time, 1298 bytes were not looked for."""
+    targets, status = checked(tvmc, DIGITS, "--max-ram=1298", "--usmp-time-budget=1ms")
+    assert status == NOT_WITHIN
+    notes = " ".join(targets["limits"]["notes"])
+    assert "The search was ended by its time budget" in notes
+    assert "No time remained to compare all" in notes
+    assert "proved" not in notes
+
+
 def test_code_that_is_not_counted_is_said(tvmc, archive, without_compilers):
     outcome = tvmc("check", archive, "--max-flash=64K")
     assert outcome.status == 0

@@ -14,6 +14,7 @@ from usmp.report.explanation.live_buffers import (
 )
 from usmp.report.explanation.operators import knows_operators, operator_label
 from usmp.report.explanation.sentences import bound_sentence, pair_sentence
+from usmp.report.unfinished_search import unfinished_search
 
 SCHEMA = "usmp.explanation"
 VERSION = 1
@@ -49,6 +50,7 @@ def explanation_document(
     notes = [] if knows_operators(module) else [NO_OPERATORS]
     if facts is None:
         notes.append(NEEDS_THE_MODEL)
+    notes += unfinished_search(module["memory"])
     return {
         "schema": SCHEMA,
         "version": VERSION,

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from usmp.report.explanation.operators import joined
 from usmp.report.explanation.pairs import pair_lines
-from usmp.report.explanation.sentences import suggestion_sentence
+from usmp.report.explanation.sentences import NO_TIME, suggestion_sentence
 from usmp.report.text_tables import TextTable, print_list, print_table, print_text
 from usmp.support.plain_text import shown
 
@@ -143,7 +143,8 @@ def no_gain_lines(suggestions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"Tried, no gain: {', '.join(shown(each['flag']) for each in vain)}."
     for each in suggestions:
         if each["refused"] is not None:
-            yield f"Not possible: {shown(each['flag'])}: {each['refused']}."
+            label = "Not tried" if each["refused"] == NO_TIME else "Not possible"
+            yield f"{label}: {shown(each['flag'])}: {each['refused']}."
 
 
 def _suggestion_table(gains: Sequence[Mapping[str, Any]]) -> TextTable:
