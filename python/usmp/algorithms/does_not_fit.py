@@ -162,7 +162,11 @@ _UNSAVED = (*_NOT_OUT_OF_CPP, "_solution")
 
 
 class _OutOfCpp:
-    """Makes the error whose text C++ returns; tvm-ffi asks for a class."""
+    """Makes the error whose text C++ returns; tvm-ffi asks for a class.
+
+    It is for passes and algorithms that users call through TVM; `usmp.passes.apply_passes` raises
+    the original itself.
+    """
 
     def __new__(cls, text: str) -> ValueError:  # type: ignore[misc]
         last = _LAST.get()
