@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 
+from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.device.serial.port import SerialLine
 from usmp.device.serial.session import Session
 from usmp.runtime import HostModule, HostProfiler, ManagedModule, MemoryPlanner
@@ -17,6 +18,7 @@ OWNERS = {
     ManagedModule,
     MemoryPlanner,
     ReferenceModule,
+    SafeOverlap,
     SerialLine,
     Session,
 }
