@@ -219,13 +219,3 @@ def test_an_error_whose_text_was_read_is_freed():
     del error
     gc.collect()
     assert known() is None
-
-
-def test_what_a_deadline_ended_counts_where_it_was():
-    with planning_session(Deadline(0)) as session:
-        assert not session.has_time("order")
-        with session.own_record():
-            assert not session.not_compared
-            assert not session.is_cut_short
-            assert not session.has_time("tiles")
-        assert list(session.not_compared) == ["order"]

@@ -11,7 +11,7 @@ from support.deadlines import NEVER, OVER
 from support.operator_programs import BRANCHES
 from support.planner_views import bound, workspace
 from usmp.analysis import pool_usage
-from usmp.names import ORDER
+from usmp.names import ORDER, WORKSPACE_IO
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.planning import plan as planning
 from usmp.planning import session as session_module
@@ -245,3 +245,22 @@ def test_equal_modules_are_one_with_a_deadline():
         with planning_session(deadline) as session:
             first, second = session.known(BRANCHES), session.known(again)
         assert (second["__tvm_main__"].same_as(first["__tvm_main__"])) == is_one
+
+
+def test_what_a_deadline_ended_counts_where_it_was():
+    with planning_session(Deadline(0)) as session:
+        assert not session.has_time("order")
+        with session.own_record():
+            assert not session.not_compared
+            assert not session.is_cut_short
+            assert not session.has_time("tiles")
+        assert list(session.not_compared) == ["order"]
+
+
+def test_a_question_about_another_plan_cuts_no_search_short():
+    with planning_session(Deadline(0)) as session:
+        assert not session.has_time(WORKSPACE_IO)
+        assert not session.is_cut_short
+        assert not session.has_time(ORDER)
+        assert session.is_cut_short
+    assert list(session.not_compared) == [WORKSPACE_IO, ORDER]
