@@ -21,7 +21,7 @@ from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_HOOKS_ATTR, POOL_
 from usmp.objects.dynamic_allocation import dynamic_allocator
 from usmp.objects.entries import ONLY_ENTRY, check_entries, check_only_entry, entries_of
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, check_workspace_io, executor_of
-from usmp.objects.named_pools import named_pools
+from usmp.objects.module_pools import named_pools
 from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.planning.state_pool import state_pool_of

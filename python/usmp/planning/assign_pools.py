@@ -16,11 +16,9 @@ from usmp.analysis.function_targets import function_targets
 from usmp.analysis.memory.access import Access, MemoryUse
 from usmp.analysis.memory.facts import ModuleFacts, module_facts
 from usmp.objects import (
-    ConstantMemoryPools,
     ConstantPoolInfo,
     PoolInfo,
     PoolInfoProperties,
-    WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
 from usmp.objects.attributes import (
@@ -32,6 +30,7 @@ from usmp.objects.attributes import (
     STATE_LAYOUT_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.module_pools import listed_pools
 from usmp.objects.pools import READ_WRITE_ACCESS
 from usmp.objects.targets import is_target, target_text
 from usmp.planning.state_places import StatePlaces, state_places_of
@@ -71,8 +70,8 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
     targets = function_targets(mod)
     known_targets = list({str(t): t for t in targets.values() if t is not None}.values())
     names = tuple(map(str, known_targets))
-    workspace = _pools(mod, WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools)
-    constants = _pools(mod, CONSTANT_MEMORY_POOLS_ATTR, ConstantMemoryPools)
+    workspace = listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)
+    constants = listed_pools(mod, CONSTANT_MEMORY_POOLS_ATTR)
     states = state_places_of(mod)
     if states.pool is not None:
         workspace = workspace_beside(states.pool, workspace)
@@ -246,19 +245,6 @@ def _shown_access(pool: PoolInfo) -> str:
         + ("" if access == READ_WRITE_ACCESS else f" ({access})")
         for target, access in pool.target_access.items()
     )
-
-
-def _pools(
-    mod: IRModule, attribute: str, kind: type[WorkspaceMemoryPools | ConstantMemoryPools]
-) -> list[PoolInfo]:
-    pools = mod.attrs.get(attribute) if mod.attrs else None
-    if pools is None:
-        return []
-    if not isinstance(pools, kind):
-        raise ValueError(
-            f'the attribute "{attribute}" of the module must be {kind.__name__}, not {pools}'
-        )
-    return list(pools.pools)
 
 
 def _internal() -> PoolInfoProperties:

@@ -21,10 +21,10 @@ from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.names import PREFERENCE
 from usmp.objects import BufferInfo, BufferInfoAnalysis, PoolAllocation
 from usmp.objects.attributes import (
-    CONSTANT_MEMORY_POOLS_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.module_pools import listed_pools
 from usmp.planning.options import PlanningOptions
 from usmp.support.deadline import Deadline
 from usmp_solver.buffers import preferred_first
@@ -152,9 +152,8 @@ def _pools(mod: IRModule, buffers: Sequence[BufferInfo]) -> tuple[str, ...]:
     candidates = [
         [str(pool.pool_name) for pool in b.pool_candidates] for b in workspace_buffers(buffers)
     ]
-    if WORKSPACE_MEMORY_POOLS_ATTR in (mod.attrs or {}):
-        pools = mod.attrs[WORKSPACE_MEMORY_POOLS_ATTR].pools
-        candidates.append([str(pool.pool_name) for pool in pools])
+    pools = listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)
+    candidates.append([str(pool.pool_name) for pool in pools])
     return tuple(reversed(preferred_first(candidates)))
 
 
@@ -180,10 +179,7 @@ def _access_costs(
     mod: IRModule, buffers: list[BufferInfo], stmts: Mapping[BufferInfo, tirx.AllocBuffer]
 ) -> AccessCosts | None:
     """None, and nothing counted, if no pool says how fast it is."""
-    pools = [pool for buffer in buffers for pool in buffer.pool_candidates]
-    for attribute in (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR):
-        if attribute in (mod.attrs or {}):
-            pools += mod.attrs[attribute].pools
-    if not any(has_speed(pool) for pool in pools):
+    candidates = [pool for buffer in buffers for pool in buffer.pool_candidates]
+    if not any(has_speed(pool) for pool in [*candidates, *listed_pools(mod)]):
         return None
     return access_costs(access_counts(list(map(entry_function_name, entries_of(mod))), mod, stmts))

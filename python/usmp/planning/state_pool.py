@@ -8,6 +8,7 @@ from tvm.ir import IRModule
 
 from usmp.objects import PoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.attributes import STATE_MEMORY_POOL_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.module_pools import listed_pools
 from usmp.support.plain_text import shown
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
@@ -67,8 +68,7 @@ def names_of_state_pools(mod: IRModule) -> list[str]:
     pool = state_pool_of(mod)
     if pool is not None:
         return [str(pool.pool_name)]
-    listed = mod.attrs.get(WORKSPACE_MEMORY_POOLS_ATTR) if mod.attrs else None
-    names = [str(pool.pool_name) for pool in listed.pools] if listed is not None else []
+    names = [str(pool.pool_name) for pool in listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)]
     return names or [DEFAULT_WORKSPACE_POOL_NAME]
 
 

@@ -76,9 +76,11 @@ class LowerEntries(ModulePass):
             if whole and session.has_time(GROUPS):
                 fused = lowered | {name: self._lowered(name, whole[name]) for name in whole}
                 choices = [join_entries(mod, fused), join_entries(mod, lowered)]
-                if session.best(choices, options, GROUPS) == 0:
+                best = session.best(choices, options, GROUPS)
+                if best == 0:
                     entries, lowered = entries | whole, fused
-                mod = _with_needs(session, mod, choices, options)
+                if not _has_plan(session, choices[best], options):
+                    mod = with_needs_of_forms(session, mod, choices, options)
             joined = join_entries(mod, lowered)
             # What lies behind states saves bytes of its own entry, but may divide memory that
             # another one has large buffers for.
@@ -88,7 +90,9 @@ class LowerEntries(ModulePass):
             plain = lowered | {name: self._lowered(name, apart[name]) for name in apart}
             choices = [joined, join_entries(mod, plain)]
             taken = choices[session.best(choices, options, COPIES)]
-            return _with_needs(session, taken, choices, options)
+            if _has_plan(session, taken, options):
+                return taken
+            return with_needs_of_forms(session, taken, choices, options)
 
     def _lowered(self, name: str, alone: IRModule) -> IRModule:
         passes = Sequential(list(self.passes(name)), name=f"usmp.LowerEntries.{name}")
@@ -102,13 +106,10 @@ class LowerEntries(ModulePass):
         return lowered
 
 
-def _with_needs(
-    session: PlanningSession, mod: IRModule, forms: Sequence[IRModule], options: PlanningOptions
-) -> IRModule:
-    """Return `mod`; if no form of the joint module has a plan, with the attribute `other_forms`."""
-    if session.not_compared or any(session.peaks(form, options) is not None for form in forms):
-        return mod
-    return with_needs_of_forms(session, mod, forms, options)
+def _has_plan(session: PlanningSession, best: IRModule, options: PlanningOptions) -> bool:
+    """Return whether the best of some modules has a plan, or may have one: without time it is not
+    planned."""
+    return bool(session.not_compared) or session.peaks(best, options) is not None
 
 
 def _told(

@@ -33,7 +33,6 @@ from usmp.analysis.memory.memories import Memory
 from usmp.objects import PoolInfo
 from usmp.objects.attributes import (
     CONSTANT_DATA_ATTR,
-    CONSTANT_MEMORY_POOLS_ATTR,
     INPUT_TENSOR_ATTR,
     LIVE_THROUGHOUT_ATTR,
     MAIN_FUNCTION_NAME,
@@ -46,6 +45,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.module_pools import listed_pools
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession
@@ -161,16 +161,7 @@ def _own_need(
 
 def _has_limits(mod: IRModule) -> bool:
     """Return whether pools that the module lists have limits."""
-    return any(
-        int(pool.size_hint_bytes) >= 0
-        for attribute in (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR)
-        for pool in _listed(mod, attribute)
-    )
-
-
-def _listed(mod: IRModule, attribute: str) -> list[PoolInfo]:
-    pools = mod.attrs.get(attribute) if mod.attrs else None
-    return [] if pools is None else list(pools.pools)
+    return any(int(pool.size_hint_bytes) >= 0 for pool in listed_pools(mod))
 
 
 def _find(prepared: IRModule, options: PlanningOptions) -> LeastNeed | None:
@@ -290,7 +281,7 @@ def _workspace_pools(mod: IRModule, main: StreamedMain) -> list[PoolInfo]:
         for stmt, _ in operator.statement.scratch
     ]
     states_apart = state_pool_of(mod)
-    listed = _listed(mod, WORKSPACE_MEMORY_POOLS_ATTR)
+    listed = listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)
     if states_apart is not None:
         listed = workspace_beside(states_apart, listed)
     pools = [*listed, *_pools_of((name, stmt) for name, stmt in stmts if _is_other(stmt))]

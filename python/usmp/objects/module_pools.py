@@ -1,0 +1,59 @@
+"""The memory pools of a module."""
+
+from __future__ import annotations
+
+from tvm.ir import IRModule
+
+from usmp.objects.attributes import (
+    BOARD_POOLS_ATTR,
+    CONSTANT_MEMORY_POOLS_ATTR,
+    STATE_MEMORY_POOL_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+from usmp.objects.pools import ConstantMemoryPools, PoolInfo, WorkspaceMemoryPools
+
+_KINDS: dict[str, type[WorkspaceMemoryPools | ConstantMemoryPools]] = {
+    WORKSPACE_MEMORY_POOLS_ATTR: WorkspaceMemoryPools,
+    CONSTANT_MEMORY_POOLS_ATTR: ConstantMemoryPools,
+}
+
+
+def listed_pools(mod: IRModule, *attributes: str) -> list[PoolInfo]:
+    """Return the pools that a module lists.
+
+    Parameters
+    ----------
+    attributes
+        `workspace_memory_pools`, `constant_memory_pools`; by default both.
+
+    Raises
+    ------
+    ValueError
+        an attribute is no list of such pools.
+    """
+    pools: list[PoolInfo] = []
+    for attribute in attributes or _KINDS:
+        listed = mod.attrs.get(attribute) if mod.attrs else None
+        if listed is None:
+            continue
+        kind = _KINDS[attribute]
+        if not isinstance(listed, kind):
+            raise ValueError(
+                f'the attribute "{attribute}" of the module must be {kind.__name__}, not {listed}'
+            )
+        pools.extend(listed.pools)
+    return pools
+
+
+def named_pools(mod: IRModule) -> list[PoolInfo]:
+    """Return the pools that the user named: workspace pools, constant pools, that of the states.
+
+    A board's own pools are none of them.
+    """
+    attrs = mod.attrs or {}
+    pools = listed_pools(mod)
+    if STATE_MEMORY_POOL_ATTR in attrs:
+        pools.append(attrs[STATE_MEMORY_POOL_ATTR])
+    of_board = set(map(str, attrs.get(BOARD_POOLS_ATTR, ())))
+    by_name = {str(pool.pool_name): pool for pool in pools}
+    return [pool for name, pool in by_name.items() if name not in of_board]
