@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from support.deadlines import NEVER, OVER
-from usmp.support.deadline import Deadline, deadline_after, earliest
+from usmp.support.deadline import Deadline, deadline_after, earliest, has_passed
 
 
 def at(seconds: float, end: float) -> Deadline:
@@ -19,6 +19,10 @@ def test_what_remains():
     assert (at(2, 5).remaining_seconds(), at(2, 5).is_over()) == (3, False)
     assert (at(5, 5).remaining_seconds(), at(5, 5).is_over()) == (0, True)
     assert (at(7, 5).remaining_seconds(), at(7, 5).is_over()) == (0, True)
+
+
+def test_no_deadline_never_passes():
+    assert [has_passed(deadline) for deadline in (None, NEVER, OVER)] == [False, False, True]
 
 
 def test_a_solver_takes_no_budget_of_0():

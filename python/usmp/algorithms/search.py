@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from usmp.algorithms.solver import allocations_of, solve_buffers
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp.support.deadline import Deadline
+from usmp.support.deadline import Deadline, has_passed
 from usmp_solver import Progress
 
 PROOF, WORK, TIME, WATCHER = "proof", "work", "time", "interrupt"
@@ -104,15 +104,12 @@ def search(
     if seconds is not None and deadline is not None:
         seconds = min(seconds, deadline.search_seconds())
 
-    def is_over() -> bool:
-        return deadline is not None and deadline.is_over()
-
     with _WATCHING.get()() as watch:
 
         def go_on(progress: Progress) -> bool:
             nonlocal is_ended
             is_ended = not watch(progress)
-            return not (is_ended or is_over())
+            return not (is_ended or has_passed(deadline))
 
         solution = solve_buffers(list(buffers), name, time_budget=seconds, progress=go_on)
     if solution.is_optimal:
@@ -120,6 +117,6 @@ def search(
     elif is_ended:
         ended_by = WATCHER
     else:
-        ended_by = WORK if seconds is None and not is_over() else TIME
+        ended_by = WORK if seconds is None and not has_passed(deadline) else TIME
     plan = allocations_of(list(buffers), solution)
     return SearchedPlan(plan, solution.lower_bounds, ended_by, solution.work)

@@ -17,7 +17,7 @@ from usmp.driver.plan_archive import note_options_of_models
 from usmp.driver.progress import Stage, stages
 from usmp.driver.search import command_deadline, note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
-from usmp.support.deadline import Deadline
+from usmp.support.deadline import Deadline, has_passed
 
 if TYPE_CHECKING:
     from usmp_solver.buffers_file import BuffersFile
@@ -98,15 +98,11 @@ def _solve(
     from usmp_solver.solver import SEARCHES, solve
 
     stage("searching")
-
-    def is_over() -> bool:
-        return deadline is not None and deadline.is_over()
-
     with deferred_interrupts() as interrupted:
 
         def watch(what: str, progress: Progress) -> bool:
             stage(progress_text(what, progress))
-            return not (interrupted() or is_over())
+            return not (interrupted() or has_passed(deadline))
 
         solution: Solution = solve(
             table.problem,

@@ -26,7 +26,7 @@ from usmp.report.explanation import (
 )
 from usmp.report.explanation.sentences import NO_TIME
 from usmp.support.compiler_lock import one_at_a_time
-from usmp.support.deadline import Deadline, earliest
+from usmp.support.deadline import Deadline, earliest, has_passed
 from usmp.support.errors import FaultError, UnsupportedModelError
 from usmp.support.plain_text import printable
 
@@ -147,7 +147,7 @@ def _tried(
     for number, trial in enumerate(candidates, 1):
         tell(f"trying {trial.flag} ({number} of {len(candidates)})")
         deadline = session.deadline
-        if deadline is not None and deadline.is_over():
+        if has_passed(deadline):
             outcome = _not_tried(trial, metadata["memory"])
             found.append({**outcome, "refused": NO_TIME})
             continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import (
@@ -55,5 +57,9 @@ def named_pools(mod: IRModule) -> list[PoolInfo]:
     if STATE_MEMORY_POOL_ATTR in attrs:
         pools.append(attrs[STATE_MEMORY_POOL_ATTR])
     of_board = set(map(str, attrs.get(BOARD_POOLS_ATTR, ())))
-    by_name = {str(pool.pool_name): pool for pool in pools}
-    return [pool for name, pool in by_name.items() if name not in of_board]
+    return [pool for pool in one_of_each_name(pools) if str(pool.pool_name) not in of_board]
+
+
+def one_of_each_name(pools: Iterable[PoolInfo]) -> list[PoolInfo]:
+    """Return the last pool of each name, in the order in which the names first occur."""
+    return list({str(pool.pool_name): pool for pool in pools}.values())

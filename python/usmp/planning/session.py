@@ -55,7 +55,7 @@ from usmp.planning.session_keys import (
     need_key,
     plan_key,
 )
-from usmp.support.deadline import Deadline, earliest
+from usmp.support.deadline import Deadline, earliest, has_passed
 from usmp.tir.identity import identity
 from usmp_solver import lower_bound
 
@@ -95,7 +95,7 @@ class PlanningSession:
 
     def has_time(self, stage: str) -> bool:
         """Return whether another choice of a stage may be compared; note the stage if not."""
-        if self.deadline is None or not self.deadline.is_over():
+        if not has_passed(self.deadline):
             return True
         self.not_compared[stage] = None
         # Inputs and outputs in the workspace are a question about another plan.
@@ -204,7 +204,7 @@ class PlanningSession:
 
         def find() -> Plan | NoPlan:
             made = make_plan(prepared, self._analysis(prepared, options), options, deadline)
-            if deadline is None or not deadline.is_over() or not may_improve(made):
+            if not has_passed(deadline) or not may_improve(made):
                 return made
             self.is_cut_short = True
             return smaller(made, self._known_plan(prepared, options.without_time()), options)

@@ -46,6 +46,11 @@ class Deadline:
         return Deadline(now + max(self.seconds - now, 0.0) / builds, self.clock)
 
 
+def has_passed(deadline: Deadline | None) -> bool:
+    """Return whether a deadline has passed; False if there is none."""
+    return deadline is not None and deadline.is_over()
+
+
 def deadline_after(budget: str | None, start_seconds: float | None = None) -> Deadline | None:
     """Return the end of a time budget; None if there is none.
 

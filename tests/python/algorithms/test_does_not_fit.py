@@ -63,6 +63,9 @@ def test_two_pools_that_are_both_too_small(algorithm):
     assert (error.needed_bytes, error.available_bytes) in {(30, 4), (20, 8)}
     assert error.smallest_pool_bytes == {"itcm": 30, "dtcm": 20}
     assert not error.is_exact
+    assert "smallest" not in str(error)
+    enough = 'Enough is size_hint_bytes=30 for pool "itcm" and 20 for pool "dtcm" together.'
+    assert enough in str(error)
 
 
 def test_a_pool_without_a_size_hint_has_no_number_of_bytes():

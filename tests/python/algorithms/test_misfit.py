@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-import usmp_solver
 from support.placement_graphs import graph, pool, run
 from usmp.objects import BufferInfo
 
@@ -53,17 +52,6 @@ def test_every_candidate_pool_is_named(algorithm):
         '  pool "dtcm": size_hint_bytes=8, 0 bytes already taken, the buffer would end at byte 100',
     ]
     assert 'succeeds: 100 for pool "itcm", or 100 for pool "dtcm".' in text
-
-
-@pytest.mark.parametrize("algorithm", usmp_solver.ALGORITHMS)
-def test_two_pools_that_are_both_too_small(algorithm):
-    buffers = {
-        "a": BufferInfo("a", 30, [pool("itcm", 4)]),
-        "b": BufferInfo("b", 20, [pool("dtcm", 8)]),
-    }
-    text = message(algorithm, buffers)
-    assert "smallest" not in text
-    assert 'Enough is size_hint_bytes=30 for pool "itcm" and 20 for pool "dtcm" together.' in text
 
 
 def test_without_sharing_it_would_go_on_top():

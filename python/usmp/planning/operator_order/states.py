@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from usmp.planning.operator_order.bytes_needed import AFTER, BEFORE, bytes_needed
 from usmp.planning.operator_order.graph import OperatorGraph
-from usmp.support.deadline import Deadline
+from usmp.support.deadline import Deadline, has_passed
 
 
 class Step(NamedTuple):
@@ -50,7 +50,7 @@ class Work:
 
     def is_done(self) -> bool:
         """Return whether no step remains."""
-        return self.left <= 0 or (self.deadline is not None and self.deadline.is_over())
+        return self.left <= 0 or has_passed(self.deadline)
 
 
 class OperatorStates:

@@ -45,7 +45,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.module_pools import listed_pools
+from usmp.objects.module_pools import listed_pools, one_of_each_name
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession
@@ -133,7 +133,7 @@ def with_needs_of_forms(
         len(known) == len(needs)
         and len(places) == 1
         and all(need.is_of_all_forms for need in known)
-        and not _has_forms(mod)
+        and OTHER_FORMS_ATTR not in (mod.attrs or {})
     )
     return mod.with_attr(
         OTHER_FORMS_ATTR,
@@ -142,10 +142,6 @@ def with_needs_of_forms(
             "pools": [pool.name for pool in known[0].pools] if is_proved else [],
         },
     )
-
-
-def _has_forms(mod: IRModule) -> bool:
-    return OTHER_FORMS_ATTR in (mod.attrs or {})
 
 
 def _own_need(
@@ -241,8 +237,7 @@ def _reached(mod: IRModule) -> list[str]:
 
 def _pools_of(stmts: Iterable[tuple[str, tirx.AllocBuffer]]) -> list[PoolInfo]:
     """The candidate pools of allocations of some functions."""
-    pools = {str(p.pool_name): p for name, stmt in stmts for p in annotated_pools(stmt, name)}
-    return list(pools.values())
+    return one_of_each_name(pool for name, stmt in stmts for pool in annotated_pools(stmt, name))
 
 
 def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | None]:
@@ -260,15 +255,13 @@ def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | No
     bytes_of_states = sum(size for size, _ in states)
     largest_state = max([_NOTHING, *((size, str(stmt.buffer.name)) for size, stmt in states)])
     pools = _workspace_pools(mod, main)
+    of_states = _pools_of((MAIN_FUNCTION_NAME, stmt) for _, stmt in states)
     if STATE_MEMORY_POOL_ATTR in (mod.attrs or {}):
-        of_states = _pools_of((MAIN_FUNCTION_NAME, stmt) for _, stmt in states)
         yield _need(bytes_of_states, of_states, "the states", largest_state)
         yield _need(together, pools, "the model", largest)
     else:
-        of_all = max(largest, largest_state)
-        of_states = _pools_of((MAIN_FUNCTION_NAME, stmt) for _, stmt in states)
-        both = list({str(pool.pool_name): pool for pool in [*pools, *of_states]}.values())
-        yield _need(bytes_of_states + together, both, "the model", of_all)
+        both = one_of_each_name([*pools, *of_states])
+        yield _need(bytes_of_states + together, both, "the model", max(largest, largest_state))
     yield _need(largest[0], pools, "the model", largest, is_one_buffer=True)
 
 
@@ -284,8 +277,8 @@ def _workspace_pools(mod: IRModule, main: StreamedMain) -> list[PoolInfo]:
     listed = listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)
     if states_apart is not None:
         listed = workspace_beside(states_apart, listed)
-    pools = [*listed, *_pools_of((name, stmt) for name, stmt in stmts if _is_other(stmt))]
-    return list({str(pool.pool_name): pool for pool in pools}.values())
+    of_stmts = _pools_of((name, stmt) for name, stmt in stmts if _is_other(stmt))
+    return one_of_each_name([*listed, *of_stmts])
 
 
 def _is_other(stmt: tirx.AllocBuffer | None) -> TypeGuard[tirx.AllocBuffer]:
