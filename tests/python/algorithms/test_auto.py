@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 import tvm_ffi
 
+from support.deadlines import OVER
 from support.placement_graphs import graph, peaks, pool, run
 from usmp.algorithms import SearchedPlan, get_algorithm, watched
 from usmp.analysis import check_plan
@@ -221,6 +222,15 @@ def test_time_ends_a_search():
     assert plan.ended_by == "time"
     bound = plan.lower_bounds["global_workspace"]
     assert bound < max(p.byte_offset + b.size_bytes for b, p in plan.items())
+
+
+def test_a_deadline_ends_a_search_of_fixed_work():
+    buffers = hard(count=60)
+    ended = get_algorithm("auto", deadline=OVER)(list(buffers.values()), 0)
+    check_plan(buffers.values(), ended)
+    whole = searched("auto", buffers)
+    assert (ended.ended_by, whole.ended_by) == ("time", "work")
+    assert ended.work < whole.work / 2
 
 
 def test_no_size_hint_is_advised_that_is_no_larger():

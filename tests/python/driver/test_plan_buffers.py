@@ -262,26 +262,42 @@ def test_columns_that_the_plan_fills_in(tvmc, tmp_path):
     ]
 
 
-def test_interrupted_search_gives_the_best_plan_so_far(tvmc, example, monkeypatch):
-    original = function("solve")
+@pytest.fixture
+def ending_search(monkeypatch):
+    """Let a search end because its progress asks for it, after a call that may bring that about."""
 
-    def interrupted(*arguments):
-        *asked, watch = arguments
-        os.kill(os.getpid(), signal.SIGINT)
-        assert watch(12, 8) is False
-        return {**original(*asked, lambda *_: True), "status": "feasible"}
+    def install(before=lambda: None):
+        original = function("solve")
 
-    monkeypatch.setattr(
-        sys.modules["usmp_solver.solver"],
-        "function",
-        lambda name: interrupted if name == "solve" else function(name),
-    )
+        def ended(*arguments):
+            *asked, watch = arguments
+            before()
+            assert watch(12, 8) is False
+            return {**original(*asked, lambda *_: True), "status": "feasible"}
+
+        monkeypatch.setattr(
+            sys.modules["usmp_solver.solver"],
+            "function",
+            lambda name: ended if name == "solve" else function(name),
+        )
+
+    return install
+
+
+def test_interrupted_search_gives_the_best_plan_so_far(tvmc, example, ending_search):
+    ending_search(lambda: os.kill(os.getpid(), signal.SIGINT))
     outcome = tvmc("plan", "--buffers", example, "--format=csv")
     assert outcome.status == 0
     assert len(rows(outcome.stdout)) == 5
     assert outcome.stderr == (
         "tvmc: the search was interrupted; this is the best plan that it found until then\n"
     )
+
+
+def test_a_time_budget_that_is_used_up_ends_the_search(tvmc, example, ending_search):
+    ending_search()
+    outcome = tvmc("plan", "--buffers", example, "--usmp-time-budget=.001ms", "--format=csv")
+    assert (outcome.status, len(rows(outcome.stdout)), outcome.stderr) == (0, 5, "")
 
 
 def test_time_budget(tvmc, example):
