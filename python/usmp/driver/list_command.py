@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
@@ -15,6 +15,8 @@ from usmp.driver.help import add_command
 from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
 from usmp.parts import PARTS
 from usmp.support.wrapped_text import wrapped
+from usmp.tvm018 import SECTIONS as OLD_NAMES
+from usmp.tvm018 import OldName
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -25,6 +27,7 @@ _EXAMPLES = """\
   tvmc list                         everything, in sections
   tvmc list algorithms              one section
   tvmc list pass-configs --format json
+  tvmc list options-of-0.18         options of TVM 0.18 that are accepted, mapped or refused
   tvmc list algorithms --extension mine.py
                                     with those that your own Python registers"""
 
@@ -36,11 +39,14 @@ def add_list_parser(commands: Any) -> None:
         "list",
         list_choices,
         summary="show targets, cores, boards, parts, algorithms and pass options",
-        description="Show what a build can choose from.",
+        description="Show what a build can choose from, or what became of the options of TVM 0.18.",
         examples=_EXAMPLES,
     )
     parser.add_argument(
-        "SECTION", nargs="?", choices=list(SECTIONS), help=f"{', '.join(SECTIONS)} (all)"
+        "SECTION",
+        nargs="?",
+        choices=[*SECTIONS, OLD_OPTIONS],
+        help=f"{', '.join(SECTIONS)} (all of these), or {OLD_OPTIONS}",
     )
     parser.add_argument(
         "--format", choices=("table", "json"), default="table", help="how to show it"
@@ -51,8 +57,11 @@ def add_list_parser(commands: Any) -> None:
 def list_choices(options: argparse.Namespace) -> None:
     """Carry out the command."""
     load_extensions(options.extension)
-    names = [options.SECTION] if options.SECTION else list(SECTIONS)
-    sections = {name: SECTIONS[name]() for name in names}
+    if options.SECTION == OLD_OPTIONS:
+        sections = {where: _old_names(rows) for where, rows in OLD_NAMES.items()}
+    else:
+        names = [options.SECTION] if options.SECTION else list(SECTIONS)
+        sections = {name: SECTIONS[name]() for name in names}
     if options.format == "json":
         print(json.dumps(sections, indent=2))
     else:
@@ -84,6 +93,9 @@ def _width() -> int:
 
 
 def _line(row: dict[str, Any]) -> str:
+    if "verdict" in row:
+        of_values = " ".join(["", *filter(None, row["values"])])
+        return f"{row['verdict']}{of_values}: {row['description']}"
     if "type" not in row:
         return str(row["description"])
     takes = ", ".join(row["values"]) or row["type"]
@@ -161,6 +173,24 @@ def _pass_configs() -> Rows:
         for name, option in PASS_OPTIONS.items()
     ]
 
+
+def _old_names(rows: Iterable[OldName]) -> Rows:
+    """The names of TVM 0.18, each with its values, its verdict and the reason."""
+    return [
+        {
+            "name": row.name,
+            "values": list(row.values),
+            "verdict": row.verdict,
+            "to": list(row.to),
+            "changes_meaning": row.changes_meaning,
+            "description": row.reason,
+        }
+        for row in rows
+    ]
+
+
+OLD_OPTIONS = "options-of-0.18"
+"""The section with the names of TVM 0.18, which is only shown where it is asked for."""
 
 SECTIONS = {
     "targets": _targets,

@@ -1,4 +1,4 @@
-"""What is left out of a model file is said in a line, without the place in our code."""
+"""Warnings for users are a line on stderr, without the place in the code that warns."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
 from usmp.support.model_warning import ModelWarning
 from usmp.support.plain_text import printable
 
 
 @contextmanager
 def shown_warnings(options: argparse.Namespace, stderr: TextIO) -> Iterator[None]:
-    """Write warnings about models to `stderr`, unless the options have `--quiet`."""
+    """Write warnings about models and names of TVM 0.18 to `stderr`; with `--quiet` only those
+    about names that mean something else now."""
     show = warnings.showwarning
+    is_quiet = bool(getattr(options, "quiet", False))
 
     def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if not issubclass(category, ModelWarning):
+        if not issubclass(category, ModelWarning | CompatibilityNote):
             show(message, category, *place, **more)
-        elif not getattr(options, "quiet", False):
-            print(f"tvmc: warning: {printable(str(message))}", file=stderr, flush=True)
+        elif issubclass(category, CompatibilityWarning) or not is_quiet:
+            kind = "note" if category is CompatibilityNote else "warning"
+            print(f"tvmc: {kind}: {printable(str(message))}", file=stderr, flush=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ModelWarning)
+        warnings.simplefilter("always", CompatibilityNote)
         warnings.showwarning = tell
         yield

@@ -35,6 +35,7 @@ from usmp.driver.info import add_info_parser
 from usmp.driver.list_command import add_list_parser
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.native_log import silenced_native_log
+from usmp.driver.old_flags import current_arguments
 from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import split_pool_flags
 from usmp.driver.run import add_run_parser
@@ -74,11 +75,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # A name in a model that this terminal cannot show is no reason to fail.
                 sys.stdout.reconfigure(errors="replace")
-            given = split_pool_flags(sys.argv[1:] if arguments is None else arguments)
+            arguments = sys.argv[1:] if arguments is None else arguments
+            current, old_flags = current_arguments(split_pool_flags(arguments))
             options.stderr = stderr
-            parser.parse_args(given, options)
+            parser.parse_args(current, options)
             command: Callable[[argparse.Namespace], int | None] = options.command
             with shown_warnings(options, stderr):
+                for flag in old_flags:
+                    flag.row.tell(flag.value)
                 status = command(options) or 0
             sys.stdout.flush()
             settle(status)
