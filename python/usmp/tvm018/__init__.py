@@ -4,6 +4,7 @@ Data that the command line, the Python functions and the documents read. Names t
 meant in TVM 0.18 stand in no table.
 """
 
+from usmp.tvm018.commands import MICRO, MODULES, TUNE
 from usmp.tvm018.compile_flags import COMPILE_FLAGS
 from usmp.tvm018.old_name import ACCEPTED, MAPPED, REFUSED, OldName, find
 from usmp.tvm018.run_flags import RUN_FLAGS
@@ -11,6 +12,9 @@ from usmp.tvm018.run_flags import RUN_FLAGS
 SECTIONS: dict[str, tuple[OldName, ...]] = {
     "tvmc compile": COMPILE_FLAGS,
     "tvmc run": RUN_FLAGS,
+    "tvmc micro": MICRO,
+    "tvmc tune": TUNE,
+    "python -m": MODULES,
 }
 """All rows, by where users write the names."""
 
