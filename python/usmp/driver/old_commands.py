@@ -14,7 +14,7 @@ from usmp.tvm018.commands import MICRO, PROJECT_OPTION, TUNE
 from usmp.tvm018.old_name import OldName
 
 _MODEL_ENDINGS = (".tflite", ".onnx", ".pt2")
-_VERBOSE = re.compile(r"-v+|--verbose")
+_BEFORE_COMMAND = re.compile(r"-v+|--verbose|--config(=.*)?", re.DOTALL)
 _COMMAND, _BOARD, _BOARD_FLAG = "tvmc micro", f"{PROJECT_OPTION} board", "--board="
 
 
@@ -67,8 +67,8 @@ def refuse_old_command(arguments: Sequence[str]) -> None:
         for `micro` and `tune`; the last line of the message is the command line to write instead.
     """
     remaining = list(arguments)
-    while remaining and _VERBOSE.fullmatch(remaining[0]):
-        remaining.pop(0)
+    while remaining and _BEFORE_COMMAND.fullmatch(remaining[0]):
+        del remaining[: 2 if remaining[0] == "--config" else 1]
     if remaining[:1] == ["micro"]:
         raise UsageError(";\n".join(_micro(remaining[1:])))
     if remaining[:1] == ["tune"]:

@@ -8,7 +8,7 @@ from typing import Any
 from usmp.objects.executor import Executor
 from usmp.objects.named_options import GoneAttribute, NamedOptions
 from usmp.tvm018 import RUNTIME, find
-from usmp.tvm018.executor_runtime import SYSTEM_LIB
+from usmp.tvm018.executor_runtime import CPP_SYSTEM_LIB, SYSTEM_LIB
 
 _RUNTIMES = ("crt", "cpp")
 
@@ -25,12 +25,13 @@ class Runtime(NamedOptions):
         "crt", with functions of C, or "cpp", with packed functions (`Executor("aot",
         {"interface-api": "packed"})`).
     options
-        TVM's of that runtime: "system-lib", which changes nothing.
+        TVM's of that runtime: "system-lib", which changes nothing for "crt", and must be false for
+        "cpp".
 
     Raises
     ------
     ValueError
-        another runtime or option.
+        another runtime or option, or a system library for "cpp".
     """
 
     name: str
@@ -52,6 +53,8 @@ class Runtime(NamedOptions):
                 raise ValueError(
                     f'unknown option "{option}" of runtime {self.name}; supported: {known}'
                 )
+            if value and self.name == "cpp":
+                raise ValueError(CPP_SYSTEM_LIB.sentence())
             if value:
                 # The caller of `__init__`.
                 SYSTEM_LIB.tell(str(value), stacklevel=3)

@@ -23,6 +23,11 @@ SYSTEM_LIB = accepted(
     "C calls functions by their names, as tvmgen_<module>_run, and there is no table of them",
     values=TRUE,
 )
+CPP_SYSTEM_LIB = refused(
+    'Runtime("cpp", {"system-lib": True})',
+    "packed functions stand in no table, and tvm.runtime.load_module finds them by their symbols "
+    "in the library that you link; leave the option out",
+)
 
 EXECUTOR: tuple[OldName, ...] = (
     refused(
@@ -37,6 +42,7 @@ EXECUTOR: tuple[OldName, ...] = (
 
 RUNTIME: tuple[OldName, ...] = (
     SYSTEM_LIB,
+    CPP_SYSTEM_LIB,
     refused(
         'Runtime("cpp"), interface-api c',
         "TVM's runtime for C++ calls packed functions; for these give executor="
@@ -50,4 +56,4 @@ RUNTIME: tuple[OldName, ...] = (
     ),
     *_registry("Runtime"),
 )
-"""Of `Runtime`; `system-lib` is an option of both runtimes."""
+"""Of `Runtime`; `system-lib` is an option of runtime crt."""

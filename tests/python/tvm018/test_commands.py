@@ -225,8 +225,19 @@ def test_it_is_an_error_as_any_other(capfd, command):
     assert output.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "before",
+    [["-v"], ["-vvv"], ["--verbose"], ["--config", "default"], ["--config=x", "--verbose"]],
+    ids=" ".join,
+)
+def test_options_before_the_command(before):
+    assert error_of(*before, "micro", "build", "p", "zephyr") == error_of(
+        "micro", "build", "p", "zephyr"
+    )
+
+
 def test_other_commands_go_on():
-    for arguments in ([], ["-v"], ["run", "micro"], ["tuned"]):
+    for arguments in ([], ["-v"], ["--config"], ["run", "micro"], ["tuned"], ["--config", "tune"]):
         refuse_old_command(arguments)
 
 

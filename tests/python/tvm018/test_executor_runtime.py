@@ -11,7 +11,7 @@ import usmp
 from support.tflite_file import one_operator_model
 from usmp.support.compatibility import CompatibilityNote
 from usmp.tvm018 import EXECUTOR, RUNTIME, SECTIONS, find
-from usmp.tvm018.executor_runtime import LINK_PARAMS, SYSTEM_LIB
+from usmp.tvm018.executor_runtime import CPP_SYSTEM_LIB, LINK_PARAMS, SYSTEM_LIB
 
 C = usmp.Executor("aot", {"interface-api": "c"})
 PACKED = usmp.Executor("aot", {"interface-api": "packed"})
@@ -90,23 +90,26 @@ def test_the_registry_is_gone(owner, row):
         assert str(error.value) == row.sentence()
 
 
-@pytest.mark.parametrize("name", ["crt", "cpp"])
 @pytest.mark.parametrize("value", [True, 1])
-def test_a_system_library_changes_nothing(model, name, value):
+def test_a_system_library_changes_nothing(model, value):
     with pytest.warns(CompatibilityNote) as caught:
-        runtime = usmp.Runtime(name, {"system-lib": value})
+        runtime = usmp.Runtime("crt", {"system-lib": value})
     assert [str(each.message) for each in caught] == [SYSTEM_LIB.sentence(str(value))]
     assert caught[0].filename == __file__
-    executor = C if name == "crt" else PACKED
-    files = usmp.build(model, executor=executor).files()
-    built = usmp.build(model, executor=executor, runtime=runtime)
-    assert built.files() == files
+    assert usmp.build(model, runtime=runtime).files() == usmp.build(model).files()
+
+
+def test_packed_functions_are_in_no_table():
+    with pytest.raises(ValueError) as error:
+        usmp.Runtime("cpp", {"system-lib": True})
+    assert str(error.value) == CPP_SYSTEM_LIB.sentence()
 
 
 def test_no_system_library_is_no_note():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        usmp.Runtime("crt", {"system-lib": False})
+        for name in ("crt", "cpp"):
+            usmp.Runtime(name, {"system-lib": False})
 
 
 @pytest.mark.parametrize("value", [False, 0])
