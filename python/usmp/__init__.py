@@ -35,6 +35,7 @@ __all__ = [
     "Runtime",
     "StateInfo",
     "StateLayout",
+    "UnsupportedInModelLibraryFormatError",
     "UnsupportedModelError",
     "WorkspaceMemoryPools",
     "WorkspacePoolInfo",
@@ -60,6 +61,7 @@ if not TYPE_CHECKING:
 
             globals().update({public: getattr(_public, public) for public in __all__})
             return globals()[name]
+        reason = ""
         if not name.startswith("_"):
             from importlib import import_module
 
@@ -68,7 +70,11 @@ if not TYPE_CHECKING:
             except ModuleNotFoundError as error:
                 if error.name != f"{__name__}.{name}":
                     raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from usmp.tvm018 import row_of_attribute
+
+            row = row_of_attribute(name)
+            reason = f": {row.sentence()}" if row else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{reason}")
 
 
 def __dir__() -> list[str]:

@@ -35,3 +35,6 @@ from usmp.relax.storage.storage_plan import (
 )
 from usmp.support.compiler_lock import compiler_lock as compiler_lock
 from usmp.vm_pipeline import pipeline as pipeline
+
+UnsupportedInModelLibraryFormatError = UnsupportedModelError
+"""The name of TVM 0.18 for what cannot be compiled or archived."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import tvm
@@ -50,8 +50,15 @@ from usmp.objects.attributes import (
     STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.build_arguments import (
+    check_target_host,
+    check_type,
+    one_module_name,
+    only_model,
+)
 from usmp.objects.entries import ONLY_ENTRY, entry_name
 from usmp.objects.executor import check_workspace_io
+from usmp.objects.runtime import check_runtime
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.planning.options import (
@@ -76,10 +83,13 @@ from usmp.transform import CompareWorkspaceIO
 
 Model: TypeAlias = "IRModule | str | Path"
 
+_NOT_GIVEN: Any = None
+"""The model, where it is `ir_mod`."""
+
 
 @one_at_a_time
 def build(
-    mod: Model | Sequence[Model] | Mapping[str, Model],
+    mod: Model | Sequence[Model] | Mapping[str, Model] = _NOT_GIVEN,
     target: OneTarget | Sequence[OneTarget] | BuildTargets = "c",
     executor: str | Executor | None = None,
     workspace_memory_pools: WorkspaceMemoryPools | None = None,
@@ -88,6 +98,8 @@ def build(
     module_name: str | None = None,
     board: str | Board | None = None,
     *,
+    ir_mod: Model | Sequence[Model] | Mapping[str, Model] | None = None,
+    target_host: OneTarget | None = None,
     mod_name: str | None = None,
     runtime: str | Runtime | None = None,
     compare_workspace_io: bool = False,
@@ -148,10 +160,13 @@ def build(
         a board, or its name: pools lie in its memories (the user's have their names), inputs and
         outputs in the workspace unless `tir.usmp.use_workspace_io` says otherwise, the code is for
         its core, and the archive gains a project that builds a program for it.
-    mod_name
-        the name that `tvm.relay.build` had for `module_name`; one of the two.
+    ir_mod, mod_name
+        the names that `tvm.relay.build` had for `mod` and `module_name`; one of two.
+    target_host
+        None, or the CPU of `target`, as `tvm.relay.build` took it; main runs there.
     runtime
-        "crt", or a `Runtime`, as `tvm.relay.build` took it; the C needs none.
+        "crt", "cpp" with packed functions, or a `Runtime`, as `tvm.relay.build` took it; C needs
+        none.
     compare_workspace_io
         plan once more with inputs and outputs in the workspace, if they are not,
         and say in the metadata how much RAM that would take.
@@ -194,8 +209,9 @@ def build(
     DoesNotFitError
         pools or memories of a board are too small; its attributes have the sizes.
     ValueError
-        an unknown target, core, executor, runtime, algorithm, parameter or board, a board and a
-        target for another core, two pools of one name, a state pool that leaves no workspace pool
+        an unknown target, core, executor, runtime, algorithm, parameter or board, another target
+        of the host, a runtime that cannot call the executor's functions, a board and a target for
+        another core, two pools of one name, a state pool that leaves no workspace pool
         for everything else, a state layout that is damaged or does not fit the model, an `io_type`
         that is unknown or that no input and no output can have, a size that no model has, or not as
         large, or a shape that no input of a file can have.
@@ -211,16 +227,20 @@ def build(
     given = parse_targets(target)
     targets = board_targets(board, given)
     check_llvm_target(targets.cpu)
+    check_target_host(target_host, given)
     executor = executor if isinstance(executor, Executor) else _executor_named(executor or "aot")
-    _check_type(Runtime(runtime) if isinstance(runtime, str) else runtime, Runtime, "runtime")
+    runtime = Runtime(runtime) if isinstance(runtime, str) else runtime
+    check_type(runtime, Runtime, "runtime")
+    check_runtime(runtime, executor)
     if not isinstance(state_memory_pool, str):
-        _check_type(state_memory_pool, WorkspacePoolInfo, "state_memory_pool")
+        check_type(state_memory_pool, WorkspacePoolInfo, "state_memory_pool")
     if isinstance(state_layout, str | Path):
         state_layout = StateLayout.read(state_layout)
-    _check_type(state_layout, StateLayout, "state_layout")
-    _check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
-    _check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
-    module_name = _module_name(module_name, mod_name)
+    check_type(state_layout, StateLayout, "state_layout")
+    check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
+    check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
+    module_name = one_module_name(module_name, mod_name)
+    mod = only_model(mod, ir_mod)
     path = mod if isinstance(mod, str | Path) else None
     paths = _paths(mod)
     mod = imported_module(mod, shared_state, max_sizes or {}, input_shapes or {})
@@ -310,26 +330,6 @@ def _compared(session: PlanningSession, passes: list[Pass], mod: IRModule) -> IR
 def _executor_named(name: str) -> Executor:
     """One object for all builds: what a session knows of a module is that of its executor."""
     return Executor(name)
-
-
-def _check_type(value: object, expected: type, what: str) -> None:
-    if value is not None and not isinstance(value, expected):
-        raise TypeError(f"{what} takes {expected.__name__}, not {type(value).__name__}")
-
-
-def _module_name(module_name: str | None, mod_name: str | None) -> str:
-    """The one that is given of two arguments for one thing."""
-    if None not in (module_name, mod_name) and module_name != mod_name:
-        raise ValueError(
-            f'module_name "{module_name}" and mod_name "{mod_name}" contradict each other; '
-            "give one of them"
-        )
-    name = mod_name if module_name is None else module_name
-    if name is None:
-        return "default"
-    if not name:
-        raise ValueError("module_name is empty; it is the prefix of the C symbols")
-    return name
 
 
 def imported_module(

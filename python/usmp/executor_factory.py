@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from tvm.ir import IRModule
+from tvm.target import Target
 
 from usmp.analysis.memory.facts import shared_facts
 from usmp.boards.board import Board
@@ -23,8 +24,9 @@ from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.metadata import metadata
 from usmp.codegen.model_library_format import archive_files, write_archive
 from usmp.names import DEFAULT_ARENA_BYTES
-from usmp.objects import MemoryPlan
+from usmp.objects import Executor, MemoryPlan, Runtime
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, MODEL_FILES_ATTR, REFERENCE_ATTR
+from usmp.objects.executor import executor_of
 from usmp.objects.size_expression import shape_text
 from usmp.objects.state_layout import StateLayout, state_layout_of
 from usmp.report import memory_html, memory_summary
@@ -34,6 +36,8 @@ from usmp.runtime.reference import ReferenceModule, load_reference
 from usmp.support.compiler_lock import locked_property, one_at_a_time
 from usmp.support.plain_text import shown
 from usmp.support.tvm_errors import report_faults
+from usmp.tvm018 import FACTORY, find
+from usmp.tvm018.python_names import UNPACKED
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +92,62 @@ class AOTExecutorFactoryModule:
             for entry in self.interface.entries
         }
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Raise, with the reason for attributes of TVM 0.18."""
+            row = find(FACTORY, name)
+            if row is None:
+                # The error of a property, or that there is no such attribute.
+                return object.__getattribute__(self, name)
+            raise AttributeError(row.sentence(), name=name, obj=self)
+
+    def __iter__(self) -> NoReturn:
+        """Raise: there are no graph, library and parameters to unpack."""
+        raise TypeError(UNPACKED.sentence())
+
+    @property
+    def libmod_name(self) -> str:
+        """The `module_name`, as TVM 0.18 called it."""
+        return self.module_name
+
+    @property
+    def executor(self) -> Executor:
+        """The executor that it was built for."""
+        return executor_of(self.ir_mod)
+
+    @property
+    def runtime(self) -> Runtime:
+        """The runtime that can call its functions, if there is one: the C needs none."""
+        return Runtime("cpp" if self.executor.is_packed else "crt")
+
+    @property
+    def target(self) -> Target:
+        """The target of the main function."""
+        target: Target = self.ir_mod[self.interface.entries[0].function].attrs["target"]
+        return target
+
+    @property
+    def params(self) -> dict[str, np.ndarray]:
+        """Nothing: constants are part of the C."""
+        return {}
+
+    @property
+    def devices(self) -> list[str]:
+        """The members of the struct of devices: the accelerators that have functions."""
+        return self.interface.devices
+
+    def get_params(self) -> dict[str, np.ndarray]:
+        """Return `params`, as TVM 0.18 did."""
+        return self.params
+
+    def get_devices(self) -> list[str]:
+        """Return `devices`, as TVM 0.18 did."""
+        return self.devices
+
+    def get_executor_config(self) -> None:
+        """Return nothing, as TVM 0.18 did: executor aot has no graph."""
+
     def summary(self) -> str:
         """The table that `tvmc compile` ends with.
 
@@ -140,11 +200,10 @@ class AOTExecutorFactoryModule:
     @locked_property
     def _llvm(self) -> LLVMModule | None:
         """Operators and main function as an object file, for target llvm."""
-        target = self.ir_mod[self.interface.entries[0].function].attrs["target"]
-        if target.kind.name != "llvm":
+        if self.target.kind.name != "llvm":
             return None
         with report_faults("to make LLVM code"):
-            return compile_module(self.ir_mod, self.interface, target)
+            return compile_module(self.ir_mod, self.interface, self.target)
 
     @property
     @one_at_a_time

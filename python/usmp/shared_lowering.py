@@ -108,5 +108,5 @@ def what_lowering_reads(mod: IRModule, context: PassContext, plans: bool) -> Has
     if not plans:
         known[STREAM_INPUTS] = list(planning_options(config).hops.items())
     passes = context.opt_level, tuple(context.required_pass), tuple(context.disabled_pass)
-    attributes = sorted((str(k), str(v)) for k, v in (mod.attrs or {}).items())
+    attributes = sorted((str(k), repr(v)) for k, v in (mod.attrs or {}).items())
     return repr((passes, sorted((k, str(v)) for k, v in known.items()), attributes))

@@ -66,25 +66,30 @@ def test_the_runtime_changes_nothing(runtime):
     assert build(runtime=runtime).files() == build().files()
 
 
-def test_another_runtime():
+def test_an_unknown_runtime():
     with pytest.raises(
-        ValueError, match=r'^unknown runtime "cpp"; supported: "crt"; .*interface-api'
+        ValueError,
+        match=r'^unknown runtime "rpc"; supported: "crt", "cpp"; the C needs no runtime$',
     ):
-        build(runtime="cpp")
+        build(runtime="rpc")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"system-lib": True}, "option system-lib of runtime crt must be false: functions are"),
-        ({"stack": 1}, 'unknown option "stack" of runtime crt; supported: system-lib'),
-    ],
-)
-def test_options_of_a_runtime(options, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        usmp.Runtime("crt", options)
+@pytest.mark.parametrize("name", ["crt", "cpp"])
+def test_an_unknown_option_of_a_runtime(name):
+    with pytest.raises(
+        ValueError, match=f'^unknown option "stack" of runtime {name}; supported: system-lib$'
+    ):
+        usmp.Runtime(name, {"stack": 1})
 
 
 def test_what_is_no_runtime():
     with pytest.raises(TypeError, match=r"^runtime takes Runtime, not int$"):
         build(runtime=3)
+
+
+def test_ir_mod_is_mod():
+    assert usmp.build(ir_mod=Attention, params=PARAMS).files() == build().files()
+    with pytest.raises(TypeError, match=r"^mod and ir_mod are two names of one argument; give one"):
+        usmp.build(Attention, ir_mod=Attention)
+    with pytest.raises(TypeError, match=r"^usmp\.build takes a Relax IRModule .* not NoneType"):
+        usmp.build()

@@ -35,6 +35,7 @@ from usmp.driver.info import add_info_parser
 from usmp.driver.list_command import add_list_parser
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.native_log import silenced_native_log
+from usmp.driver.old_commands import refuse_old_command
 from usmp.driver.old_flags import current_arguments
 from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import split_pool_flags
@@ -76,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 # A name in a model that this terminal cannot show is no reason to fail.
                 sys.stdout.reconfigure(errors="replace")
             arguments = sys.argv[1:] if arguments is None else arguments
+            refuse_old_command(arguments)
             current, old_flags = current_arguments(split_pool_flags(arguments))
             options.stderr = stderr
             parser.parse_args(current, options)

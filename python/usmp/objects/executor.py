@@ -10,6 +10,9 @@ from tvm_ffi.dataclasses import py_class
 
 from usmp.objects.attributes import EXECUTOR_ATTR
 from usmp.objects.ffi_object import FFIObject
+from usmp.objects.named_options import GoneAttribute, NamedOptions
+from usmp.tvm018 import EXECUTOR, find
+from usmp.tvm018.executor_runtime import LINK_PARAMS
 
 DEFAULT_BYTE_ALIGNMENT = 16
 INTERFACE_APIS = ("c", "packed")
@@ -31,13 +34,19 @@ _OPTIONS: dict[str, tuple[Callable[[object], bool], str]] = {
     "constant-byte-alignment": (is_alignment, "a power of two (bytes)"),
     "interface-api": (lambda value: value in INTERFACE_APIS, '"c" or "packed"'),
     "unpacked-api": (_is_truth, "true or false"),
-    "link-params": (lambda value: value in (True, 1), "true (constants are part of the code)"),
+    "link-params": (_is_truth, "true"),
 }
+
+_DEFAULTS = {LINK_PARAMS.name: True}
+"""Of options that every executor aot has."""
 
 
 @py_class("usmp.Executor", init=False)
-class Executor(FFIObject):
+class Executor(NamedOptions, FFIObject):
     """How a compiled model is run.
+
+    `executor["interface-api"]` is the value of an option, `"interface-api" in executor` whether it
+    is given, and `str(executor)` the name. Executors of the same name and options are equal.
 
     Parameters
     ----------
@@ -58,8 +67,15 @@ class Executor(FFIObject):
     name: str
     options: dict[str, Any]
 
+    list_registered = GoneAttribute(EXECUTOR)
+    list_registered_options = GoneAttribute(EXECUTOR)
+    flag_registry_name = GoneAttribute(EXECUTOR)
+
     def __init__(self, name: str = "aot", options: dict[str, Any] | None = None) -> None:
         if name != "aot":
+            row = find(EXECUTOR, f'Executor("{name}")')
+            if row is not None:
+                raise ValueError(row.sentence())
             raise ValueError(f'unknown executor "{name}"; supported: "aot"')
         for option, value in (options or {}).items():
             if option not in _OPTIONS:
@@ -68,8 +84,13 @@ class Executor(FFIObject):
             accepts, expected = _OPTIONS[option]
             if not accepts(value):
                 raise ValueError(f"option {option} of executor aot must be {expected}, not {value}")
+            if option == LINK_PARAMS.name and not value:
+                raise ValueError(LINK_PARAMS.sentence(str(value)))
         _check_interface(options or {})
         self.__ffi_init__(name, dict(options or {}))
+
+    def _all_options(self) -> Mapping[str, Any]:
+        return {**_DEFAULTS, **super()._all_options()}
 
     @property
     def is_packed(self) -> bool:

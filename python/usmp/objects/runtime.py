@@ -5,41 +5,72 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-NEEDS_NO_RUNTIME = "the C needs no runtime"
+from usmp.objects.executor import Executor
+from usmp.objects.named_options import GoneAttribute, NamedOptions
+from usmp.tvm018 import RUNTIME, find
+from usmp.tvm018.executor_runtime import CPP_SYSTEM_LIB, SYSTEM_LIB
+
+_RUNTIMES = ("crt", "cpp")
 
 
-@dataclass(frozen=True)
-class Runtime:
-    """TVM's runtime for C, which the emitted code does without.
+@dataclass(frozen=True, eq=False)
+class Runtime(NamedOptions):
+    """TVM's runtime for C or C++, of which the emitted C needs none.
+
+    `runtime["system-lib"]` is the value of an option, and `str(runtime)` the name.
 
     Parameters
     ----------
     name
-        "crt".
+        "crt", with functions of C, or "cpp", with packed functions (`Executor("aot",
+        {"interface-api": "packed"})`).
     options
-        TVM's of that runtime: "system-lib", which must be false.
+        TVM's of that runtime: "system-lib", which changes nothing for "crt", and must be false for
+        "cpp".
 
     Raises
     ------
     ValueError
-        another runtime or option.
+        another runtime or option, or a system library for "cpp".
     """
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)
 
+    list_registered = GoneAttribute(RUNTIME)
+    list_registered_options = GoneAttribute(RUNTIME)
+    flag_registry_name = GoneAttribute(RUNTIME)
+
     def __post_init__(self) -> None:
-        if self.name != "crt":
+        if self.name not in _RUNTIMES:
+            known = ", ".join(f'"{name}"' for name in _RUNTIMES)
             raise ValueError(
-                f'unknown runtime "{self.name}"; supported: "crt"; {NEEDS_NO_RUNTIME}. For TVM\'s '
-                'C++ runtime leave it out, and make packed functions: Executor("aot", '
-                '{"interface-api": "packed"})'
+                f'unknown runtime "{self.name}"; supported: {known}; the C needs no runtime'
             )
         for option, value in self.options.items():
-            if option != "system-lib":
-                raise ValueError(f'unknown option "{option}" of runtime crt; supported: system-lib')
-            if value:
+            known = SYSTEM_LIB.name
+            if option != known:
                 raise ValueError(
-                    "option system-lib of runtime crt must be false: functions are called by their "
-                    "names in C, as tvmgen_<module>_run, and stand in no table"
+                    f'unknown option "{option}" of runtime {self.name}; supported: {known}'
                 )
+            if value and self.name == "cpp":
+                raise ValueError(CPP_SYSTEM_LIB.sentence())
+            if value:
+                # The caller of `__init__`.
+                SYSTEM_LIB.tell(str(value), stacklevel=3)
+
+
+def check_runtime(runtime: Runtime | None, executor: Executor) -> None:
+    """Raise if a runtime cannot call the functions of an executor.
+
+    Raises
+    ------
+    ValueError
+        TVM's runtime for C with packed functions, or that for C++ without.
+    """
+    if runtime is None:
+        return
+    interface = "packed" if executor.is_packed else "c"
+    row = find(RUNTIME, f'Runtime("{runtime.name}"), interface-api {interface}')
+    if row is not None:
+        raise ValueError(row.sentence())

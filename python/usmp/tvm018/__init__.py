@@ -4,23 +4,36 @@ Data that the command line, the Python functions and the documents read. Names t
 meant in TVM 0.18 stand in no table.
 """
 
+from usmp.tvm018.commands import MICRO, MODULES, TUNE
 from usmp.tvm018.compile_flags import COMPILE_FLAGS
+from usmp.tvm018.executor_runtime import EXECUTOR, RUNTIME
 from usmp.tvm018.old_name import ACCEPTED, MAPPED, REFUSED, OldName, find
+from usmp.tvm018.python_names import FACTORY, PYTHON_SECTIONS, row_of_attribute
 from usmp.tvm018.run_flags import RUN_FLAGS
 
 SECTIONS: dict[str, tuple[OldName, ...]] = {
     "tvmc compile": COMPILE_FLAGS,
     "tvmc run": RUN_FLAGS,
+    "tvmc micro": MICRO,
+    "tvmc tune": TUNE,
+    "python -m": MODULES,
+    "Executor": EXECUTOR,
+    "Runtime": RUNTIME,
+    **PYTHON_SECTIONS,
 }
 """All rows, by where users write the names."""
 
 __all__ = [
     "ACCEPTED",
     "COMPILE_FLAGS",
+    "EXECUTOR",
+    "FACTORY",
     "MAPPED",
     "REFUSED",
+    "RUNTIME",
     "RUN_FLAGS",
     "SECTIONS",
     "OldName",
     "find",
+    "row_of_attribute",
 ]

@@ -88,8 +88,8 @@ def test_a_model_runs_through_either_interface(tvmc, model, options, interface):
         ),
         (
             ["--executor-aot-link-params=0"],
-            "option link-params of executor aot must be true (constants are part of the code), "
-            "not False",
+            "link-params=False: constants are part of the C; with constant_memory_pools, or "
+            "--constant-pools of tvmc, the application gives their memory",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -46,6 +46,7 @@ def loaded(*arguments: str, **settings: str) -> set[str]:
         ["export-test", "--help"],
         ["export-test", "missing.tar"],
         ["compile"],
+        ["micro", "build", "project", "zephyr"],
         ["nope"],
         ["compile", "missing.tflite"],
         ["list"],

@@ -130,7 +130,7 @@ def test_interrupted_command_ends_as_shells_expect(tmp_path):
     ("arguments", "message"),
     [
         (["run"], "the following arguments are required: FILE (see tvmc run --help)"),
-        (["micro"], f"argument COMMAND: invalid choice: 'micro' (choose from {CHOICES}) {SEE}"),
+        (["nope"], f"argument COMMAND: invalid choice: 'nope' (choose from {CHOICES}) {SEE}"),
         (["--nope"], f"unrecognized arguments: --nope {SEE}"),
         (
             ["compile", "x.tflite", "--target=llvm", "-mcpu=cortex-m3"],

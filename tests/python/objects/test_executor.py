@@ -64,7 +64,13 @@ def test_only_the_c_interface_has_places_in_the_workspace(interface, use_workspa
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("graph", None, 'unknown executor "graph"; supported: "aot"'),
+        ("vm", None, 'unknown executor "vm"; supported: "aot"'),
+        (
+            "graph",
+            None,
+            'Executor("graph"): main is a C function that calls the operators, and there is no '
+            'graph in JSON; write Executor("aot"), the default',
+        ),
         ("", None, 'unknown executor ""; supported: "aot"'),
         (
             "aot",
@@ -106,8 +112,13 @@ def test_only_the_c_interface_has_places_in_the_workspace(interface, use_workspa
         (
             "aot",
             {"link-params": 0},
-            "option link-params of executor aot must be true (constants are part of the code), "
-            "not 0",
+            "link-params=0: constants are part of the C; with constant_memory_pools, or "
+            "--constant-pools of tvmc, the application gives their memory",
+        ),
+        (
+            "aot",
+            {"link-params": "no"},
+            "option link-params of executor aot must be true, not no",
         ),
     ],
 )

@@ -1,0 +1,162 @@
+"""`tvmc micro` and `tvmc tune` of TVM 0.18: errors with the command lines that take their place."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from usmp.driver.errors import UsageError
+from usmp.support.plain_text import printable
+from usmp.tvm018 import MAPPED, find
+from usmp.tvm018.commands import MICRO, PROJECT_OPTION, TUNE
+from usmp.tvm018.old_name import OldName
+
+_MODEL_ENDINGS = (".tflite", ".onnx", ".pt2")
+_BEFORE_COMMAND = re.compile(r"-v+|--verbose|--config(=.*)?", re.DOTALL)
+_COMMAND, _BOARD, _BOARD_FLAG = "tvmc micro", f"{PROJECT_OPTION} board", "--board="
+
+
+@dataclass(frozen=True)
+class MicroArguments:
+    """The arguments of a command of `tvmc micro`.
+
+    Parameters
+    ----------
+    positional
+        all that are neither flags nor values of flags.
+    flags
+        names of flags.
+    options
+        values of project options, by name.
+    """
+
+    positional: list[str]
+    flags: list[str]
+    options: dict[str, str]
+
+    def at(self, index: int, placeholder: str) -> str:
+        """Return a positional argument, or the placeholder if there is none at this index."""
+        return self.positional[index] if index < len(self.positional) else placeholder
+
+    @property
+    def board(self) -> OldName | None:
+        """The row of the board that was given, which has the arguments that take its place."""
+        return find(MICRO, _BOARD, self.options["board"]) if "board" in self.options else None
+
+    @property
+    def emulated_board(self) -> str:
+        """What `--board` calls the board; empty if it is no board here."""
+        (option,) = self.build_options
+        return option.removeprefix(_BOARD_FLAG) if option.startswith(_BOARD_FLAG) else ""
+
+    @property
+    def build_options(self) -> tuple[str, ...]:
+        """The options of `tvmc compile` for the board."""
+        row = self.board
+        return row.to if row and row.verdict == MAPPED else ("--target=c -mcpu=CORE",)
+
+
+def refuse_old_command(arguments: Sequence[str]) -> None:
+    """Refuse the commands of TVM 0.18 that this one lacks.
+
+    Raises
+    ------
+    UsageError
+        for `micro` and `tune`; the last line of the message is the command line to write instead.
+    """
+    remaining = list(arguments)
+    while remaining and _BEFORE_COMMAND.fullmatch(remaining[0]):
+        del remaining[: 2 if remaining[0] == "--config" else 1]
+    if remaining[:1] == ["micro"]:
+        raise UsageError(";\n".join(_micro(remaining[1:])))
+    if remaining[:1] == ["tune"]:
+        raise UsageError(";\n".join(_tune(remaining[1:])))
+
+
+def _tune(arguments: Sequence[str]) -> list[str]:
+    model = next((text for text in arguments if text.endswith(_MODEL_ENDINGS)), "MODEL")
+    return [TUNE[0].sentence(), _instead([["tvmc", "explore", model]])]
+
+
+def _micro(arguments: Sequence[str]) -> list[str]:
+    given = _parsed(arguments)
+    subcommand = given.at(0, "")
+    row = find(MICRO, f"{_COMMAND} {subcommand}") or find(MICRO, _COMMAND)
+    about = [row.sentence()] if row else []
+    lines = {"build": _build, "flash": _flash}.get(subcommand, _create)(given)
+    return [*about, *_about_options(given), _instead(lines)]
+
+
+def _parsed(arguments: Sequence[str]) -> MicroArguments:
+    given = MicroArguments([], [], {})
+    flag = ""
+    for argument in arguments:
+        text = argument
+        if argument.startswith("-"):
+            flag, _, text = argument.partition("=")
+            given.flags.append("--force" if flag == "-f" else flag)
+        if flag == PROJECT_OPTION and text:
+            name, _, given.options[name] = text.partition("=")
+        elif flag == "--template-dir":
+            # Its value is the next argument, if not this one's.
+            flag = flag if argument == flag else ""
+        elif text and not argument.startswith("-"):
+            given.positional.append(text)
+    return given
+
+
+def _about_options(given: MicroArguments) -> list[str]:
+    """Return a sentence about each flag and each project option."""
+    rows = [(find(MICRO, flag), "") for flag in given.flags]
+    for name, value in given.options.items():
+        rows.append((find(MICRO, f"{PROJECT_OPTION} {name}", value), value))
+    return [printable(row.sentence(value)) for row, value in rows if row]
+
+
+def _create(given: MicroArguments) -> list[list[str]]:
+    project, archive = given.at(1, "DIR"), given.at(2, "ARCHIVE")
+    compiled = ["tvmc", "compile", "MODEL", *given.build_options, "-o", archive]
+    if given.emulated_board:
+        return [compiled, _run_emulated(given, archive)]
+    model = f"{project}/model"
+    unpacked = [["mkdir", "-p", model], ["tar", "-xf", archive, "-C", model]]
+    return [compiled, *unpacked, ["tvmc", "export-test", archive]]
+
+
+def _build(given: MicroArguments) -> list[list[str]]:
+    project, platform = given.at(1, "DIR"), given.at(2, "")
+    if given.emulated_board:
+        return [_run_emulated(given, "ARCHIVE")]
+    if platform == "zephyr":
+        board = given.options.get("board", "BOARD")
+        return [["west", "build", "-b", board, "-d", f"{project}/build", project]]
+    if platform == "arduino":
+        library = f"--library={project}/model"
+        return [["arduino-cli", "compile", "--fqbn=FQBN", library, project]]
+    folder = f"{project}/build"
+    return [["cmake", "-S", project, "-B", folder], ["cmake", "--build", folder]]
+
+
+def _flash(given: MicroArguments) -> list[list[str]]:
+    project, platform = given.at(1, "DIR"), given.at(2, "")
+    if given.emulated_board:
+        return [_run_emulated(given, "ARCHIVE")]
+    port = given.options.get("port", "PORT")
+    tested = ["tvmc", "run", "ARCHIVE", f"--serial={port}"]
+    if platform == "zephyr":
+        return [["west", "flash", "-d", f"{project}/build"], tested]
+    if platform == "arduino":
+        return [["arduino-cli", "upload", "--fqbn=FQBN", f"--port={port}", project], tested]
+    return [tested]
+
+
+def _run_emulated(given: MicroArguments, archive: str) -> list[str]:
+    return ["tvmc", "run", archive, f"{_BOARD_FLAG}{given.emulated_board}"]
+
+
+def _instead(commands: Sequence[Sequence[str]]) -> str:
+    """Return a line for a shell; no argument of the user does anything else there or on screen."""
+    lines = [" ".join(shlex.quote(printable(text)) for text in command) for command in commands]
+    return f"instead: {' && '.join(lines)}"

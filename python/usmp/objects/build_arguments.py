@@ -1,0 +1,86 @@
+"""Arguments of `usmp.build` that `tvm.relay.build` of TVM 0.18 had in another place or sense."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from usmp.objects.executor import Executor
+from usmp.objects.runtime import Runtime
+from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.tvm018.python_names import BY_POSITION, OTHER_TARGET_HOST, SAME_TARGET_HOST
+
+_Model = TypeVar("_Model")
+
+
+def check_type(value: object, expected: type, what: str) -> None:
+    """Raise if an argument is neither None nor of its class.
+
+    Raises
+    ------
+    TypeError
+        it is of another class, as where arguments are in the order of TVM 0.18.
+    """
+    if value is None or isinstance(value, expected):
+        return
+    message = f"{what} takes {expected.__name__}, not {type(value).__name__}"
+    if isinstance(value, Executor | Runtime):
+        message += f"; {BY_POSITION.reason}"
+    raise TypeError(message)
+
+
+def only_model(mod: _Model, ir_mod: _Model | None) -> _Model:
+    """Return the one that is not None of two arguments for the model.
+
+    Raises
+    ------
+    TypeError
+        both are given.
+    """
+    if mod is not None and ir_mod is not None:
+        raise TypeError("mod and ir_mod are two names of one argument; give one of them")
+    return mod if ir_mod is None else ir_mod
+
+
+def one_module_name(module_name: str | None, mod_name: str | None) -> str:
+    """Return the one that is given of two arguments for the name of the module, or "default".
+
+    Raises
+    ------
+    ValueError
+        both are given and differ, or the name is empty.
+    """
+    if None not in (module_name, mod_name) and module_name != mod_name:
+        raise ValueError(
+            f'module_name "{module_name}" and mod_name "{mod_name}" contradict each other; '
+            "give one of them"
+        )
+    name = mod_name if module_name is None else module_name
+    if name is None:
+        return "default"
+    if not name:
+        raise ValueError("module_name is empty; it is the prefix of the C symbols")
+    return name
+
+
+def check_target_host(target_host: OneTarget | None, targets: BuildTargets) -> None:
+    """Tell that the target of the host changes nothing, if it is that of the model.
+
+    Raises
+    ------
+    ValueError
+        it is another one.
+    """
+    if target_host is None:
+        return
+    if not _is_of(target_host, targets):
+        raise ValueError(OTHER_TARGET_HOST.sentence())
+    # The caller of `usmp.build`, which is behind a lock.
+    SAME_TARGET_HOST.tell(stacklevel=4)
+
+
+def _is_of(target: OneTarget, targets: BuildTargets) -> bool:
+    """Return whether a target is the CPU of a build."""
+    try:
+        return str(parse_targets(target).cpu) == str(targets.cpu)
+    except ValueError:
+        return False

@@ -1,0 +1,59 @@
+"""Executors, runtimes and their options that TVM 0.18 had, and what became of them."""
+
+from __future__ import annotations
+
+from usmp.tvm018.old_name import FALSE, TRUE, OldName, accepted, refused
+
+_REGISTRY = ("list_registered", "list_registered_options", "flag_registry_name")
+
+
+def _registry(class_name: str) -> tuple[OldName, ...]:
+    reason = f"nothing is registered; help(usmp.{class_name}) has the names and the options"
+    return tuple(refused(f"{class_name}.{name}", reason) for name in _REGISTRY)
+
+
+LINK_PARAMS = refused(
+    "link-params",
+    "constants are part of the C; with constant_memory_pools, or --constant-pools of tvmc, the "
+    "application gives their memory",
+    values=FALSE,
+)
+SYSTEM_LIB = accepted(
+    "system-lib",
+    "C calls functions by their names, as tvmgen_<module>_run, and there is no table of them",
+    values=TRUE,
+)
+CPP_SYSTEM_LIB = refused(
+    'Runtime("cpp", {"system-lib": True})',
+    "packed functions stand in no table, and tvm.runtime.load_module finds them by their symbols "
+    "in the library that you link; leave the option out",
+)
+
+EXECUTOR: tuple[OldName, ...] = (
+    refused(
+        'Executor("graph")',
+        "main is a C function that calls the operators, and there is no graph in JSON; write "
+        'Executor("aot"), the default',
+    ),
+    LINK_PARAMS,
+    *_registry("Executor"),
+)
+"""Of `Executor`; `link-params` is an option of executor aot."""
+
+RUNTIME: tuple[OldName, ...] = (
+    SYSTEM_LIB,
+    CPP_SYSTEM_LIB,
+    refused(
+        'Runtime("cpp"), interface-api c',
+        "TVM's runtime for C++ calls packed functions; for these give executor="
+        'Executor("aot", {"interface-api": "packed"}), for functions of C leave the runtime out',
+    ),
+    refused(
+        'Runtime("crt"), interface-api packed',
+        "packed functions are those of TVM's runtime for C++ (tvm-ffi), which no program with the "
+        'runtime for C can call; for these give Runtime("cpp"), for functions of C leave '
+        "interface-api out",
+    ),
+    *_registry("Runtime"),
+)
+"""Of `Runtime`; `system-lib` is an option of runtime crt."""

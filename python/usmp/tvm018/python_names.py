@@ -1,0 +1,183 @@
+"""Names of Python in TVM 0.18: of `relay.build`, of what it returned, of `tvm.micro` and others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from usmp.tvm018.old_name import OldName, accepted, mapped, refused
+
+BY_POSITION = refused(
+    "arguments by position",
+    "the order of arguments is not that of tvm.relay.build; write those after target by name, as "
+    'executor=usmp.Executor("aot")',
+)
+SAME_TARGET_HOST = accepted(
+    "target_host", "main runs on the target, as all operators do", values=("equal to target",)
+)
+OTHER_TARGET_HOST = refused(
+    "target_host",
+    "main runs on the target, as all operators do, and nothing on another host; leave it out",
+)
+UNPACKED = refused(
+    "graph, lib, params = usmp.build(...)",
+    "there is no graph, and constants are part of the C; write factory = usmp.build(...), of which "
+    "factory.source is the C and factory.run(inputs) runs it",
+)
+
+BUILD: tuple[OldName, ...] = (BY_POSITION, SAME_TARGET_HOST, OTHER_TARGET_HOST, UNPACKED)
+"""Arguments and results of `usmp.build`."""
+
+_LIB = (
+    "there is no module of TVM's runtime; factory.source and factory.header are the C, "
+    "factory.files() is the archive, and factory.run(inputs) runs it on this host"
+)
+_METADATA = (
+    "factory.metadata has sizes by operator, factory.memory_plan the places of buffers, and "
+    "factory.interface the names in C"
+)
+
+FACTORY: tuple[OldName, ...] = (
+    *(refused(name, _LIB) for name in ("lib", "get_lib", "module")),
+    refused(
+        "export_library",
+        "factory.export_model_library_format writes an archive of C, which the build system of the "
+        "application compiles (docs/integrate.md)",
+    ),
+    refused("function_metadata", _METADATA),
+    refused("executor_codegen_metadata", _METADATA),
+    refused("lowered_ir_mods", "there is one module for all targets: factory.ir_mod"),
+)
+"""Attributes of what `usmp.build` returns."""
+
+
+def _all_mapped(prefix: str, names: Iterable[str], reason: str) -> tuple[OldName, ...]:
+    """Return the rows of names that `usmp` has too."""
+    return tuple(mapped(f"{prefix}.{name}", f"usmp.{name}", reason) for name in names)
+
+
+_IMPORTED = "usmp.import_model reads .tflite, .onnx and .pt2 files (torch.export)"
+
+RELAY: tuple[OldName, ...] = (
+    refused(
+        "tvm.relay",
+        "TVM has no Relay any more, and models are Relax modules; usmp.import_model reads .tflite, "
+        ".onnx and .pt2 files, and usmp.build compiles them",
+    ),
+    mapped("tvm.relay.build", "usmp.build", "usmp.build compiles a Relax module or a model file"),
+    *_all_mapped("tvm.relay.backend", ("Executor", "Runtime"), "usmp has it under the same name"),
+    *(
+        mapped(f"tvm.relay.frontend.from_{name}", "usmp.import_model", _IMPORTED)
+        for name in ("tflite", "onnx", "pytorch")
+    ),
+    *(
+        refused(
+            f"tvm.relay.frontend.from_{name}",
+            f"{_IMPORTED}; TensorFlow's converter makes a .tflite file of the model",
+        )
+        for name in ("keras", "tensorflow")
+    ),
+    refused(
+        "tvm.target.target.micro(model)",
+        'the target is a text with the core, as "c -mcpu=cortex-m4" (tvmc list cores)',
+    ),
+)
+"""Of `tvm.relay` and `tvm.target`."""
+
+_PROJECT = (
+    "there are no projects to generate: the archive is a module of Zephyr and a library of Arduino "
+    "(docs/integrate.md), and with board= it has a program for a board in the emulator"
+)
+_ON_DEVICE = (
+    "no Python object stands for a device; tvmc export-test writes C for it, and tvmc run "
+    "ARCHIVE --serial=PORT runs the model there (docs/on-your-device.md)"
+)
+_NO_RUNTIME = "the C needs no runtime and no configuration of one"
+_NOT_TUNED = "kernels are not tuned; tvmc explore compares builds"
+
+_MICRO_NAMES = {
+    "GeneratedProject": _PROJECT,
+    "TemplateProject": _PROJECT,
+    "generate_project": _PROJECT,
+    "generate_project_from_mlf": _PROJECT,
+    "Session": _ON_DEVICE,
+    "TransportLogger": _ON_DEVICE,
+    "compile_and_create_micro_session": _ON_DEVICE,
+    "create_local_aot_executor": _ON_DEVICE,
+    "create_local_debug_executor": _ON_DEVICE,
+    "create_local_graph_executor": _ON_DEVICE,
+    "copy_crt_config_header": _NO_RUNTIME,
+    "get_microtvm_template_projects": _PROJECT,
+    "get_standalone_crt_dir": _NO_RUNTIME,
+    "AutoTvmModuleLoader": _NOT_TUNED,
+    "autotvm_build_func": _NOT_TUNED,
+}
+
+MICRO_PACKAGE: tuple[OldName, ...] = (
+    refused("tvm.micro", _PROJECT),
+    *_all_mapped(
+        "tvm.micro",
+        ("export_model_library_format", "UnsupportedInModelLibraryFormatError"),
+        "usmp has it under the same name",
+    ),
+    *(refused(f"tvm.micro.{name}", reason) for name, reason in _MICRO_NAMES.items()),
+)
+"""Of `tvm.micro`."""
+
+_AOT_MODEL = "usmp.build compiles a module with inputs and outputs that have names"
+_AOT_RUN = (
+    "factory.run(inputs) runs the C on this host and gives the outputs, tvmc run --board in an "
+    "emulator, and tvmc export-test writes a test for a device"
+)
+
+TESTING: tuple[OldName, ...] = (
+    mapped(
+        "tvm.testing.usmp.is_tvm_backendallocworkspace_calls",
+        'any("TVMBackendAllocWorkspace" in text for text in factory.sources)',
+        "the C has no such calls, unless tir.usmp.dynamic_allocator asks for them",
+    ),
+    *(
+        mapped(f"tvm.testing.aot.{name}", "usmp.build", _AOT_MODEL)
+        for name in ("AOTTestModel", "AOTTestRunner", "compile_models")
+    ),
+    *(
+        mapped(f"tvm.testing.aot.{name}", "factory.run(inputs)", _AOT_RUN)
+        for name in ("compile_and_run", "run_and_check")
+    ),
+    mapped(
+        "tvm.testing.aot.generate_ref_data",
+        "usmp.build(mod, reference=True).load_reference().run(inputs)",
+        "a reference build computes what is to be compared, without kernels and streaming",
+    ),
+    mapped(
+        "tvm.micro.testing.utils.mlf_extract_workspace_size_bytes",
+        'sum(module["memory"]["functions"]["main"][0]["workspace_size_bytes"] '
+        'for module in usmp.load_archive(path).metadata["modules"].values())',
+        "metadata.json has the sizes under the same keys",
+    ),
+    *(
+        refused(f"tvm.micro.testing.{name}", _ON_DEVICE)
+        for name in ("create_aot_session", "predict_labels_aot")
+    ),
+    refused(
+        "tvm.micro.testing.get_target",
+        'the target is a text with the core, as "c -mcpu=cortex-m4" (tvmc list cores)',
+    ),
+)
+"""Of `tvm.testing` and `tvm.micro.testing`."""
+
+PYTHON_SECTIONS: dict[str, tuple[OldName, ...]] = {
+    "usmp.build": BUILD,
+    "usmp.AOTExecutorFactoryModule": FACTORY,
+    "tvm.relay": RELAY,
+    "tvm.micro": MICRO_PACKAGE,
+    "tvm.testing": TESTING,
+}
+"""All of these, by where users write them."""
+
+
+def row_of_attribute(name: str) -> OldName | None:
+    """Return the row of a name of `tvm.relay`, `tvm.micro` or `tvm.testing` by its last part."""
+    for row in (*RELAY, *MICRO_PACKAGE, *TESTING):
+        if row.name.rpartition(".")[2] == name:
+            return row
+    return None

@@ -1,0 +1,250 @@
+"""`tvmc micro` and `tvmc tune` say what to write instead, for whatever arguments."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.tflite_file import one_operator_model
+from usmp.boards.board import BOARDS
+from usmp.driver import tvmc
+from usmp.driver.errors import UsageError
+from usmp.driver.old_commands import refuse_old_command
+from usmp.driver.tvmc import main
+from usmp.objects.cores import CORES
+from usmp.tvm018 import MAPPED, find
+from usmp.tvm018.commands import MICRO, MODULES, PROJECT_OPTION, TUNE
+
+BOARD = f"{PROJECT_OPTION} board"
+BOARDS_OF_018 = {value: row for row in MICRO if row.name == BOARD for value in row.values}
+ZEPHYR = {
+    *("b_u585i_iot02a", "mimxrt1050_evk", "mps2_an521", "mps3_an547", "nrf5340dk_nrf5340_cpuapp"),
+    *("nucleo_f746zg", "nucleo_l4r5zi", "qemu_cortex_r5", "qemu_riscv32", "qemu_riscv64"),
+    *("qemu_x86", "stm32f746g_disco"),
+}
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch) -> str:
+    """A model of one operator, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("small.tflite").write_bytes(one_operator_model())
+    return "small.tflite"
+
+
+def error_of(*arguments: str) -> list[str]:
+    """The lines of the error."""
+    with pytest.raises(UsageError) as error:
+        refuse_old_command(arguments)
+    return str(error.value).split("\n")
+
+
+def instead(*arguments: str) -> list[list[str]]:
+    """The command lines that the error says to write, as a shell reads them."""
+    line = error_of(*arguments)[-1].removeprefix("instead: ")
+    words = shlex.split(line)
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if word == "&&":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands
+
+
+def create(board: str) -> list[str]:
+    arguments = f"micro create-project project module.tar zephyr {PROJECT_OPTION}"
+    return [*arguments.split(), "project_type=host_driven", f"board={board}"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            "create project module.tar zephyr --project-option project_type=x board=nrf5340dk"
+            "_nrf5340_cpuapp",
+            "tvmc compile MODEL '--target=c -mcpu=cortex-m33' -o module.tar && mkdir -p "
+            "project/model && tar -xf module.tar -C project/model && tvmc export-test module.tar",
+        ),
+        (
+            "create-project -f project m.tar zephyr --project-option board=mps3_an547",
+            "tvmc compile MODEL --board=mps3-an547 -o m.tar && tvmc run m.tar --board=mps3-an547",
+        ),
+        (
+            "create-project --force p m.tar template --template-dir /my/template",
+            "tvmc compile MODEL '--target=c -mcpu=CORE' -o m.tar && mkdir -p p/model && tar -xf "
+            "m.tar -C p/model && tvmc export-test m.tar",
+        ),
+        (
+            "create-project --template-dir=/my/template p m.tar template",
+            "tvmc compile MODEL '--target=c -mcpu=CORE' -o m.tar && mkdir -p p/model && tar -xf "
+            "m.tar -C p/model && tvmc export-test m.tar",
+        ),
+        (
+            "build project zephyr --project-option=board=nucleo_f746zg verbose=1",
+            "west build -b nucleo_f746zg -d project/build project",
+        ),
+        ("build project zephyr", "west build -b BOARD -d project/build project"),
+        (
+            "build p zephyr --project-option board=qemu_riscv32",
+            "tvmc run ARCHIVE --board=riscv32-virt",
+        ),
+        (
+            "build p arduino --project-option board=due",
+            "arduino-cli compile --fqbn=FQBN --library=p/model p",
+        ),
+        (
+            "build p template --template-dir t",
+            "cmake -S p -B p/build && cmake --build p/build",
+        ),
+        ("flash p zephyr", "west flash -d p/build && tvmc run ARCHIVE --serial=PORT"),
+        (
+            "flash p zephyr --project-option board=mps3_an547",
+            "tvmc run ARCHIVE --board=mps3-an547",
+        ),
+        (
+            "flash p arduino --project-option port=/dev/ttyACM0",
+            "arduino-cli upload --fqbn=FQBN --port=/dev/ttyACM0 p && tvmc run ARCHIVE "
+            "--serial=/dev/ttyACM0",
+        ),
+        ("flash p template --template-dir t", "tvmc run ARCHIVE --serial=PORT"),
+        *(
+            (
+                arguments,
+                "tvmc compile MODEL '--target=c -mcpu=CORE' -o ARCHIVE && mkdir -p DIR/model && "
+                "tar -xf ARCHIVE -C DIR/model && tvmc export-test ARCHIVE",
+            )
+            for arguments in ("", "--help", "create", "create-project --list-options", "nope")
+        ),
+    ],
+)
+def test_the_command_line_to_write_instead(arguments, expected):
+    lines = error_of("micro", *arguments.split())
+    assert lines[-1] == f"instead: {expected}"
+    assert all(line.endswith(";") for line in lines[:-1])
+
+
+@pytest.mark.parametrize("name", [row.name for row in MICRO if row.name.startswith("tvmc ")])
+def test_each_command_says_why(name):
+    assert error_of(*name.split()[1:])[0] == f"{find(MICRO, name).sentence()};"
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in MICRO if row.name.startswith("--")], ids=lambda row: row.name
+)
+def test_each_option_says_what_becomes_of_it(row):
+    flag, _, name = row.name.partition(" ")
+    value = row.values[0] if row.values else "3"
+    lines = error_of("micro", "build", "project", flag, *([f"{name}={value}"] if name else []))
+    assert lines[1:-1] == [f"{row.sentence(value if name else '')};"]
+
+
+def test_boards_of_zephyr_have_a_target_or_a_board():
+    assert set(BOARDS_OF_018) >= ZEPHYR
+    cores, boards = set(CORES), {board.name for board in BOARDS}
+    for name, row in BOARDS_OF_018.items():
+        assert row.verdict == MAPPED
+        (option,) = row.to
+        assert option in instead(*create(name))[0]
+        assert (
+            option == "--target=c"
+            or option.removeprefix("--board=") in boards
+            or option.removeprefix("--target=c -mcpu=") in cores
+        )
+
+
+def test_the_lines_are_such_as_the_command_takes():
+    (parser,) = (
+        action
+        for action in tvmc._parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+    for board in [*BOARDS_OF_018, "mine"]:
+        for command in ("create-project", "build", "flash"):
+            lines = instead("micro", command, "p", "m.tar", PROJECT_OPTION, f"board={board}")
+            for program, *arguments in lines:
+                if program == "tvmc":
+                    parser.choices[arguments[0]].parse_args(arguments[1:])
+
+
+@pytest.mark.cc
+def test_the_lines_can_be_carried_out(model):
+    for program, *arguments in instead(*create("nucleo_l4r5zi")):
+        if program == "tvmc":
+            assert main([model if text == "MODEL" else text for text in arguments]) == 0
+        else:
+            subprocess.run([program, *arguments], check=True)
+    assert Path("project/model/zephyr/module.yml").is_file()
+    assert Path("module_test").is_dir()
+
+
+HOSTILE = "a b'\n\n$(id);\x1b[31m\u202e`id`"
+PLAIN = r"a b'\n\n$(id);\x1b[31m\u202e`id`"
+
+
+def test_hostile_arguments_are_text_for_the_terminal_and_the_shell():
+    options = [f"board={HOSTILE}", f"serial_number={HOSTILE}", f"port={HOSTILE}", HOSTILE]
+    arguments = ["micro", "build", HOSTILE, "zephyr", "--" + HOSTILE, PROJECT_OPTION, *options]
+    assert instead(*arguments) == [["west", "build", "-b", PLAIN, "-d", f"{PLAIN}/build", PLAIN]]
+    lines = error_of(*arguments)
+    assert all(line.isprintable() for line in lines)
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "model"),
+    [
+        ([], "MODEL"),
+        (["--help"], "MODEL"),
+        ("--target llvm --output records.json --trials 10 net.onnx".split(), "net.onnx"),
+        (["-o", "x", HOSTILE + ".tflite"], PLAIN + ".tflite"),
+    ],
+)
+def test_tune(arguments, model):
+    assert error_of("-v", "tune", *arguments)[0] == f"{TUNE[0].sentence()};"
+    assert instead("tune", *arguments) == [["tvmc", "explore", model]]
+
+
+def test_what_tune_advises_is_taken(model):
+    options = ["--usmp-time-budget=1s", "--pass-config", "tir.usmp.optimize=speed"]
+    assert main(["compile", model, *options]) == 0
+
+
+@pytest.mark.parametrize("command", ["micro", "tune"])
+def test_it_is_an_error_as_any_other(capfd, command):
+    assert main(["-vv", command]) == 1
+    output = capfd.readouterr()
+    assert output.out == ""
+    assert output.err.startswith(f"tvmc: error: tvmc {command}: ")
+    assert output.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "before",
+    [["-v"], ["-vvv"], ["--verbose"], ["--config", "default"], ["--config=x", "--verbose"]],
+    ids=" ".join,
+)
+def test_options_before_the_command(before):
+    assert error_of(*before, "micro", "build", "p", "zephyr") == error_of(
+        "micro", "build", "p", "zephyr"
+    )
+
+
+def test_other_commands_go_on():
+    for arguments in ([], ["-v"], ["--config"], ["run", "micro"], ["tuned"], ["--config", "tune"]):
+        refuse_old_command(arguments)
+
+
+def test_the_module_of_the_command(capfd):
+    (row,) = MODULES
+    assert importlib.util.find_spec("tvm.driver.tvmc") is None
+    assert "write python -m usmp, or tvmc" in row.reason
+    done = subprocess.run([sys.executable, "-m", "usmp", "--version"], check=True)
+    assert done.returncode == 0
+    assert capfd.readouterr().out.startswith("usmp ")
