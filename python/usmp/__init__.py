@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CANDIDATE_MEMORY_POOL_ATTR",
     "AOTExecutorFactoryModule",
     "AllocatedPoolInfo",
     "BufferInfo",
@@ -49,6 +50,7 @@ __all__ = [
     "load_archive",
     "pipeline",
     "storage_plan",
+    "use_workspace_io_is_enabled",
 ]
 
 # Type checkers would take any name for one of this package, if they saw that function.

@@ -31,7 +31,7 @@ from usmp.codegen.names import symbol_prefix
 from usmp.executor_factory import AOTExecutorFactoryModule, with_model_files
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.model_file import import_with_sizes
-from usmp.names import FLOAT, WORKSPACE_IO, stages_in_order
+from usmp.names import FLOAT, MODEL_NAMES, WORKSPACE_IO, stages_in_order
 from usmp.objects import (
     ConstantMemoryPools,
     Executor,
@@ -71,6 +71,7 @@ from usmp.planning.state_pool import choose_state_pool
 from usmp.planning.workspace_io import is_comparable
 from usmp.reference_build import reference_meanwhile, with_reference
 from usmp.relax.bind_params import bind_params
+from usmp.relax.c_names import with_c_names
 from usmp.relax.entries import relax_entries
 from usmp.relax.join_models import join_models
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
@@ -111,6 +112,7 @@ def build(
     max_sizes: Mapping[str, int | None] | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     reference: bool | None = False,
+    c_names: str = MODEL_NAMES,
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
@@ -201,6 +203,9 @@ def build(
         archive holds that build compressed, and `tvmc run --board`, `tvmc run --serial` and
         `tvmc export-test` take the outputs to expect from it. None: if there is a board, or
         `target` names a core (`-mcpu`).
+    c_names
+        "model": outputs have their names in the model in C. "0.18": those of TVM 0.18, which are
+        the same for `.tflite` files, and "output", or "output0", "output1" and so on for others.
 
     Raises
     ------
@@ -213,8 +218,8 @@ def build(
         of the host, a runtime that cannot call the executor's functions, a board and a target for
         another core, two pools of one name, a state pool that leaves no workspace pool
         for everything else, a state layout that is damaged or does not fit the model, an `io_type`
-        that is unknown or that no input and no output can have, a size that no model has, or not as
-        large, or a shape that no input of a file can have.
+        that is unknown or that no input and no output can have, unknown `c_names`, a size that no
+        model has, or not as large, or a shape that no input of a file can have.
     TypeError
         something else in the place of the model, of memory pools or of a state layout.
     OSError
@@ -244,6 +249,7 @@ def build(
     path = mod if isinstance(mod, str | Path) else None
     paths = _paths(mod)
     mod = imported_module(mod, shared_state, max_sizes or {}, input_shapes or {})
+    mod = with_c_names(mod, c_names)
     if concurrent:
         mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
     several_entries = relax_entries(mod) != [ONLY_ENTRY]

@@ -116,6 +116,11 @@ FLOAT, QUANTIZED, INT8 = "float", "quantized", "int8"
 IO_TYPES = (FLOAT, QUANTIZED, INT8)
 """Values of `--io-type`, the default first."""
 
+MODEL_NAMES, NAMES_018 = "model", "0.18"
+
+C_NAMES = (MODEL_NAMES, NAMES_018)
+"""Values of `--c-names`, the default first."""
+
 REPORTS = {
     ".html": "a page: the memory map, tables, search",
     ".svg": "the memory map as a picture",

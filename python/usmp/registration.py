@@ -1,14 +1,17 @@
-"""What TVM knows of this package: pass options, and by name algorithms and a pipeline."""
+"""What TVM knows of this package: pass options, and by name functions, algorithms, a pipeline."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from usmp.names import ALGORITHMS
 from usmp.support.distribution import load_library
+from usmp.tvm018.global_functions import GLOBAL_FUNCTIONS
+from usmp.tvm018.old_name import REFUSED, OldName
 
 ALGORITHM_PREFIX = "tir.usmp.algo."
 """Of the names of algorithms among the global functions."""
@@ -21,8 +24,8 @@ _builtin: dict[str, Any] = {}
 
 
 def register() -> None:
-    """Register the pass options `tir.usmp.*`, the algorithms `tir.usmp.algo.<name>` and the
-    pipeline `usmp`; once or more often is the same.
+    """Register the pass options `tir.usmp.*`, the algorithms `tir.usmp.algo.<name>`, the global
+    functions of TVM 0.18 and the pipeline `usmp`; once or more often is the same.
 
     TVM calls this at the end of its own import, as this package's entry point in the group
     "tvm.backends"; this package calls it if TVM was there first. TVM without its compiler has no
@@ -34,6 +37,7 @@ def register() -> None:
     if "tvm_compiler" in _LOADED_LIBS:
         load_library("usmp")
         register_algorithms()
+        register_old_functions()
         register_pipeline()
 
 
@@ -42,6 +46,25 @@ def register_algorithms() -> None:
     for name in ALGORITHMS:
         if name not in _builtin:
             _builtin[name] = _register_algorithm(name)
+
+
+def register_old_functions() -> None:
+    """Let the global functions that TVM 0.18 had for its planner be found by their names, unless
+    TVM has one of the name; what they call is loaded when one is called."""
+    from tvm_ffi import get_global_func, register_global_func
+
+    for row in GLOBAL_FUNCTIONS:
+        if get_global_func(row.name, allow_missing=True) is None:
+            register_global_func(row.name, _old_function(row))
+
+
+def _old_function(row: OldName) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        if row.verdict == REFUSED:
+            raise RuntimeError(row.sentence())
+        return resolve_name(row.replacement()[0])(*arguments)
+
+    return call
 
 
 def register_pipeline() -> None:

@@ -47,7 +47,7 @@ def test_the_build_and_the_command_make_the_same_plan(folder):
     assert set(sizes) == {"dtcm", "sram", "global_const_workspace"}
     assert 0 < sizes["dtcm"] <= 600
     of_the_factory = [name for _, now in ROWS for name in re.findall(r"`factory\.(\w+)", now)]
-    assert len(of_the_factory) == 7
+    assert len(of_the_factory) == 9
     for name in of_the_factory:
         assert hasattr(names["factory"], name)
 

@@ -155,7 +155,7 @@ def test_every_name():
     exported = {name for name in vars(_public) if not name.startswith("_")}
     assert exported == set(usmp.__all__)
     assert all(getattr(usmp, name) is getattr(_public, name) for name in usmp.__all__)
-    assert usmp.__all__ == sorted(usmp.__all__)
+    assert usmp.__all__ == sorted(usmp.__all__, key=lambda name: (not name.isupper(), name))
     assert set(usmp.__all__) <= set(dir(usmp))
 
 
@@ -170,11 +170,13 @@ def test_unknown_name():
         exec("from usmp import nothing")
 
 
-def test_algorithms_are_called_by_name_before_anything_of_the_package_is_used():
-    """C++ and other packages find them among the global functions."""
+def test_functions_are_called_by_name_before_anything_of_the_package_is_used():
+    """C++ and other packages find algorithms and passes among the global functions."""
     program = """
 import tvm, usmp, tvm_ffi
-assert not [name for name in sys.modules if name.startswith("usmp.algorithms")]
+loaded = [name for name in sys.modules if name.startswith("usmp")]
+assert not [name for name in loaded if name.startswith(("usmp.algorithms", "usmp.transform"))]
+assert tvm_ffi.get_global_func("tir.usmp.transform.AssignPoolInfo")().info.opt_level == 0
 plan = tvm_ffi.get_global_func("tir.usmp.algo.greedy_by_size")
 from usmp.objects import BufferInfo, WorkspacePoolInfo
 buffers = [BufferInfo("a", 4, [WorkspacePoolInfo("pool", [])])]

@@ -62,14 +62,7 @@ def test_a_name_that_has_changed_can_be_imported():
 
 
 def test_a_function_of_tvm_that_is_a_pass_now():
-    text = (
-        r"^usmp\.transform\.convert_pool_allocations_to_offsets is now "
-        r"usmp\.transform\.ConvertPoolAllocationsToOffsets; the old name goes with "
-        r"the next release$"
-    )
-    with pytest.warns(DeprecationWarning, match=text) as caught:
-        made = usmp.transform.convert_pool_allocations_to_offsets({}, emit_tvmscript_printable=True)
-    assert [warning.filename for warning in caught] == [__file__]
+    made = usmp.transform.convert_pool_allocations_to_offsets({}, emit_tvmscript_printable=True)
     assert isinstance(made, usmp.transform.ConvertPoolAllocationsToOffsets)
     assert made.emit_tvmscript_printable
 

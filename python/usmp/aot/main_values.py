@@ -39,11 +39,3 @@ def tensor_type(state: StateInfo) -> relax.TensorType:
     """Of a state whose initial value has all of its elements."""
     value = state.initial_value
     return relax.TensorType([int(extent) for extent in value.shape], str(value.dtype))
-
-
-def default_output_names(count: int, taken: set[str]) -> list[str]:
-    """Names for the outputs that no input has."""
-    stem = "output"
-    while any(name.startswith(stem) for name in taken):
-        stem += "_"
-    return [stem] if count == 1 else [f"{stem}{index}" for index in range(count)]

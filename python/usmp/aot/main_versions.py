@@ -18,11 +18,7 @@ from usmp.aot.in_place_operators import InPlaceOperators
 from usmp.aot.main_bindings import bindings, last_uses
 from usmp.aot.main_builder import MainBuilder
 from usmp.aot.main_sizes import sizes_of_operators, tensor_info
-from usmp.aot.main_values import (
-    default_output_names,
-    flatten,
-    tensor_type,
-)
+from usmp.aot.main_values import flatten, tensor_type
 from usmp.objects.attributes import (
     EXTENDS_STATES_ATTR,
     INITIAL_STATES_ATTR,
@@ -35,7 +31,7 @@ from usmp.objects.attributes import (
     SYMBOLIC_SIZES_ATTR,
 )
 from usmp.objects.state_info import STATES_FLAG_NAME
-from usmp.objects.tensor_info import TensorInfo
+from usmp.objects.tensor_info import TensorInfo, default_output_names
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.symbolic_sizes import size_variables

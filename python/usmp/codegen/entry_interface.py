@@ -18,6 +18,7 @@ from usmp.objects.attributes import (
     ACCELERATOR_FUNCTION_ATTR,
     INPUT_TENSORS_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
+    NAMES_018_ATTR,
     OUTPUT_TENSORS_ATTR,
     POOL_ARGS_ATTR,
 )
@@ -34,7 +35,7 @@ from usmp.objects.input_window import InputWindow, input_windows
 from usmp.objects.size_expression import SizeExpression, sizes_in
 from usmp.objects.streamed_io import callback_member, context_member, streamed_names
 from usmp.objects.symbolic_size import symbolic_sizes
-from usmp.objects.tensor_info import place_names
+from usmp.objects.tensor_info import default_output_names, place_names
 from usmp.ops.accelerator_function import AcceleratorFunction
 
 
@@ -189,6 +190,7 @@ def read_entries(
         {("" if has_only_main else n): both for n, both in zip(names, tensors, strict=True)},
         taken,
         {("" if has_only_main else n): both for n, both in by_rows.items()},
+        ["" if has_only_main else str(n) for n in mod.attrs.get(NAMES_018_ATTR, ())],
     )
     entries = [
         EntryInterface(
@@ -272,6 +274,7 @@ def member_names(
     entries: Mapping[str, tuple[Sequence[TensorInfo], Sequence[TensorInfo]]],
     pool_macros: Iterable[str] = (),
     by_rows: Mapping[str, tuple[Collection[str], Collection[str]]] | None = None,
+    names_018: Collection[str] = (),
 ) -> list[list[str]]:
     """The C names of the inputs and outputs of each entry, of inputs first.
 
@@ -288,6 +291,8 @@ def member_names(
         the names of the pools in macros.
     by_rows
         of some entries, the names of the inputs and of the outputs that have callbacks.
+    names_018
+        the entries whose outputs are called as in TVM 0.18, and not as in the model.
     """
     taken: dict[str, tuple[str, TensorInfo | None]] = {
         name: ("", None) for name in ["WORKSPACE", *pool_macros]
@@ -303,16 +308,20 @@ def member_names(
     names: list[list[str]] = []
     for entry, both in entries.items():
         names.append([])
-        for infos, with_callbacks in zip(both, (by_rows or {}).get(entry, ((), ())), strict=True):
+        wanted = [[str(info.name) for info in infos] for infos in both]
+        if entry in names_018:
+            wanted[1] = default_output_names(len(both[1]))
+        callbacks = (by_rows or {}).get(entry, ((), ()))
+        for infos, asked, with_callbacks in zip(both, wanted, callbacks, strict=True):
             members: set[str] = set()
-            for info in infos:
+            for info, asked_name in zip(infos, asked, strict=True):
                 has_callback = str(info.name) in with_callbacks
-                name, number = sanitise(info.name), 0
+                name, number = sanitise(asked_name), 0
                 while not members.isdisjoint(_members(name, has_callback)) or not is_free(
                     tensor_macro(entry, name), entry, info
                 ):
                     number += 1
-                    name = not_a_macro(f"{sanitise(info.name)}_{number}")
+                    name = not_a_macro(f"{sanitise(asked_name)}_{number}")
                 taken.setdefault(tensor_macro(entry, name), (entry, info))
                 members |= _members(name, has_callback)
                 names[-1].append(name)

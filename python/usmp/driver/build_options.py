@@ -27,7 +27,7 @@ from usmp.driver.search import add_time_budget_option, command_deadline, watched
 from usmp.driver.state_options import add_state_options, check_state_options
 from usmp.driver.target_options import add_target_options, full_target
 from usmp.driver.without_torch import without_torch
-from usmp.names import FLOAT, IO_TYPES
+from usmp.names import C_NAMES, FLOAT, IO_TYPES, MODEL_NAMES
 
 EXECUTORS = ("aot",)
 RUNTIMES = ("crt",)
@@ -63,6 +63,13 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
         default=FLOAT,
         help="type of inputs and outputs: as the model has them (float, the default), or, where it "
         "quantizes or dequantizes them itself, the integers (quantized; int8 if all are int8)",
+    )
+    model.add_argument(
+        "--c-names",
+        choices=C_NAMES,
+        default=MODEL_NAMES,
+        help="what outputs are called in C: as in the model (the default), or as TVM 0.18 called "
+        "them (0.18): output, or output0, output1, ... unless the model is a .tflite file",
     )
     add_import_options(model)
     target = parser.add_argument_group("target and executor")
@@ -240,6 +247,7 @@ def build_arguments(
                 "state_memory_pool": states,
                 "state_layout": options.state_layout,
                 "io_type": options.io_type,
+                "c_names": options.c_names,
             },
         )
 

@@ -15,7 +15,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.output import written
 from usmp.driver.pass_config import pass_context
-from usmp.names import FLOAT
+from usmp.names import FLOAT, MODEL_NAMES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,6 +122,7 @@ def compile(
     shared_state: bool = False,
     io_type: str = FLOAT,
     reference: bool | None = None,
+    c_names: str = MODEL_NAMES,
     **unsupported: object,
 ) -> TVMCPackage:
     """Compile a model to C with planned memory, or several that share it.
@@ -146,7 +147,7 @@ def compile(
         as `usmp.build` takes them.
     state_pool, state_layout
         the `state_memory_pool` and the `state_layout` of `usmp.build`.
-    concurrent, shared_state, io_type, reference
+    concurrent, shared_state, io_type, reference, c_names
         as `usmp.build` takes them.
 
     Raises
@@ -179,6 +180,7 @@ def compile(
             shared_state=shared_state,
             io_type=io_type,
             reference=reference,
+            c_names=c_names,
         )
     folder = TemporaryDirectory(prefix="tvmc-") if package_path is None else None
     path = package_path or os.path.join(folder.name if folder else "", "module.tar")

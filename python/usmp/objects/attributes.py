@@ -111,6 +111,14 @@ must become a ring."""
 OUTPUT_NAMES_ATTR = "output_names"
 """On the Relax `main`: the names of the model's outputs, in order; states are not among them."""
 
+NAMES_OUTPUTS_ATTR = "names_outputs"
+"""On a Relax function: whether its outputs had their names in C in TVM 0.18 too, as those of
+`.tflite` files; others were called "output", or "output0", "output1" and so on."""
+
+NAMES_018_ATTR = "names_018"
+"""On the IRModule: the entries whose outputs have the names in C that TVM 0.18 gave them, which are
+not those in the model."""
+
 INPUT_QUANTIZATION_ATTR = "input_quantization"
 """On the Relax `main`: name of an input -> `[scale, zero_point]`, or `[]` if its elements are what
 they are. An input that it does not name has the quantization of the operator that dequantizes

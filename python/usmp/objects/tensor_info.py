@@ -64,6 +64,22 @@ class TensorInfo(FFIObject):
         return self.size_bytes // self.rows
 
 
+def default_output_names(count: int, taken: Iterable[str] = ()) -> list[str]:
+    """Return names for outputs that have none, in order, as TVM 0.18 called them.
+
+    Parameters
+    ----------
+    count
+        how many outputs there are.
+    taken
+        the names of the inputs, none of which begins with the name of an output.
+    """
+    stem, names = "output", list(taken)
+    while any(name.startswith(stem) for name in names):
+        stem += "_"
+    return [stem] if count == 1 else [f"{stem}{index}" for index in range(count)]
+
+
 def place_names(inputs: Iterable[TensorInfo], outputs: Iterable[TensorInfo]) -> list[str]:
     """The names of the buffers of inputs and outputs in the workspace, inputs first: an output
     that has the name of an input, or is one, gets a number."""

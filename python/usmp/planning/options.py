@@ -297,3 +297,14 @@ def planning_options(
     if not given.get(_PREFIX + "enable", True):
         known.update(algorithm=_NO_SHARING, custom_algorithm=None, time_budget=None)
     return PlanningOptions(**known)
+
+
+def use_workspace_io_is_enabled() -> bool:
+    """Return whether the current PassContext places inputs and outputs in the workspace.
+
+    Raises
+    ------
+    ValueError
+        other options of the PassContext are not those of a plan, see `PlanningOptions`.
+    """
+    return planning_options().use_workspace_io

@@ -1,8 +1,10 @@
 """TIR to TIR, one pass a file."""
 
-from typing import Any
+from collections.abc import Mapping
 
-from usmp.support.renamed import warn_renamed
+from tvm import tirx
+
+from usmp.objects import PoolAllocation
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.call_operator_hooks import CallOperatorHooks
 from usmp.transform.choose_schedules import ChooseSchedules
@@ -50,9 +52,14 @@ __all__ = [
 
 # It hides the module of that name, which `from` still finds.
 def convert_pool_allocations_to_offsets(
-    *arguments: Any, **options: Any
+    pool_allocations: Mapping[tirx.AllocBuffer, PoolAllocation],
+    emit_tvmscript_printable: bool = False,
 ) -> ConvertPoolAllocationsToOffsets:
-    """Make the pass `ConvertPoolAllocationsToOffsets`: TVM's name, until the next release."""
-    old = f"{__name__}.convert_pool_allocations_to_offsets"
-    warn_renamed(old, f"{__name__}.ConvertPoolAllocationsToOffsets", stacklevel=3)
-    return ConvertPoolAllocationsToOffsets(*arguments, **options)
+    """Make the pass `ConvertPoolAllocationsToOffsets`, as the function of TVM 0.18 did.
+
+    Parameters
+    ----------
+    pool_allocations, emit_tvmscript_printable
+        those of the pass.
+    """
+    return ConvertPoolAllocationsToOffsets(pool_allocations, emit_tvmscript_printable)

@@ -4,9 +4,12 @@ Data that the command line, the Python functions and the documents read. Names t
 meant in TVM 0.18 stand in no table.
 """
 
+from usmp.tvm018.c_names import C_NAMES
 from usmp.tvm018.commands import MICRO, MODULES, TUNE
 from usmp.tvm018.compile_flags import COMPILE_FLAGS
 from usmp.tvm018.executor_runtime import EXECUTOR, RUNTIME
+from usmp.tvm018.global_functions import GLOBAL_FUNCTIONS
+from usmp.tvm018.import_paths import IMPORT_PATHS
 from usmp.tvm018.old_name import ACCEPTED, MAPPED, REFUSED, OldName, find
 from usmp.tvm018.python_names import FACTORY, PYTHON_SECTIONS, row_of_attribute
 from usmp.tvm018.run_flags import RUN_FLAGS
@@ -20,14 +23,20 @@ SECTIONS: dict[str, tuple[OldName, ...]] = {
     "Executor": EXECUTOR,
     "Runtime": RUNTIME,
     **PYTHON_SECTIONS,
+    "imports of Python": IMPORT_PATHS,
+    "global functions": GLOBAL_FUNCTIONS,
+    "C": C_NAMES,
 }
 """All rows, by where users write the names."""
 
 __all__ = [
     "ACCEPTED",
     "COMPILE_FLAGS",
+    "C_NAMES",
     "EXECUTOR",
     "FACTORY",
+    "GLOBAL_FUNCTIONS",
+    "IMPORT_PATHS",
     "MAPPED",
     "REFUSED",
     "RUNTIME",

@@ -26,6 +26,7 @@ from usmp.frontend.tflite.states import KeptTensors
 from usmp.objects.attributes import (
     ENTRIES_ATTR,
     INPUT_QUANTIZATION_ATTR,
+    NAMES_OUTPUTS_ATTR,
     OUTPUT_NAMES_ATTR,
     OUTPUT_QUANTIZATION_ATTR,
     STATES_ATTR,
@@ -142,6 +143,7 @@ def _add_function(
         builder.emit_func_output(result, [*params, *(s.before for s in context.states.values())])
     return {
         OUTPUT_NAMES_ATTR: [name for name, _ in named_outputs],
+        NAMES_OUTPUTS_ATTR: True,
         INPUT_QUANTIZATION_ATTR: dict(zip(names, map(_quantization, inputs), strict=True)),
         OUTPUT_QUANTIZATION_ATTR: [_quantization(t) for t in outputs],
         STATES_ATTR: states,

@@ -1,0 +1,27 @@
+"""Names of TVM 0.18's Python packages that TVM no longer has.
+
+The folders belong to TVM's wheel, so that `import` of an old name fails with Python's own error.
+"""
+
+from __future__ import annotations
+
+from usmp.tvm018.old_name import OldName, mapped
+
+_IMPORT = "TVM no longer has it; import {to}"
+
+_PLACES = {
+    "tvm.tir.usmp": "usmp",
+    "tvm.tir.usmp.analysis": "usmp.analysis",
+    "tvm.tir.usmp.transform": "usmp.transform",
+    "tvm.tir.usmp.utils": "usmp",
+    "tvm.ir.memory_pools": "usmp",
+}
+
+IMPORT_PATHS: tuple[OldName, ...] = (
+    *(mapped(name, to, _IMPORT.format(to=to)) for name, to in _PLACES.items()),
+    mapped(
+        "tvm.register_func",
+        "tvm.register_global_func",
+        "TVM renamed it; write tvm.register_global_func, also for algorithms tir.usmp.algo.<name>",
+    ),
+)
