@@ -231,6 +231,7 @@ def build_arguments(
             {
                 "target": targets,
                 "executor": executor,
+                "runtime": options.runtime,
                 "workspace_memory_pools": workspace,
                 "constant_memory_pools": constants,
                 "module_name": options.module_name,

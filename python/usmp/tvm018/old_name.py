@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
 
 ACCEPTED, MAPPED, REFUSED = "accepted", "mapped", "refused"
 
 NO_VALUE, OPTIONAL_TRUTH, ONE_VALUE, VALUES = "no value", "optional truth", "one value", "values"
-"""How many arguments follow a flag: none, maybe 0 or 1, one, or all up to the next flag."""
+COMMA_LIST = "comma list"
+"""How many arguments follow a flag: none, maybe 0 or 1, one, all up to the next flag, or one with
+values between commas, each of which has a row."""
 
 TRUE, FALSE = ("1", "true"), ("0", "false")
 """Values of switches, in lower case."""
@@ -40,6 +43,9 @@ class OldName:
         note.
     arity
         how many arguments follow the name, if it is a flag.
+    beside
+        a pattern of the shell, in lower case: the row is only for command lines with an argument
+        that matches it; empty for all.
     """
 
     name: str
@@ -49,11 +55,13 @@ class OldName:
     values: tuple[str, ...] = ()
     changes_meaning: bool = False
     arity: str = ONE_VALUE
+    beside: str = ""
 
     def sentence(self, value: str = "") -> str:
         """Return what the user reads about the name with this value, without a period."""
-        written = f"{self.name}={value}" if value else self.name
-        return f"{written}: {self.reason.replace('{value}', value)}"
+        is_letter = len(self.name) == 2 and self.name.startswith("-")
+        separator = "=" if value and not is_letter else ""
+        return f"{self.name}{separator}{value}: {self.reason.replace('{value}', value)}"
 
     def replacement(self, value: str = "") -> list[str]:
         """Return the arguments or the name that take the place of the name with this value."""
@@ -80,9 +88,10 @@ def accepted(
     values: tuple[str, ...] = (),
     changes_meaning: bool = False,
     arity: str = ONE_VALUE,
+    beside: str = "",
 ) -> OldName:
     """Return the row of a name that changes nothing."""
-    return OldName(name, ACCEPTED, reason, (), values, changes_meaning, arity)
+    return OldName(name, ACCEPTED, reason, (), values, changes_meaning, arity, beside)
 
 
 def mapped(
@@ -93,22 +102,32 @@ def mapped(
     values: tuple[str, ...] = (),
     changes_meaning: bool = False,
     arity: str = ONE_VALUE,
+    beside: str = "",
 ) -> OldName:
     """Return the row of a name that another one takes the place of."""
     to = (to,) if isinstance(to, str) else to
-    return OldName(name, MAPPED, reason, to, values, changes_meaning, arity)
+    return OldName(name, MAPPED, reason, to, values, changes_meaning, arity, beside)
 
 
 def refused(
-    name: str, reason: str, *, values: tuple[str, ...] = (), arity: str = ONE_VALUE
+    name: str,
+    reason: str,
+    *,
+    values: tuple[str, ...] = (),
+    arity: str = ONE_VALUE,
+    beside: str = "",
 ) -> OldName:
     """Return the row of a name that is an error."""
-    return OldName(name, REFUSED, reason, (), values, False, arity)
+    return OldName(name, REFUSED, reason, (), values, False, arity, beside)
 
 
-def find(rows: Iterable[OldName], name: str, value: str = "") -> OldName | None:
-    """Return the first row for this name and this value."""
+def find(
+    rows: Iterable[OldName], name: str, value: str = "", arguments: Collection[str] = ()
+) -> OldName | None:
+    """Return the first row for this name and this value, in a command line of these arguments."""
     for row in rows:
-        if row.name == name and (not row.values or value.lower() in row.values):
+        has_value = not row.values or value.lower() in row.values
+        is_there = not row.beside or any(fnmatchcase(a.lower(), row.beside) for a in arguments)
+        if row.name == name and has_value and is_there:
             return row
     return None
