@@ -51,7 +51,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import ONLY_ENTRY, entry_name
-from usmp.objects.executor import check_runtime, check_workspace_io
+from usmp.objects.executor import check_workspace_io
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
 from usmp.planning.options import (
@@ -151,8 +151,7 @@ def build(
     mod_name
         the name that `tvm.relay.build` had for `module_name`; one of the two.
     runtime
-        "crt", or a `Runtime`, as `tvm.relay.build` took it; the C needs none, and packed functions
-        are not for it.
+        "crt", or a `Runtime`, as `tvm.relay.build` took it; the C needs none.
     compare_workspace_io
         plan once more with inputs and outputs in the workspace, if they are not,
         and say in the metadata how much RAM that would take.
@@ -195,8 +194,7 @@ def build(
     DoesNotFitError
         pools or memories of a board are too small; its attributes have the sizes.
     ValueError
-        an unknown target, core, executor, runtime, algorithm, parameter or board, a runtime that
-        cannot call the functions, a board and a
+        an unknown target, core, executor, runtime, algorithm, parameter or board, a board and a
         target for another core, two pools of one name, a state pool that leaves no workspace pool
         for everything else, a state layout that is damaged or does not fit the model, an `io_type`
         that is unknown or that no input and no output can have, a size that no model has, or not as
@@ -214,9 +212,7 @@ def build(
     targets = board_targets(board, given)
     check_llvm_target(targets.cpu)
     executor = executor if isinstance(executor, Executor) else _executor_named(executor or "aot")
-    runtime = Runtime(runtime) if isinstance(runtime, str) else runtime
-    _check_type(runtime, Runtime, "runtime")
-    check_runtime(executor, runtime)
+    _check_type(Runtime(runtime) if isinstance(runtime, str) else runtime, Runtime, "runtime")
     if not isinstance(state_memory_pool, str):
         _check_type(state_memory_pool, WorkspacePoolInfo, "state_memory_pool")
     if isinstance(state_layout, str | Path):

@@ -73,17 +73,6 @@ def test_another_runtime():
         build(runtime="cpp")
 
 
-@pytest.mark.parametrize("runtime", ["crt", usmp.Runtime("crt")], ids=repr)
-def test_packed_functions_are_not_for_the_c_runtime(runtime):
-    executor = usmp.Executor("aot", {"interface-api": "packed"})
-    with pytest.raises(ValueError) as error:
-        build(executor=executor, runtime=runtime)
-    assert str(error.value) == (
-        "packed functions are called by TVM's C++ runtime, not by the C runtime: leave runtime "
-        '"crt" out, or write "interface-api": "c"'
-    )
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -10,8 +10,6 @@ from tvm_ffi.dataclasses import py_class
 
 from usmp.objects.attributes import EXECUTOR_ATTR
 from usmp.objects.ffi_object import FFIObject
-from usmp.objects.runtime import Runtime
-from usmp.tvm018.reasons import CPP_RUNTIME, PACKED_NEEDS_CPP
 
 DEFAULT_BYTE_ALIGNMENT = 16
 INTERFACE_APIS = ("c", "packed")
@@ -125,24 +123,6 @@ def check_workspace_io(executor: Executor, use_workspace_io: bool) -> None:
             "tir.usmp.use_workspace_io option is only compatible with interface_api c. Please use "
             "interface_api c to be able to enable tir.usmp.use_workspace_io"
         )
-
-
-def check_runtime(executor: Executor, runtime: Runtime | None) -> None:
-    """Refuse a runtime of TVM that cannot call the functions.
-
-    Raises
-    ------
-    ValueError
-        packed functions for the C runtime, or functions for C and the C++ runtime.
-    """
-    name = None if runtime is None else runtime.name
-    argument = f'runtime "{name}"'
-    if name == "crt" and executor.is_packed:
-        interface = '"interface-api": "c"'
-        raise ValueError(PACKED_NEEDS_CPP.format(name=argument, interface=interface))
-    if name == "cpp" and not executor.is_packed:
-        packed = '"interface-api": "packed" to the options of the Executor'
-        raise ValueError(CPP_RUNTIME.format(name=argument, packed=packed))
 
 
 def executor_of(mod: IRModule) -> Executor:

@@ -15,22 +15,19 @@ from usmp.tvm018.old_name import (
     refused,
 )
 from usmp.tvm018.pass_flags import PASS_FLAGS
-from usmp.tvm018.reasons import (
-    CPP_RUNTIME,
-    LINKED,
-    NO_TABLE,
-    ONLY_AOT,
-    PACKED_NEEDS_CPP,
-)
 
 _PACKED = "--executor-aot-interface-api=packed"
 _ANY_TRUTH = ("", *TRUE, *FALSE)
 
 _INTERFACES = (
-    refused("--executor", ONLY_AOT.format(name="--executor"), values=("graph",)),
+    refused(
+        "--executor",
+        "aot is the only executor, and needs no graph JSON: leave the option out",
+        values=("graph",),
+    ),
     accepted(
         "--executor-graph-link-params",
-        f"{LINKED}, and there is no graph executor",
+        "constants are part of the code in any case, and there is no graph executor",
         values=_ANY_TRUTH,
         arity=OPTIONAL_TRUTH,
     ),
@@ -46,14 +43,24 @@ _INTERFACES = (
         values=("cpp",),
         beside=_PACKED,
     ),
-    refused("--runtime", CPP_RUNTIME.format(name="--runtime", packed=_PACKED), values=("cpp",)),
     refused(
         "--runtime",
-        PACKED_NEEDS_CPP.format(name="--runtime", interface="--executor-aot-interface-api=c"),
+        f"TVM's C++ runtime calls packed functions only: add {_PACKED}, or leave the option out",
+        values=("cpp",),
+    ),
+    refused(
+        "--runtime",
+        "packed functions are called by TVM's C++ runtime, not by the C runtime: leave the option "
+        "out, or write --executor-aot-interface-api=c",
         values=("crt",),
         beside=_PACKED,
     ),
-    accepted("--runtime-crt-system-lib", NO_TABLE, values=_ANY_TRUTH, arity=OPTIONAL_TRUTH),
+    accepted(
+        "--runtime-crt-system-lib",
+        "C calls functions by their names, and there is no table of them",
+        values=_ANY_TRUTH,
+        arity=OPTIONAL_TRUTH,
+    ),
     accepted(
         "--runtime-cpp-system-lib", "no function is registered", values=FALSE, arity=OPTIONAL_TRUTH
     ),

@@ -130,8 +130,9 @@ PASS_FLAGS: tuple[OldName, ...] = (
     *_DISABLED,
     refused(
         "--print-pass-times",
-        "passes are timed from Python: usmp.build in a PassContext with the instrument "
-        "tvm.ir.instrument.PassTimingInstrument()",
+        "passes are timed from Python: usmp.get_pipeline()(usmp.import_model(FILE)) in a "
+        "PassContext with the instrument tvm.ir.instrument.PassTimingInstrument(), and its "
+        "render() there",
         arity=NO_VALUE,
     ),
     *_PRINTED,
