@@ -102,7 +102,7 @@ def _width() -> int:
 def _line(row: dict[str, Any]) -> str:
     if "verdict" in row:
         values = ", ".join(filter(None, row["values"])) or ('""' if row["values"] else "")
-        beside = f"beside {row['beside']}" if row["beside"] else ""
+        beside = f"beside {row['beside']}".replace("beside !", "without ") if row["beside"] else ""
         case = " ".join(filter(None, [values, beside, "is" if values or beside else ""]))
         return f"{case} {row['verdict']}: {row['description']}".lstrip()
     if "type" not in row:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -36,11 +36,6 @@ class OldFlag:
     row: OldName
     value: str
 
-    @property
-    def sentence(self) -> str:
-        """What the user reads about it, without a period."""
-        return self.row.sentence(self.value)
-
 
 def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag]]:
     """Return the command line with flags of today only, and the flags of TVM 0.18 that it had.
@@ -68,10 +63,26 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag
             if row is not None:
                 old.append(OldFlag(row, value))
                 current += row.replacement(value)
-    refused = [flag.sentence for flag in old if flag.row.verdict == REFUSED]
-    if refused:
-        raise UsageError(";\n".join(refused))
+    _check_none_refused(old)
     return [*current, *remaining], old
+
+
+def _check_none_refused(flags: Iterable[OldFlag]) -> None:
+    """Raise one error for all flags that are refused, in which each reason stands once.
+
+    Raises
+    ------
+    UsageError
+        there are some.
+    """
+    reasons: dict[str, list[str]] = {}
+    for flag in flags:
+        if flag.row.verdict == REFUSED:
+            names = reasons.setdefault(flag.row.reason_of(flag.value), [])
+            names.append(flag.row.written(flag.value))
+    if reasons:
+        lines = (f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+        raise UsageError(";\n".join(lines))
 
 
 def _command(arguments: Sequence[str]) -> str:
@@ -98,7 +109,7 @@ def _split_flag(
     if letter := _LETTER.fullmatch(arguments[0]):
         name, value = letter.groups()
         separator = value
-    arity = next((row.arity for row in rows if row.name == name), None)
+    arity = next((row.arity for row in rows if row.is_called(name)), None)
     following = arguments[1:2]
     if arity is None:
         return name, [], 1

@@ -56,6 +56,14 @@ _INTERFACES = (
         beside=_PACKED,
     ),
     accepted(
+        "--runtime",
+        "functions are called from C, as with --executor-aot-interface-api=c; TVM 0.18 made packed "
+        "ones by default",
+        values=("crt",),
+        changes_meaning=True,
+        beside="!--executor-aot-interface-api*",
+    ),
+    accepted(
         "--runtime-crt-system-lib",
         "C calls functions by their names, and there is no table of them",
         values=_ANY_TRUTH,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
@@ -27,7 +27,8 @@ class OldName:
     Parameters
     ----------
     name
-        as users of TVM 0.18 write it, such as "--opt-level" or "relay.FuseOps.max_depth".
+        as users of TVM 0.18 write it, such as "--opt-level" or "relay.FuseOps.max_depth"; with "*"
+        at its end, all names that begin so.
     verdict
         ACCEPTED: the name changes nothing. MAPPED: another name takes its place. REFUSED: an
         error.
@@ -45,7 +46,7 @@ class OldName:
         how many arguments follow the name, if it is a flag.
     beside
         a pattern of the shell, in lower case: the row is only for command lines with an argument
-        that matches it; empty for all.
+        that matches it, or without one if the pattern begins with "!"; empty for all.
     """
 
     name: str
@@ -57,11 +58,30 @@ class OldName:
     arity: str = ONE_VALUE
     beside: str = ""
 
+    def is_called(self, name: str) -> bool:
+        """Return whether a user may write this name so."""
+        if self.name.endswith("*") and name.startswith(self.name[:-1]):
+            return True
+        return self.name == name
+
+    def is_beside(self, arguments: Collection[str]) -> bool:
+        """Return whether the row is for a command line of these arguments."""
+        pattern = self.beside.removeprefix("!")
+        matches = any(fnmatchcase(argument.lower(), pattern) for argument in arguments)
+        return not pattern or matches != self.beside.startswith("!")
+
+    def written(self, value: str = "") -> str:
+        """Return the name with this value, as a user writes it."""
+        is_letter = len(self.name) == 2 and self.name.startswith("-")
+        return f"{self.name}{'=' if value and not is_letter else ''}{value}"
+
+    def reason_of(self, value: str = "") -> str:
+        """Return the reason for this value."""
+        return self.reason.replace("{value}", value)
+
     def sentence(self, value: str = "") -> str:
         """Return what the user reads about the name with this value, without a period."""
-        is_letter = len(self.name) == 2 and self.name.startswith("-")
-        separator = "=" if value and not is_letter else ""
-        return f"{self.name}{separator}{value}: {self.reason.replace('{value}', value)}"
+        return f"{self.written(value)}: {self.reason_of(value)}"
 
     def replacement(self, value: str = "") -> list[str]:
         """Return the arguments or the name that take the place of the name with this value."""
@@ -124,10 +144,10 @@ def refused(
 def find(
     rows: Iterable[OldName], name: str, value: str = "", arguments: Collection[str] = ()
 ) -> OldName | None:
-    """Return the first row for this name and this value, in a command line of these arguments."""
+    """Return the first row for this name and this value, in a command line of these arguments,
+    with the name as it was written."""
     for row in rows:
         has_value = not row.values or value.lower() in row.values
-        is_there = not row.beside or any(fnmatchcase(a.lower(), row.beside) for a in arguments)
-        if row.name == name and has_value and is_there:
-            return row
+        if row.is_called(name) and has_value and row.is_beside(arguments):
+            return row if row.name == name else replace(row, name=name)
     return None

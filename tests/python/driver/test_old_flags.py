@@ -31,11 +31,13 @@ ROWS = (
     accepted("--several", "all values are dropped", arity=VALUES),
     accepted("-v", "a letter is dropped, however often it is written", arity=NO_VALUE),
     mapped("-L", "--level={value}", "a letter has a value"),
+    refused("--kind-*", "there is no such kind"),
     accepted("--list", "of a list each value is looked up", values=("a",), arity=COMMA_LIST),
     mapped("--list", "--not-{value}", "now not {value}", values=("b",), arity=COMMA_LIST),
     refused("--list", "only a and b are known", arity=COMMA_LIST),
     accepted("--format", "the ending says so", values=("x",), beside="*.x"),
     refused("--format", "no ending says so"),
+    accepted("--without", "there is no FILE", beside="!file"),
     mapped("--moved", ("--now={value}", "--more"), "now {value}", changes_meaning=True),
 )
 
@@ -63,6 +65,8 @@ def rows(monkeypatch):
         ("compile -L3 -L=4 -L 5 FILE", "compile --level=3 --level=4 --level=5 FILE"),
         ("compile --list a,b, FILE", "compile --not-b FILE"),
         ("compile --format x M.X", "compile M.X"),
+        ("compile --without x", "compile"),
+        ("compile --without x FILE", "compile --without x FILE"),
         ("compile --unlisted c FILE", "compile --unlisted c FILE"),
         ("--config compile compile --one a", "--config compile compile"),
         ("compile --unknown FILE", "compile --unknown FILE"),
@@ -94,6 +98,11 @@ def test_a_row_beside_another_argument_is_for_no_other_line(rows):
         current_arguments(["compile", "--format=x", "M.y"])
 
 
+def test_a_row_of_all_names_that_begin_so(rows):
+    with pytest.raises(UsageError, match=r"^--kind-a=1, --kind-b=2: there is no such kind$"):
+        current_arguments(["compile", "--kind-a=1", "--kind-b", "2"])
+
+
 def test_a_letter_is_written_with_its_value():
     assert accepted("-L", "a reason").sentence("3") == "-L3: a reason"
     assert accepted("-L", "a reason").sentence() == "-L: a reason"
@@ -101,10 +110,10 @@ def test_a_letter_is_written_with_its_value():
 
 def test_one_error_names_all_refused_flags(rows):
     with pytest.raises(UsageError) as error:
-        current_arguments(["compile", "--one=c", "--switch", "--one", "d"])
+        current_arguments(["compile", "--one=c", "--switch", "--format=y", "--one", "d"])
     assert str(error.value).split("\n") == [
-        "--one=c: only a and b are known;",
-        "--one=d: only a and b are known",
+        "--one=c, --one=d: only a and b are known;",
+        "--format=y: no ending says so",
     ]
 
 
