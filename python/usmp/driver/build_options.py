@@ -86,7 +86,9 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
     )
     add_extension_option(target)
     target.add_argument("--executor", default="aot", help="how the model is run: aot")
-    target.add_argument("--runtime", metavar="crt", help="TVM's; the C needs none, so crt is all")
+    target.add_argument(
+        "--runtime", metavar="crt", help="TVM's, crt with functions of C; none is needed"
+    )
     for side in ("workspace", "constant"):
         target.add_argument(
             f"--executor-aot-{side}-byte-alignment",
@@ -238,6 +240,7 @@ def build_arguments(
             {
                 "target": targets,
                 "executor": executor,
+                "runtime": options.runtime,
                 "workspace_memory_pools": workspace,
                 "constant_memory_pools": constants,
                 "module_name": options.module_name,

@@ -12,6 +12,9 @@ from usmp.names import TARGET_OPTIONS
 
 _OF_A_TARGET = re.compile(rf"unrecognized arguments: .*-({'|'.join(TARGET_OPTIONS['llvm'])})=")
 
+_MOST_FLAGS = 3
+"""That an error lists for one that is shortened."""
+
 
 class Parser(argparse.ArgumentParser):
     """Reports wrong usage as every other error: one line, exit status 1."""
@@ -23,9 +26,17 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does, with all the files."""
         options, left = super().parse_known_args(args, namespace)
+        for text in left:
+            if full := self._flags_that_begin_as(text.partition("=")[0]):
+                self.error(f"unrecognized arguments: {text}; write {' or '.join(full)} in full")
         if self.takes_files_anywhere and left and not any(text.startswith("-") for text in left):
             options.FILE, left = [*options.FILE, *left], []
         return options, left
+
+    def _flags_that_begin_as(self, name: str) -> list[str]:
+        """Return the flags with this beginning, if they are few."""
+        flags = [flag for flag in self._option_string_actions if flag.startswith(name)]
+        return flags if len(flags) <= _MOST_FLAGS and name.startswith("--") else []
 
     def error(self, message: str) -> NoReturn:
         if _OF_A_TARGET.search(message):

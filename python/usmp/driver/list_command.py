@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from usmp.driver.accelerators import add_extension_option, load_extensions
@@ -20,8 +21,9 @@ from usmp.tvm018 import OldName
 
 Rows: TypeAlias = list[dict[str, Any]]
 
-_LEAST_WIDTH, _INDENT = 32, 6
-"""Characters of a description in a line beside its name, and spaces before one below its name."""
+_LEAST_WIDTH, _LEAST_SENTENCE, _INDENT = 32, 56, 6
+"""Characters of a description, or of a longer sentence, in a line beside its name, and spaces
+before one below its name."""
 
 _EXAMPLES = """\
   tvmc list                         everything, in sections
@@ -71,14 +73,19 @@ def list_choices(options: argparse.Namespace) -> None:
 
 def _table(title: str, rows: Rows, width: int) -> str:
     names = max(len(row["name"]) for row in rows)
-    return "\n".join([f"{title}:", *("\n".join(_lines(row, names, width)) for row in rows)])
+    lines = [f"{title}:"]
+    for above, row in pairwise([{"name": None}, *rows]):
+        lines += _lines(row, names, width, above["name"])
+    return "\n".join(lines)
 
 
-def _lines(row: dict[str, Any], names: int, width: int) -> Iterator[str]:
-    """The name and what it is, beside it or below where there is little room."""
+def _lines(row: dict[str, Any], names: int, width: int, above: str | None) -> Iterator[str]:
+    """The name and what it is, beside it, or below where there is little room; then only once, if
+    the row above has it too."""
     name = f"  {row['name']:{names}}  "
-    if width < len(name) + _LEAST_WIDTH:
-        yield f"  {row['name']}"
+    if width < len(name) + (_LEAST_SENTENCE if "verdict" in row else _LEAST_WIDTH):
+        if row["name"] != above:
+            yield f"  {row['name']}"
         name = " " * _INDENT
     first, *others = wrapped(_line(row), width - len(name))
     yield name + first
@@ -94,8 +101,10 @@ def _width() -> int:
 
 def _line(row: dict[str, Any]) -> str:
     if "verdict" in row:
-        of_values = " ".join(["", *filter(None, row["values"])])
-        return f"{row['verdict']}{of_values}: {row['description']}"
+        values = ", ".join(filter(None, row["values"])) or ('""' if row["values"] else "")
+        beside = f"beside {row['beside']}".replace("beside !", "without ") if row["beside"] else ""
+        case = " ".join(filter(None, [values, beside, "is" if values or beside else ""]))
+        return f"{case} {row['verdict']}: {row['description']}".lstrip()
     if "type" not in row:
         return str(row["description"])
     takes = ", ".join(row["values"]) or row["type"]
@@ -183,6 +192,7 @@ def _old_names(rows: Iterable[OldName]) -> Rows:
             "verdict": row.verdict,
             "to": list(row.to),
             "changes_meaning": row.changes_meaning,
+            "beside": row.beside,
             "description": row.reason,
         }
         for row in rows

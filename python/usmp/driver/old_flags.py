@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from usmp.driver.errors import UsageError
-from usmp.tvm018 import COMPILE_FLAGS, REFUSED, RUN_FLAGS, OldName, find
-from usmp.tvm018.old_name import FALSE, NO_VALUE, ONE_VALUE, OPTIONAL_TRUTH, TRUE, VALUES
+from usmp.tvm018 import COMPILE_FLAGS, MAIN_FLAGS, REFUSED, RUN_FLAGS, OldName, find
+from usmp.tvm018.old_name import (
+    COMMA_LIST,
+    FALSE,
+    NO_VALUE,
+    OPTIONAL_TRUTH,
+    TRUE,
+    VALUES,
+)
 
-_BUILDS = ("compile", "plan", "explain", "explore", "check")
-"""Commands with the options of a build."""
-
-_FLAGS = {**dict.fromkeys(_BUILDS, COMPILE_FLAGS), "run": RUN_FLAGS}
-"""Flags of TVM 0.18 by command."""
+_FLAGS: dict[str, tuple[OldName, ...]] = {
+    "compile": (*MAIN_FLAGS, *COMPILE_FLAGS),
+    "run": (*MAIN_FLAGS, *RUN_FLAGS),
+    **dict.fromkeys(("plan", "explain", "explore", "check"), COMPILE_FLAGS),
+}
+"""Flags of TVM 0.18 by command; the last ones have the options of a build."""
 
 _COMMAND = re.compile(r"[a-z][a-z-]*")
+_LETTER = re.compile(r"(-[A-Za-z])=?(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -26,11 +36,6 @@ class OldFlag:
     row: OldName
     value: str
 
-    @property
-    def sentence(self) -> str:
-        """What the user reads about it, without a period."""
-        return self.row.sentence(self.value)
-
 
 def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag]]:
     """Return the command line with flags of today only, and the flags of TVM 0.18 that it had.
@@ -38,46 +43,103 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag
     Raises
     ------
     UsageError
-        flags that are refused; it names all of them.
+        flags that are refused, or a flag without its value; it names all of them.
     """
-    command = next((text for text in arguments if _COMMAND.fullmatch(text)), "")
+    command = _command(arguments)
     rows = _FLAGS.get(command, ())
+    # Flags with their values, in one way to write them.
+    written = {*arguments, *(f"{flag}={value}" for flag, value in pairwise(arguments))}
     current: list[str] = []
     old: list[OldFlag] = []
     remaining = list(arguments)
-    while remaining:
-        argument = remaining.pop(0)
-        if argument == "--":
-            current += [argument, *remaining]
-            break
-        flag = _old_flag(rows, argument, remaining)
-        if flag is None:
-            current.append(argument)
-        else:
-            old.append(flag)
-            current += flag.row.replacement(flag.value)
-    refused = [flag.sentence for flag in old if flag.row.verdict == REFUSED]
-    if refused:
-        raise UsageError("\n".join(refused))
-    return current, old
+    while remaining and remaining[0] != "--":
+        name, values, count = _split_flag(rows, remaining, command)
+        found = [find(rows, name, value, written) for value in values]
+        if not values or None in found:
+            current.append(remaining.pop(0))
+            continue
+        del remaining[:count]
+        for row, value in zip(found, values, strict=True):
+            if row is not None:
+                old.append(OldFlag(row, value))
+                current += row.replacement(value)
+    _check_none_refused(old)
+    return [*current, *remaining], old
 
 
-def _old_flag(rows: Sequence[OldName], argument: str, remaining: list[str]) -> OldFlag | None:
-    """Return the flag of TVM 0.18 that `argument` is, and take its value from `remaining`."""
-    name, separator, value = argument.partition("=")
-    arity = next((row.arity for row in rows if row.name == name), None)
+def _check_none_refused(flags: Iterable[OldFlag]) -> None:
+    """Raise one error for all flags that are refused, in which each reason stands once.
+
+    Raises
+    ------
+    UsageError
+        there are some.
+    """
+    reasons: dict[str, list[str]] = {}
+    for flag in flags:
+        if flag.row.verdict == REFUSED:
+            names = reasons.setdefault(flag.row.reason_of(flag.value), [])
+            names.append(flag.row.written(flag.value))
+    if reasons:
+        lines = (f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+        raise UsageError(";\n".join(lines))
+
+
+def _command(arguments: Sequence[str]) -> str:
+    """Return the command: the first word that is no value of the flag before it."""
+    for before, text in pairwise(["", *arguments]):
+        if _COMMAND.fullmatch(text) and before != "--config":
+            return text
+    return ""
+
+
+def _split_flag(
+    rows: Sequence[OldName], arguments: Sequence[str], command: str
+) -> tuple[str, list[str], int]:
+    """Return the flag that `arguments` begin with, its values, and how many arguments they take.
+
+    There are no values if no row has the flag.
+
+    Raises
+    ------
+    UsageError
+        the flag needs a value and has none.
+    """
+    name, separator, value = arguments[0].partition("=")
+    if letter := _LETTER.fullmatch(arguments[0]):
+        name, value = letter.groups()
+        separator = value
+    arity = next((row.arity for row in rows if row.is_called(name)), None)
+    following = arguments[1:2]
     if arity is None:
-        return None
-    if not separator and remaining:
-        following = remaining[0]
-        if arity == ONE_VALUE or (arity == OPTIONAL_TRUTH and following.lower() in TRUE + FALSE):
-            value = remaining.pop(0)
-        elif arity == VALUES:
-            values = []
-            while remaining and not remaining[0].startswith("-"):
-                values.append(remaining.pop(0))
-            value = " ".join(values)
-    if arity == NO_VALUE and separator:
-        return None
-    row = find(rows, name, value)
-    return None if row is None else OldFlag(row, value)
+        return name, [], 1
+    if arity == NO_VALUE:
+        # As in -vvv.
+        is_repeated = bool(letter) and set(value) <= {name[1]}
+        return name, [""] if is_repeated or not separator else [], 1
+    if separator:
+        return name, _parts(arity, value), 1
+    if arity == OPTIONAL_TRUTH:
+        is_given = bool(following) and following[0].lower() in TRUE + FALSE
+        return name, list(following) if is_given else [""], 1 + is_given
+    if arity == VALUES:
+        values = list(_values(arguments[1:]))
+        return name, [" ".join(values)], 1 + len(values)
+    if not list(_values(following)):
+        raise UsageError(f"argument {name}: expected one argument (see tvmc {command} --help)")
+    return name, _parts(arity, following[0]), 2
+
+
+def _parts(arity: str, value: str) -> list[str]:
+    """Return the values of a flag, each of which has a row."""
+    if arity != COMMA_LIST:
+        return [value]
+    return [part.strip() for part in value.split(",") if part.strip()] or [""]
+
+
+def _values(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the arguments up to the next flag; "-" is none."""
+    for argument in arguments:
+        if argument.startswith("-") and argument != "-":
+            return
+        yield argument

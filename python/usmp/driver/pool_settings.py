@@ -14,6 +14,7 @@ from usmp.objects.targets import BuildTargets
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)")
 _BYTES = re.compile(rf"{_NUMBER.pattern}([kKmM]?)")
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20}
+_UNKNOWN = "-1"
 _INT64_MAX = (1 << 63) - 1
 
 
@@ -76,9 +77,9 @@ def _properties(
     numbers = {
         key.replace("-", "_"): _number(settings[key], least)
         for key, least in NUMBERS.items()
-        if key in settings
+        if _is_given(settings, key)
     }
-    if "size" in settings:
+    if _is_given(settings, "size"):
         numbers["size_hint_bytes"] = _bytes(settings["size"])
     bursts = _bursts(title, settings, targets, access)
     section = settings["section"].text.strip() if "section" in settings else ""
@@ -91,6 +92,12 @@ def _properties(
         )
     except ValueError as error:
         raise UsageError(f"{title}: {error}") from error
+
+
+def _is_given(settings: PoolSettings, key: str) -> bool:
+    """Whether a number is given: -1 is what TVM 0.18 wrote for no limit, or an unknown number."""
+    has_default = NUMBERS.get(key, 1) > 0
+    return key in settings and not (has_default and settings[key].text.strip() == _UNKNOWN)
 
 
 def _bursts(

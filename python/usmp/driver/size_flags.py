@@ -14,6 +14,8 @@ _NO_LIMIT = "none"
 _MOST_DIGITS = 20
 """More are too large in any case, and Python takes long for thousands."""
 
+_ANY_EXTENT = ("-1", "?")
+"""How TVM and others write an extent that is open."""
 
 _SHAPE = re.compile(r"\s*(?P<name>\S.*?)\s*:\s*\[(?P<extents>[^\[\]]*)\]\s*(?:,|$|(?=\s))")
 
@@ -62,8 +64,11 @@ def input_shapes(given: Sequence[str]) -> dict[str, list[int]]:
 def _extent(value: str, text: str) -> int:
     number = _positive(text)
     if number is None:
+        is_any = text in _ANY_EXTENT
+        advice = "; for a size that only a run knows, leave the input out, and write --max SIZE=N "
         raise UsageError(
             f"--input-shapes {shown(value)}: an extent must be a number from 1, not {shown(text)}"
+            + (f"{advice}(tvmc info shows the sizes)" if is_any else "")
         )
     return number
 

@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.parse_args(current, options)
             command: Callable[[argparse.Namespace], int | None] = options.command
             with shown_warnings(options, stderr):
-                for flag in old_flags:
+                for flag in dict.fromkeys(old_flags):
                     flag.row.tell(flag.value)
                 status = command(options) or 0
             sys.stdout.flush()

@@ -20,6 +20,7 @@ from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import printable
 from usmp.tir.spans import with_all_spans
+from usmp.tvm018 import MODEL_FILES, find
 
 Model = TypeVar("Model")
 """What a reader makes of a model."""
@@ -139,8 +140,10 @@ def read_model_file(
                 f"{path}: an archive, not a model; tvmc run, plan and info read archives"
             )
         known = ", ".join(ENDINGS)
+        row = find(MODEL_FILES, path.suffix.lower())
         raise UnsupportedModelError(
             f'{path}: unknown model format "{path.suffix}"; supported: {known}'
+            + (f"; {row.reason}" if row else "")
         )
     try:
         content = path.read_bytes()

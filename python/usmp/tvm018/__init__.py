@@ -10,11 +10,14 @@ from usmp.tvm018.compile_flags import COMPILE_FLAGS
 from usmp.tvm018.executor_runtime import EXECUTOR, RUNTIME
 from usmp.tvm018.global_functions import GLOBAL_FUNCTIONS
 from usmp.tvm018.import_paths import IMPORT_PATHS
+from usmp.tvm018.main_flags import MAIN_FLAGS
+from usmp.tvm018.model_formats import MODEL_FILES
 from usmp.tvm018.old_name import ACCEPTED, MAPPED, REFUSED, OldName, find
 from usmp.tvm018.python_names import FACTORY, PYTHON_SECTIONS, row_of_attribute
 from usmp.tvm018.run_flags import RUN_FLAGS
 
 SECTIONS: dict[str, tuple[OldName, ...]] = {
+    "tvmc": MAIN_FLAGS,
     "tvmc compile": COMPILE_FLAGS,
     "tvmc run": RUN_FLAGS,
     "tvmc micro": MICRO,
@@ -26,6 +29,7 @@ SECTIONS: dict[str, tuple[OldName, ...]] = {
     "imports of Python": IMPORT_PATHS,
     "global functions": GLOBAL_FUNCTIONS,
     "C": C_NAMES,
+    "model files": MODEL_FILES,
 }
 """All rows, by where users write the names."""
 
@@ -37,7 +41,9 @@ __all__ = [
     "FACTORY",
     "GLOBAL_FUNCTIONS",
     "IMPORT_PATHS",
+    "MAIN_FLAGS",
     "MAPPED",
+    "MODEL_FILES",
     "REFUSED",
     "RUNTIME",
     "RUN_FLAGS",

@@ -1,28 +1,168 @@
-"""Flags of `tvmc compile` in TVM 0.18 that the command no longer has."""
+"""Flags of `tvmc compile` in TVM 0.18 that the command no longer has, or with other values."""
 
 from __future__ import annotations
 
+from usmp.tvm018.model_formats import MODEL_FORMAT
 from usmp.tvm018.old_name import (
+    COMMA_LIST,
     FALSE,
     NO_VALUE,
     OPTIONAL_TRUTH,
     TRUE,
+    VALUES,
     OldName,
     accepted,
     refused,
 )
+from usmp.tvm018.pass_flags import PASS_FLAGS
 
-COMPILE_FLAGS: tuple[OldName, ...] = (
+_PACKED = "--executor-aot-interface-api=packed"
+_ANY_TRUTH = ("", *TRUE, *FALSE)
+
+_INTERFACES = (
+    refused(
+        "--executor",
+        "aot is the only executor, and needs no graph JSON: leave the option out",
+        values=("graph",),
+    ),
     accepted(
-        "--runtime-crt-system-lib",
-        "C calls functions by their names, and there is no table of them",
-        values=("", *TRUE, *FALSE),
+        "--executor-graph-link-params",
+        "constants are part of the code in any case, and there is no graph executor",
+        values=_ANY_TRUTH,
         arity=OPTIONAL_TRUTH,
     ),
     refused(
-        "--print-pass-times",
-        "passes are timed from Python: usmp.build in a PassContext with the instrument "
-        "tvm.ir.instrument.PassTimingInstrument()",
+        "--use-vm",
+        "aot is the only executor: leave the option out; memory of TVM's virtual machine is "
+        "planned from Python (docs/tvm-vm.md)",
         arity=NO_VALUE,
     ),
+    accepted(
+        "--runtime",
+        "TVM's C++ runtime calls the packed functions",
+        values=("cpp",),
+        beside=_PACKED,
+    ),
+    refused(
+        "--runtime",
+        f"TVM's C++ runtime calls packed functions only: add {_PACKED}, or leave the option out",
+        values=("cpp",),
+    ),
+    refused(
+        "--runtime",
+        "packed functions are called by TVM's C++ runtime, not by the C runtime: leave the option "
+        "out, or write --executor-aot-interface-api=c",
+        values=("crt",),
+        beside=_PACKED,
+    ),
+    accepted(
+        "--runtime",
+        "functions are called from C, as with --executor-aot-interface-api=c; TVM 0.18 made packed "
+        "ones by default",
+        values=("crt",),
+        changes_meaning=True,
+        beside="!--executor-aot-interface-api*",
+    ),
+    accepted(
+        "--runtime-crt-system-lib",
+        "C calls functions by their names, and there is no table of them",
+        values=_ANY_TRUTH,
+        arity=OPTIONAL_TRUTH,
+    ),
+    accepted(
+        "--runtime-cpp-system-lib", "no function is registered", values=FALSE, arity=OPTIONAL_TRUTH
+    ),
+    refused(
+        "--runtime-cpp-system-lib",
+        "packed functions stand in no table, and are found by their symbols in the library that "
+        "you link: leave the option out",
+        values=("", *TRUE),
+        arity=OPTIONAL_TRUTH,
+    ),
 )
+
+_NO_LIBRARY = (
+    "the archive holds C, or an object file of target llvm, for your own toolchain: write mlf; "
+    "shared libraries are made by TVM itself, as by tvm.compile(mod).export_library(path)"
+)
+_NO_CROSS = (
+    "the archive holds C for your own toolchain: leave the option out, and compile "
+    "codegen/host/src of the archive"
+)
+_LATER = "no file is written beside the archive, which has {what}"
+
+_OUTPUT = (
+    *(refused(name, _NO_LIBRARY, values=("so",)) for name in ("-f", "--output-format")),
+    *(
+        row
+        for name in ("--cross-compiler", "--cross-compiler-options")
+        for row in (
+            accepted(name, "no compiler is called", values=("",)),
+            refused(name, _NO_CROSS),
+        )
+    ),
+    accepted("--dump-code", "nothing is asked for", values=("",), arity=COMMA_LIST),
+    accepted(
+        "--dump-code",
+        _LATER.format(what="the planned TIR in its folder src"),
+        values=("tir",),
+        changes_meaning=True,
+        arity=COMMA_LIST,
+    ),
+    accepted(
+        "--dump-code",
+        _LATER.format(what="the C in its folder codegen/host/src"),
+        values=("c",),
+        changes_meaning=True,
+        arity=COMMA_LIST,
+    ),
+    refused(
+        "--dump-code",
+        "there is no Relay: usmp-opt FILE prints the model as it is imported",
+        values=("relay",),
+        arity=COMMA_LIST,
+    ),
+    refused(
+        "--dump-code",
+        'your compiler writes it, as "clang -S" of codegen/host/src of the archive',
+        values=("asm", "ll"),
+        arity=COMMA_LIST,
+    ),
+    refused("--dump-code", "the formats are tir and c", arity=COMMA_LIST),
+    accepted("--dump-offloads", "nothing is asked for", values=("",)),
+    refused(
+        "--dump-offloads",
+        "tvmc plan FILE --operators shows what runs each operator of the model",
+    ),
+)
+
+_KEPT_LAYOUT = "without --desired-layout it says nothing"
+_KEPT_TYPES = "without --mixed-precision it says nothing"
+
+_MODEL = (
+    *MODEL_FORMAT,
+    accepted("--tuning-records", "there are no records", values=("",)),
+    refused(
+        "--tuning-records",
+        "kernels are not tuned: leave the option out; --pass-config tir.usmp.optimize=speed "
+        "takes memory for fewer instructions",
+    ),
+    refused(
+        "--desired-layout",
+        "operators keep the layout of the model, but where another one takes less memory: leave "
+        "the option out",
+        arity=VALUES,
+    ),
+    accepted("--desired-layout-ops", _KEPT_LAYOUT, arity=VALUES),
+    refused(
+        "--mixed-precision",
+        "operators keep the types of the model: leave the option out, and quantize or convert "
+        "the model before",
+        arity=NO_VALUE,
+    ),
+    accepted("--mixed-precision-ops", _KEPT_TYPES, arity=VALUES),
+    *(accepted(f"--mixed-precision-{what}-type", _KEPT_TYPES) for what in ("calculation", "acc")),
+    accepted("--workspace-pools", "the C holds one pool itself", values=("",)),
+)
+
+COMPILE_FLAGS: tuple[OldName, ...] = (*_MODEL, *_INTERFACES, *PASS_FLAGS, *_OUTPUT)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
 
 ACCEPTED, MAPPED, REFUSED = "accepted", "mapped", "refused"
 
 NO_VALUE, OPTIONAL_TRUTH, ONE_VALUE, VALUES = "no value", "optional truth", "one value", "values"
-"""How many arguments follow a flag: none, maybe 0 or 1, one, or all up to the next flag."""
+COMMA_LIST = "comma list"
+"""How many arguments follow a flag: none, maybe 0 or 1, one, all up to the next flag, or one with
+values between commas, each of which has a row."""
 
 TRUE, FALSE = ("1", "true"), ("0", "false")
 """Values of switches, in lower case."""
@@ -24,7 +27,8 @@ class OldName:
     Parameters
     ----------
     name
-        as users of TVM 0.18 write it, such as "--opt-level" or "relay.FuseOps.max_depth".
+        as users of TVM 0.18 write it, such as "--opt-level" or "relay.FuseOps.max_depth"; with "*"
+        at its end, all names that begin so.
     verdict
         ACCEPTED: the name changes nothing. MAPPED: another name takes its place. REFUSED: an
         error.
@@ -40,6 +44,9 @@ class OldName:
         note.
     arity
         how many arguments follow the name, if it is a flag.
+    beside
+        a pattern of the shell, in lower case: the row is only for command lines with an argument
+        that matches it, or without one if the pattern begins with "!"; empty for all.
     """
 
     name: str
@@ -49,11 +56,32 @@ class OldName:
     values: tuple[str, ...] = ()
     changes_meaning: bool = False
     arity: str = ONE_VALUE
+    beside: str = ""
+
+    def is_called(self, name: str) -> bool:
+        """Return whether a user may write this name so."""
+        if self.name.endswith("*") and name.startswith(self.name[:-1]):
+            return True
+        return self.name == name
+
+    def is_beside(self, arguments: Collection[str]) -> bool:
+        """Return whether the row is for a command line of these arguments."""
+        pattern = self.beside.removeprefix("!")
+        matches = any(fnmatchcase(argument.lower(), pattern) for argument in arguments)
+        return not pattern or matches != self.beside.startswith("!")
+
+    def written(self, value: str = "") -> str:
+        """Return the name with this value, as a user writes it."""
+        is_letter = len(self.name) == 2 and self.name.startswith("-")
+        return f"{self.name}{'=' if value and not is_letter else ''}{value}"
+
+    def reason_of(self, value: str = "") -> str:
+        """Return the reason for this value."""
+        return self.reason.replace("{value}", value)
 
     def sentence(self, value: str = "") -> str:
         """Return what the user reads about the name with this value, without a period."""
-        written = f"{self.name}={value}" if value else self.name
-        return f"{written}: {self.reason.replace('{value}', value)}"
+        return f"{self.written(value)}: {self.reason_of(value)}"
 
     def replacement(self, value: str = "") -> list[str]:
         """Return the arguments or the name that take the place of the name with this value."""
@@ -80,9 +108,10 @@ def accepted(
     values: tuple[str, ...] = (),
     changes_meaning: bool = False,
     arity: str = ONE_VALUE,
+    beside: str = "",
 ) -> OldName:
     """Return the row of a name that changes nothing."""
-    return OldName(name, ACCEPTED, reason, (), values, changes_meaning, arity)
+    return OldName(name, ACCEPTED, reason, (), values, changes_meaning, arity, beside)
 
 
 def mapped(
@@ -93,22 +122,32 @@ def mapped(
     values: tuple[str, ...] = (),
     changes_meaning: bool = False,
     arity: str = ONE_VALUE,
+    beside: str = "",
 ) -> OldName:
     """Return the row of a name that another one takes the place of."""
     to = (to,) if isinstance(to, str) else to
-    return OldName(name, MAPPED, reason, to, values, changes_meaning, arity)
+    return OldName(name, MAPPED, reason, to, values, changes_meaning, arity, beside)
 
 
 def refused(
-    name: str, reason: str, *, values: tuple[str, ...] = (), arity: str = ONE_VALUE
+    name: str,
+    reason: str,
+    *,
+    values: tuple[str, ...] = (),
+    arity: str = ONE_VALUE,
+    beside: str = "",
 ) -> OldName:
     """Return the row of a name that is an error."""
-    return OldName(name, REFUSED, reason, (), values, False, arity)
+    return OldName(name, REFUSED, reason, (), values, False, arity, beside)
 
 
-def find(rows: Iterable[OldName], name: str, value: str = "") -> OldName | None:
-    """Return the first row for this name and this value."""
+def find(
+    rows: Iterable[OldName], name: str, value: str = "", arguments: Collection[str] = ()
+) -> OldName | None:
+    """Return the first row for this name and this value, in a command line of these arguments,
+    with the name as it was written."""
     for row in rows:
-        if row.name == name and (not row.values or value.lower() in row.values):
-            return row
+        has_value = not row.values or value.lower() in row.values
+        if row.is_called(name) and has_value and row.is_beside(arguments):
+            return row if row.name == name else replace(row, name=name)
     return None

@@ -205,10 +205,10 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
             'these, as in "accel,c"',
         ),
         (["--target="], 'unknown target ""; supported: c, llvm'),
-        (["--executor=graph"], 'unknown executor "graph"; supported: aot'),
-        (["--runtime=cpp"], 'unknown runtime "cpp"; supported: crt; the C needs no runtime'),
+        (["--executor=vm"], 'unknown executor "vm"; supported: aot'),
+        (["--runtime=go"], 'unknown runtime "go"; supported: crt; the C needs no runtime'),
         (["--output="], "the path for the archive is empty; name a file"),
-        (["--output-format=so"], 'unknown output format "so"; supported: mlf'),
+        (["--output-format=a"], 'unknown output format "a"; supported: mlf'),
         (["--module-name="], "module_name is empty; it is the prefix of the C symbols"),
         (
             ["--executor-aot-workspace-byte-alignment=3"],
@@ -242,6 +242,16 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
             "pass option tir.usmp.enable takes 0 or 1, not 2",
         ),
         (["--nope"], "unrecognized arguments: --nope (see tvmc --help)"),
+        (
+            ["--module=a"],
+            "unrecognized arguments: --module=a; write --module-name in full "
+            "(see tvmc compile --help)",
+        ),
+        (
+            ["--output-f", "mlf"],
+            "unrecognized arguments: --output-f; write --output-format in full "
+            "(see tvmc compile --help)",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -275,7 +285,8 @@ def test_empty_model(refused, model_file):
 def test_model_of_unknown_format(refused):
     Path("model.pb").write_bytes(b"x")
     assert refused("compile", "model.pb") == (
-        'model.pb: unknown model format ".pb"; supported: .tflite, .onnx, .pt2'
+        'model.pb: unknown model format ".pb"; supported: .tflite, .onnx, .pt2; convert the model '
+        "to TFLite, as tf.lite.TFLiteConverter.from_saved_model(folder).convert() does"
     )
 
 

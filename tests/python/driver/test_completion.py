@@ -12,6 +12,7 @@ import pytest
 
 from support.commands import COMMANDS
 from support.compilers import require
+from usmp.driver.list_command import SECTIONS
 from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
 
 BIN = Path(sys.executable).parent
@@ -81,7 +82,8 @@ def bash(tmp_path):
         ("tvmc diff ", {"net.tar"}),
         ("tvmc check net.tar --boards stm32f4", {"stm32f411re", "stm32f446re"}),
         ("tvmc check net.tar --boards nrf52840,stm32f411", {"nrf52840,stm32f411re"}),
-        ("tvmc list ", {"targets", "cores", "boards", "parts", "algorithms", "pass-configs"}),
+        ("tvmc list ", {*SECTIONS, "options-of-0.18"}),
+        ("tvmc compile --runtime", {"--runtime"}),
         ("tvmc completion ", {"bash", "zsh", "fish"}),
     ],
 )

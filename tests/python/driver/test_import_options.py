@@ -110,6 +110,14 @@ def test_shapes_are_read(given, shapes):
             for v in ("x", "x:1,2", "x:[1,2", ":[3]", "x:[1] y")
         ),
         ("x:[0]", "an extent must be a number from 1, not 0"),
+        *(
+            (
+                f"x:[1,{extent}]",
+                f"an extent must be a number from 1, not {extent}; for a size that only a run "
+                "knows, leave the input out, and write --max SIZE=N (tvmc info shows the sizes)",
+            )
+            for extent in ("-1", "?")
+        ),
         ("x:[1,a]", "an extent must be a number from 1, not a"),
         ("x:[1] x:[2]", 'input "x" is named twice'),
     ],

@@ -154,13 +154,13 @@ def test_archive_of_several_models(tvmc):
     ("name", "message"),
     [
         ("missing.tflite", "missing.tflite: No such file or directory"),
-        ("model.h5", 'model.h5: unknown model format ".h5"; supported: .tflite, .onnx, .pt2'),
+        ("model.h6", 'model.h6: unknown model format ".h6"; supported: .tflite, .onnx, .pt2'),
         ("empty.onnx", "empty.onnx: the file is empty"),
         ("bad.tar", "bad.tar: not a tar archive, or a damaged one"),
     ],
 )
 def test_file_that_is_no_model(refused, name, message, tmp_path):
-    for present in ("model.h5", "bad.tar"):
+    for present in ("model.h6", "bad.tar"):
         (tmp_path / "work" / present).write_bytes(b"text")
     (tmp_path / "work/empty.onnx").touch()
     assert refused("info", name) == message

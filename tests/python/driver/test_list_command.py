@@ -12,8 +12,10 @@ import tvm_ffi
 from tvm.relax.backend.pattern_registry import register_patterns
 from tvm.relax.dpl import is_op, wildcard
 
+from usmp.driver import list_command
 from usmp.names import BOARDS, CORES, PASS_OPTIONS
 from usmp.parts import PARTS
+from usmp.tvm018.old_name import accepted, refused
 from usmp_solver import ALGORITHMS
 
 
@@ -65,6 +67,51 @@ def test_table(tvmc):
         "  tir.usmp.custom_algorithm         an algorithm of your own, registered as "
         "tir.usmp.algo.NAME (str)"
     ) in lines
+
+
+@pytest.fixture
+def old_rows(monkeypatch):
+    rows = (
+        accepted("--level", "as always", values=("2", "3")),
+        accepted("--level", "nothing is asked for", values=("",)),
+        refused("--level", "there is no such level"),
+        accepted("--option-with-a-name-that-leaves-little-room", "a file says so", beside="*.x"),
+        refused("--option-with-a-name-that-leaves-little-room", "no file says so", beside="!*.x"),
+    )
+    monkeypatch.setattr(list_command, "OLD_NAMES", {"tvmc compile": rows})
+
+
+def test_options_of_tvm_018(tvmc, old_rows, monkeypatch):
+    """One line a row for grep; on a terminal, a name is shown once where rows are below it."""
+    cases = [
+        "2, 3 is accepted: as always",
+        '"" is accepted: nothing is asked for',
+        "refused: there is no such level",
+        "beside *.x is accepted: a file says so",
+        "without *.x is refused: no file says so",
+    ]
+    level, option = "  --level", "  --option-with-a-name-that-leaves-little-room"
+    lines = tvmc("list", "options-of-0.18").stdout.splitlines()
+    names = [level] * 3 + [option] * 2
+    shown = [f"{name:{len(option)}}  {case}" for name, case in zip(names, cases, strict=True)]
+    assert lines == ["tvmc compile:", *shown]
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = tvmc("list", "options-of-0.18").stdout.splitlines()
+    below = [f"      {case}" for case in cases]
+    assert lines == ["tvmc compile:", level, *below[:3], option, *below[3:]]
+
+
+def test_options_of_tvm_018_as_json(tvmc, old_rows):
+    sections = json.loads(tvmc("list", "options-of-0.18", "--format=json").stdout)
+    assert sections["tvmc compile"][3] == {
+        "name": "--option-with-a-name-that-leaves-little-room",
+        "values": [],
+        "verdict": "accepted",
+        "to": [],
+        "changes_meaning": False,
+        "beside": "*.x",
+        "description": "a file says so",
+    }
 
 
 def test_registered_algorithm(tvmc):

@@ -48,6 +48,17 @@ def test_no_flags_are_no_pools():
     assert pools_of() == (None, None)
 
 
+def test_a_number_that_tvm_took_for_none():
+    """TVM 0.18 wrote -1 where there is no limit, or a number is not known."""
+    flags = [f"--workspace-pools{key}=m:-1" for key in ("-size-hint-bytes", "-clock-frequency-hz")]
+    flags += [
+        f"--workspace-pools-{way}-bandwidth-bytes-per-cycle=m: -1" for way in ("read", "write")
+    ]
+    assert pools_of("--workspace-pools=m", *flags) == (workspace(("m", BOTH, {})), None)
+    flags = ["--workspace-pools-size-hint-bytes=m:8", "--workspace-pools-size-hint-bytes=m:-1"]
+    assert pools_of("--workspace-pools=m", *flags) == (workspace(("m", BOTH, {})), None)
+
+
 RFC_U3 = [
     "--usmp-workspace-pools=dtcm,sram",
     "--usmp-parameter-pools=itcm,flash",

@@ -233,6 +233,11 @@ WRONG_FLAGS = [
     (tvm("internal", "dtcm,"), "--workspace-pools-internal=dtcm,: write it as POOL,..."),
     (tvm("section", ":.bss"), "--workspace-pools-section=:.bss: write it as POOL:SECTION"),
     (
+        tvm("read-latency-cycles", "dtcm:-1"),
+        "--workspace-pools-read-latency-cycles=dtcm:-1: the value must be a whole number, at "
+        "least 0",
+    ),
+    (
         tvm("internal", "dtcm:1"),
         "--workspace-pools-internal=dtcm:1: write it as POOL,...",
     ),
@@ -248,11 +253,13 @@ WRONG_FLAGS = [
     ),
     (
         ["--usmp-workspace-pool=target=c"],
-        "unrecognized arguments: --usmp-workspace-pool=target=c (see tvmc --help)",
+        "unrecognized arguments: --usmp-workspace-pool=target=c; write --usmp-workspace-pools or "
+        "--usmp-workspace-pool-NAME in full (see tvmc compile --help)",
     ),
     (
         ["--workspace-pools-size=a:1"],
-        "unrecognized arguments: --workspace-pools-size=a:1 (see tvmc --help)",
+        "unrecognized arguments: --workspace-pools-size=a:1; write "
+        "--workspace-pools-size-hint-bytes in full (see tvmc compile --help)",
     ),
     (
         ["--usmp-algorithm=hill_climb", "--pass-config", "tir.usmp.algorithm=greedy_by_size"],

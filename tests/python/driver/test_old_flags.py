@@ -13,7 +13,15 @@ from usmp.driver.errors import UsageError
 from usmp.driver.old_flags import current_arguments
 from usmp.driver.shown_warnings import shown_warnings
 from usmp.driver.tvmc import main
-from usmp.tvm018.old_name import NO_VALUE, OPTIONAL_TRUTH, VALUES, accepted, mapped, refused
+from usmp.tvm018.old_name import (
+    COMMA_LIST,
+    NO_VALUE,
+    OPTIONAL_TRUTH,
+    VALUES,
+    accepted,
+    mapped,
+    refused,
+)
 
 ROWS = (
     accepted("--one", "one value is dropped", values=("a", "b")),
@@ -21,6 +29,15 @@ ROWS = (
     accepted("--switch", "a switch is dropped", arity=OPTIONAL_TRUTH),
     accepted("--none", "no value is dropped", arity=NO_VALUE),
     accepted("--several", "all values are dropped", arity=VALUES),
+    accepted("-v", "a letter is dropped, however often it is written", arity=NO_VALUE),
+    mapped("-L", "--level={value}", "a letter has a value"),
+    refused("--kind-*", "there is no such kind"),
+    accepted("--list", "of a list each value is looked up", values=("a",), arity=COMMA_LIST),
+    mapped("--list", "--not-{value}", "now not {value}", values=("b",), arity=COMMA_LIST),
+    refused("--list", "only a and b are known", arity=COMMA_LIST),
+    accepted("--format", "the ending says so", values=("x",), beside="*.x"),
+    refused("--format", "no ending says so"),
+    accepted("--without", "there is no FILE", beside="!file"),
     mapped("--moved", ("--now={value}", "--more"), "now {value}", changes_meaning=True),
 )
 
@@ -42,6 +59,16 @@ def rows(monkeypatch):
         ("compile --several a b -o OUT FILE", "compile -o OUT FILE"),
         ("compile --moved 3 FILE", "compile --now=3 --more FILE"),
         ("compile FILE -- --none", "compile FILE -- --none"),
+        ("compile -v FILE -vvv", "compile FILE"),
+        ("compile -va FILE", "compile -va FILE"),
+        ("compile --none=1 FILE", "compile --none=1 FILE"),
+        ("compile -L3 -L=4 -L 5 FILE", "compile --level=3 --level=4 --level=5 FILE"),
+        ("compile --list a,b, FILE", "compile --not-b FILE"),
+        ("compile --format x M.X", "compile M.X"),
+        ("compile --without x", "compile"),
+        ("compile --without x FILE", "compile --without x FILE"),
+        ("compile --unlisted c FILE", "compile --unlisted c FILE"),
+        ("--config compile compile --one a", "--config compile compile"),
         ("compile --unknown FILE", "compile --unknown FILE"),
         ("list --none", "list --none"),
     ],
@@ -50,12 +77,43 @@ def test_flags_are_dropped_or_replaced(rows, written, current):
     assert current_arguments(written.split())[0] == current.split()
 
 
+def test_a_value_that_no_row_has_stays_where_it_is(monkeypatch):
+    row = refused("--executor", "there is no other", values=("graph",))
+    monkeypatch.setitem(old_flags._FLAGS, "compile", (row,))
+    arguments = ["compile", "--executor", "aot", "FILE"]
+    assert current_arguments(arguments) == (arguments, [])
+
+
+@pytest.mark.parametrize("written", [["--one"], ["--one", "--none"], ["-L"], ["--list"]])
+def test_a_flag_without_its_value(rows, written):
+    with pytest.raises(UsageError) as error:
+        current_arguments(["compile", *written])
+    assert str(error.value) == (
+        f"argument {written[0]}: expected one argument (see tvmc compile --help)"
+    )
+
+
+def test_a_row_beside_another_argument_is_for_no_other_line(rows):
+    with pytest.raises(UsageError, match=r"^--format=x: no ending says so$"):
+        current_arguments(["compile", "--format=x", "M.y"])
+
+
+def test_a_row_of_all_names_that_begin_so(rows):
+    with pytest.raises(UsageError, match=r"^--kind-a=1, --kind-b=2: there is no such kind$"):
+        current_arguments(["compile", "--kind-a=1", "--kind-b", "2"])
+
+
+def test_a_letter_is_written_with_its_value():
+    assert accepted("-L", "a reason").sentence("3") == "-L3: a reason"
+    assert accepted("-L", "a reason").sentence() == "-L: a reason"
+
+
 def test_one_error_names_all_refused_flags(rows):
     with pytest.raises(UsageError) as error:
-        current_arguments(["compile", "--one=c", "--switch", "--one", "d"])
+        current_arguments(["compile", "--one=c", "--switch", "--format=y", "--one", "d"])
     assert str(error.value).split("\n") == [
-        "--one=c: only a and b are known",
-        "--one=d: only a and b are known",
+        "--one=c, --one=d: only a and b are known;",
+        "--format=y: no ending says so",
     ]
 
 

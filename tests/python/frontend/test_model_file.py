@@ -27,7 +27,7 @@ def test_file_is_imported(tmp_path, name, as_type):
     assert [param.name for param in mod["main"].params] == ["x"]
 
 
-@pytest.mark.parametrize(("name", "ending"), [("model.pb", ".pb"), ("model", "")])
+@pytest.mark.parametrize(("name", "ending"), [("model.nope", ".nope"), ("model", "")])
 def test_unknown_format(tmp_path, name, ending):
     path = tmp_path / name
     path.write_bytes(one_operator_model())

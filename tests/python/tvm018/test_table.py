@@ -18,8 +18,9 @@ ROWS = [
 @pytest.mark.parametrize(("where", "row"), ROWS)
 def test_a_row_is_reached_and_says_why(where: str, row: OldName):
     for value in row.values or ["any-value"]:
-        assert find(SECTIONS[where], row.name, value) is row
+        assert find(SECTIONS[where], row.name, value, [row.beside]) is row
     assert row.verdict in (ACCEPTED, MAPPED, REFUSED)
     assert bool(row.to) == (row.verdict == MAPPED)
     assert all(value == value.lower() for value in row.values)
+    assert row.beside == row.beside.lower()
     assert re.fullmatch(r"\S.{8,}[^\s.]", row.reason)
