@@ -65,7 +65,7 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag
 def _old_flag(rows: Sequence[OldName], argument: str, remaining: list[str]) -> OldFlag | None:
     """Return the flag of TVM 0.18 that `argument` is, and take its value from `remaining`."""
     name, separator, value = argument.partition("=")
-    arity = next((row.arity for row in rows if row.name == name), None)
+    arity = next((row.arity for row in rows if row.is_called(name)), None)
     if arity is None:
         return None
     if not separator and remaining:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
 
@@ -24,7 +24,8 @@ class OldName:
     Parameters
     ----------
     name
-        as users of TVM 0.18 write it, such as "--opt-level" or "relay.FuseOps.max_depth".
+        as users of TVM 0.18 write it, such as "--opt-level" or "relay.FuseOps.max_depth"; "*" at
+        its end stands for any text.
     verdict
         ACCEPTED: the name changes nothing. MAPPED: another name takes its place. REFUSED: an
         error.
@@ -49,6 +50,12 @@ class OldName:
     values: tuple[str, ...] = ()
     changes_meaning: bool = False
     arity: str = ONE_VALUE
+
+    def is_called(self, name: str) -> bool:
+        """Return whether a user may write this name so."""
+        if self.name.endswith("*") and name.startswith(self.name[:-1]):
+            return True
+        return self.name == name
 
     def sentence(self, value: str = "") -> str:
         """Return what the user reads about the name with this value, without a period."""
@@ -107,8 +114,8 @@ def refused(
 
 
 def find(rows: Iterable[OldName], name: str, value: str = "") -> OldName | None:
-    """Return the first row for this name and this value."""
+    """Return the first row for this name and this value, with the name as it was written."""
     for row in rows:
-        if row.name == name and (not row.values or value.lower() in row.values):
-            return row
+        if row.is_called(name) and (not row.values or value.lower() in row.values):
+            return row if row.name == name else replace(row, name=name)
     return None
