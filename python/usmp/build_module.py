@@ -136,7 +136,8 @@ def build(
         entry; those in a list have the names of their files, or `model0`, `model1` and so on.
     target
         "c", for a Cortex-M as "c -mcpu=cortex-m4", "llvm" with options as "llvm -mcpu=cortex-m3",
-        or several with accelerators, as "accel,c"; see `usmp.objects.targets`.
+        or several with accelerators, as "accel,c"; see `usmp.objects.targets`. Options of TVM
+        0.18, as "c -model=nrf5340dk", JSON and JSON files are read too, with a warning.
     executor
         "aot", or an `Executor` with options.
     workspace_memory_pools

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tvm.relax.backend import _ffi_api
 
+from usmp.exploration import processes
+
 AOT = """
     --runtime=crt
     --executor=aot
@@ -54,7 +56,8 @@ def test_cmsis_nn(tvmc, small_model, target):
     done = tvmc("compile", *target, *AOT, *USMP, small_model, "--module-name=detection")
     assert (done.status, done.stderr) == (0, CMSIS_NN)
     ours = ["--target=c -mcpu=cortex-m55", "--usmp-algorithm=hill_climb", "-o", "ours.tar"]
-    assert tvmc("compile", *ours, small_model, "--module-name=detection").status == 0
+    ours += ["--module-name=detection", "--no-reference"]
+    assert tvmc("compile", *ours, small_model).status == 0
     assert Path("module.tar").read_bytes() == Path("ours.tar").read_bytes()
     assert targets_of("module.tar") == ["c -mcpu=cortex-m55"]
 
@@ -140,3 +143,18 @@ def test_an_option_without_quotes(refused, small_model):
     assert message.startswith("unrecognized arguments: -keys=cpu -model=host; say it in --target, ")
     message = refused("compile", small_model, "--target-foo-mcpu=x")
     assert message.startswith("unrecognized arguments: --target-foo-mcpu=x (see tvmc ")
+
+
+@pytest.mark.cc
+def test_a_note_about_configurations_that_workers_build(tvmc, small_model, monkeypatch):
+    def in_this_process(evaluate, data, tasks, jobs, is_interrupted):
+        return ((task, evaluate(data, task)) for task in tasks)
+
+    monkeypatch.setattr(processes, "in_processes", in_this_process)
+    done = tvmc("explore", small_model, "--vary=target=c -device=x,c -mcpu=esp32", "-o", "s.json")
+    assert done.status == 0
+    assert [line.split(": ")[:3] for line in done.stderr.splitlines()] == [
+        ["tvmc", "note", "-device=x"],
+        ["tvmc", "note", "-mcpu=esp32"],
+    ]
+    assert "notes" not in Path("s.json").read_text()
