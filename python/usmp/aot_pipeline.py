@@ -27,7 +27,8 @@ from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.names import symbol_prefix
 from usmp.names import FAST, FLOAT
 from usmp.objects.cores import core_of
-from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.objects.described_target import OneTarget
+from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.passes import LockedSequential, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.relax.transform import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -56,11 +56,13 @@ from usmp.objects.build_arguments import (
     one_module_name,
     only_model,
 )
+from usmp.objects.described_target import OneTarget
 from usmp.objects.entries import ONLY_ENTRY, entry_name
-from usmp.objects.executor import check_workspace_io
+from usmp.objects.executor import check_workspace_io, executor_with
+from usmp.objects.module_pools import named_pools
 from usmp.objects.runtime import check_runtime
 from usmp.objects.state_layout import StateLayout, check_module_name
-from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.planning.options import (
     OPTION_NAMES,
     PlanningOptions,
@@ -70,6 +72,7 @@ from usmp.planning.session import PlanningSession, planning_session
 from usmp.planning.state_pool import choose_state_pool
 from usmp.planning.workspace_io import is_comparable
 from usmp.reference_build import reference_meanwhile, with_reference
+from usmp.relax.accelerators.known import can_take, check_accelerators, listed_accelerators
 from usmp.relax.bind_params import bind_params
 from usmp.relax.c_names import with_c_names
 from usmp.relax.entries import relax_entries
@@ -147,7 +150,8 @@ def build(
         entry; those in a list have the names of their files, or `model0`, `model1` and so on.
     target
         "c", for a Cortex-M as "c -mcpu=cortex-m4", "llvm" with options as "llvm -mcpu=cortex-m3",
-        or several with accelerators, as "accel,c"; see `usmp.objects.targets`.
+        or several with accelerators, as "accel,c"; see `usmp.objects.targets`. Options of TVM
+        0.18, as "c -model=nrf5340dk", JSON and JSON files are read too, with a warning.
     executor
         "aot", or an `Executor` with options.
     workspace_memory_pools
@@ -229,11 +233,11 @@ def build(
     """
     start_seconds = time.monotonic()
     board = board_named(board) if isinstance(board, str) else board
-    given = parse_targets(target)
+    given = parse_targets(target, takes_executor_options=True)
     targets = board_targets(board, given)
     check_llvm_target(targets.cpu)
     check_target_host(target_host, given)
-    executor = executor if isinstance(executor, Executor) else _executor_named(executor or "aot")
+    executor = executor_with(executor or "aot", given.executor_options)
     runtime = Runtime(runtime) if isinstance(runtime, str) else runtime
     check_type(runtime, Runtime, "runtime")
     check_runtime(runtime, executor)
@@ -269,9 +273,8 @@ def build(
         mod = bind_params(mod, params)
     if reference is None:
         reference = board is not None or "mcpu" in targets.cpu.attrs
-    plain = partial(
-        build, mod, [*targets.accelerators, "c"], module_name=module_name, io_type=io_type
-    )
+    taking = [name for name in targets.accelerators if can_take(name, mod)]
+    plain = partial(build, mod, [*taking, "c"], module_name=module_name, io_type=io_type)
     mod = mod.with_attr(EXECUTOR_ATTR, executor)
     if workspace_memory_pools is not None:
         mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
@@ -281,6 +284,8 @@ def build(
         mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, state_memory_pool)
     if own_pools:
         mod = mod.with_attr(BOARD_POOLS_ATTR, own_pools)
+    listed = listed_accelerators(named_pools(mod))
+    check_accelerators(targets.accelerators, mod, listed)
     if state_layout is not None:
         check_module_name(state_layout, module_name)
         mod = mod.with_attr(STATE_LAYOUT_ATTR, list(state_layout.states))
@@ -330,12 +335,6 @@ def _compared(session: PlanningSession, passes: list[Pass], mod: IRModule) -> IR
         # Another process may have noted it.
         planned = planned.with_attr(NOT_COMPARED_ATTR, stages_in_order(session.not_compared))
     return planned if found is None else planned.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, found)
-
-
-@cache
-def _executor_named(name: str) -> Executor:
-    """One object for all builds: what a session knows of a module is that of its executor."""
-    return Executor(name)
 
 
 def imported_module(

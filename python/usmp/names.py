@@ -41,13 +41,6 @@ RISCV_CORES = {
 GENERIC_CORE = "generic"
 """What -mcpu names for portable C where a board would name its core."""
 
-REPLACED_TARGETS = {
-    "cmsis-nn": 'the C has kernels for Cortex-M itself; write "c -mcpu={core}"',
-    "ethos-u": 'write "c -mcpu={core}" to run all operators on the CPU; operators that you run on '
-    "the NPU yourself are those of an accelerator, under another name (docs/accelerators.md)",
-}
-"""Targets of TVM 0.18 that are no more, and what to write in their place."""
-
 DEFAULT_ALGORITHM = "auto"
 
 ALGORITHMS = {

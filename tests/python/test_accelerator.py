@@ -236,9 +236,18 @@ def test_no_constant_pool_for_the_weights():
 
 
 @pytest.mark.cc
-def test_an_accelerator_without_patterns_changes_nothing():
+def test_an_accelerator_that_takes_nothing_changes_nothing():
     alone = usmp.build(Attention, "c", params=PARAMS)
-    assert attention(patterns=()).files() == alone.files()
+    idle = quantized_operator("accel.lstm", "lstm")
+    assert attention(patterns=(idle,)).files() == alone.files()
+
+
+def test_an_accelerator_that_nothing_is_for():
+    with pytest.raises(ValueError, match=r'^unknown target "accel": no patterns of an accelerator'):
+        attention(patterns=())
+    pools = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c", "accel"])])
+    listed = attention(patterns=(), workspace_memory_pools=pools)
+    assert listed.interface.accelerator_functions == []
 
 
 DESCRIBED = tuple(

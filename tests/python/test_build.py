@@ -219,7 +219,7 @@ def test_target(target):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("cuda", 'target "cuda" is not supported; supported: c, llvm'),
+        ("cuda", 'target "cuda" is not supported: code is made for CPUs only; write "c" or "llvm"'),
         (
             "nope",
             'unknown target "nope"; supported: c, llvm, and names of accelerators beside one of '

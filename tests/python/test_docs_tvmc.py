@@ -167,7 +167,8 @@ def test_every_option_on_the_page_exists_and_the_other_way_round():
         for command in SUBPARSERS.choices.values()
         for action in command._actions
         for option in action.option_strings
-        if option.startswith("--") and "-pool" not in option
+        # Options of TVM 0.18 that the help does not show either stand in a table of their own.
+        if option.startswith("--") and "-pool" not in option and action.help != argparse.SUPPRESS
     }
     shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", PAGE))
     pools = {option for option in shown if "-pool" in option}

@@ -60,6 +60,6 @@ def note_unused_accelerators(target: str, factory: Any) -> list[str]:
             if patterns_of(name)
             else "no patterns are registered for it"
         )
-        for name in parse_targets(target).accelerators
+        for name in parse_targets(target, takes_executor_options=True).accelerators
         if name not in used
     ]

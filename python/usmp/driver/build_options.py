@@ -12,7 +12,12 @@ from usmp.driver.accelerators import add_extension_option, load_extensions
 from usmp.driver.errors import UsageError
 from usmp.driver.help import Parser
 from usmp.driver.import_options import add_import_options
-from usmp.driver.memory_pools import add_pool_options, memory_pools, state_pool
+from usmp.driver.memory_pools import (
+    add_pool_options,
+    listed_targets,
+    memory_pools,
+    state_pool,
+)
 from usmp.driver.model_files import (
     add_concurrent_option,
     add_files_options,
@@ -216,14 +221,16 @@ def build_arguments(
         from usmp.objects.targets import parse_targets
         from usmp.planning.options import planning_options
         from usmp.planning.session import planning_session
+        from usmp.relax.accelerators.known import check_accelerators
         from usmp.support.errors import naming_file
 
     executor = usmp.Executor(options.executor, _executor_options(options))
     options.target = full_target(options)
-    targets = parse_targets(options.target)
+    targets = parse_targets(options.target, takes_executor_options=True)
     load_extensions(options.extension)
     workspace, constants = memory_pools(options, targets)
     states = state_pool(options, targets)
+    check_accelerators(targets.accelerators, listed=listed_targets(options))
     with (
         ExitStack() as enclosing,
         pass_context(_pass_settings(options)) as context,

@@ -16,7 +16,9 @@ from usmp.driver.build_options import build_model
 from usmp.driver.check_places import Place
 from usmp.driver.plan_archive import is_archive, planned_module
 from usmp.driver.progress import Stage
+from usmp.driver.target_options import full_target
 from usmp.names import CORES
+from usmp.objects.targets import parse_targets, target_text
 from usmp.report.unfinished_search import unfinished_search
 from usmp.report.verdicts import Need, Verdict
 from usmp.runtime import Archive, BuildError, load_archive
@@ -61,10 +63,9 @@ class Builds:
         if is_archive(options):
             module = planned_module(options)
             self._given = load_archive(options.FILE[0]), module
-        is_c = options.target == "c" and options.target_c_mcpu is None
         self.remaining = 1
         """Builds that remain at most, for which a time budget has to do."""
-        self._chooses_core = is_c and self._given is None
+        self._chooses_core = self._given is None and _is_any_core(options)
 
     def verdict(self, place: Place) -> Verdict:
         """Whether the model fits."""
@@ -179,6 +180,13 @@ class Builds:
             ],
             source=place.source,
         )
+
+
+def _is_any_core(options: argparse.Namespace) -> bool:
+    """Whether the target is plain "c", so that a build can be for the core of each place."""
+    targets = parse_targets(full_target(options), takes_executor_options=True)
+    says_more = targets.accelerators or targets.executor_options
+    return not says_more and target_text(targets.cpu) == "c"
 
 
 def _sized_place(board: Board) -> Place:

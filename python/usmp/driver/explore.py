@@ -14,7 +14,7 @@ from usmp.driver.build_options import add_build_options
 from usmp.driver.byte_count import INT64_MAX, byte_count
 from usmp.driver.errors import UsageError
 from usmp.driver.explore_options import add_sweep_options, configurations
-from usmp.driver.explore_worker import evaluate, shared_data
+from usmp.driver.explore_worker import evaluate, shared_data, tell_notes
 from usmp.driver.help import add_command
 from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.model_files import (
@@ -202,6 +202,7 @@ def _carry_out(sweep: Sweep, options: argparse.Namespace, keeps: bool) -> None:
         try:
             with closing(_results(options, remaining, is_interrupted)) as results:
                 for arguments, result in results:
+                    tell_notes(result)
                     sweep.results[arguments] = Result.from_json(result)
                     is_any = any(r.outcome == BUILT for r in sweep.results.values())
                     if keeps and is_any:

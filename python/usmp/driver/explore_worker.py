@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import Any
 
 from usmp.driver.errors import UsageError
 from usmp.driver.model_files import ModelFile
+from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
 from usmp.support.compiler_lock import compiler_lock
 from usmp.support.deadline import Deadline
+
+NOTES = "notes"
 
 
 def shared_data(
@@ -47,7 +51,8 @@ def shared_data(
 
 
 def evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
-    """Build a configuration: its result, or why there is none, as `Result.as_json` has it.
+    """Build a configuration: its result, or why there is none, as `Result.as_json` has it, with the
+    notes about names of TVM 0.18 under `NOTES`.
 
     Parameters
     ----------
@@ -67,7 +72,35 @@ def evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str,
         raise UsageError(
             f"the worker has usmp {usmp.__version__}, not {shared['version']}; install the same"
         )
-    return _evaluate(shared, arguments)
+    with _collected_notes() as notes:
+        result = _evaluate(shared, arguments)
+    return {**result, NOTES: notes}
+
+
+def tell_notes(result: dict[str, Any]) -> None:
+    """Take the notes out of what `evaluate` returned, and tell the user about them."""
+    for text, changes_meaning in result.pop(NOTES, ()):
+        category = CompatibilityWarning if changes_meaning else CompatibilityNote
+        warnings.warn(text, category, stacklevel=2)
+
+
+@contextmanager
+def _collected_notes() -> Iterator[list[tuple[str, bool]]]:
+    """Yield the list of the notes that are told within, each with whether a meaning changes;
+    workers have no terminal of the user."""
+    notes: list[tuple[str, bool]] = []
+    show = warnings.showwarning
+
+    def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, CompatibilityNote):
+            notes.append((str(message), category is CompatibilityWarning))
+        else:
+            show(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CompatibilityNote)
+        warnings.showwarning = tell
+        yield notes
 
 
 def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:

@@ -9,8 +9,14 @@ from typing import Any, NoReturn
 
 from usmp.driver.errors import UsageError
 from usmp.names import TARGET_OPTIONS
+from usmp.tvm018 import TARGET_OPTION_ROWS
 
-_OF_A_TARGET = re.compile(rf"unrecognized arguments: .*-({'|'.join(TARGET_OPTIONS['llvm'])})=")
+_NAMES = {
+    *TARGET_OPTIONS["llvm"],
+    *(row.name.removeprefix("-") for rows in TARGET_OPTION_ROWS.values() for row in rows),
+}
+_OF_A_TARGET = re.compile(rf"unrecognized arguments:.* -({'|'.join(sorted(_NAMES))})=")
+"""An option that a shell took from the text of a target, for want of quotes."""
 
 _MOST_FLAGS = 3
 """That an error lists for one that is shortened."""

@@ -86,6 +86,16 @@ def state_pool(
     return workspace_pool(name, settings, targets)
 
 
+def listed_targets(options: argparse.Namespace) -> set[str]:
+    """Return the names of targets that the flags of pools list."""
+    pools = [s for kind in (WORKSPACE, CONSTANT) for s in pool_settings(options, kind).values()]
+    states = state_pool_settings(options)
+    if states is not None:
+        pools.append(states[1])
+    texts = [settings["target"].text for settings in pools if "target" in settings]
+    return {part.partition(":")[0].strip() for text in texts for part in text.split(",")}
+
+
 def note_missing_sizes(options: argparse.Namespace, factory: AOTExecutorFactoryModule) -> list[str]:
     """A line for each pool of which the flag says only the target, though pools after it stay
     empty: a shell takes what follows a ";" outside of quotes, as the size, for another command.

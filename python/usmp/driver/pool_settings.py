@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from usmp.driver.errors import UsageError
 from usmp.driver.pool_keys import BURSTS, INTERNAL, NUMBERS, PoolSettings, Setting
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
+from usmp.objects.old_targets import current_name
 from usmp.objects.pools import READ_ONLY_ACCESS, READ_WRITE_ACCESS
 from usmp.objects.targets import BuildTargets
 
@@ -50,17 +51,21 @@ def _target_access(title: str, settings: PoolSettings, targets: BuildTargets) ->
     if not setting.text.strip():
         raise UsageError(f"No target specified for {title}; {setting.written} names none")
     access: dict[str, str] = {}
+    named: set[str] = set()
     for part in setting.text.split(","):
         target, separator, way = (piece.strip() for piece in part.partition(":"))
-        _check_target(title, target, targets)
-        if target in access:
+        name = current_name(target)
+        _check_target(title, name, targets)
+        if target in named:
             raise UsageError(f'{setting.written}: target "{target}" is named twice')
+        named.add(target)
         if separator and way not in (READ_WRITE_ACCESS, READ_ONLY_ACCESS):
             raise UsageError(
                 f'{setting.written}: access of target "{target}" must be '
                 f'"{READ_WRITE_ACCESS}" or "{READ_ONLY_ACCESS}", not "{way}"'
             )
-        access[target] = way or READ_WRITE_ACCESS
+        way = way or READ_WRITE_ACCESS
+        access[name] = way if access.get(name, way) == way else READ_WRITE_ACCESS
     return access
 
 
@@ -111,6 +116,7 @@ def _bursts(
         target, separator, text = (piece.strip() for piece in part.partition(":"))
         if not separator:
             raise UsageError(f"{setting.written}: write it as TARGET:BYTES, as in c:4")
+        target = current_name(target)
         _check_target(title, target, targets)
         if target not in access:
             raise UsageError(f'{setting.written}: target "{target}" may not access the pool')

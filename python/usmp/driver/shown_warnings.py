@@ -16,14 +16,19 @@ from usmp.support.plain_text import printable
 @contextmanager
 def shown_warnings(options: argparse.Namespace, stderr: TextIO) -> Iterator[None]:
     """Write warnings about models and names of TVM 0.18 to `stderr`; with `--quiet` only those
-    about names that mean something else now."""
+    about names that mean something else now. What a name of TVM 0.18 means is told once, however
+    many builds a command makes."""
     show = warnings.showwarning
+    told: set[str] = set()
     is_quiet = bool(getattr(options, "quiet", False))
 
     def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if not issubclass(category, ModelWarning | CompatibilityNote):
             show(message, category, *place, **more)
+        elif issubclass(category, CompatibilityNote) and str(message) in told:
+            return
         elif issubclass(category, CompatibilityWarning) or not is_quiet:
+            told.add(str(message))
             kind = "note" if category is CompatibilityNote else "warning"
             print(f"tvmc: {kind}: {printable(str(message))}", file=stderr, flush=True)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from usmp.objects.described_target import OneTarget
 from usmp.objects.executor import Executor
 from usmp.objects.runtime import Runtime
-from usmp.objects.targets import BuildTargets, OneTarget, parse_targets
+from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.tvm018.python_names import BY_POSITION, OTHER_TARGET_HOST, SAME_TARGET_HOST
 
 _Model = TypeVar("_Model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from tvm.ir import IRModule
@@ -128,6 +129,32 @@ def _check_interface(options: Mapping[str, Any]) -> None:
             f'Either need interface-api == "packed" (got: {interface}) or unpacked-api == true '
             f"(got: {int(unpacked)})"
         )
+
+
+def executor_with(given: str | Executor, options: tuple[tuple[str, object], ...]) -> Executor:
+    """Return an executor with further options, which the target said.
+
+    Raises
+    ------
+    ValueError
+        an unknown executor, or options that contradict those of the executor, or that it does not
+        take.
+    """
+    if not isinstance(given, Executor):
+        return _executor_named(given, options)
+    for name, value in options:
+        if given.options.get(name, value) != value:
+            raise ValueError(
+                f"option {name} is {value} by the target and {given.options[name]} by the "
+                "executor; give it to the executor alone"
+            )
+    return Executor(given.name, {**given.options, **dict(options)}) if options else given
+
+
+@cache
+def _executor_named(name: str, options: tuple[tuple[str, object], ...]) -> Executor:
+    """One object for all builds: what a session knows of a module is that of its executor."""
+    return Executor(name, dict(options))
 
 
 def check_workspace_io(executor: Executor, use_workspace_io: bool) -> None:

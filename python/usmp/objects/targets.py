@@ -5,22 +5,30 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import lru_cache
 
 from tvm.target import Target
 
-from usmp.names import REPLACED_TARGETS, TARGET_OPTIONS, TARGETS
+from usmp.names import TARGET_OPTIONS, TARGETS
 from usmp.objects.cores import core_of
+from usmp.objects.described_target import (
+    DescribedTarget,
+    OneTarget,
+    described_target,
+    option_text,
+    split_targets,
+)
 from usmp.objects.native_cpu import NATIVE, check_native_triple, native_cpu
+from usmp.objects.old_targets import current_name, current_options, with_cmsis_nn
+from usmp.tvm018 import REFUSED, TARGET_NAMES, find
 
 _OPTIONS = TARGET_OPTIONS["llvm"]
-"""The options that either target takes, as "-mcpu=cortex-m3"."""
+"""The options that either target may have, as "-mcpu=cortex-m3"."""
 
 _ACCELERATOR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_LISTS = ("mattr",)
-
-OneTarget: TypeAlias = str | Target | Mapping[str, Any]
+_ACCELERATOR_KIND = "ext_dev"
 
 
 @dataclass(frozen=True)
@@ -34,10 +42,13 @@ class BuildTargets:
     accelerators
         names of the targets that the user's own functions run on, most wanted first;
         the names of their patterns in `tvm.relax.backend.pattern_registry` begin with them.
+    executor_options
+        options of the executor that TVM 0.18 took with the target, as pairs of name and value.
     """
 
     cpu: Target
     accelerators: tuple[str, ...] = ()
+    executor_options: tuple[tuple[str, object], ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -45,29 +56,59 @@ class BuildTargets:
         return [*self.accelerators, str(self.cpu.kind.name)]
 
 
-def parse_targets(targets: OneTarget | Sequence[OneTarget] | BuildTargets) -> BuildTargets:
+def parse_targets(
+    targets: OneTarget | Sequence[OneTarget] | BuildTargets, *, takes_executor_options: bool = False
+) -> BuildTargets:
     """Read "c", "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3", "accel,c" or a list of these.
+
+    Names and options of TVM 0.18 that are accepted or mapped are told about by warnings.
+
+    Parameters
+    ----------
+    targets
+        text, JSON, the path of a JSON file, a dictionary or TVM's objects.
+    takes_executor_options
+        whether the caller applies `executor_options`.
 
     Raises
     ------
     ValueError
         not one CPU among them, a name, an option or a core that is not known, a name twice, or
-        one of TVM 0.18 that is no more.
+        one of TVM 0.18 that is refused.
     """
     if isinstance(targets, BuildTargets):
         return targets
+    described = [described_target(target) for target in split_targets(targets)]
+    described, notes = with_cmsis_nn(described)
     cpus: list[Target] = []
     accelerators: list[str] = []
-    for target in split_targets(targets):
-        parsed = _parse_one(target)
-        if isinstance(parsed, Target):
-            cpus.append(parsed)
-        elif parsed in accelerators:
-            raise ValueError(f'the target "{parsed}" is named twice')
-        else:
-            accelerators.append(parsed)
+    executor: dict[str, object] = {}
+    for target in described:
+        if target.kind in TARGETS:
+            current = current_options(target)
+            cpus.append(_cpu_target(target, current.target))
+            executor |= current.executor
+            notes += current.notes
+            continue
+        name = _accelerator_name(target)
+        if name in accelerators:
+            raise ValueError(f'the target "{name}" is named twice')
+        accelerators.append(name)
+    if executor and not takes_executor_options:
+        raise ValueError(
+            f"options of the target are those of the executor: write Executor('aot', {executor})"
+        )
+    cpu = _only_cpu(cpus, accelerators)
+    for row, value in notes:
+        row.tell(value, stacklevel=3)
+    return BuildTargets(cpu, tuple(accelerators), tuple(executor.items()))
+
+
+def _only_cpu(cpus: Sequence[Target], accelerators: Sequence[str]) -> Target:
     supported = ", ".join(TARGETS)
     if not cpus:
+        for name in accelerators:
+            check_not_refused(name)
         unknown = f'unknown target "{accelerators[0]}"' if accelerators else "no target"
         raise ValueError(
             f"{unknown}; supported: {supported}, "
@@ -77,17 +118,17 @@ def parse_targets(targets: OneTarget | Sequence[OneTarget] | BuildTargets) -> Bu
         raise ValueError(
             f"{len(cpus)} targets run the model's main function; name one of {supported}"
         )
-    return BuildTargets(cpus[0], tuple(accelerators))
+    return cpus[0]
 
 
 def accelerator_target(name: str) -> Target:
     """The target of PrimFuncs that run on an accelerator; pools name it by `name`."""
-    return Target({"kind": "ext_dev", "keys": [name]})
+    return Target({"kind": _ACCELERATOR_KIND, "keys": [name]})
 
 
 def accelerator_of(target: Target | None) -> str | None:
     """The name of the accelerator that `target` means, or None."""
-    if target is None or target.kind.name != "ext_dev":
+    if target is None or target.kind.name != _ACCELERATOR_KIND:
         return None
     return str(next(iter(target.keys), "")) or None
 
@@ -109,102 +150,72 @@ def is_target(listed: Target | str, target: Target) -> bool:
     """Whether a pool that lists `listed` means `target`: a string is its kind or a key."""
     if isinstance(listed, Target):
         return _text(listed) == _text(target)
-    return listed == target.kind.name or listed in list(target.keys)
+    name = current_name(listed)
+    return name == target.kind.name or name in list(target.keys)
 
 
 def _text(target: Target) -> str:
-    """The target without its host, which is the machine that drives it."""
-    fields = json.loads(str(target))
-    fields.pop("host", None)
-    return json.dumps(fields, sort_keys=True)
+    return _current_text(str(target))
 
 
-def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
-    """The single targets: commas divide them, but not the features of "-mattr=+dsp,+fp".
+@lru_cache(maxsize=64)
+def _current_text(written: str) -> str:
+    """Return a target that TVM wrote as a build takes it, without its host, which is the machine
+    that drives it."""
+    target = described_target(written)
+    fields = {name: value for name, value in target.options.items() if name != "host"}
+    if target.kind in TARGETS:
+        # A target that no build takes is compared as it is.
+        with suppress(ValueError):
+            fields = current_options(target).target
+    return json.dumps({**fields, "kind": target.kind}, sort_keys=True)
+
+
+def check_not_refused(name: str) -> None:
+    """Check that a name is none of the targets of TVM 0.18 that there are no more.
 
     Raises
     ------
     ValueError
-        something else than targets.
+        it is one; the message says what to write.
     """
-    if isinstance(targets, Target | Mapping):
-        return [targets]
-    if isinstance(targets, str):
-        # What is JSON is TVM's own form of one target.
-        if targets.lstrip().startswith("{"):
-            return [targets]
-        return [part.strip() for part in re.split(r",(?![+-])", targets)]
-    if not isinstance(targets, Sequence):
-        raise ValueError(f'unknown target "{targets}"; supported: {", ".join(TARGETS)}')
-    return [part for target in targets for part in split_targets(target)]
+    row = find(TARGET_NAMES, name)
+    if row is not None and row.verdict == REFUSED:
+        raise ValueError(f'target "{name}" is not supported: {row.reason}')
 
 
-def _parse_one(target: OneTarget) -> Target | str:
-    """A CPU's target, or the name of an accelerator."""
-    if isinstance(target, Mapping):
-        parsed: Target | str = _target(target, str(target))
-    else:
-        parsed = target if isinstance(target, Target) else _parse_text(target)
-    if isinstance(parsed, Target) and parsed.kind.name not in TARGETS:
-        accelerator = accelerator_of(parsed)
-        if accelerator is not None:
-            return accelerator
-        raise ValueError(
-            f'target "{parsed.kind.name}" is not supported; supported: {", ".join(TARGETS)}'
-        )
-    if isinstance(parsed, Target):
-        parsed = _with_cpu_of_this_machine(parsed)
-        core_of(parsed)
-    return parsed
+def _accelerator_name(given: DescribedTarget) -> str:
+    """Return the name of the accelerator that a target is."""
+    supported = ", ".join(TARGETS)
+    if given.is_complete and given.kind == _ACCELERATOR_KIND:
+        keys = option_text(given.options.get("keys", "")).split(",")
+        if keys[0]:
+            return keys[0]
+    is_kind = given.kind in Target.list_kinds()
+    if is_kind or given.options:
+        check_not_refused(given.kind)
+    if is_kind:
+        raise ValueError(f'target "{given.kind}" is not supported; supported: {supported}')
+    if given.options or not _ACCELERATOR_NAME.fullmatch(given.kind):
+        raise ValueError(f'unknown target "{given.text}"; supported: {supported}')
+    return given.kind
 
 
-def _parse_text(text: str) -> Target | str:
-    kind, *options = text.split() or [""]
-    if kind.startswith("{"):
-        return _target(text, text)
-    if kind in REPLACED_TARGETS:
-        raise ValueError(f'target "{kind}" is no more: {_replacement(kind, options)}')
-    if kind in TARGETS:
-        return _target({"kind": kind, **dict(_option(option, text) for option in options)}, text)
-    if kind in Target.list_kinds():
-        return _target(kind, text)
-    if options or not _ACCELERATOR_NAME.fullmatch(kind):
-        raise ValueError(f'unknown target "{text}"; supported: {", ".join(TARGETS)}')
-    return kind
+def _cpu_target(given: DescribedTarget, options: Mapping[str, object]) -> Target:
+    """Return the target of a CPU, of the CPU of this machine if it is "llvm -mcpu=native"."""
+    if given.kind == "llvm" and options.get("mcpu") == NATIVE:
+        check_native_triple(options.get("mtriple"))
+        options = {**options, **native_cpu(_target(given, options).attrs.get("mattr") or ())}
+    target = _target(given, options)
+    core_of(target)
+    return target
 
 
-def _replacement(kind: str, options: Sequence[str]) -> str:
-    """What to write for a target of TVM 0.18, with the core that its options named."""
-    cores = [option.partition("=")[2] for option in options if option.startswith("-mcpu=")]
-    return REPLACED_TARGETS[kind].format(core=cores[0] if cores else "cortex-m55")
-
-
-def _with_cpu_of_this_machine(target: Target) -> Target:
-    """Return the target, for the CPU of this machine if it is "llvm -mcpu=native"."""
-    if target.kind.name != "llvm" or target.attrs.get("mcpu") != NATIVE:
-        return target
-    given = {name: target.attrs[name] for name in _OPTIONS if target.attrs.get(name)}
-    return Target({"kind": "llvm", **given, **native_cpu(target.attrs.get("mattr") or ())})
-
-
-def _target(description: object, text: str) -> Target:
-    if isinstance(description, Mapping) and description.get("mcpu") == NATIVE:
-        check_native_triple(description.get("mtriple"))
+def _target(given: DescribedTarget, options: Mapping[str, object]) -> Target:
     try:
-        return Target(description)
+        return Target({"kind": given.kind, **options})
     except Exception as error:
         raise ValueError(
-            f'unknown target "{text}": {str(error).splitlines()[0]}; '
+            f'unknown target "{given.text}": {str(error).splitlines()[0]}; '
             f"supported: {', '.join(TARGETS)}"
         ) from error
-
-
-def _option(option: str, text: str) -> tuple[str, object]:
-    """One "-name=value" of a target."""
-    name, separator, value = option.lstrip("-").partition("=")
-    if not option.startswith("-") or not separator or name not in _OPTIONS:
-        raise ValueError(
-            f'target "{text}": unknown option "{option}"; supported: '
-            + ", ".join(f"-{known}=" for known in _OPTIONS)
-        )
-    return name, value.split(",") if name in _LISTS else value

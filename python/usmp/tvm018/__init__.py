@@ -4,9 +4,9 @@ Data that the command line, the Python functions and the documents read. Names t
 meant in TVM 0.18 stand in no table.
 """
 
+from usmp.tvm018 import compile_flags
 from usmp.tvm018.c_names import C_NAMES
 from usmp.tvm018.commands import MICRO, MODULES, TUNE
-from usmp.tvm018.compile_flags import COMPILE_FLAGS
 from usmp.tvm018.executor_runtime import EXECUTOR, RUNTIME
 from usmp.tvm018.global_functions import GLOBAL_FUNCTIONS
 from usmp.tvm018.import_paths import IMPORT_PATHS
@@ -15,10 +15,19 @@ from usmp.tvm018.model_formats import MODEL_FILES
 from usmp.tvm018.old_name import ACCEPTED, MAPPED, REFUSED, OldName, find
 from usmp.tvm018.python_names import FACTORY, PYTHON_SECTIONS, row_of_attribute
 from usmp.tvm018.run_flags import RUN_FLAGS
+from usmp.tvm018.targets import (
+    TARGET_FLAGS,
+    TARGET_NAMES,
+    TARGET_OPTION_FLAGS,
+    TARGET_OPTION_ROWS,
+)
+
+COMPILE_FLAGS: tuple[OldName, ...] = (*compile_flags.COMPILE_FLAGS, *TARGET_FLAGS)
+"""Flags of `tvmc compile` that the command line is rewritten by."""
 
 SECTIONS: dict[str, tuple[OldName, ...]] = {
     "tvmc": MAIN_FLAGS,
-    "tvmc compile": COMPILE_FLAGS,
+    "tvmc compile": (*COMPILE_FLAGS, *TARGET_OPTION_FLAGS),
     "tvmc run": RUN_FLAGS,
     "tvmc micro": MICRO,
     "tvmc tune": TUNE,
@@ -30,6 +39,8 @@ SECTIONS: dict[str, tuple[OldName, ...]] = {
     "global functions": GLOBAL_FUNCTIONS,
     "C": C_NAMES,
     "model files": MODEL_FILES,
+    "targets": TARGET_NAMES,
+    **{f"target {name}": rows for name, rows in TARGET_OPTION_ROWS.items()},
 }
 """All rows, by where users write the names."""
 
@@ -48,6 +59,8 @@ __all__ = [
     "RUNTIME",
     "RUN_FLAGS",
     "SECTIONS",
+    "TARGET_NAMES",
+    "TARGET_OPTION_ROWS",
     "OldName",
     "find",
     "row_of_attribute",

@@ -98,8 +98,16 @@ def test_no_source_for_the_functions(tvmc, extension):
 
 
 @pytest.mark.parametrize("name", ["accel", "my-npu"])
-def test_a_note_where_no_patterns_are_registered(tvmc, name):
-    done = tvmc(*COMPILE, f"--target={name},c")
+@pytest.mark.parametrize("pools", [(), ("--usmp-workspace-pools=sram",)])
+def test_no_patterns_are_registered(refused, name, pools):
+    message = refused(*COMPILE, f"--target={name},c", *pools)
+    assert message.startswith(f'unknown target "{name}": no patterns of an accelerator have this')
+
+
+@pytest.mark.parametrize("name", ["accel", "my-npu"])
+def test_a_note_where_only_pools_list_it(tvmc, name):
+    pools = ("--workspace-pools=sram", f"--workspace-pools-targets=sram:c,{name}")
+    done = tvmc(*COMPILE, f"--target={name},c", *pools)
     note = f"note: no operator is taken by target {name}: no patterns are registered for it\n"
     assert (done.status, done.stderr) == (0, "")
     assert done.stdout.startswith(note)

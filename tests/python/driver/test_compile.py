@@ -198,7 +198,10 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--target=cuda"], 'target "cuda" is not supported; supported: c, llvm'),
+        (
+            ["--target=cuda"],
+            'target "cuda" is not supported: code is made for CPUs only; write "c" or "llvm"',
+        ),
         (
             ["--target=nope"],
             'unknown target "nope"; supported: c, llvm, and names of accelerators beside one of '

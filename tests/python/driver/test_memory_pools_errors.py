@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from support.accelerator_models import registered
+from usmp.relax.accelerators import quantized_operator
+
 pytestmark = pytest.mark.usefixtures("one_session")
 
 RFC = "--usmp-workspace-pools=dtcm,sram"
@@ -308,7 +311,8 @@ WRONG_FLAGS = [
     ("flags", "message"), WRONG_VALUES + WRONG_TARGETS + WRONG_FLAGS, ids=lambda value: str(value)
 )
 def test_wrong_flags(refused, digits_model, flags, message):
-    assert refused("compile", digits_model, "--target=accel,c", *flags) == message
+    with registered(quantized_operator("accel.lstm", "lstm")):
+        assert refused("compile", digits_model, "--target=accel,c", *flags) == message
 
 
 # ---- pools in which the digits model has no place; greedy_by_size without overlap needs 2048

@@ -23,10 +23,10 @@ from usmp.relax.accelerators.kernels import (
     stated_facts,
     workspace_of,
 )
+from usmp.relax.accelerators.known import CODEGEN_ATTR
 from usmp.relax.merge_equal_operators import merge_equal_operators
 from usmp.relax.static_shapes import flatten_types, main_function
 
-_CODEGEN_ATTR = "Codegen"
 _OPAQUE = 8
 """TVM's OpPatternKind of operators that nothing is fused with."""
 _READ, _WRITE = 1, 2
@@ -75,7 +75,7 @@ def _lower_accelerator_functions(
     offloaded = {
         variable: function
         for variable, function in mod.functions.items()
-        if isinstance(function, relax.Function) and _CODEGEN_ATTR in (function.attrs or {})
+        if isinstance(function, relax.Function) and CODEGEN_ATTR in (function.attrs or {})
     }
     if not offloaded:
         return merge_equal_operators(mod)
@@ -88,7 +88,7 @@ def _lower_accelerator_functions(
     def lower(variable: GlobalVar) -> GlobalVar:
         if variable not in prim_funcs:
             function = offloaded[variable]
-            accelerator = str(function.attrs[_CODEGEN_ATTR])
+            accelerator = str(function.attrs[CODEGEN_ATTR])
             _check_named(accelerator, accelerators, variable)
             name = f"{accelerator.replace('-', '_')}_main_{counts[accelerator]}"
             counts[accelerator] += 1

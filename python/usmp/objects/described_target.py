@@ -1,0 +1,154 @@
+"""Targets as users write them, taken apart: text, JSON, files of JSON, dictionaries."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tvm.target import Target
+
+from usmp.names import TARGET_OPTIONS, TARGETS
+from usmp.tvm018 import TARGET_OPTION_ROWS
+
+OneTarget: TypeAlias = str | Target | Mapping[str, Any]
+
+_LISTS = ("keys", "libs", "mattr")
+"""Options whose values are lists."""
+
+_PIECE = re.compile(r"\{.*\}|-(?:keys|libs)=[^\s,]+(?:,[^\s,]+)*|,[+-]|,|[^,]", re.DOTALL)
+"""What stays together when commas divide targets: JSON, and lists in the text of a target."""
+
+_JSON_FILE = ".json"
+_MAX_FILE_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class DescribedTarget:
+    """One target as a user described it.
+
+    Parameters
+    ----------
+    kind
+        such as "c"; the name of an accelerator, too.
+    options
+        its options by name: text, or what JSON has.
+    text
+        all of it, for errors.
+    is_complete
+        whether TVM may have written it, with options that say what is so by default.
+    """
+
+    kind: str
+    options: Mapping[str, object]
+    text: str
+    is_complete: bool = False
+
+
+def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
+    """Return the single targets. Commas divide them, but not lists such as "-mattr=+dsp,+fp" or
+    "-keys=arm_cpu,cpu", nor JSON. The path of a JSON file stands for what is in it.
+
+    Raises
+    ------
+    ValueError
+        something else than targets, or a file that cannot be read.
+    """
+    if isinstance(targets, Target | Mapping):
+        return [targets]
+    if isinstance(targets, str):
+        parts = [""]
+        for piece in _PIECE.findall(targets):
+            if piece == ",":
+                parts.append("")
+            else:
+                parts[-1] += piece
+        return [_content(part.strip()) for part in parts]
+    if not isinstance(targets, Sequence):
+        raise ValueError(f'unknown target "{targets}"; supported: {", ".join(TARGETS)}')
+    return [part for target in targets for part in split_targets(target)]
+
+
+def described_target(target: OneTarget) -> DescribedTarget:
+    """Return what a user says about one target.
+
+    Raises
+    ------
+    ValueError
+        damaged JSON, no kind, or words of a CPU's target that are no options.
+    """
+    if isinstance(target, Target):
+        return _of_fields(json.loads(str(target)), str(target))
+    if isinstance(target, Mapping):
+        return _of_fields(target, str(target))
+    if target.startswith("{"):
+        return _of_fields(_parsed_json(target), target)
+    kind, *options = target.split() or [""]
+    if kind not in TARGET_OPTION_ROWS:
+        return DescribedTarget(kind, dict.fromkeys(options, ""), target)
+    return DescribedTarget(kind, dict(_option(kind, each, target) for each in options), target)
+
+
+def unknown_option(kind: str, option: str, text: str) -> ValueError:
+    """Return the error about an option of a target that there is not."""
+    known = TARGET_OPTIONS.get(kind) or [r.name[1:] for r in TARGET_OPTION_ROWS[kind]]
+    supported = ", ".join(f"-{name}=" for name in known)
+    return ValueError(f'target "{text}": unknown option "{option}"; supported: {supported}')
+
+
+def option_text(value: object) -> str:
+    """Return the value of an option as the text of a target has it."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, Mapping):
+        return str(value.get("kind", ""))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def _content(part: str) -> str:
+    """Return the content of the file that a part of the text names, or the part itself."""
+    if part.startswith("{") or not part.endswith(_JSON_FILE):
+        return part
+    try:
+        with Path(part).open("rb") as file:
+            content = file.read(_MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"--target={part}: the file cannot be read: {reason}") from error
+    if len(content) > _MAX_FILE_BYTES:
+        raise ValueError(f"--target={part}: the file has more than {_MAX_FILE_BYTES} bytes")
+    return json.dumps(_parsed_json(content.decode(errors="replace"), part))
+
+
+def _parsed_json(text: str, shown: str | None = None) -> Mapping[str, object]:
+    shown = text if shown is None else shown
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f'unknown target "{shown}": it is no JSON: {error}') from error
+    if not isinstance(fields, dict):
+        raise ValueError(f'unknown target "{shown}": it is no JSON object, as {{"kind": "c"}}')
+    return fields
+
+
+def _of_fields(fields: Mapping[str, object], text: str) -> DescribedTarget:
+    options = {str(name): value for name, value in fields.items()}
+    kind = options.pop("kind", None)
+    if not isinstance(kind, str):
+        raise ValueError(f'unknown target "{text}": it has no kind, as {{"kind": "c"}}')
+    return DescribedTarget(kind, options, text, is_complete=True)
+
+
+def _option(kind: str, option: str, text: str) -> tuple[str, object]:
+    """Return name and value of one "-name=value" in the text of a target; "-name" is a switch."""
+    name, separator, value = option.lstrip("-").partition("=")
+    if not option.startswith("-") or not name:
+        raise unknown_option(kind, option, text)
+    if not separator:
+        return name, "1"
+    return name, value.split(",") if name in _LISTS else value

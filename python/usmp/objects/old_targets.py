@@ -1,0 +1,178 @@
+"""Targets of TVM 0.18: which options of today theirs are, and what users are told about them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tvm.target import Target
+
+from usmp.names import CORES, GENERIC_CORE, TARGET_OPTIONS
+from usmp.objects.described_target import DescribedTarget, option_text, unknown_option
+from usmp.tvm018 import MAPPED, REFUSED, TARGET_NAMES, TARGET_OPTION_ROWS, OldName, find
+from usmp.tvm018.targets import CMSIS_NN
+
+_CURRENT_NAMES = {row.name: row.to[0] for row in TARGET_NAMES if row.verdict == MAPPED}
+_EXECUTOR_OPTION = "--executor-aot-"
+_CORE_OPTION = "-mcpu="
+
+_MAX_DIGITS = 19
+"""Of numbers below 2**63."""
+
+_LIKE_A_CORE = re.compile(r"c[a-z]*[-_ ]?m[-_ ]?\d|cortex-m|m\d{1,2}(plus)?\b", re.IGNORECASE)
+"""Names that mean a Cortex-M, if misspelt."""
+
+
+@dataclass
+class CurrentOptions:
+    """What the options of a target mean here.
+
+    Parameters
+    ----------
+    target
+        options of the target, by name.
+    executor
+        options of the executor, by name.
+    notes
+        names of TVM 0.18 among the options, each with its value.
+    """
+
+    target: dict[str, object] = field(default_factory=dict)
+    executor: dict[str, object] = field(default_factory=dict)
+    notes: list[tuple[OldName, str]] = field(default_factory=list)
+
+
+def current_name(name: str) -> str:
+    """Return the name of today of a target that memory pools list by name."""
+    return _CURRENT_NAMES.get(name, name)
+
+
+def current_options(given: DescribedTarget) -> CurrentOptions:
+    """Return the options of a target of kind "c", "llvm" or "cmsis-nn" as they are today.
+
+    Raises
+    ------
+    ValueError
+        an option that is not known, or that is refused.
+    """
+    current = CurrentOptions()
+    implied: dict[str, str] = {}
+    for name, value in given.options.items():
+        row = _row(given, name, option_text(value))
+        if row is None:
+            current.target[name] = value
+            continue
+        if row.verdict == REFUSED:
+            sentence = row.sentence(option_text(value))
+            raise ValueError(f'target "{given.text}": {sentence}')
+        current.notes.append((row, option_text(value)))
+        for replacement in row.replacement(option_text(value)):
+            if replacement.startswith(_EXECUTOR_OPTION):
+                option, _, text = replacement.removeprefix(_EXECUTOR_OPTION).partition("=")
+                current.executor[option] = _typed(text)
+            else:
+                implied[name] = replacement.removeprefix(_CORE_OPTION)
+    # What -model means may be more than -march.
+    for name in ("mcpu", "model", "march"):
+        if name in implied and (name == "mcpu" or "mcpu" not in given.options):
+            current.target.setdefault("mcpu", implied[name])
+    if given.is_complete:
+        _leave_out_defaults(given, current)
+    return current
+
+
+def with_cmsis_nn(described: Sequence[DescribedTarget]) -> tuple[list[DescribedTarget], list[Any]]:
+    """Return the targets with "c" in the place of "cmsis-nn", and notes about that.
+
+    Raises
+    ------
+    ValueError
+        the two name different cores, or an option of "cmsis-nn" that is not known.
+    """
+    found = [target for target in described if target.kind == CMSIS_NN]
+    if not found:
+        return list(described), []
+    row = find(TARGET_NAMES, CMSIS_NN)
+    notes: list[tuple[OldName, str]] = [] if row is None else [(row, "")]
+    is_c = [target.kind == "c" for target in described]
+    main = described[is_c.index(True)] if any(is_c) else DescribedTarget("c", {}, "c")
+    core = option_text(main.options.get("mcpu", ""))
+    for target in found:
+        current = current_options(target)
+        notes += current.notes
+        features = option_text(target.options.get("mattr", "")).replace(",", "")
+        core = _joined(core, option_text(target.options.get("mcpu", "")), features)
+    others = [target for target in described if target.kind != CMSIS_NN and target is not main]
+    options = {**main.options, "mcpu": core} if core else main.options
+    merged = DescribedTarget("c", options, main.text, main.is_complete)
+    return [*others, merged], notes
+
+
+def _row(given: DescribedTarget, name: str, value: str) -> OldName | None:
+    """Return the row of an option, or None if it is one of today.
+
+    Raises
+    ------
+    ValueError
+        there is no such option.
+    """
+    known = TARGET_OPTIONS.get(given.kind, ())
+    row = find(TARGET_OPTION_ROWS[given.kind], f"-{name}", value)
+    if name not in known:
+        if row is None and not _is_of_tvm(given, name):
+            raise unknown_option(given.kind, f"-{name}={value}", given.text)
+        return row
+    if row is not None and not row.values and not _is_other_cpu(value):
+        return None
+    return row
+
+
+def _is_of_tvm(given: DescribedTarget, name: str) -> bool:
+    """Whether TVM derives the option from others when it writes a target."""
+    return given.is_complete and name.startswith("feature.")
+
+
+def _is_other_cpu(mcpu: str) -> bool:
+    """Whether a CPU is none that the C has kernels for, nor the misspelt name of one."""
+    name = mcpu.partition("+")[0]
+    return name not in (*CORES, GENERIC_CORE) and bool(name) and not _LIKE_A_CORE.match(name)
+
+
+def _joined(core: str, other: str, features: str) -> str:
+    """Return the core that two targets name, with the features that it lacks by either."""
+    name, _, lacking = core.partition("+")
+    other_name, _, other_lacking = f"{other}{features}".partition("+")
+    if name and other_name and name != other_name:
+        raise ValueError(
+            f'targets "{CMSIS_NN}" and "c" are for different cores, -mcpu={other} and '
+            f'-mcpu={core}; write "c" alone, with its core'
+        )
+    all_lacking = dict.fromkeys(filter(None, [*lacking.split("+"), *other_lacking.split("+")]))
+    if all_lacking and not (name or other_name):
+        raise ValueError(f'target "{CMSIS_NN}": -mattr={features} needs -mcpu')
+    return "+".join([name or other_name, *all_lacking])
+
+
+def _leave_out_defaults(given: DescribedTarget, current: CurrentOptions) -> None:
+    """Leave out notes about, and options with, what TVM writes in any case."""
+    current.target = {n: v for n, v in current.target.items() if n in TARGET_OPTIONS[given.kind]}
+    try:
+        usual = json.loads(str(Target({"kind": given.kind, **current.target})))
+    except Exception:
+        # What is wrong with it is said where the target is made.
+        return
+    current.notes = [
+        (row, value)
+        for row, value in current.notes
+        if value != option_text(usual.get(row.name.removeprefix("-"), ""))
+    ]
+
+
+def _typed(text: str) -> object:
+    """Return the value of an option of the executor."""
+    truths = {"true": True, "false": False}
+    is_number = text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS
+    return int(text) if is_number else truths.get(text, text)
