@@ -17,7 +17,7 @@ from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.planning.options import current_config
 from usmp.relax import transform as relax_transform
 from usmp.support.user_code import stacklevel_of_user
-from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, find
+from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find
 from usmp.tvm018.current_options import OldOption, cmsis_nn_core, refusal
 from usmp.tvm018.old_name import refused
 from usmp.tvm018.pass_options import CMSIS_NN, DISABLED_PASS, OPT_LEVEL, REQUIRED_PASS
@@ -33,7 +33,11 @@ PASSES: dict[str, Callable[..., Pass]] = {
 """What makes each pass of ours, by its name without the "usmp."."""
 
 _PREFIX = "usmp."
-_REQUIRED = next(row for row in DISABLED_PASSES if row.name == REQUIRED_PASS)
+_FUSE_OPS = "FuseOps"
+_REQUIRED, _UNKNOWN = (
+    next(row for row in DISABLED_PASSES if row.name == name)
+    for name in (REQUIRED_PASS, DISABLED_PASS)
+)
 
 OPTIONAL_PASSES = (
     "ChooseSchedules",
@@ -57,6 +61,12 @@ OPTIONAL_PASSES = (
     "StreamOperators",
 )
 """Passes without which a build gives a result that is as correct."""
+
+_NEEDED = refused(
+    DISABLED_PASS,
+    "there is no code without this pass; those that can be left out are "
+    + ", ".join(OPTIONAL_PASSES),
+)
 
 
 def in_current_context(
@@ -107,7 +117,7 @@ def current_context() -> tuple[PassContext, list[OldOption]]:
     given = [str(name) for name in context.disabled_pass]
     disabled, old_passes = _disabled_passes(given)
     if old_level is not None and old_level.verdict == MAPPED:
-        disabled += _disabled_passes(["FuseOps"])[0]
+        disabled += _disabled_passes([_FUSE_OPS])[0]
     required = [str(name) for name in context.required_pass]
     old = [
         *old_options,
@@ -135,23 +145,24 @@ def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[OldOption]]:
     old: list[OldOption] = []
     for name in names:
         own = name.rpartition(".")[2]
+        row = find(DISABLED_PASSES, f"{DISABLED_PASS}={name}")
         if own in OPTIONAL_PASSES:
             disabled.append(_PREFIX + own)
         elif own in PASSES:
-            row = refused(
-                DISABLED_PASS,
-                "there is no code without this pass; those that can be left out are "
-                + ", ".join(OPTIONAL_PASSES),
-            )
-            old.append(OldOption(row, name))
-        elif found := find(DISABLED_PASSES, DISABLED_PASS, name):
-            row = found
+            old.append(OldOption(_NEEDED, name))
+        elif row is not None:
             disabled += row.to
-            close = get_close_matches(own, OPTIONAL_PASSES, n=1)
-            if close and row.verdict != MAPPED:
-                row = replace(row, reason=f"{row.reason}; did you mean {_PREFIX}{close[0]}?")
-            old.append(OldOption(row, name))
+            old.append(OldOption(row, ""))
+        else:
+            old.append(OldOption(_unknown_pass(own), name))
     return disabled, old
+
+
+def _unknown_pass(name: str) -> OldName:
+    """Return the row of a name that no pass has, with the name of the one that may be meant."""
+    close = get_close_matches(name, OPTIONAL_PASSES, n=1)
+    meant = f"; did you mean {_PREFIX}{close[0]}?" if close else ""
+    return replace(_UNKNOWN, reason=_UNKNOWN.reason + meant)
 
 
 def with_core_of_options(targets: BuildTargets) -> BuildTargets:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from usmp.tvm018.old_name import FALSE, REFUSED, OldName, find
 from usmp.tvm018.pass_options import BESIDE_ENABLE, CMSIS_NN, ENABLE, PASS_CONFIGS
 
+_NAMES = {row.name for row in PASS_CONFIGS}
+
 
 @dataclass(frozen=True)
 class OldOption:
@@ -47,7 +49,7 @@ def current_options(
     replacements: dict[str, object] = {}
     old: list[OldOption] = []
     for name, value in options.items():
-        row = find(PASS_CONFIGS, name, option_text(value))
+        row = find(PASS_CONFIGS, name, option_text(value)) if name in _NAMES else None
         if row is None or (name == CMSIS_NN and _is_core(value)):
             current[name] = value
             continue
@@ -56,7 +58,7 @@ def current_options(
             current[name] = cmsis_nn_core(value)
         else:
             replacements |= _replacements(row, value)
-    if find(PASS_CONFIGS, ENABLE, option_text(options.get(ENABLE, ""))) is not None:
+    if is_off(options.get(ENABLE, "")):
         for row in BESIDE_ENABLE:
             if row.name in current:
                 old.append(OldOption(row, option_text(current.pop(row.name))))
@@ -108,9 +110,9 @@ def _is_core(value: object) -> bool:
     return isinstance(value, str) and not value.startswith("{")
 
 
-def is_off(text: object) -> bool:
+def is_off(value: object) -> bool:
     """Whether the value of a switch turns it off."""
-    return option_text(text).lower() in FALSE
+    return option_text(value).lower() in FALSE
 
 
 def _replacements(row: OldName, value: object) -> dict[str, object]:

@@ -240,22 +240,26 @@ REQUIRED_PASS = "required_pass"
 OPT_LEVEL = "opt_level"
 
 DISABLED_PASSES: tuple[OldName, ...] = (
-    mapped(
-        DISABLED_PASS,
-        ("usmp.FuseRecordedOperators", "usmp.FuseSlices", "usmp.FuseWindowSlices"),
-        "each operator of the model is a function of its own",
-        values=("fuseops", "relax.fuseops"),
+    *(
+        mapped(
+            f"{DISABLED_PASS}={name}",
+            ("usmp.FuseRecordedOperators", "usmp.FuseSlices", "usmp.FuseWindowSlices"),
+            "each operator of the model is a function of its own",
+        )
+        for name in ("FuseOps", "relax.FuseOps")
     ),
-    mapped(
-        DISABLED_PASS,
-        "usmp.FoldConstants",
-        "usmp.FoldConstants takes its place",
-        values=("foldconstant", "relax.foldconstant"),
+    *(
+        mapped(
+            f"{DISABLED_PASS}={name}", "usmp.FoldConstants", "usmp.FoldConstants takes its place"
+        )
+        for name in ("FoldConstant", "relax.FoldConstant")
     ),
-    accepted(
-        DISABLED_PASS,
-        "this pass of Relay is gone, and there is nothing to turn off",
-        values=tuple(name.lower() for name in _RELAY_PASSES),
+    *(
+        accepted(
+            f"{DISABLED_PASS}={name}",
+            "this pass of Relay is gone, and there is nothing to turn off",
+        )
+        for name in _RELAY_PASSES
     ),
     accepted(
         DISABLED_PASS,
@@ -263,8 +267,8 @@ DISABLED_PASSES: tuple[OldName, ...] = (
     ),
     accepted(REQUIRED_PASS, "has no effect: all passes run, at every optimization level"),
 )
-"""Passes in `PassContext(disabled_pass=...)`; those of this package that can be left out stand in
-no row."""
+"""Passes in `PassContext(disabled_pass=...)`, with the row of all others. Passes of ours that can
+be left out stand in no row."""
 
 OPT_LEVELS: tuple[OldName, ...] = (
     mapped(
