@@ -25,6 +25,7 @@ from usmp.boards.board import Board, board_named
 from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import PlanForBoard
 from usmp.codegen.names import symbol_prefix
+from usmp.current_context import in_current_context, with_core_of_options
 from usmp.names import FAST, FLOAT
 from usmp.objects.cores import core_of
 from usmp.objects.described_target import OneTarget
@@ -115,9 +116,9 @@ def get_pipeline(
         an unknown target, board or `io_type`, or options that the planner refuses.
     """
     board = board_named(board) if isinstance(board, str) else board
-    targets = board_targets(board, parse_targets(target))
+    targets = board_targets(board, with_core_of_options(parse_targets(target)))
     lowering = lower_entries if several_entries else lowering_passes
-    return LockedSequential(
+    return _BuildPasses(
         [
             *module_passes(),
             *interface_passes(io_type),
@@ -128,6 +129,15 @@ def get_pipeline(
         ],
         name="usmp.Pipeline",
     )
+
+
+class _BuildPasses(LockedSequential):
+    """The passes of a build, which run within a PassContext with names of today."""
+
+    @in_current_context
+    def __call__(self, mod: IRModule) -> IRModule:
+        """Apply the passes to a module."""
+        return super().__call__(mod)
 
 
 def module_passes() -> list[Pass]:

@@ -28,6 +28,7 @@ from usmp.boards.plan_for_board import check_board_executor
 from usmp.boards.pools import board_pools
 from usmp.codegen.llvm import check_llvm_target
 from usmp.codegen.names import symbol_prefix
+from usmp.current_context import in_current_context, with_core_of_options
 from usmp.executor_factory import AOTExecutorFactoryModule, with_model_files
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.model_file import import_with_sizes
@@ -92,6 +93,7 @@ _NOT_GIVEN: Any = None
 
 
 @one_at_a_time
+@in_current_context
 def build(
     mod: Model | Sequence[Model] | Mapping[str, Model] = _NOT_GIVEN,
     target: OneTarget | Sequence[OneTarget] | BuildTargets = "c",
@@ -119,9 +121,13 @@ def build(
 ) -> AOTExecutorFactoryModule:
     """Compile a Relax module to C, or to an object file, with planned memory.
 
-    Options are read from the current `PassContext`: `tir.usmp.enable` (true by default; false
-    gives every buffer bytes of its own), `tir.usmp.algorithm`, `tir.usmp.custom_algorithm`,
-    `tir.usmp.placement`, `tir.usmp.time_budget`, `tir.usmp.use_workspace_io`,
+    Options are read from the current `PassContext`, where those of TVM 0.18 are replaced, dropped
+    with a warning of the class `CompatibilityNote`, or refused; so are the passes in its
+    `disabled_pass`, of which those that optimize can be left out. The options are
+    `tir.usmp.enable` (true by default; false is what comes closest to TVM 0.18 without USMP:
+    `greedy_by_size` without overlap, streaming and other orders), `tir.usmp.algorithm`,
+    `tir.usmp.custom_algorithm`, `tir.usmp.placement`, `tir.usmp.time_budget`,
+    `tir.usmp.use_workspace_io`,
     `tir.usmp.preserve_inputs` (true keeps inputs in the workspace intact), `tir.usmp.overlap` (true
     by default; false lets no output overwrite what its operator has read of a dying input),
     `tir.usmp.order_operators` (true by default; false keeps the importer's order),
@@ -218,12 +224,13 @@ def build(
     DoesNotFitError
         pools or memories of a board are too small; its attributes have the sizes.
     ValueError
-        an unknown target, core, executor, runtime, algorithm, parameter or board, another target
-        of the host, a runtime that cannot call the executor's functions, a board and a target for
-        another core, two pools of one name, a state pool that leaves no workspace pool
-        for everything else, a state layout that is damaged or does not fit the model, an `io_type`
-        that is unknown or that no input and no output can have, unknown `c_names`, a size that no
-        model has, or not as large, or a shape that no input of a file can have.
+        an option or a disabled pass of the PassContext that is refused, an unknown target, core,
+        executor, runtime, algorithm, parameter or board, another target of the host, a runtime that
+        cannot call the executor's functions, a board and a target for another core, two pools of
+        one name, a state pool that leaves no workspace pool for everything else, a state layout
+        that is damaged or does not fit the model, an `io_type` that is unknown or that no input and
+        no output can have, unknown `c_names`, a size that no model has, or not as large, or a shape
+        that no input of a file can have.
     TypeError
         something else in the place of the model, of memory pools or of a state layout.
     OSError
@@ -233,7 +240,7 @@ def build(
     """
     start_seconds = time.monotonic()
     board = board_named(board) if isinstance(board, str) else board
-    given = parse_targets(target, takes_executor_options=True)
+    given = with_core_of_options(parse_targets(target, takes_executor_options=True))
     targets = board_targets(board, given)
     check_llvm_target(targets.cpu)
     check_target_host(target_host, given)

@@ -43,13 +43,15 @@ GENERIC_CORE = "generic"
 
 DEFAULT_ALGORITHM = "auto"
 
+NO_SHARING = "no_sharing"
+
 ALGORITHMS = {
     "auto": "heuristics, local and exact search within fixed work; the smallest, and the default",
     "exact": "the same without an end until no plan can be smaller; proves it, may take for ever",
     "greedy_by_size": "the largest buffers first; quick",
     "greedy_by_conflicts": "the buffers that are live with most others first",
     "hill_climb": "changes the order again and again and keeps the best; TVM's",
-    "no_sharing": "bytes of its own for every buffer, for comparison and debugging",
+    NO_SHARING: "bytes of its own for every buffer, for comparison and debugging",
 }
 """Values of `tir.usmp.algorithm`: those of `usmp_solver`, which knows nothing of this package."""
 
@@ -167,7 +169,12 @@ class PassOption:
 _SWITCH = ("0", "1")
 
 PASS_OPTIONS = {
-    "tir.usmp.enable": PassOption("bool", _SWITCH, "1", "0 gives every buffer bytes of its own"),
+    "tir.usmp.enable": PassOption(
+        "bool",
+        _SWITCH,
+        "1",
+        "0 is greedy_by_size without overlap, streaming or another order",
+    ),
     "tir.usmp.algorithm": PassOption(
         "str", tuple(ALGORITHMS), DEFAULT_ALGORITHM, "what places the buffers"
     ),
@@ -260,4 +267,4 @@ PASS_OPTIONS = {
         "bool", _SWITCH, "0", "1 calls functions of the application before and after each operator"
     ),
 }
-"""The planner's own; C++ registers them with their types (`src/usmp/pass_config.cc`)."""
+"""The planner's own; `usmp.registration` makes them known to TVM with their types."""

@@ -15,7 +15,7 @@ from usmp.codegen.accelerator_functions import accelerator_functions, function_m
 from usmp.codegen.model_library_format import tar_of
 from usmp.codegen.names import replace_forbidden
 from usmp.executor_factory import AOTExecutorFactoryModule
-from usmp.names import FAST
+from usmp.names import FAST, NO_SHARING
 from usmp.objects.attributes import REFERENCE_ATTR
 from usmp.objects.model_library_format import (
     METADATA_FILE,
@@ -27,10 +27,11 @@ from usmp.relax.transform.prune_constant_channels import OPTION as PRUNE
 from usmp.support.errors import FaultError
 from usmp.support.meanwhile import meanwhile
 from usmp.tir.tensor_intrin import without_intrinsics
+from usmp.tvm018.pass_options import CMSIS_NN
 
 _PREFIX = "tir.usmp."
 _OPTIONS = {
-    "tir.usmp.enable": False,
+    "tir.usmp.algorithm": NO_SHARING,
     "tir.usmp.overlap": False,
     "tir.usmp.order_operators": False,
     "tir.usmp.streaming": False,
@@ -124,7 +125,8 @@ def _functions(mod: IRModule) -> list[dict[str, Any]]:
 def _plain_context(prune: bool) -> PassContext:
     """Return the current PassContext, with all that chooses or optimizes turned off."""
     current = PassContext.current()
-    kept = {k: v for k, v in current.config.items() if k == PRUNE or not k.startswith(_PREFIX)}
+    config = {k: v for k, v in current.config.items() if k != CMSIS_NN}
+    kept = {k: v for k, v in config.items() if k == PRUNE or not k.startswith(_PREFIX)}
     return PassContext(
         opt_level=current.opt_level,
         required_pass=list(current.required_pass),

@@ -8,8 +8,9 @@ from importlib import import_module
 from pkgutil import resolve_name
 from typing import Any
 
-from usmp.names import ALGORITHMS
+from usmp.names import ALGORITHMS, PASS_OPTIONS
 from usmp.support.distribution import load_library
+from usmp.tvm018 import PASS_CONFIGS
 from usmp.tvm018.global_functions import GLOBAL_FUNCTIONS
 from usmp.tvm018.old_name import REFUSED, OldName
 
@@ -24,8 +25,9 @@ _builtin: dict[str, Any] = {}
 
 
 def register() -> None:
-    """Register the pass options `tir.usmp.*`, the algorithms `tir.usmp.algo.<name>`, the global
-    functions of TVM 0.18 and the pipeline `usmp`; once or more often is the same.
+    """Register the pass options, `tir.usmp.*` and those of TVM 0.18, the algorithms
+    `tir.usmp.algo.<name>`, the global functions of TVM 0.18 and the pipeline `usmp`; once or more
+    often is the same.
 
     TVM calls this at the end of its own import, as this package's entry point in the group
     "tvm.backends"; this package calls it if TVM was there first. TVM without its compiler has no
@@ -36,9 +38,20 @@ def register() -> None:
 
     if "tvm_compiler" in _LOADED_LIBS:
         load_library("usmp")
+        register_pass_options()
         register_algorithms()
         register_old_functions()
         register_pipeline()
+
+
+def register_pass_options() -> None:
+    """Let a PassContext take the options of this package, and those of TVM 0.18, which builds
+    replace or refuse. Those that TVM has itself stay as they are."""
+    from tvm_ffi import get_global_func
+
+    types = dict.fromkeys((row.name for row in PASS_CONFIGS), "Any")
+    types |= {name: option.type_name for name, option in PASS_OPTIONS.items()}
+    get_global_func("usmp.register_pass_options")(types)
 
 
 def register_algorithms() -> None:

@@ -1,15 +1,19 @@
-// Makes `PassContext(config={"tir.usmp.enable": True})` known to TVM.
+// Makes options of a PassContext known to TVM, such as `tir.usmp.enable`; Python has their list.
 //
 // TVM registers the keys of its passes in C++ only, and the apache-tvm wheel ships no header for
 // it, so the one function that libtvm_compiler exports is declared here. Values are converted and
 // refused exactly as by TVM's own options of the same type.
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/map.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/registry.h>
 #include <tvm/ffi/string.h>
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -56,7 +60,7 @@ std::optional<Names> Converted<Names>(const ffi::Any& value) {
 }
 
 /*! \brief An option that takes a number, or a string such as "10%"; Python checks the value. */
-void RegisterPercentage(const char* key) {
+void RegisterPercentage(const std::string& key) {
   auto legalize = [key](ffi::Any value) -> ffi::Any {
     const bool is_number = value.type_index() == ffi::TypeIndex::kTVMFFIInt ||
                            value.type_index() == ffi::TypeIndex::kTVMFFIFloat;
@@ -66,11 +70,11 @@ void RegisterPercentage(const char* key) {
                                   << value.GetTypeKey();
     TVM_FFI_UNREACHABLE();
   };
-  tvm::transform::PassContext::RegisterConfigOption(key, "percentage", legalize);
+  tvm::transform::PassContext::RegisterConfigOption(key.c_str(), "percentage", legalize);
 }
 
 template <typename Value>
-void RegisterOption(const char* key) {
+void RegisterOption(const std::string& key) {
   const std::string type_name = ffi::TypeTraits<Value>::TypeStr();
   auto legalize = [key, type_name](ffi::Any value) -> ffi::Any {
     if (std::optional<Value> converted = Converted<Value>(value)) return *std::move(converted);
@@ -79,33 +83,40 @@ void RegisterOption(const char* key) {
                                   << ffi::details::AnyUnsafe::GetMismatchTypeInfo<Value>(value);
     TVM_FFI_UNREACHABLE();
   };
-  tvm::transform::PassContext::RegisterConfigOption(key, type_name, legalize);
+  tvm::transform::PassContext::RegisterConfigOption(key.c_str(), type_name, legalize);
+}
+
+/*! \brief An option of any type; what reads it checks the value. */
+void RegisterAny(const std::string& key) {
+  auto legalize = [](ffi::Any value) -> ffi::Any { return value; };
+  tvm::transform::PassContext::RegisterConfigOption(key.c_str(), "Any", legalize);
+}
+
+void RegisterOfType(const std::string& key, const std::string& type_name) {
+  if (type_name == "bool") return RegisterOption<bool>(key);
+  if (type_name == "str") return RegisterOption<ffi::String>(key);
+  if (type_name == "Array<str>") return RegisterOption<Names>(key);
+  if (type_name == "percentage") return RegisterPercentage(key);
+  if (type_name == "Any") return RegisterAny(key);
+  TVM_FFI_THROW(ValueError) << "pass option " << key << " has the unknown type " << type_name;
+}
+
+/*! \brief Register pass options, each with its type; those that TVM knows already stay. */
+void RegisterPassOptions(const ffi::Map<ffi::String, ffi::String>& types) {
+  // Two threads may import the package and TVM at once, and TVM takes no option twice.
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const ffi::Function list = ffi::Function::GetGlobalRequired("transform.ListConfigs");
+  const auto known = list().cast<ffi::Map<ffi::String, ffi::Any>>();
+  for (const auto& [key, type_name] : types) {
+    if (known.count(key) == 0) RegisterOfType(key, type_name);
+  }
 }
 
 }  // namespace
 
 TVM_FFI_STATIC_INIT_BLOCK() {
-  RegisterOption<bool>("tir.usmp.enable");
-  RegisterOption<ffi::String>("tir.usmp.algorithm");
-  RegisterOption<bool>("tir.usmp.use_workspace_io");
-  RegisterOption<bool>("tir.usmp.preserve_inputs");
-  RegisterOption<bool>("tir.usmp.overlap");
-  RegisterOption<bool>("tir.usmp.order_operators");
-  RegisterOption<bool>("tir.usmp.streaming");
-  RegisterOption<Names>("tir.usmp.stream_inputs");
-  RegisterOption<Names>("tir.usmp.stream_outputs");
-  RegisterOption<bool>("tir.usmp.poison_dead_bytes");
-  RegisterOption<bool>("tir.usmp.verify_kernels");
-  RegisterOption<bool>("tir.usmp.profile");
-  RegisterOption<bool>("tir.usmp.prune_constant_channels");
-  RegisterOption<ffi::String>("tir.usmp.custom_algorithm");
-  RegisterOption<ffi::String>("tir.usmp.placement");
-  RegisterPercentage("tir.usmp.max_extra_macs");
-  RegisterOption<ffi::String>("tir.usmp.optimize");
-  RegisterOption<ffi::String>("tir.usmp.code");
-  RegisterOption<ffi::String>("tir.usmp.dynamic");
-  RegisterOption<ffi::String>("tir.usmp.time_budget");
-  RegisterOption<ffi::String>("tir.usmp.dynamic_allocator");
+  tvm::ffi::reflection::GlobalDef().def("usmp.register_pass_options", RegisterPassOptions);
 }
 
 }  // namespace usmp

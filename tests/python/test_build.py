@@ -69,16 +69,18 @@ def test_without_a_pass_context_memory_is_planned():
     assert workspace_bytes(factory) == workspace_bytes(build({"enable": True}))
 
 
-def test_disabled_planner_shares_nothing():
-    factory = build({"enable": False, "algorithm": "greedy_by_size"})
-    assert memory_of(factory)["algorithm"] == "no_sharing"
-    assert workspace_bytes(factory) > workspace_bytes(build())
+def test_buffers_share_less_without_usmp_and_nothing_with_no_sharing():
+    apart, without, planned = (
+        build(options) for options in ({"algorithm": "no_sharing"}, {"enable": False}, {})
+    )
+    algorithms = [memory_of(factory)["algorithm"] for factory in (apart, without, planned)]
+    assert algorithms == ["no_sharing", "greedy_by_size", "auto"]
+    assert workspace_bytes(apart) > workspace_bytes(without) >= workspace_bytes(planned)
 
 
-@pytest.mark.parametrize("option", [{"custom_algorithm": "auto"}, {"time_budget": "1s"}])
-def test_disabled_planner_ignores_what_is_for_other_algorithms(option):
-    factory = build({"enable": False, **option})
-    assert memory_of(factory)["algorithm"] == "no_sharing"
+def test_without_usmp_there_is_no_time_budget():
+    with pytest.raises(ValueError, match="not for greedy_by_size"):
+        build({"enable": False, "time_budget": "1s"})
 
 
 def test_custom_algorithm_wins_over_algorithm():

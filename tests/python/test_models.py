@@ -114,10 +114,10 @@ def test_dead_memory_of_float_models_is_never_read(shared_model, name, algorithm
 
 
 @pytest.mark.cc
-def test_switched_off_planning_shares_nothing(digits_model, digits_images):
+def test_no_sharing_shares_nothing(digits_model, digits_images):
     images, _ = digits_images
     inputs = {"image": images[:1]}
-    planned, separate = build(digits_model), build(digits_model, enable=False)
+    planned, separate = build(digits_model), build(digits_model, algorithm="no_sharing")
     spans = sorted(
         (b["offset"], b["offset"] + b["size"])
         for b in pools_of(separate)["global_workspace"]["buffers"]

@@ -128,7 +128,7 @@ def test_metadata_tells_what_the_order_does():
 
 def test_bytes_of_its_own_for_every_buffer_keep_the_order():
     mod = Network().finish(inception)
-    plain = built(mod, enable=False)
+    plain = built(mod, algorithm="no_sharing")
     calls = [f.ir_mod[MAIN_FUNCTION_NAME] for f in (plain, built(mod, order_operators=False))]
     assert called(calls[0]) == called(calls[1])
 

@@ -127,7 +127,7 @@ OTHER_PLACES = {"window": 64, "total": 0, "count": 512, "states_are_set": 48}
         {"algorithm": "greedy_by_size"},
         {"algorithm": "hill_climb"},
         {"algorithm": "exact"},
-        {"enable": False},
+        {"algorithm": "no_sharing"},
         {"overlap": False},
     ],
     ids=str,

@@ -73,7 +73,7 @@ def test_a_new_pool_is_external():
         {"use_workspace_io": True},
         {"algorithm": "greedy_by_size"},
         {"algorithm": "hill_climb"},
-        {"enable": False},
+        {"algorithm": "no_sharing"},
         {"order_operators": False},
     ],
     ids=str,

@@ -36,7 +36,7 @@ def built(options, **arguments):
         ({"algorithm": "hill_climb", "dynamic": "expression"}, 2800),
         ({"overlap": False, "dynamic": "expression"}, 3200),
         # 20 x 16 and two of 20 x 20 floats, each with bytes of its own.
-        ({"enable": False, "dynamic": "expression"}, 4480),
+        ({"algorithm": "no_sharing", "dynamic": "expression"}, 4480),
         ({"use_workspace_io": True, "preserve_inputs": True}, 4160),
     ],
     ids=str,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from usmp.driver.errors import UsageError
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.output import written
-from usmp.driver.pass_config import pass_context
+from usmp.driver.pass_config import pass_context, told_settings
 from usmp.names import FLOAT, MODEL_NAMES
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ def compile(
     mods, params = _modules(tvmc_model)
     import usmp
 
-    options = nullcontext() if pass_context_configs is None else pass_context(pass_context_configs)
+    configs = pass_context_configs
+    options = nullcontext() if configs is None else pass_context(told_settings(configs))
     with options:
         factory = usmp.build(
             mods,

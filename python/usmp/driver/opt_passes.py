@@ -11,14 +11,12 @@ from typing import Any
 
 from tvm.ir.transform import Pass
 
-from usmp import transform
-from usmp.aot import transform as aot_transform
 from usmp.aot_pipeline import get_pipeline
 from usmp.boards.board import board_named
 from usmp.boards.plan_for_board import PlanForBoard
+from usmp.current_context import PASSES
 from usmp.driver.errors import UsageError
 from usmp.objects.targets import parse_targets
-from usmp.relax import transform as relax_transform
 
 _ONE = re.compile(r"\s*([\w.]+)\s*(?:\{([^{}]*)\})?\s*(,|$)")
 _OF_TVM = re.compile(r"(relax|tirx|s_tir)\.transform\.(\w+)")
@@ -29,12 +27,7 @@ _NOT_BY_NAME = ("ConvertPoolAllocationsToOffsets",)
 
 def known_passes() -> dict[str, Callable[..., Pass]]:
     """What makes each pass of ours, by its name without the `usmp.`, in alphabetical order."""
-    found: dict[str, Callable[..., Pass]] = {
-        name: getattr(package, name)
-        for package in (relax_transform, aot_transform, transform)
-        for name in package.__all__
-        if name not in _NOT_BY_NAME
-    }
+    found = {name: make for name, make in PASSES.items() if name not in _NOT_BY_NAME}
     found |= {"PlanForBoard": PlanForBoard}
     found |= {"Pipeline": get_pipeline}
     return dict(sorted(found.items()))

@@ -37,6 +37,7 @@ from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.native_log import silenced_native_log
 from usmp.driver.old_commands import refuse_old_command
 from usmp.driver.old_flags import current_arguments
+from usmp.driver.pass_config import use_current_options
 from usmp.driver.plan import add_plan_parser
 from usmp.driver.pool_flags import split_pool_flags
 from usmp.driver.run import add_run_parser
@@ -81,10 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             current, old_flags = current_arguments(split_pool_flags(arguments))
             options.stderr = stderr
             parser.parse_args(current, options)
+            old_options = use_current_options(options)
             command: Callable[[argparse.Namespace], int | None] = options.command
             with shown_warnings(options, stderr):
                 for flag in dict.fromkeys(old_flags):
                     flag.row.tell(flag.value)
+                for option in old_options:
+                    option.row.tell(option.value)
                 status = command(options) or 0
             sys.stdout.flush()
             settle(status)

@@ -12,6 +12,7 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.build_module import Model, build, imported_module
+from usmp.current_context import in_current_context
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.explanation.plan_facts import Planned, noting_what_is_planned, plan_facts
 from usmp.explanation.trials import Trial, trials
@@ -71,6 +72,7 @@ class Explanation:
 
 
 @one_at_a_time
+@in_current_context
 def explain(
     mod: Model | Sequence[Model] | Mapping[str, Model],
     *,

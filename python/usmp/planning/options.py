@@ -19,7 +19,9 @@ from usmp.names import (
     DEFAULT_ALGORITHM,
     DYNAMIC,
     DYNAMIC_ALLOCATORS,
+    NO_SHARING,
     OPTIMIZE,
+    PASS_OPTIONS,
     PREFERENCE,
     RAM,
 )
@@ -27,9 +29,9 @@ from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.deadline import Deadline, deadline_after
 from usmp.support.durations import parse_duration
 from usmp.support.percentages import parse_percentage
+from usmp.tvm018.current_options import OldOption, current_options, is_off
 
 _PREFIX = "tir.usmp."
-_NO_SHARING = "no_sharing"
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class PlanningOptions:
     @property
     def shares_memory(self) -> bool:
         """Whether buffers may share bytes at all."""
-        return self.algorithm_name != _NO_SHARING
+        return self.algorithm_name != NO_SHARING
 
     @property
     def streams_operators(self) -> bool:
@@ -215,13 +217,13 @@ class PlanningOptions:
         if not self.streaming:
             raise ValueError(
                 f"{given} {_needs(options)} operators that run row by row, which "
-                "tir.usmp.streaming=0 forbids; leave one of the two out"
+                "tir.usmp.streaming=0 and tir.usmp.enable=0 forbid; leave one of the two out"
             )
         if not self.shares_memory:
             raise ValueError(
                 f"{given} {_needs(options)} operators that run row by row and buffers that share "
-                f"memory, but every buffer has bytes of its own (tir.usmp.enable=0, or algorithm "
-                f"{_NO_SHARING}); leave one of the two out"
+                f"memory, but every buffer has bytes of its own (tir.usmp.algorithm={NO_SHARING}); "
+                "leave one of the two out"
             )
         if rows and self.preserve_inputs:
             raise ValueError(
@@ -269,12 +271,25 @@ OF_PLANNING = frozenset(
 """Those that operators are lowered without, unless the memory of several forms is compared."""
 
 
+def current_config(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[OldOption]]:
+    """Return the options of a PassContext by the names of today, and those of TVM 0.18 among them.
+
+    What `tir.usmp.enable=False` stands for is among the former.
+    """
+    current, old = current_options({str(name): value for name, value in config.items()})
+    for name, value in current.items():
+        if isinstance(value, str) and name in PASS_OPTIONS:
+            is_switch = PASS_OPTIONS[name].type_name == "bool"
+            current[name] = not is_off(value) if is_switch else value
+    return current, old
+
+
 def planning_options(
     config: Mapping[str, Any] | None = None, workspace_io: bool = False
 ) -> PlanningOptions:
     """The options of a PassContext.
 
-    With `tir.usmp.enable` false, they are those of the algorithm that shares nothing.
+    With `tir.usmp.enable` false they are those that come closest to TVM 0.18 without USMP.
 
     Parameters
     ----------
@@ -288,14 +303,12 @@ def planning_options(
     ValueError
         see `PlanningOptions`.
     """
-    given = PassContext.current().config if config is None else config
+    given, _ = current_config(PassContext.current().config if config is None else config)
     known: dict[str, Any] = {"use_workspace_io": workspace_io}
     for name, default in vars(PlanningOptions()).items():
         if _PREFIX + name in given:
             value = given[_PREFIX + name]
             known[name] = _value(name, value, default)
-    if not given.get(_PREFIX + "enable", True):
-        known.update(algorithm=_NO_SHARING, custom_algorithm=None, time_budget=None)
     return PlanningOptions(**known)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import sysconfig
 import traceback
 from pathlib import Path
@@ -29,6 +31,19 @@ def place_in_user_code(error: BaseException) -> str | None:
                 return f"{kind} at {frame.filename}, line {frame.lineno}{where}"
         cause = cause.__cause__
     return None
+
+
+def stacklevel_of_user() -> int:
+    """Return the stacklevel of `warnings.warn`, called by the caller of this function, for the line
+    outside of this package that led here."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and not _is_outside(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _is_outside(file: str) -> bool:
+    return not file.startswith((str(_PACKAGE), contextlib.__file__))
 
 
 def _is_of_user(file: str) -> bool:

@@ -13,6 +13,7 @@ from usmp.tvm018.import_paths import IMPORT_PATHS
 from usmp.tvm018.main_flags import MAIN_FLAGS
 from usmp.tvm018.model_formats import MODEL_FILES
 from usmp.tvm018.old_name import ACCEPTED, MAPPED, REFUSED, OldName, find
+from usmp.tvm018.pass_options import DISABLED_PASSES, OPT_LEVELS, PASS_CONFIGS
 from usmp.tvm018.python_names import FACTORY, PYTHON_SECTIONS, row_of_attribute
 from usmp.tvm018.run_flags import RUN_FLAGS
 from usmp.tvm018.targets import (
@@ -41,6 +42,9 @@ SECTIONS: dict[str, tuple[OldName, ...]] = {
     "model files": MODEL_FILES,
     "targets": TARGET_NAMES,
     **{f"target {name}": rows for name, rows in TARGET_OPTION_ROWS.items()},
+    "--pass-config and PassContext(config)": PASS_CONFIGS,
+    "PassContext(disabled_pass, required_pass)": DISABLED_PASSES,
+    "PassContext(opt_level)": OPT_LEVELS,
 }
 """All rows, by where users write the names."""
 
@@ -48,6 +52,7 @@ __all__ = [
     "ACCEPTED",
     "COMPILE_FLAGS",
     "C_NAMES",
+    "DISABLED_PASSES",
     "EXECUTOR",
     "FACTORY",
     "GLOBAL_FUNCTIONS",
@@ -55,6 +60,8 @@ __all__ = [
     "MAIN_FLAGS",
     "MAPPED",
     "MODEL_FILES",
+    "OPT_LEVELS",
+    "PASS_CONFIGS",
     "REFUSED",
     "RUNTIME",
     "RUN_FLAGS",

@@ -103,7 +103,7 @@ def test_a_size_hint_of_the_user_counts_too():
         ({"streaming": False}, 1248),
         ({"algorithm": "greedy_by_size", "streaming": False}, 1536),
         ({"custom_algorithm": "greedy_by_conflicts", "streaming": False}, 1536),
-        ({"enable": False}, 3994),
+        ({"algorithm": "no_sharing"}, 3994),
     ],
     ids=str,
 )

@@ -126,8 +126,8 @@ def test_options_reach_the_archive(tvmc, small_model):
     ]
 
 
-def test_disabled_planner_shares_nothing(tvmc, digits_model):
-    tvmc("compile", digits_model, "-o", "out.tar", "--pass-config", "tir.usmp.enable=0")
+def test_no_sharing_shares_nothing(tvmc, digits_model):
+    tvmc("compile", digits_model, "-o", "out.tar", "--usmp-algorithm=no_sharing")
     memory = metadata_of(Path("out.tar"))["default"]["memory"]
     (pool,) = (p for p in memory["pools"] if p["kind"] == "workspace")
     assert memory["algorithm"] == "no_sharing"

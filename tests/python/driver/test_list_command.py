@@ -43,7 +43,7 @@ def test_sections(tvmc):
         "type": "bool",
         "values": ["0", "1"],
         "default": "1",
-        "description": "0 gives every buffer bytes of its own",
+        "description": "0 is greedy_by_size without overlap, streaming or another order",
     }
 
 
@@ -60,8 +60,8 @@ def test_one_section(tvmc, section):
 def test_table(tvmc):
     lines = tvmc("list", "pass-configs").stdout.splitlines()
     assert lines[1] == (
-        "  tir.usmp.enable                   0 gives every buffer bytes of its own "
-        "(0, 1; default: 1)"
+        "  tir.usmp.enable                   0 is greedy_by_size without overlap, streaming or "
+        "another order (0, 1; default: 1)"
     )
     assert (
         "  tir.usmp.custom_algorithm         an algorithm of your own, registered as "

@@ -70,8 +70,8 @@ def test_without_overlap(tvmc, digits_model):
     assert "overlap" not in table
 
 
-def test_nothing_is_shared_where_nothing_is_planned(tvmc, digits_model):
-    pool = workspace_of(tvmc, digits_model, IO, "--pass-config=tir.usmp.enable=0")
+def test_nothing_is_shared_with_no_sharing(tvmc, digits_model):
+    pool = workspace_of(tvmc, digits_model, IO, "--usmp-algorithm=no_sharing")
     assert overlaps(pool) == {}
     assert pool["peak_bytes"] >= sum(buffer["size"] for buffer in pool["buffers"])
 

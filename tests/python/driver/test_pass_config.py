@@ -60,7 +60,8 @@ def test_optimization_level_is_that_of_tvmc():
         ("tir.usmp.enable=yes", "pass option tir.usmp.enable takes 0 or 1, not yes"),
         (
             "usmp.enable=1",
-            'unknown pass option "usmp.enable"; those of the planner are tir.usmp.algorithm, '
+            'unknown pass option "usmp.enable"; did you mean tir.usmp.enable?; those of '
+            "the planner are tir.usmp.algorithm, "
             "tir.usmp.code, tir.usmp.custom_algorithm, "
             "tir.usmp.dynamic, tir.usmp.dynamic_allocator, tir.usmp.enable, "
             "tir.usmp.max_extra_macs, tir.usmp.optimize, tir.usmp.order_operators, "

@@ -77,15 +77,12 @@ def test_all_of_them():
     assert planning_options(options.config()) == options
 
 
-def test_without_planning_nothing_shares_and_nothing_searches():
-    config = {
-        "tir.usmp.enable": False,
-        "tir.usmp.custom_algorithm": "hill_climb",
-        "tir.usmp.time_budget": "10s",
-    }
+def test_without_usmp_its_greedy_planner_shares_and_nothing_else():
+    config = {"tir.usmp.enable": False, "tir.usmp.custom_algorithm": "hill_climb"}
     options = planning_options(config)
-    assert (options.algorithm_name, options.time_budget) == ("no_sharing", None)
-    assert not options.shares_memory
+    assert options.algorithm_name == "greedy_by_size"
+    assert (options.overlap, options.order_operators, options.streaming) == (False,) * 3
+    assert options.shares_memory
 
 
 @pytest.mark.parametrize(
@@ -107,10 +104,15 @@ def test_without_planning_nothing_shares_and_nothing_searches():
         (
             {"stream_inputs": "x,y", "streaming": False},
             "tir.usmp.stream_inputs (x, y) needs operators that run row by row, which "
-            "tir.usmp.streaming=0 forbids",
+            "tir.usmp.streaming=0 and tir.usmp.enable=0 forbid",
         ),
         (
-            {"stream_inputs": "x", "stream_outputs": "y", "enable": False},
+            {"stream_inputs": "x", "enable": False},
+            "tir.usmp.stream_inputs (x) needs operators that run row by row, which "
+            "tir.usmp.streaming=0 and tir.usmp.enable=0 forbid",
+        ),
+        (
+            {"stream_inputs": "x", "stream_outputs": "y", "algorithm": "no_sharing"},
             "tir.usmp.stream_inputs (x) and tir.usmp.stream_outputs (y) need operators that run "
             "row by row and buffers that share memory, but every buffer has bytes of its own",
         ),

@@ -48,7 +48,7 @@ def test_an_input_twice(texts, message):
 
 
 def test_hops_are_no_rows():
-    options = planning_options({"tir.usmp.stream_inputs": ["x:hop=2"], "tir.usmp.enable": False})
+    options = planning_options({"tir.usmp.stream_inputs": ["x:hop=2"], "tir.usmp.streaming": False})
     assert (options.row_inputs, options.hops, options.streams_io) == ((), {"x": 2}, False)
 
 

@@ -1,0 +1,121 @@
+"""Options of a PassContext with the names of TVM 0.18 replaced by those of today."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from usmp.tvm018.old_name import FALSE, REFUSED, OldName, find
+from usmp.tvm018.pass_options import BESIDE_ENABLE, CMSIS_NN, ENABLE, PASS_CONFIGS
+
+_NAMES = {row.name for row in PASS_CONFIGS}
+
+
+@dataclass(frozen=True)
+class OldOption:
+    """An option of TVM 0.18 as a user wrote it.
+
+    Parameters
+    ----------
+    row
+        of the table.
+    value
+        its text.
+    """
+
+    row: OldName
+    value: str
+
+
+def current_options(
+    options: Mapping[str, object],
+) -> tuple[dict[str, object], list[OldOption]]:
+    """Replace names of TVM 0.18 in the options of a PassContext.
+
+    Parameters
+    ----------
+    options
+        by name, with values as a PassContext or a command line has them.
+
+    Returns
+    -------
+    tuple
+        the options of today, in which constants are texts such as "0"; and the options of TVM 0.18
+        among those that were given, refused ones as well. `relay.ext.cmsisnn.options` stays, as
+        the name of its core, because it is a matter of the target.
+    """
+    current: dict[str, object] = {}
+    replacements: dict[str, object] = {}
+    old: list[OldOption] = []
+    for name, value in options.items():
+        row = find(PASS_CONFIGS, name, option_text(value)) if name in _NAMES else None
+        if row is None or (name == CMSIS_NN and _is_core(value)):
+            current[name] = value
+            continue
+        old.append(OldOption(row, option_text(value)))
+        if name == CMSIS_NN:
+            current[name] = cmsis_nn_core(value)
+        else:
+            replacements |= _replacements(row, value)
+    if is_off(options.get(ENABLE, "")):
+        for row in BESIDE_ENABLE:
+            if row.name in current:
+                old.append(OldOption(row, option_text(current.pop(row.name))))
+    return {**replacements, **current}, old
+
+
+def refusal(old: Iterable[OldOption]) -> str:
+    """Return the sentences about the options that are refused, one a line; "" if there is none."""
+    return ".\n".join(one.row.sentence(one.value) for one in old if one.row.verdict == REFUSED)
+
+
+def option_text(value: object) -> str:
+    """Return the value of an option as a command line has it."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, Mapping):
+        return json.dumps({str(key): str(field) for key, field in value.items()})
+    return str(value)
+
+
+def cmsis_nn_core(value: object) -> str:
+    """Return the core that the options of CMSIS-NN name, with its attributes, as
+    "cortex-m55+nomve"; "" if they name none.
+
+    Parameters
+    ----------
+    value
+        a mapping, its text in JSON, or the name of the core.
+
+    Raises
+    ------
+    ValueError
+        a text that begins as JSON and is none.
+    """
+    if _is_core(value):
+        return str(value)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise ValueError(f"{CMSIS_NN}={value}: {error}") from error
+    if not isinstance(value, Mapping) or "mcpu" not in value:
+        return ""
+    attributes = str(value.get("mattr", "")).split(",")
+    return "".join([str(value["mcpu"]), *(a for a in attributes if a.startswith("+no"))])
+
+
+def _is_core(value: object) -> bool:
+    return isinstance(value, str) and not value.startswith("{")
+
+
+def is_off(value: object) -> bool:
+    """Whether the value of a switch turns it off."""
+    return option_text(value).lower() in FALSE
+
+
+def _replacements(row: OldName, value: object) -> dict[str, object]:
+    """Return the options that take the place of one with this value."""
+    pairs = (part.partition("=") for part in row.to)
+    return {name: value if text == "{value}" else text for name, _, text in pairs}

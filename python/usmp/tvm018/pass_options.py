@@ -1,0 +1,283 @@
+"""What a PassContext of TVM 0.18 takes: options, as `--pass-config` has them, and passes."""
+
+from __future__ import annotations
+
+from usmp.tvm018.old_name import FALSE, OldName, accepted, mapped, refused
+
+ENABLE = "tir.usmp.enable"
+CMSIS_NN = "relay.ext.cmsisnn.options"
+
+_WITHOUT_USMP = (
+    "tir.usmp.algorithm=greedy_by_size",
+    "tir.usmp.overlap=0",
+    "tir.usmp.order_operators=0",
+    "tir.usmp.streaming=0",
+)
+_ETHOS_U = (
+    "operators for the NPU are those of an accelerator of your own (docs/accelerators.md); leave "
+    "the option out to run all operators on the CPU"
+)
+_CODEGEN_GONE = (
+    "this codegen of TVM 0.18 is gone; leave the option out, or describe an accelerator of your "
+    "own (docs/accelerators.md)"
+)
+_NOT_TUNED = "schedules are not tuned; leave the option out, and see tir.usmp.optimize"
+_COLLAGE = (
+    "operators are not partitioned by Collage; leave the option out: accelerators take what their "
+    "patterns match, in the order of the targets"
+)
+_LOWERED_OTHERWISE = "has no effect on this code, which TVM's own lowering does not make"
+_NO_GPU = "has no effect: it is for GPUs, Hexagon or other runtimes of TVM"
+_NO_CHECKS = (
+    "no bounds checks are put into the code; use tir.usmp.poison_dead_bytes=1, or compile the C "
+    "with -fsanitize=address"
+)
+_PASS_NOT_RUN = (
+    "TVM's pass of this name has no part in a build; leave the option out, or run the pass on the "
+    "module yourself (usmp.get_pipeline lists those of a build)"
+)
+_ADD_PASS = (
+    "passes are not added by an option; in Python put yours among those of usmp.get_pipeline()"
+)
+_RECORDED = "the operators of the model are always recorded, in the C and in metadata.json"
+
+_OF_LOWERING = (
+    *(
+        f"{namespace}.{option}"
+        for namespace in ("tir", "tirx")
+        for option in (
+            "noalias",
+            "disable_assert",
+            "disable_vectorize",
+            "disable_storage_rewrite",
+            "disable_cse_tir",
+            "enable_debug",
+            "enable_buffer_level_predication",
+            "is_entry_func",
+            "debug_keep_trivial_loop",
+        )
+    ),
+    "tir.enable_equiv_terms_in_cse_tir",
+    "tirx.enable_fast_math",
+)
+"""Options that only TVM's own lowering to C and LLVM reads."""
+
+_OF_OTHER_RUNTIMES = (
+    *(
+        f"{namespace}.{option}"
+        for namespace in ("tir", "tirx")
+        for option in ("instrument_lwp", "merge_static_smem", "use_async_copy", "vtcm_capacity")
+    ),
+    *(
+        f"{namespace}.{option}"
+        for namespace in ("tir", "s_tir")
+        for option in (
+            "instr_siblings",
+            "lwp_disable_func_prof",
+            "lwp_max_depth",
+            "lwp_min_height",
+            "reset_start_id",
+        )
+    ),
+    "tir.detect_global_barrier",
+    "tir.experimental_dma_bypass_cache",
+    "tir.ptx_ldg32",
+    "tirx.s_tir.ldg32",
+    "relax.backend.use_cuda_graph",
+    "cuda.kernels_output_dir",
+)
+
+_OF_PASSES_NOT_RUN = (
+    *(
+        f"{namespace}.{option}"
+        for namespace in ("tir", "s_tir")
+        for option in (
+            "HoistExpression",
+            "HoistIfThenElse",
+            "InjectDoubleBuffer",
+            "LoopPartition",
+        )
+    ),
+    "tir.ReduceBranchingThroughOvercompute",
+    "tir.UnrollLoop",
+    "tirx.UnrollLoop",
+)
+
+
+def _off_only(name: str, reason_off: str, reason: str) -> tuple[OldName, OldName]:
+    """Return the rows of a switch that is off anyway, and cannot be turned on."""
+    return accepted(name, reason_off, values=FALSE), refused(name, reason)
+
+
+PASS_CONFIGS: tuple[OldName, ...] = (
+    mapped(
+        ENABLE,
+        _WITHOUT_USMP,
+        "main is planned as by TVM 0.18 without USMP: greedy_by_size, no overlap, no streaming, "
+        "the model's order of operators; tir.usmp.algorithm=no_sharing gives every buffer bytes "
+        "of its own",
+        values=FALSE,
+    ),
+    mapped(
+        "relay.FuseOps.max_depth",
+        "relax.FuseOps.max_depth={value}",
+        "relax.FuseOps.max_depth takes its place",
+    ),
+    accepted("relay.FuseOps.link_params", "constants are always linked into the code"),
+    *(
+        row
+        for option in ("use_auto_scheduler", "use_meta_schedule", "use_meta_schedule_dispatch")
+        for row in _off_only(f"relay.backend.{option}", "schedules are not tuned", _NOT_TUNED)
+    ),
+    accepted(
+        "relay.backend.tir_converter",
+        "operators are lowered in the one way that there is",
+        values=("default",),
+    ),
+    refused(
+        "relay.backend.tir_converter",
+        "there is one way in which operators are lowered; leave the option out",
+    ),
+    mapped(
+        CMSIS_NN,
+        "target c -mcpu=CORE",
+        "its mcpu and mattr are the -mcpu of target c, whose kernels take the place of CMSIS-NN",
+    ),
+    refused("relay.ext.ethos-u.options", _ETHOS_U),
+    *(
+        refused(f"tir.contrib.ethos-u.copy_compute_reordering_{option}", _ETHOS_U)
+        for option in ("max_copy_movements", "reorder_by_cycles")
+    ),
+    *(
+        refused(f"relay.ext.{codegen}", _CODEGEN_GONE)
+        for codegen in (
+            "ethos-n.options",
+            "mrvl.options",
+            "tensorrt.options",
+            "verilator.options",
+            "vitis_ai.options",
+            "vitis_ai.options.target",
+            "vitis_ai.options.build_dir",
+            "vitis_ai.options.work_dir",
+            "vitis_ai.options.export_runtime_module",
+            "vitis_ai.options.load_runtime_module",
+        )
+    ),
+    accepted("relay.remove_standalone_reshapes.enable", "a reshape is a view and copies nothing"),
+    accepted("relay.frontend.fill_span", _RECORDED),
+    accepted("ir.enable_si_builder", _RECORDED),
+    accepted("relay.fallback_device_type", "operators run where the target says"),
+    accepted("te.keep_schedule_record", "operators have no schedules of TE"),
+    *_off_only(
+        "relay.ToMixedPrecision.keep_orig_output_dtype",
+        "no types are changed",
+        "no operator is converted to a smaller float type; leave the option out, and convert the "
+        "model before it is exported",
+    ),
+    *(
+        refused(f"relay.collage.{option}", _COLLAGE)
+        for option in ("tvm_max_depth", "byoc_max_depth", "byoc_fusion_style")
+    ),
+    refused("tir.Simplify", "TVM calls the option tirx.StmtSimplify now; set that"),
+    refused("tir.RemoveNoOp", "TVM calls the option tirx.RemoveNoOp now; set that"),
+    *(refused(name, _ADD_PASS) for name in ("tir.add_lower_pass", "tirx.add_lower_pass")),
+    *(
+        row
+        for name in ("tir.instrument_bound_checkers", "tirx.instrument_bound_checkers")
+        for row in _off_only(name, "no bounds checks are put into the code", _NO_CHECKS)
+    ),
+    *(refused(name, _PASS_NOT_RUN) for name in _OF_PASSES_NOT_RUN),
+    *(accepted(name, _LOWERED_OTHERWISE) for name in _OF_LOWERING),
+    *(accepted(name, _NO_GPU) for name in _OF_OTHER_RUNTIMES),
+    accepted("relax.fallback_device_type", "operators run where the target says"),
+)
+"""Keys that mean nothing here, mean another one or are refused; those of TVM 0.27 among them, of
+passes that a build does not run. A key that a build reads stands in no row."""
+
+BESIDE_ENABLE: tuple[OldName, ...] = tuple(
+    accepted(name, f"not read beside {ENABLE}=0, as in TVM 0.18; leave out one of the two")
+    for name in ("tir.usmp.algorithm", "tir.usmp.custom_algorithm")
+)
+"""Options that TVM 0.18 did not read where USMP was off."""
+
+_RELAY_PASSES = (
+    "AlterOpLayout",
+    "AnnotateMemoryScope",
+    "AutoSchedulerLayoutRewrite",
+    "BackwardFoldScaleAxis",
+    "CanonicalizeCast",
+    "CanonicalizeOps",
+    "CombineParallelBatchMatmul",
+    "CombineParallelConv2d",
+    "CombineParallelDense",
+    "ConvertLayout",
+    "DefuseOps",
+    "DynamicToStatic",
+    "EliminateCommonSubexpr",
+    "EtaExpand",
+    "FakeQuantizationToInteger",
+    "FastMath",
+    "FlattenAtrousConv",
+    "ForwardFoldScaleAxis",
+    "InlineGlobals",
+    "LabelOps",
+    "Legalize",
+    "MetaScheduleLayoutRewrite",
+    "QnnCanonicalize",
+    "QnnLegalize",
+    "RemoveStandaloneReshapes",
+    "RemoveUnusedFunctions",
+    "SimplifyExpr",
+    "SimplifyExprPostAlterOp",
+    "SimplifyFCTranspose",
+    "SimplifyInference",
+    "ToANormalForm",
+    "ToMixedPrecision",
+)
+
+DISABLED_PASS = "disabled_pass"
+REQUIRED_PASS = "required_pass"
+OPT_LEVEL = "opt_level"
+
+DISABLED_PASSES: tuple[OldName, ...] = (
+    *(
+        mapped(
+            f"{DISABLED_PASS}={name}",
+            ("usmp.FuseRecordedOperators", "usmp.FuseSlices", "usmp.FuseWindowSlices"),
+            "each operator of the model is a function of its own",
+        )
+        for name in ("FuseOps", "relax.FuseOps")
+    ),
+    *(
+        mapped(
+            f"{DISABLED_PASS}={name}", "usmp.FoldConstants", "usmp.FoldConstants takes its place"
+        )
+        for name in ("FoldConstant", "relax.FoldConstant")
+    ),
+    *(
+        accepted(
+            f"{DISABLED_PASS}={name}",
+            "this pass of Relay is gone, and there is nothing to turn off",
+        )
+        for name in _RELAY_PASSES
+    ),
+    accepted(
+        DISABLED_PASS,
+        "no pass that can be left out has this name; usmp-opt --list-passes shows all passes",
+    ),
+    accepted(REQUIRED_PASS, "has no effect: all passes run, at every optimization level"),
+)
+"""Passes in `PassContext(disabled_pass=...)`, with the row of all others. Passes of ours that can
+be left out stand in no row."""
+
+OPT_LEVELS: tuple[OldName, ...] = (
+    mapped(
+        OPT_LEVEL,
+        "disabled_pass=FuseOps",
+        "each operator of the model is a function of its own; all other passes run",
+        values=("0",),
+        changes_meaning=True,
+    ),
+    accepted(OPT_LEVEL, "all passes run, as at level 3", values=("1", "4")),
+)
+"""Levels of a PassContext that differ from 2, TVM's default, and 3, that of tvmc."""

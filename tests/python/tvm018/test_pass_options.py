@@ -1,0 +1,403 @@
+"""Options of a PassContext of TVM 0.18, in a PassContext and by --pass-config."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tvm.ir.instrument import pass_instrument
+from tvm.ir.transform import PassContext
+from tvm.script import ir as I
+from tvm.script import relax as R
+
+import usmp
+from support.relax_models import PARAMS, Attention, X, attention
+from support.tflite_file import one_operator_model
+from usmp.current_context import OPTIONAL_PASSES, PASSES
+from usmp.driver import tvmc
+from usmp.driver.errors import UsageError
+from usmp.driver.pass_config import current_settings, pass_context
+from usmp.names import PASS_OPTIONS
+from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
+from usmp.tvm018 import ACCEPTED, DISABLED_PASSES, MAPPED, PASS_CONFIGS, REFUSED, OldName
+
+WITHOUT_USMP = {
+    "tir.usmp.algorithm": "greedy_by_size",
+    "tir.usmp.overlap": False,
+    "tir.usmp.order_operators": False,
+    "tir.usmp.streaming": False,
+}
+CMSIS_NN = "relay.ext.cmsisnn.options"
+
+
+@I.ir_module
+class Fused:
+    """Two operators that FuseOps joins."""
+
+    @R.function
+    def main(x: R.Tensor((4, 8), "float32"), y: R.Tensor((4, 8), "float32")):
+        with R.dataflow():
+            a = R.add(x, y)
+            b = R.nn.relu(a)
+            R.output(b)
+        return b
+
+
+def rows_of(verdict: str) -> list[OldName]:
+    return [row for row in PASS_CONFIGS if row.verdict == verdict]
+
+
+def value_of(row: OldName) -> str:
+    """A value of the row, as a command line has it."""
+    return next(iter(row.values), "1")
+
+
+def typed(row: OldName) -> object:
+    """The same as TVM takes it: of some options it knows the type."""
+    kind = str(PassContext.list_configs()[row.name]["type"])
+    if kind.endswith("Config"):
+        return {}
+    if kind == "ffi.Array":
+        return []
+    return value_of(row) in ("1", "true") if kind == "bool" else int(value_of(row))
+
+
+def in_context(row: OldName) -> object:
+    is_ours = str(PassContext.list_configs()[row.name]["type"]) == "Any"
+    return value_of(row) if is_ours else typed(row)
+
+
+def told(module=Attention, arguments=None, **context):
+    """What a build in a PassContext makes, and what it tells, in order."""
+    arguments = {"params": PARAMS} if arguments is None else arguments
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with PassContext(opt_level=context.pop("opt_level", 3), **context):
+            factory = usmp.build(module, **arguments)
+    notes = [warning for warning in caught if issubclass(warning.category, CompatibilityNote)]
+    assert {warning.filename for warning in notes} <= {__file__}
+    return factory, [str(warning.message) for warning in notes]
+
+
+def without_notes(module=Attention, arguments=None, **context) -> dict[str, bytes]:
+    factory, notes = told(module, arguments, **context)
+    assert notes == []
+    return factory.files()
+
+
+@cache
+def plain_files() -> dict[str, bytes]:
+    return without_notes(Fused, {})
+
+
+def memory_of(factory) -> dict:
+    return factory.metadata["modules"]["default"]["memory"]
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capfd):
+    """Run `tvmc compile` on a small model: its status, what is on stderr, and the archive."""
+    monkeypatch.chdir(tmp_path)
+    Path("small.tflite").write_bytes(one_operator_model())
+
+    def run(*arguments: str) -> tuple[int, list[str], bytes]:
+        Path("module.tar").unlink(missing_ok=True)
+        status = tvmc.main(["compile", "small.tflite", "-q", *arguments])
+        archive = Path("module.tar")
+        content = archive.read_bytes() if archive.exists() else b""
+        return status, capfd.readouterr().err.splitlines(), content
+
+    return run
+
+
+def test_accepted_options_of_a_pass_context_change_nothing_and_are_told():
+    rows = rows_of(ACCEPTED)
+    factory, notes = told(Fused, {}, config={row.name: in_context(row) for row in rows})
+    assert {note.partition("=")[0] for note in notes} == {row.name for row in rows}
+    assert {note.partition(": ")[2] for note in notes} == {row.reason for row in rows}
+    assert len(notes) == len(rows)
+    assert factory.files() == plain_files()
+
+
+def test_accepted_options_of_a_command_line_change_nothing_and_are_told(command, capfd):
+    rows = rows_of(ACCEPTED)
+    given = [f"--pass-config={row.name}={value_of(row)}" for row in rows]
+    assert command(*given) == command()
+    assert tvmc.main(["compile", "small.tflite", *given]) == 0
+    notes = [line for line in capfd.readouterr().err.splitlines() if "note: " in line]
+    assert notes == [f"tvmc: note: {row.sentence(value_of(row))}" for row in rows]
+
+
+def test_refused_options_of_a_pass_context_are_one_error():
+    rows = rows_of(REFUSED)
+    config = {row.name: typed(row) if in_context(row) != value_of(row) else "1" for row in rows}
+    with (
+        PassContext(config=config),
+        pytest.raises(ValueError, match=r"^relay\.") as error,
+    ):
+        usmp.build(Attention, params=PARAMS)
+    lines = str(error.value).splitlines()
+    assert {line.partition("=")[0] for line in lines} == {row.name for row in rows}
+    reasons = [line.partition(": ")[2].removesuffix(".") for line in lines]
+    assert reasons == [row.reason for row in rows]
+
+
+def test_refused_options_of_a_command_line_are_one_error(command):
+    rows = rows_of(REFUSED)
+    status, lines, archive = command(*(f"--pass-config={row.name}=1" for row in rows))
+    assert (status, archive) == (1, b"")
+    (line,) = lines
+    assert line.startswith(f"tvmc: error: {rows[0].sentence('1')}. ")
+    assert line.endswith(f" {rows[-1].sentence('1')}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tir.instrument_bound_checkers", "relay.backend.use_meta_schedule"],
+)
+def test_a_switch_that_is_off_anyway_is_accepted(name):
+    assert current_settings([f"{name} = False"]) == []
+    with pytest.raises(UsageError, match=f"^{name}=True: "):
+        current_settings([f"{name} = True"])
+
+
+def test_without_usmp_memory_is_shared_as_by_its_greedy_planner():
+    factory, (note,) = told(config={"tir.usmp.enable": False})
+    assert note.startswith("tir.usmp.enable=0: main is planned as by TVM 0.18 without USMP")
+    assert factory.files() == without_notes(config=WITHOUT_USMP)
+    (pool,) = (p for p in memory_of(factory)["pools"] if p["kind"] == "workspace")
+    assert pool["peak_bytes"] < sum(buffer["size"] for buffer in pool["buffers"])
+
+
+@pytest.mark.parametrize("value", ["0", "false", "FALSE"])
+def test_without_usmp_on_the_command_line(command, value):
+    given = [f"{k}={int(v) if isinstance(v, bool) else v}" for k, v in WITHOUT_USMP.items()]
+    assert current_settings([f" tir.usmp.enable = {value} "]) == given
+    if value == "0":
+        _, _, archive = command(f"--pass-config=tir.usmp.enable={value}")
+        assert archive == command(*(f"--pass-config={setting}" for setting in given))[2]
+
+
+@pytest.mark.parametrize("option", ["algorithm", "custom_algorithm"])
+def test_without_usmp_an_algorithm_is_not_read_and_that_is_told(option):
+    config = {"tir.usmp.enable": False, f"tir.usmp.{option}": "hill_climb"}
+    factory, notes = told(config=config)
+    assert memory_of(factory)["algorithm"] == "greedy_by_size"
+    assert notes[1] == (
+        f"tir.usmp.{option}=hill_climb: not read beside tir.usmp.enable=0, as in TVM 0.18; "
+        "leave out one of the two"
+    )
+
+
+def test_without_usmp_the_short_option_is_not_read_either(command, capfd):
+    arguments = ["compile", "small.tflite", "--usmp-algorithm=exact"]
+    command()
+    assert tvmc.main([*arguments, "--pass-config=tir.usmp.enable=0"]) == 0
+    notes = [line for line in capfd.readouterr().err.splitlines() if "note: " in line]
+    assert notes[1].startswith("tvmc: note: tir.usmp.algorithm=exact: not read beside")
+
+
+def test_without_usmp_options_that_it_stands_for_can_be_given():
+    config = {"tir.usmp.enable": False, "tir.usmp.overlap": True}
+    factory, _ = told(config=config)
+    expected = without_notes(config={**WITHOUT_USMP, "tir.usmp.overlap": True})
+    assert factory.files() == expected
+
+
+def test_the_depth_of_fusion_has_the_name_of_relax():
+    arguments = {"target": "c"}
+    separate, (note,) = told(Fused, arguments, config={"relay.FuseOps.max_depth": 1})
+    assert note == "relay.FuseOps.max_depth=1: relax.FuseOps.max_depth takes its place"
+    assert separate.files() == without_notes(
+        Fused, arguments, config={"relax.FuseOps.max_depth": 1}
+    )
+    assert separate.files() != without_notes(Fused, arguments)
+    assert current_settings(["relay.FuseOps.max_depth=7"]) == ["relax.FuseOps.max_depth=7"]
+
+
+@pytest.mark.parametrize(
+    ("value", "core"),
+    [
+        ({"mcpu": "cortex-m4"}, "cortex-m4"),
+        ({"mcpu": "cortex-m55", "mattr": "+nomve"}, "cortex-m55+nomve"),
+    ],
+)
+def test_the_core_of_cmsis_nn_is_that_of_the_target(value, core):
+    factory, (note,) = told(Fused, {"target": "c"}, config={CMSIS_NN: value})
+    assert "are the -mcpu of target c" in note
+    assert factory.files() == without_notes(Fused, {"target": f"c -mcpu={core}"})
+
+
+def test_the_core_of_cmsis_nn_on_the_command_line(command):
+    _, _, archive = command(f'--pass-config={CMSIS_NN}={{"mcpu": "cortex-m4"}}')
+    assert archive == command("--target-c-mcpu=cortex-m4")[2]
+
+
+@pytest.mark.parametrize(
+    ("target", "named"),
+    [("c -mcpu=cortex-m3", "core cortex-m3"), ("llvm", "target llvm")],
+)
+def test_the_core_of_cmsis_nn_contradicts_a_target(target, named):
+    with (
+        PassContext(config={CMSIS_NN: {"mcpu": "cortex-m4"}}),
+        pytest.warns(CompatibilityNote),
+        pytest.raises(ValueError, match=f"is for core cortex-m4, but the target names {named}"),
+    ):
+        usmp.build(Fused, target)
+
+
+def test_options_of_cmsis_nn_that_are_no_json():
+    with pytest.raises(UsageError, match=f"^pass option {CMSIS_NN}="):
+        current_settings([f"{CMSIS_NN}={{mcpu"])
+
+
+def test_every_mapped_option_was_tried():
+    assert {row.name for row in rows_of(MAPPED)} == {
+        "tir.usmp.enable",
+        "relay.FuseOps.max_depth",
+        CMSIS_NN,
+    }
+
+
+def test_options_of_tvm_keep_their_types():
+    with pytest.raises(AttributeError, match=r"tirx\.noalias to have type bool"):
+        PassContext(config={"tirx.noalias": "abc"})
+
+
+@pytest.mark.parametrize("name", OPTIONAL_PASSES)
+def test_a_pass_that_can_be_left_out(name):
+    """By its name, with or without the package's."""
+    ran: list[str] = []
+
+    @pass_instrument
+    class Names:
+        def run_before_pass(self, mod, info):
+            ran.append(str(info.name))
+
+    for written in (name, f"usmp.{name}"):
+        with PassContext(disabled_pass=[written], instruments=[Names()]):
+            usmp.build(Fused)
+    assert f"usmp.{name}" not in ran
+    assert "usmp.LowerMain" in ran
+
+
+@pytest.mark.cc
+def test_without_all_passes_that_can_be_left_out_results_are_the_same():
+    factory, notes = told(disabled_pass=list(OPTIONAL_PASSES))
+    assert notes == []
+    (output,) = factory.run({"x": X}).values()
+    np.testing.assert_allclose(output, attention(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted({*PASSES} - {*OPTIONAL_PASSES}))
+def test_a_pass_that_is_needed_is_refused(name):
+    with (
+        PassContext(disabled_pass=[name]),
+        pytest.raises(ValueError, match=f"^disabled_pass={name}: there is no code without"),
+    ):
+        usmp.build(Fused)
+
+
+def test_without_fold_constant_our_pass_is_left_out():
+    factory, (note,) = told(Fused, {}, disabled_pass=["FoldConstant"])
+    assert note == "disabled_pass=FoldConstant: usmp.FoldConstants takes its place"
+    assert factory.files() == without_notes(Fused, {}, disabled_pass=["FoldConstants"])
+
+
+@pytest.mark.parametrize("name", ["FuseOps", "relax.FuseOps"])
+def test_without_fuse_ops_nothing_is_fused(name):
+    separate, (note,) = told(Fused, {}, disabled_pass=[name])
+    assert note == f"disabled_pass={name}: each operator of the model is a function of its own"
+    assert separate.files() == without_notes(Fused, {}, config={"relax.FuseOps.max_depth": 1})
+
+
+def test_passes_that_are_gone_are_told():
+    gone = [row for row in DISABLED_PASSES if "of Relay is gone" in row.reason]
+    names = [row.name.partition("=")[2] for row in gone]
+    factory, notes = told(Fused, {}, disabled_pass=names)
+    assert notes == [row.sentence() for row in gone]
+    assert factory.files() == plain_files()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("Nope", ""), ("LegalizeOps", ""), ("StreamOperator", "; did you mean usmp.StreamOperators?")],
+)
+def test_names_that_no_pass_has_are_told(name, meant):
+    factory, (note,) = told(Fused, {}, disabled_pass=[name])
+    assert note.startswith(f"disabled_pass={name}: no pass that can be left out has this name")
+    assert note.endswith(meant or "shows all passes")
+    assert factory.files() == plain_files()
+
+
+def test_required_passes_are_told():
+    factory, (note,) = told(Fused, {}, required_pass=["FastMath"])
+    assert note.startswith("required_pass=FastMath: has no effect")
+    assert factory.files() == plain_files()
+
+
+@pytest.mark.parametrize(("level", "category"), [(0, CompatibilityWarning), (1, CompatibilityNote)])
+def test_levels_of_optimization_are_told(level, category):
+    with (
+        PassContext(opt_level=level),
+        pytest.warns(category, match=f"^opt_level={level}: ") as notes,
+    ):
+        files = usmp.build(Fused).files()
+    assert [warning.category for warning in notes] == [category]
+    fusing = next(list(row.to) for row in DISABLED_PASSES if "FuseOps" in row.name)
+    assert files == without_notes(Fused, {}, disabled_pass=fusing if level == 0 else [])
+
+
+@pytest.mark.parametrize("level", [2, 3])
+def test_usual_levels_are_not_told(level):
+    assert without_notes(Fused, {}, opt_level=level) == plain_files()
+
+
+def test_notes_come_once_for_all_builds_of_a_call():
+    context = {"config": {"tir.noalias": True}, "disabled_pass": ["AlterOpLayout"]}
+    _, notes = told(Fused, {"reference": True, "target": "c"}, **context)
+    assert len(notes) == 2
+    with PassContext(**context), pytest.warns(CompatibilityNote) as caught:
+        usmp.explain(Fused)
+    assert len(caught) == 2
+
+
+def test_a_pipeline_reads_names_of_tvm_0_18():
+    config = {"tir.usmp.enable": False, "relay.FuseOps.max_depth": 1}
+    with PassContext(config=config):
+        pipeline = usmp.get_pipeline()
+        with pytest.warns(CompatibilityNote) as caught:
+            planned = pipeline(Fused)
+    assert len(caught) == 2
+    with PassContext(config={**WITHOUT_USMP, "relax.FuseOps.max_depth": 1}):
+        assert usmp.get_pipeline()(Fused).script() == planned.script()
+
+
+def test_python_functions_of_tvmc_tell():
+    model = tvmc.TVMCModel(Attention, params=PARAMS)
+    with pytest.warns(CompatibilityNote, match=r"^tir\.noalias=1: has no effect") as caught:
+        tvmc.compile(model, pass_context_configs=["tir.noalias=1"])
+    (note,) = (warning for warning in caught if warning.category is CompatibilityNote)
+    assert note.filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("tir.usmp.algoritm", "; did you mean tir.usmp.algorithm?"),
+        ("usmp.enable", "; did you mean tir.usmp.enable?"),
+        ("nothing.like.it", ""),
+    ],
+)
+def test_an_unknown_option_names_the_one_that_is_meant(name, meant):
+    with pytest.raises(UsageError) as error:
+        pass_context([f"{name}=1"])
+    expected = f'unknown pass option "{name}"{meant}; those of the planner are '
+    assert str(error.value) == expected + ", ".join(sorted(PASS_OPTIONS))
+
+
+def test_blanks_around_names_and_values_are_no_part_of_them():
+    assert pass_context([" tir.usmp.overlap = FALSE "]).config["tir.usmp.overlap"] is False
