@@ -18,7 +18,8 @@ from usmp.driver import opt, tvmc
 from usmp.driver.errors import UsageError
 from usmp.driver.old_flags import current_arguments
 from usmp.support.errors import UnsupportedModelError
-from usmp.tvm018 import ACCEPTED, COMPILE_FLAGS, MAIN_FLAGS, MAPPED, MODEL_FILES, REFUSED, OldName
+from usmp.tvm018 import ACCEPTED, MAIN_FLAGS, MAPPED, MODEL_FILES, REFUSED, OldName
+from usmp.tvm018.compile_flags import COMPILE_FLAGS
 from usmp.tvm018.old_name import NO_VALUE, OPTIONAL_TRUTH
 
 ROWS = (*MAIN_FLAGS, *COMPILE_FLAGS)
