@@ -16,7 +16,6 @@ from usmp.aot import transform as aot_transform
 from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.planning.options import current_config
 from usmp.relax import transform as relax_transform
-from usmp.support.user_code import stacklevel_of_user
 from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find
 from usmp.tvm018.current_options import OldOption, cmsis_nn_core, refusal
 from usmp.tvm018.old_name import refused
@@ -91,7 +90,7 @@ def in_current_context(
 def _entered() -> Iterator[None]:
     context, old = current_context()
     for one in old:
-        one.row.tell(one.value, stacklevel_of_user())
+        one.row.tell(one.value)
     if context.same_as(PassContext.current()):
         yield
         return

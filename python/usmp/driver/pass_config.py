@@ -72,11 +72,8 @@ def current_settings(settings: Sequence[str]) -> list[str]:
 
 def told_settings(settings: Sequence[str]) -> list[str]:
     """Return the same, and tell the user of the names of TVM 0.18."""
-    # Help comes sooner without.
-    from usmp.support.user_code import stacklevel_of_user
-
     for one in _current(settings)[1]:
-        one.row.tell(one.value, stacklevel_of_user())
+        one.row.tell(one.value)
     return current_settings(settings)
 
 

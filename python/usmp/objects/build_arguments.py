@@ -76,7 +76,7 @@ def check_target_host(target_host: OneTarget | None, targets: BuildTargets) -> N
     if not _is_of(target_host, targets):
         raise ValueError(OTHER_TARGET_HOST.sentence())
     # The caller of `usmp.build`, which is behind a lock.
-    SAME_TARGET_HOST.tell(stacklevel=4)
+    SAME_TARGET_HOST.tell()
 
 
 def _is_of(target: OneTarget, targets: BuildTargets) -> bool:

@@ -57,7 +57,7 @@ class Runtime(NamedOptions):
                 raise ValueError(CPP_SYSTEM_LIB.sentence())
             if value:
                 # The caller of `__init__`.
-                SYSTEM_LIB.tell(str(value), stacklevel=3)
+                SYSTEM_LIB.tell(str(value))
 
 
 def check_runtime(runtime: Runtime | None, executor: Executor) -> None:

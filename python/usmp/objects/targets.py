@@ -100,7 +100,7 @@ def parse_targets(
         )
     cpu = _only_cpu(cpus, accelerators)
     for row, value in notes:
-        row.tell(value, stacklevel=3)
+        row.tell(value)
     return BuildTargets(cpu, tuple(accelerators), tuple(executor.items()))
 
 

@@ -87,18 +87,13 @@ class OldName:
         """Return the arguments or the name that take the place of the name with this value."""
         return [part.replace("{value}", value) for part in self.to]
 
-    def tell(self, value: str = "", stacklevel: int = 2) -> None:
-        """Tell the user about a name that is accepted or mapped.
+    def tell(self, value: str = "") -> None:
+        """Warn about a name that is accepted or mapped, at the user's line that led here."""
+        # Help comes sooner without.
+        from usmp.support.user_code import stacklevel_of_user
 
-        Parameters
-        ----------
-        value
-            as the user wrote it.
-        stacklevel
-            of `warnings.warn`: 2 is the caller of this method.
-        """
         category = CompatibilityWarning if self.changes_meaning else CompatibilityNote
-        warnings.warn(self.sentence(value), category, stacklevel=stacklevel + 1)
+        warnings.warn(self.sentence(value), category, stacklevel=stacklevel_of_user())
 
 
 def accepted(
