@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
 from usmp.names import TARGET_OPTIONS
+
+if TYPE_CHECKING:
+    from usmp.objects.targets import OneTarget
 
 
 def add_target_options(parser: Any) -> None:
@@ -35,16 +39,54 @@ def full_target(options: argparse.Namespace) -> str:
         for name in names:
             value = getattr(options, f"target_{kind}_{name}".replace("-", "_"))
             if value is not None:
-                _add(targets, kind, name, value)
+                _add(targets, kind, name, value, f"--target-{kind}-{name}={value}", "--target")
     return ",".join(targets)
 
 
-def _add(targets: list[str], kind: str, name: str, value: str) -> None:
-    flag = f"--target-{kind}-{name}={value}"
+def with_target_options(
+    target: OneTarget | Sequence[OneTarget], options: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Return the targets with what `additional_target_options` of `tvmc.compile` adds to them.
+
+    Parameters
+    ----------
+    target
+        one or several, each a text.
+    options
+        values of options, by the kind of a target and the name of an option.
+
+    Raises
+    ------
+    UsageError
+        a target is no text; an option of a target that is not named, or that already has it.
+    """
+    from usmp.objects.targets import split_targets
+
+    targets: list[str] = []
+    for each in split_targets(target):
+        if not isinstance(each, str) or each.lstrip().startswith("{"):
+            raise UsageError(
+                f"additional_target_options: target={each} is no text; write the options into it"
+            )
+        targets.append(each)
+    for kind, values in options.items():
+        for name, value in values.items():
+            text = value if isinstance(value, str) else ",".join(map(str, value))
+            option = f'additional_target_options["{kind}"]["{name}"]'
+            _add(targets, kind, name, text, option, "target")
+    return targets
+
+
+def _add(
+    targets: list[str], kind: str, name: str, value: str, option: str, target_option: str
+) -> None:
+    """Add an option to the target of this kind; the last two are for errors."""
     for index, target in enumerate(targets):
         if target.split()[:1] == [kind]:
             if f"-{name}=" in target:
-                raise UsageError(f'{flag} and --target="{target}" both give -{name}; give one')
+                raise UsageError(
+                    f'{option} and {target_option}="{target}" both give -{name}; give one'
+                )
             targets[index] = f"{target} -{name}={value}"
             return
-    raise UsageError(f'{flag}: --target={",".join(targets)} does not name "{kind}"')
+    raise UsageError(f'{option}: {target_option}={",".join(targets)} does not name "{kind}"')

@@ -7,10 +7,15 @@ meant in TVM 0.18 stand in no table.
 from usmp.tvm018.compile_flags import COMPILE_FLAGS
 from usmp.tvm018.old_name import ACCEPTED, MAPPED, REFUSED, OldName, find
 from usmp.tvm018.run_flags import RUN_FLAGS
+from usmp.tvm018.tvmc_python import TVMC_COMPILE, TVMC_LOAD, TVMC_NAMES, TVMC_RUN
 
 SECTIONS: dict[str, tuple[OldName, ...]] = {
     "tvmc compile": COMPILE_FLAGS,
     "tvmc run": RUN_FLAGS,
+    "tvmc.load": TVMC_LOAD,
+    "tvmc.compile": TVMC_COMPILE,
+    "tvmc.run": TVMC_RUN,
+    "usmp.driver.tvmc": TVMC_NAMES,
 }
 """All rows, by where users write the names."""
 
@@ -21,6 +26,10 @@ __all__ = [
     "REFUSED",
     "RUN_FLAGS",
     "SECTIONS",
+    "TVMC_COMPILE",
+    "TVMC_LOAD",
+    "TVMC_NAMES",
+    "TVMC_RUN",
     "OldName",
     "find",
 ]
