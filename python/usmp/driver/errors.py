@@ -9,7 +9,7 @@ from usmp.support.tvmc_exception import TVMCException
 
 
 class UsageError(TVMCException, ValueError):
-    """The command line is wrong; the message names the option."""
+    """A command line or an argument is wrong; the message names it."""
 
 
 @contextmanager
