@@ -22,8 +22,4 @@ RUN_FLAGS: tuple[OldName, ...] = (
     refused("--rpc-key", _NO_RPC),
     refused("--project-option", NO_PROJECTS, arity=VALUES),
     refused("--list-options", NO_PROJECTS, arity=NO_VALUE),
-    *(
-        accepted(flag, "tvmc run logs nothing; --profile shows each operator", arity=NO_VALUE)
-        for flag in ("-v", "-vv", "-vvv", "-vvvv", "--verbose")
-    ),
 )
