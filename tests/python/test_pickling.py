@@ -164,7 +164,7 @@ def of_a_build(folder):
     (module,) = archive.modules.values()
     usage = pool_usage(factory.memory_plan)
     factory.export_model_library_format(folder / "module.tar")
-    package = TVMCPackage(folder / "module.tar", TemporaryDirectory(dir=folder))
+    package = TVMCPackage(folder / "module.tar", folder=TemporaryDirectory(dir=folder))
     return [
         *(factory, factory.interface, factory.metadata, factory.summary(), factory.memory_plan),
         *(

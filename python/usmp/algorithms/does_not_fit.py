@@ -13,6 +13,7 @@ from tvm_ffi import register_error
 
 from usmp.algorithms.least_need import LeastNeed
 from usmp.names import STAGES, stages_in_order
+from usmp.support.tvmc_exception import TVMCException
 from usmp_solver import (
     SEARCHES,
     DoesNotFit,
@@ -32,7 +33,7 @@ Misfit: TypeAlias = DoesNotFit | LeastNeed
 """What a search could not place, or what every plan needs where none was searched."""
 
 
-class DoesNotFitError(ValueError):
+class DoesNotFitError(TVMCException, ValueError):
     """The buffers do not fit into the pools or the board, or no plan was found.
 
     `str` of the error names the pools, the buffers, and sizes with which there is a plan; the

@@ -1,7 +1,32 @@
-"""Errors in the options of a command."""
+"""Errors of commands, and of the functions that Python has for them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-class UsageError(ValueError):
-    """The command line is wrong; the message names the option."""
+from usmp.support.tvmc_exception import TVMCException
+
+
+class UsageError(TVMCException, ValueError):
+    """A command line or an argument is wrong; the message names it."""
+
+
+@contextmanager
+def tvmc_exceptions() -> Iterator[None]:
+    """Let `except TVMCException` catch every ValueError and OSError that the code inside raises.
+
+    Raises
+    ------
+    UsageError
+        in the place of another ValueError, with its text, or of an OSError, with the file.
+    """
+    try:
+        yield
+    except TVMCException:
+        raise
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        raise UsageError(f"{where}{error.strerror or error}") from error

@@ -14,6 +14,7 @@ from usmp.driver.help import add_command
 from usmp.driver.output import check_output, check_readable, written
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.run_sizes import add_size_option, fill_run, given_sizes
+from usmp.driver.whole_number import whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,14 +89,14 @@ def add_export_test_parser(commands: Any) -> None:
     )
     runs.add_argument(
         "--runs",
-        type=_run_count,
+        type=whole_number(1, _MOST_RUNS),
         metavar="N",
         help="without --inputs: how many runs of each entry, on random inputs (1, or "
         f"{_RUNS_WITH_STATE} of a model that keeps state)",
     )
     runs.add_argument(
         "--seed",
-        type=_seed,
+        type=whole_number(0, 2**32 - 1),
         default=0,
         metavar="N",
         help="of random inputs: the same number gives the same inputs",
@@ -177,7 +178,7 @@ def _golden_runs(
 ) -> tuple[list[GoldenRun], str]:
     """Return the runs of the test, and a sentence that says where their outputs come from."""
     from usmp.device.golden_runs import golden_run, runs_on_host
-    from usmp.driver.tensors import load_tensors
+    from usmp.driver.output_names import load_outputs
     from usmp.runtime import HostEntry
 
     mains = module.metadata["memory"]["functions"]["main"]
@@ -185,7 +186,7 @@ def _golden_runs(
     runs = _runs(options, module, entries)
     if options.expected:
         expected = [
-            golden_run(entry, entries[entry], inputs, sizes, load_tensors(path))
+            golden_run(entry, entries[entry], inputs, sizes, load_outputs(path, entries[entry]))
             for (entry, inputs, sizes), path in zip(runs, options.expected, strict=True)
         ]
         return expected, "The outputs to expect are those of --expected."
@@ -272,18 +273,3 @@ def _write(path: str, files: Mapping[str, bytes]) -> None:
             if is_new and not os.listdir(path):
                 os.rmdir(path)
             raise
-
-
-def _run_count(text: str) -> int:
-    return _whole_number(text, 1, _MOST_RUNS)
-
-
-def _seed(text: str) -> int:
-    return _whole_number(text, 0, 2**32 - 1)
-
-
-def _whole_number(text: str, low: int, high: int) -> int:
-    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(high))
-    if not is_number or not low <= int(text) <= high:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from {low} to {high}")
-    return int(text)

@@ -6,67 +6,51 @@ import copy
 import os
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from usmp.driver.errors import UsageError
+from usmp.driver.errors import UsageError, tvmc_exceptions
+from usmp.driver.input_types import check_input_types
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
+from usmp.driver.old_arguments import check_old_arguments
 from usmp.driver.output import written
-from usmp.driver.pass_config import pass_context, told_settings
+from usmp.driver.output_names import Outputs
+from usmp.driver.pass_settings import PassSettings
+from usmp.driver.run_times import measured_times
+from usmp.driver.target_options import with_target_options
 from usmp.names import FLOAT, MODEL_NAMES
+from usmp.tvm018 import TVMC_RUN, find
+from usmp.tvm018.model_formats import FORMAT_ENDINGS
+from usmp.tvm018.tvmc_python import NOTHING_IS_TUNED
 
 if TYPE_CHECKING:
     import numpy as np
     from tvm.ir import IRModule
-    from tvm.target import Target
+    from tvm.ir.instrument import PassInstrument
 
-    from usmp import ConstantMemoryPools, Executor, WorkspaceMemoryPools, WorkspacePoolInfo
+    from usmp import (
+        ConstantMemoryPools,
+        Executor,
+        Runtime,
+        WorkspaceMemoryPools,
+        WorkspacePoolInfo,
+    )
+    from usmp.objects.described_target import OneTarget
     from usmp.objects.state_layout import StateLayout
-
-_ENDINGS = {"tflite": ".tflite", "onnx": ".onnx", "pytorch": ".pt2"}
-"""TVM's names of model formats, and the files that they mean here."""
-
-_NO_TUNING = "nothing is tuned, so there are no records"
-_NO_CROSS = "the archive holds C for your own toolchain"
-_NO_DUMP = "the archive holds the C, and the planned TIR in src/"
-_NO_REMOTE = "models run on this host"
-
-_GONE: dict[str, Mapping[str, str]] = {
-    "compile": {
-        "tuning_records": _NO_TUNING,
-        "cross": _NO_CROSS,
-        "cross_options": _NO_CROSS,
-        "target_host": "the main function runs on the target",
-        "dump_code": _NO_DUMP,
-        "dump_offloads": _NO_DUMP,
-        "use_vm": "aot is the only executor",
-        "additional_target_options": 'write options into target, as "llvm -mcpu=cortex-m3"',
-        "desired_layout": "operators keep the layout of the model",
-        "mixed_precision": "operators keep the types of the model",
-    },
-    "run": {
-        "hostname": _NO_REMOTE,
-        "port": _NO_REMOTE,
-        "rpc_key": _NO_REMOTE,
-        "profile": "compile with tir.usmp.profile, and call usmp.runtime.profile_on_host",
-        "end_to_end": "times are those of the model alone",
-    },
-}
-"""Arguments that TVM's functions took and these cannot, with the reason."""
 
 
 def load(
     path: str | Path | Mapping[str, str | Path],
     model_format: str | None = None,
+    shape_dict: Mapping[str, Sequence[int]] | None = None,
     *,
+    dtype_dict: Mapping[str, str] | None = None,
     trust: bool = False,
     max_model_bytes: int | None = None,
     max_operators: int | None = None,
     max_sizes: Mapping[str, int | None] | None = None,
-    shape_dict: Mapping[str, Sequence[int]] | None = None,
-    **unsupported: object,
+    **old_arguments: object,
 ) -> TVMCModel:
     """Read a model file.
 
@@ -77,22 +61,30 @@ def load(
         module that share what any of them changes.
     model_format
         "tflite", "onnx" or "pytorch"; the ending of the file must say the same.
+    shape_dict
+        the shapes of inputs, by name: the `input_shapes` of `usmp.import_model`.
+    dtype_dict
+        element types, as "int8", by the names of inputs, which must be those of the model.
     trust, max_model_bytes, max_operators, max_sizes
         as `usmp.import_model` takes them.
-    shape_dict
-        the shapes of inputs, by name: its `input_shapes`.
+    old_arguments
+        others that TVM's function took: those that change nothing here, with a note.
 
     Raises
     ------
     UsageError
-        a format that is not that of the file, or an argument that is not supported.
+        a format that is not that of the file, an input of another type, or an argument that is not
+        supported.
     UnsupportedModelError
         the file cannot be read or imported.
     """
-    _refuse(load.__name__, unsupported)
+    check_old_arguments(load.__name__, old_arguments)
     for file in path.values() if isinstance(path, Mapping) else [path]:
-        if model_format is not None and _ENDINGS.get(model_format) != Path(file).suffix.lower():
-            supported = ", ".join(f"{name} ({ending})" for name, ending in _ENDINGS.items())
+        if (
+            model_format is not None
+            and FORMAT_ENDINGS.get(model_format) != Path(file).suffix.lower()
+        ):
+            supported = ", ".join(f"{name} ({ending})" for name, ending in FORMAT_ENDINGS.items())
             raise UsageError(
                 f'{file}: the file is not of format "{model_format}"; supported: {supported}'
             )
@@ -100,18 +92,24 @@ def load(
 
     limits = {"max_model_bytes": max_model_bytes, "max_operators": max_operators}
     given = {name: limit for name, limit in limits.items() if limit is not None}
-    mod = import_model(path, trust=trust, max_sizes=max_sizes, input_shapes=shape_dict, **given)
+    with tvmc_exceptions():
+        mod = import_model(path, trust=trust, max_sizes=max_sizes, input_shapes=shape_dict, **given)
+    check_input_types(mod, dtype_dict or {})
     return TVMCModel(mod, name=None if isinstance(path, Mapping) else Path(path).stem)
 
 
 def compile(
     tvmc_model: TVMCModel | Sequence[TVMCModel] | Mapping[str, TVMCModel],
-    target: str | Target = "c",
+    target: OneTarget | Sequence[OneTarget] = "c",
+    opt_level: int | None = None,
     *,
     executor: str | Executor = "aot",
+    runtime: str | Runtime | None = None,
     package_path: str | Path | None = None,
     output_format: str = "mlf",
+    disabled_pass: str | Sequence[str] | None = None,
     pass_context_configs: Sequence[str] | None = None,
+    additional_target_options: Mapping[str, Mapping[str, Any]] | None = None,
     mod_name: str = "default",
     workspace_pools: WorkspaceMemoryPools | None = None,
     constant_pools: ConstantMemoryPools | None = None,
@@ -123,7 +121,11 @@ def compile(
     io_type: str = FLOAT,
     reference: bool | None = None,
     c_names: str = MODEL_NAMES,
-    **unsupported: object,
+    instruments: Sequence[PassInstrument] | None = None,
+    print_pass_times: bool = False,
+    print_ir_before: str | Sequence[str] | None = None,
+    print_ir_after: str | Sequence[str] | None = None,
+    **old_arguments: object,
 ) -> TVMCPackage:
     """Compile a model to C with planned memory, or several that share it.
 
@@ -132,8 +134,10 @@ def compile(
     tvmc_model
         from `load`; or several, by the names of their entries, or in a list: then they are called
         as their files, or `model0`, `model1` and so on.
-    target, executor
+    target, executor, runtime
         as `usmp.build` takes them.
+    additional_target_options
+        what `target` does not say, as {"c": {"mcpu": "cortex-m4"}}.
     package_path
         the archive to write; by default one that goes with the package.
     output_format
@@ -141,6 +145,12 @@ def compile(
     pass_context_configs
         pass options, as "tir.usmp.algorithm=hill_climb"; by default those of the
         current `PassContext`.
+    opt_level, disabled_pass, instruments
+        of the `PassContext`; by default those of the current one.
+    print_pass_times
+        whether to print what each pass took.
+    print_ir_before, print_ir_after
+        names of passes before or after which to print the module.
     mod_name
         prefix of the C symbols.
     workspace_pools, constant_pools, board
@@ -149,27 +159,40 @@ def compile(
         the `state_memory_pool` and the `state_layout` of `usmp.build`.
     concurrent, shared_state, io_type, reference, c_names
         as `usmp.build` takes them.
+    old_arguments
+        others that TVM's function took: those that change nothing here, with a note.
 
     Raises
     ------
     UsageError
-        an argument that is not supported, or a file that cannot be written.
-    UnsupportedModelError, ValueError
+        an argument that is not supported, a file that cannot be read or written, or the text of a
+        ValueError of `usmp.build`.
+    UnsupportedModelError, DoesNotFitError
         as `usmp.build` raises them.
     """
-    _refuse(compile.__name__, unsupported)
+    check_old_arguments(compile.__name__, old_arguments)
     if output_format != "mlf":
         raise UsageError(f'unknown output format "{output_format}"; supported: mlf')
-    mods, params = _modules(tvmc_model)
     import usmp
 
-    configs = pass_context_configs
-    options = nullcontext() if configs is None else pass_context(told_settings(configs))
-    with options:
+    settings = PassSettings(
+        pass_context_configs,
+        opt_level,
+        disabled_pass,
+        instruments,
+        print_pass_times,
+        print_ir_before,
+        print_ir_after,
+    )
+    if additional_target_options:
+        target = with_target_options(target, additional_target_options)
+    with tvmc_exceptions(), settings.context():
+        mods, params = _modules(tvmc_model)
         factory = usmp.build(
             mods,
             target,
             executor,
+            runtime=runtime,
             workspace_memory_pools=workspace_pools,
             constant_memory_pools=constant_pools,
             params=params,
@@ -187,7 +210,7 @@ def compile(
     path = package_path or os.path.join(folder.name if folder else "", "module.tar")
     with written(str(path)):
         factory.export_model_library_format(path)
-    return TVMCPackage(path, folder)
+    return TVMCPackage(path, folder=folder)
 
 
 def run(
@@ -201,7 +224,7 @@ def run(
     benchmark: bool = False,
     repeat: int = 10,
     number: int = 10,
-    **unsupported: object,
+    **old_arguments: object,
 ) -> TVMCResult:
     """Build a package with this host's C compiler and run it.
 
@@ -222,43 +245,46 @@ def run(
     benchmark
         after the run that gives the outputs, measure `repeat` times the mean time of
         `number` runs; else the time is that of the one run.
+    old_arguments
+        others that TVM's function took: those that change nothing here, with a note.
 
     Raises
     ------
     UsageError
-        an argument that is not supported, or no package.
+        an argument that is not supported, or no package; an input is unknown, or of another shape
+        or element type; a size is unknown or out of its range; there is no entry of this name, or
+        several and no name.
     BuildError
         no C compiler, or it reports an error.
-    ValueError
-        an input is unknown, or of another shape or element type; a size is unknown or out of its
-        range; there is no entry of this name, or several and no name.
+    RunError
+        the model returned an error.
     """
-    _refuse(run.__name__, unsupported)
+    check_old_arguments(run.__name__, old_arguments)
     if not isinstance(tvmc_package, TVMCPackage):
         raise UsageError("the model is not compiled yet; call tvmc.compile and run what it returns")
     if device != "cpu":
-        raise UsageError(f'unknown device "{device}"; supported: cpu, this host')
+        row = find(TVMC_RUN, "device", device)
+        raise UsageError(f'unknown device "{device}": {row.reason if row else ""}')
     from usmp.driver.run import FILL_MODES
-    from usmp.driver.run_sizes import fill_run
 
     if fill_mode not in FILL_MODES:
         raise UsageError(f'unknown fill mode "{fill_mode}"; supported: {", ".join(FILL_MODES)}')
     if repeat < 1 or number < 1:
         raise UsageError(f"repeat and number must be at least 1, not {repeat} and {number}")
-    from usmp.objects.entries import chosen_entry
+    with tvmc_exceptions():
+        repeats = (repeat, number) if benchmark else (0, 0)
+        return _run(tvmc_package, inputs or {}, entry, sizes or {}, fill_mode, repeats)
 
-    described = tvmc_package.archive.module()
-    entry = chosen_entry(described.name, list(described.entries), entry)
-    module = tvmc_package.archive.load()
-    filled, all_sizes = fill_run(module.entries[entry], inputs or {}, fill_mode, sizes or {})
-    start = time.perf_counter()
-    outputs = module.run(filled, entry, all_sizes)
-    times = [time.perf_counter() - start]
-    if benchmark:
-        # Further runs would update the caller's arrays.
-        filled = copy.deepcopy(filled)
-        times = [_mean_time(module, (filled, entry, all_sizes), number) for _ in range(repeat)]
-    return TVMCResult(outputs, times)
+
+def tune(*arguments: object, **old_arguments: object) -> NoReturn:
+    """Say what takes the place of tuning.
+
+    Raises
+    ------
+    UsageError
+        always: kernels are not tuned.
+    """
+    raise UsageError(f"tvmc.tune: {NOTHING_IS_TUNED}")
 
 
 def _modules(
@@ -298,18 +324,28 @@ def _by_name(given: Sequence[TVMCModel]) -> dict[str, TVMCModel]:
     return models
 
 
-def _mean_time(module: Any, arguments: Sequence[Any], number: int) -> float:
+def _run(
+    package: TVMCPackage,
+    inputs: Mapping[str, np.ndarray],
+    entry: str | None,
+    sizes: Mapping[str, int],
+    fill_mode: str,
+    repeats: tuple[int, int],
+) -> TVMCResult:
+    """Run an entry once, and `repeats[0]` times `repeats[1]` times more to measure it."""
+    from usmp.driver.run_sizes import fill_run
+    from usmp.objects.entries import chosen_entry
+
+    described = package.archive.module()
+    entry = chosen_entry(described.name, list(described.entries), entry)
+    module = package.archive.load()
+    interface = module.entries[entry]
+    filled, all_sizes = fill_run(interface, inputs, fill_mode, sizes)
     start = time.perf_counter()
-    for _ in range(number):
-        module.run(*arguments)
-    return (time.perf_counter() - start) / number
-
-
-def _refuse(function: str, arguments: Mapping[str, object]) -> None:
-    """Refuse arguments that mean something; "no" in any spelling is what happens anyway."""
-    for name, value in arguments.items():
-        reason = _GONE[function].get(name)
-        if reason is None:
-            raise TypeError(f"tvmc.{function}() got an unexpected keyword argument '{name}'")
-        if value:
-            raise UsageError(f"tvmc.{function}: {name} is not supported: {reason}")
+    outputs = module.run(filled, entry, all_sizes)
+    times = [time.perf_counter() - start]
+    if repeats[0]:
+        # Further runs would update the caller's arrays.
+        filled = copy.deepcopy(filled)
+        times = measured_times(lambda: module.run(filled, entry, all_sizes), *repeats)
+    return TVMCResult(Outputs(outputs, len(interface.outputs)), times)

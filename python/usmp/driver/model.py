@@ -7,10 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from usmp.driver.errors import UsageError
+from usmp.driver.old_arguments import no_attribute
 from usmp.driver.output import written
+from usmp.driver.output_names import Outputs
+from usmp.tvm018 import TVMC_NAMES, find
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,6 +62,21 @@ class TVMCModel:
         self.name = name
         self.mod = _load_module(model_path) if model_path is not None else mod
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("'TVMCModel' object", name, "TVMCModel.")
+
+    def load(self, model_path: str | Path) -> None:
+        """Take the model from a file that `save` wrote, in the place of this one.
+
+        Raises
+        ------
+        UsageError
+            the file cannot be read, or is not one that `save` wrote.
+        """
+        self.mod, self.params = _load_module(model_path), {}
+
     def save(self, model_path: str | Path) -> None:
         """Write the model to a file, its parameters among the constants.
 
@@ -88,6 +106,8 @@ class TVMCPackage:
     ----------
     package_path
         the archive.
+    project_dir
+        None: there are no projects of microTVM.
     folder
         deleted when nothing refers to the package any more, if the archive is only there for it.
 
@@ -95,16 +115,35 @@ class TVMCPackage:
     ------
     ArchiveError
         the file is missing, damaged, or no such archive.
+    UsageError
+        a project is given.
     """
 
+    type = "mlf"
+    executor_type = "aot"
+    # What TVM 0.18 had for other formats and executors, and for projects.
+    lib_name = lib_path = graph = params = project_dir = None
+
     def __init__(
-        self, package_path: str | Path, folder: TemporaryDirectory[str] | None = None
+        self,
+        package_path: str | Path,
+        project_dir: None = None,
+        *,
+        folder: TemporaryDirectory[str] | None = None,
     ) -> None:
         from usmp.runtime import load_archive
 
+        if project_dir is not None:
+            row = find(TVMC_NAMES, "TVMCPackage.project_dir")
+            raise UsageError(f"TVMCPackage: project_dir={project_dir}: {row.reason if row else ''}")
         self.package_path = str(package_path)
         self.archive = load_archive(package_path)
         self._folder = folder
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("'TVMCPackage' object", name, "TVMCPackage.")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: the archive, but not the folder, which goes with this object."""
@@ -122,7 +161,7 @@ class TVMCResult:
     Parameters
     ----------
     outputs
-        an array for each output of the model, by name.
+        an array for each output of the model, by name; `output_0`, ... name them too.
     times
         seconds of each measured run.
     """
@@ -130,7 +169,7 @@ class TVMCResult:
     def __init__(self, outputs: Mapping[str, np.ndarray], times: Sequence[float]) -> None:
         from tvm.runtime.module import BenchmarkResult
 
-        self.outputs = dict(outputs)
+        self.outputs = outputs if isinstance(outputs, Outputs) else Outputs(outputs)
         self.times = BenchmarkResult(times)
 
     def format_times(self) -> str:
@@ -138,14 +177,20 @@ class TVMCResult:
         return str(self.times)
 
     def get_output(self, name: str) -> np.ndarray:
-        """One of the outputs; `KeyError` if there is none of that name."""
+        """Return the output of that name, or of `output_0`, ...; `KeyError` if there is none."""
         return self.outputs[name]
 
     def save(self, output_path: str | Path) -> None:
-        """Write the outputs to an .npz file; `UsageError` if that is not possible."""
+        """Write the outputs to an .npz file, by their names and as `output_0`, ...
+
+        Raises
+        ------
+        UsageError
+            the file cannot be written.
+        """
         from usmp.driver.tensors import save_tensors
 
-        save_tensors(str(output_path), self.outputs)
+        save_tensors(str(output_path), self.outputs.under_all_names())
 
     def __str__(self) -> str:
         return f"{self.format_times()}\nOutput Names:\n {list(self.outputs)}"

@@ -24,6 +24,21 @@ def script_of(mod: IRModule, show_meta: bool) -> str:
     return text.replace(_OMITTED, "# Metadata omitted; --show-meta prints it.")
 
 
+def _as_far_as_possible(mod: IRModule, show_meta: bool) -> str:
+    """Return the module as TVMScript; if TVM cannot print it, the functions that it can print."""
+    try:
+        return script_of(mod, show_meta)
+    except TypeError:
+        functions = mod.functions.items()
+    parts = []
+    for variable, function in functions:
+        try:
+            parts.append(script_of(IRModule({variable: function}), show_meta))
+        except TypeError as error:
+            parts.append(f"# TVM cannot print {variable.name_hint}: {error}")
+    return "\n".join(parts)
+
+
 class Printer(PassInstrument):  # type: ignore[misc]
     """Prints the IR before some passes and after some.
 
@@ -64,7 +79,7 @@ class Printer(PassInstrument):  # type: ignore[misc]
         matching = {_ALL, name, name.removeprefix("usmp.")}.intersection(wanted)
         if matching:
             self.seen |= matching
-            script = script_of(mod, self.show_meta)
+            script = _as_far_as_possible(mod, self.show_meta)
             print(f"# IR {when} {name}\n{script}\n", file=self.stream, flush=True)
 
 

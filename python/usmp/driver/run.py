@@ -26,7 +26,14 @@ from usmp.driver.run_steps import (
     joined_steps,
     split_steps,
 )
+from usmp.driver.run_times import (
+    add_time_options,
+    check_time_options,
+    measured_times,
+    print_times,
+)
 from usmp.driver.serial_options import add_serial_options, check_serial_options
+from usmp.driver.whole_number import whole_number
 from usmp.names import DEFAULT_ARENA_BYTES
 
 if TYPE_CHECKING:
@@ -35,10 +42,11 @@ if TYPE_CHECKING:
     from usmp.runtime import Archive, HostEntry, Profile
 
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
-Infos: TypeAlias = Mapping[str, Mapping[str, Any]]
-Result: TypeAlias = "tuple[Tensors, float, Profile | None]"
+Result: TypeAlias = "tuple[Tensors, list[float], Profile | None]"
+"""The outputs, the seconds of the measured runs, and what each operator took if asked for."""
 
 FILL_MODES = ("random", "zeros", "ones")
+_MOST_VALUES = 1_000_000
 
 _EXAMPLES = """\
   tvmc run model.tar
@@ -104,11 +112,16 @@ def add_run_parser(commands: Any) -> None:
         "--fill-mode",
         default="random",
         choices=FILL_MODES,
-        help="what inputs hold that --inputs does not give",
+        help="what inputs hold that --inputs does not give (random is the same in every run)",
     )
     add_steps_option(tensors)
     add_size_option(tensors)
-    tensors.add_argument("--print-time", action="store_true", help="print the time of a run")
+    tensors.add_argument(
+        "--print-top",
+        type=whole_number(1, _MOST_VALUES),
+        metavar="N",
+        help="print the N largest values of each output, in a row below their indices, and not all",
+    )
     tensors.add_argument(
         "--extra-source",
         action="append",
@@ -123,6 +136,7 @@ def add_run_parser(commands: Any) -> None:
         metavar="BYTES",
         help="memory for a model that allocates while it runs, such as 64K (64M)",
     )
+    add_time_options(parser.add_argument_group("times"))
     add_profile_options(parser.add_argument_group("profile"))
     add_board_options(parser.add_argument_group("boards"))
     add_serial_options(parser.add_argument_group("devices"))
@@ -133,37 +147,42 @@ def run_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
     check_serial_options(options)
     check_steps_option(options)
+    check_time_options(options)
     if options.expected and not (options.board or options.serial):
         raise UsageError(
             "--expected is compared with what a board or a device computes; name it with --board "
             "or --serial"
         )
     from usmp.driver.tensor_files import output_files, path_of, read_inputs, write_outputs
-    from usmp.driver.tensors import print_tensors
-    from usmp.runtime import load_archive
+    from usmp.driver.tensors import print_tensors, print_top
+    from usmp.runtime import HostEntry, load_archive
 
     archive = load_archive(options.FILE)
-    inputs, outputs_of = _tensors_of(options, archive)
-    paths = [path_of(value, list(outputs_of)) for value in options.outputs]
+    has_files = options.inputs or options.outputs
+    interface = _interface(options, archive) if has_files else HostEntry({}, {})
+    paths = [path_of(value, list(interface.results)) for value in options.outputs]
+    inputs = list(interface.inputs)
     for path in paths:
-        _check_output(options, path, "the outputs", list(inputs))
+        _check_output(options, path, "the outputs", inputs)
     if options.profile_json is not None:
-        _check_output(options, options.profile_json, "the profile", list(inputs))
+        _check_output(options, options.profile_json, "the profile", inputs)
     for path in options.report:
-        _check_output(options, path, "the report", list(inputs))
+        _check_output(options, path, "the report", inputs)
     check_report_paths(options.report, [*paths, options.profile_json])
-    files = output_files(options.outputs, outputs_of)
-    given = read_inputs(options.inputs, inputs, options.steps)
+    files = output_files(options.outputs, interface.results)
+    given = read_inputs(options.inputs, interface.inputs, options.steps)
     check_profile_options(options, archive)
     run = _run_on_board if options.board else _run_on_host
     run = _run_on_device if options.serial else run
-    outputs, seconds, profile = run(options, archive, given)
+    outputs, times, profile = run(options, archive, given)
     if files:
-        write_outputs(files, outputs)
-    else:
+        write_outputs(files, outputs, len(interface.outputs))
+    elif options.print_top is None:
         print_tensors(outputs)
     if options.print_time:
-        print(f"Run time: {seconds * 1000:.3f} ms")
+        print_times(times)
+    if options.print_top is not None:
+        print_top(outputs, options.print_top)
     if profile is not None:
         report_profile(profile, options, archive.module(options.module_name).metadata)
 
@@ -184,16 +203,22 @@ def _entry_of(options: argparse.Namespace, archive: Archive) -> str:
     return chosen_entry(module.name, names, options.entry)
 
 
-def _tensors_of(options: argparse.Namespace, archive: Archive) -> tuple[Infos, Infos]:
-    """Shape and dtype of the inputs and outputs of the entry, which files are named for."""
-    if not (options.inputs or options.outputs):
-        return {}, {}
+def _interface(options: argparse.Namespace, archive: Archive) -> HostEntry:
+    """Return the inputs and outputs of the entry, for which files are named."""
     from usmp.runtime import HostEntry
 
     module = archive.module(options.module_name)
     mains = module.metadata["memory"]["functions"]["main"]
-    entry = HostEntry.of(mains[list(module.entries).index(_entry_of(options, archive))])
-    return entry.inputs, entry.results
+    return HostEntry.of(mains[list(module.entries).index(_entry_of(options, archive))])
+
+
+def _expected(options: argparse.Namespace, archive: Archive) -> Tensors | None:
+    """Return the outputs that `--expected` gives."""
+    from usmp.driver.output_names import load_outputs
+
+    return (
+        load_outputs(options.expected, _interface(options, archive)) if options.expected else None
+    )
 
 
 def _check_output(options: argparse.Namespace, path: str, what: str, inputs: Sequence[str]) -> None:
@@ -208,7 +233,7 @@ def _check_output(options: argparse.Namespace, path: str, what: str, inputs: Seq
 
 
 def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
-    """The outputs, the seconds that they took, and the time by operator if it is asked for."""
+    """Run on this host, and measure what is asked for."""
     entry = _entry_of(options, archive)
     with stages(options) as stage:
         stage("building")
@@ -224,13 +249,21 @@ def _run_on_host(options: argparse.Namespace, archive: Archive, given: Tensors) 
         stage("running")
         start = time.perf_counter()
         steps = [module.run(inputs, entry, sizes) for inputs, sizes in runs]
-        seconds = time.perf_counter() - start
+        times = [time.perf_counter() - start]
         outputs = joined_steps(steps, options.steps)
+        if options.print_time and options.repeat * options.number > 1:
+            stage("measuring")
+            # The outputs are those of the first run: further ones go on with its state.
+            times = measured_times(
+                lambda: [module.run(inputs, entry, sizes) for inputs, sizes in runs],
+                options.repeat,
+                options.number,
+            )
         if profiler is None:
-            return outputs, seconds, None
+            return outputs, times, None
         stage("measuring")
         ((inputs, sizes),) = runs
-        return outputs, seconds, profiler.measure(inputs, entry, sizes=sizes)
+        return outputs, times, profiler.measure(inputs, entry, sizes=sizes)
 
 
 def _runs(
@@ -253,14 +286,13 @@ def _runs(
 
 
 def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
-    """The same in the emulator, with a report and a comparison."""
+    """Run in the emulator, with a report and a comparison."""
     from usmp.boards.profile_board import profile_of_runs
     from usmp.driver.run_on_board import check_board, load_board_module, report_run
-    from usmp.driver.tensors import load_tensors
 
     check_board(archive, options)
     entry = _entry_of(options, archive)
-    expected = load_tensors(options.expected) if options.expected else None
+    expected = _expected(options, archive)
     with stages(options) as stage:
         stage(f"building for {options.board}")
         module = load_board_module(archive, options)
@@ -268,23 +300,22 @@ def _run_on_board(options: argparse.Namespace, archive: Archive, given: Tensors)
         stage(f"running on {options.board} in the emulator")
         start = time.perf_counter()
         runs = module.run(steps, options.timeout)
-        seconds = time.perf_counter() - start
+        times = [time.perf_counter() - start]
     with redirect_stdout(io.StringIO()) if options.quiet else nullcontext():
         outputs = report_run(archive, module, runs, steps, expected, options)
     if not options.profile:
-        return outputs, seconds, None
-    return outputs, seconds, profile_of_runs(archive.module().metadata, runs, entry)
+        return outputs, times, None
+    return outputs, times, profile_of_runs(archive.module().metadata, runs, entry)
 
 
 def _run_on_device(options: argparse.Namespace, archive: Archive, given: Tensors) -> Result:
-    """The same on a device at the other end of a line."""
+    """Run on a device at the other end of a line."""
     from usmp.driver.run_on_device import DeviceRun
-    from usmp.driver.tensors import load_tensors
 
     run = DeviceRun(options, archive, _entry_of(options, archive), given)
-    expected = load_tensors(options.expected) if options.expected else None
+    expected = _expected(options, archive)
     with stages(options) as stage:
         run.carry_out(stage)
     with redirect_stdout(io.StringIO()) if options.quiet else nullcontext():
         run.report(expected)
-    return run.outputs, run.seconds, run.profile
+    return run.outputs, [run.seconds], run.profile

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
+from usmp.driver.whole_number import whole_number
 from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def add_steps_option(group: Any) -> None:
     """Add the option."""
     group.add_argument(
         "--steps",
-        type=_steps,
+        type=whole_number(1, _MOST_STEPS),
         metavar="N",
         help="run the model N times, and keep its state from one run to the next: arrays of "
         "--inputs may have an axis of N steps in front, and those of --outputs have it; an input "
@@ -123,11 +124,3 @@ def joined_steps(
     if steps is None:
         return outputs[0]
     return {name: np.stack([step[name] for step in outputs]) for name in outputs[0]}
-
-
-def _steps(text: str) -> int:
-    """A number of steps."""
-    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MOST_STEPS))
-    if not is_number or not 1 <= int(text) <= _MOST_STEPS:
-        raise argparse.ArgumentTypeError(f"must be a number from 1 to {_MOST_STEPS}, not {text}")
-    return int(text)

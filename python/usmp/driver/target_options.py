@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
 from usmp.names import TARGET_OPTIONS
 from usmp.tvm018 import TARGET_OPTION_ROWS
+
+if TYPE_CHECKING:
+    from usmp.objects.described_target import OneTarget
 
 
 def add_target_options(parser: Any) -> None:
@@ -33,30 +36,48 @@ def full_target(options: argparse.Namespace) -> str:
     UsageError
         an option of a target that `--target` does not name, or already gives it.
     """
-    return with_options(options.target, _given(options))
+    from usmp.objects.described_target import split_targets
+
+    targets = [str(each) for each in split_targets(options.target)]
+    for kind, name in _options():
+        value = getattr(options, f"target_{kind}_{name}".replace("-", "_"))
+        if value is not None:
+            _add(targets, kind, name, value, f"--target-{kind}-{name}={value}", "--target")
+    return ",".join(targets)
 
 
-def with_options(target: str, options: Iterable[tuple[str, str, str]]) -> str:
-    """Return the text of targets with options added.
+def with_target_options(
+    target: OneTarget | Sequence[OneTarget], options: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Return the targets with what `additional_target_options` of `tvmc.compile` adds to them.
 
     Parameters
     ----------
     target
-        as `--target` takes it.
+        one or several, each a text.
     options
-        the kind of a target, such as "c", and name and value of an option.
+        values of options, by the kind of a target and the name of an option.
 
     Raises
     ------
     UsageError
-        an option of a target that is not named, or that has another value for it.
+        a target is no text; an option of a target that is not named, or that already has it.
     """
     from usmp.objects.described_target import split_targets
 
-    targets = [str(each) for each in split_targets(target)]
-    for kind, name, value in options:
-        _add(targets, kind, name, value)
-    return ",".join(targets)
+    targets: list[str] = []
+    for each in split_targets(target):
+        if not isinstance(each, str) or each.lstrip().startswith("{"):
+            raise UsageError(
+                f"additional_target_options: target={each} is no text; write the options into it"
+            )
+        targets.append(each)
+    for kind, values in options.items():
+        for name, value in values.items():
+            text = value if isinstance(value, str) else ",".join(map(str, value))
+            option = f'additional_target_options["{kind}"]["{name}"]'
+            _add(targets, kind, name, text, option, "target")
+    return targets
 
 
 def _options() -> Iterator[tuple[str, str]]:
@@ -67,15 +88,10 @@ def _options() -> Iterator[tuple[str, str]]:
             yield kind, name
 
 
-def _given(options: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
-    for kind, name in _options():
-        value = getattr(options, f"target_{kind}_{name}".replace("-", "_"))
-        if value is not None:
-            yield kind, name, value
-
-
-def _add(targets: list[str], kind: str, name: str, value: str) -> None:
-    flag = f"--target-{kind}-{name}={value}"
+def _add(
+    targets: list[str], kind: str, name: str, value: str, option: str, target_option: str
+) -> None:
+    """Add an option to the target of this kind; the last two are for errors."""
     for index, target in enumerate(targets):
         words = target.split()
         if words[:1] != [kind]:
@@ -83,7 +99,7 @@ def _add(targets: list[str], kind: str, name: str, value: str) -> None:
         if f"-{name}={value}" in words:
             return
         if any(word.startswith(f"-{name}=") for word in words):
-            raise UsageError(f'{flag} and --target="{target}" both give -{name}; give one')
+            raise UsageError(f'{option} and {target_option}="{target}" both give -{name}; give one')
         targets[index] = f"{target} -{name}={value}"
         return
-    raise UsageError(f'{flag}: --target={",".join(targets)} does not name "{kind}"')
+    raise UsageError(f'{option}: {target_option}={",".join(targets)} does not name "{kind}"')

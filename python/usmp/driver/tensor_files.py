@@ -14,6 +14,7 @@ import numpy as np
 from usmp.codegen.write_file import write_file
 from usmp.driver.errors import UsageError
 from usmp.driver.output import written
+from usmp.driver.output_names import Outputs
 from usmp.driver.tensors import load_tensors, npz_content
 from usmp.support.plain_text import shown
 
@@ -81,8 +82,21 @@ def output_files(given: Sequence[str], infos: Infos) -> list[TensorFile]:
     return files
 
 
-def write_outputs(files: Sequence[TensorFile], outputs: Mapping[str, np.ndarray]) -> None:
+def write_outputs(
+    files: Sequence[TensorFile], outputs: Mapping[str, np.ndarray], count: int | None = None
+) -> None:
     """Write each file as a whole.
+
+    An .npz file has the outputs by their names, and as `output_0`, ... too.
+
+    Parameters
+    ----------
+    files
+        to write.
+    outputs
+        what a run gives, by name; the outputs first, in the order of the model.
+    count
+        how many of them are outputs; all by default.
 
     Raises
     ------
@@ -91,7 +105,7 @@ def write_outputs(files: Sequence[TensorFile], outputs: Mapping[str, np.ndarray]
     """
     for file in files:
         if file.name is None:
-            content = npz_content(outputs)
+            content = npz_content(Outputs(outputs, count).under_all_names())
         else:
             content = _ENCODED[file.ending](outputs[file.name])
         with written(file.path, is_last=file is files[-1]):

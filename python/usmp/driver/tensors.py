@@ -94,6 +94,27 @@ def print_tensors(tensors: Mapping[str, np.ndarray]) -> None:
         print(f"{shown(name)}: {value.dtype}{list(value.shape)}\n{value}")
 
 
+def print_top(tensors: Mapping[str, np.ndarray], count: int) -> None:
+    """Print the largest values of each, below their indices, as TVM's tvmc did.
+
+    Parameters
+    ----------
+    tensors
+        by name; the name of the only one is not printed.
+    count
+        how many values, the largest first; an index counts the elements in C order.
+    """
+    for name, value in tensors.items():
+        if len(tensors) > 1:
+            print(f"{shown(name)}:")
+        elements = value.reshape(-1)
+        indices = np.argsort(elements, kind="stable")[::-1][:count]
+        if elements.dtype == np.uint64:
+            # With signed indices, values would become floats.
+            indices = indices.astype(np.uint64)
+        print(np.array([indices, elements[indices]]))
+
+
 def save_tensors(path: str, tensors: Mapping[str, np.ndarray]) -> None:
     """Write an .npz file of all the arrays, or none.
 
@@ -114,14 +135,14 @@ def npz_content(tensors: Mapping[str, np.ndarray]) -> bytes:
     """
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
-        for name, value in zip(_member_names(tensors), tensors.values(), strict=True):
+        for name, value in zip(member_names(tensors), tensors.values(), strict=True):
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w") as member:
                 np.lib.format.write_array(member, value, allow_pickle=False)
     return content.getvalue()
 
 
-def _member_names(names: Iterable[str]) -> list[str]:
-    """The names of the files in an .npz file, which other programs may unpack."""
+def member_names(names: Iterable[str]) -> list[str]:
+    """Return the names of the files in an .npz file of these tensors, which others may unpack."""
     given = list(names)
     members = UniqueNames(name for name in given if _is_path_inside(name))
     return [

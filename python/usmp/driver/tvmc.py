@@ -19,6 +19,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 import usmp
 from usmp.driver.check import add_check_parser
@@ -29,12 +30,13 @@ from usmp.driver.error_message import tell
 from usmp.driver.explain import add_explain_parser
 from usmp.driver.explore import add_explore_parser
 from usmp.driver.export_test import add_export_test_parser
-from usmp.driver.functions import compile, load, run
+from usmp.driver.functions import compile, load, run, tune
 from usmp.driver.help import HelpFormatter, Parser
 from usmp.driver.info import add_info_parser
 from usmp.driver.list_command import add_list_parser
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
 from usmp.driver.native_log import silenced_native_log
+from usmp.driver.old_arguments import no_attribute
 from usmp.driver.old_commands import refuse_old_command
 from usmp.driver.old_flags import current_arguments
 from usmp.driver.pass_config import use_current_options
@@ -44,8 +46,20 @@ from usmp.driver.run import add_run_parser
 from usmp.driver.shown_warnings import shown_warnings
 from usmp.driver.status import FAILED
 from usmp.support.termination import postponed_signals, settle
+from usmp.support.tvmc_exception import TVMCException, TVMCImportError
 
-__all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "main", "run"]
+__all__ = [
+    "TVMCException",
+    "TVMCImportError",
+    "TVMCModel",
+    "TVMCPackage",
+    "TVMCResult",
+    "compile",
+    "load",
+    "main",
+    "run",
+    "tune",
+]
 
 _EXAMPLES = """\
 examples:
@@ -64,6 +78,10 @@ tvmc COMMAND --help shows the options of a command, with examples.
 exit status: 0 if all went well, 1 after an error, which is one line on stderr,
 2 if tvmc diff finds more growth than is allowed or tvmc check a model that does
 not fit, 130 if interrupted, 143 if terminated. After an error no file is written."""
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise no_attribute(f"module '{__name__}'", name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

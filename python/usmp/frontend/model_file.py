@@ -19,11 +19,16 @@ from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.distribution import EXTRAS, install_command
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import printable
+from usmp.support.tvmc_exception import TVMCImportError
 from usmp.tir.spans import with_all_spans
 from usmp.tvm018 import MODEL_FILES, find
 
 Model = TypeVar("Model")
 """What a reader makes of a model."""
+
+
+class MissingPackageError(UnsupportedModelError, TVMCImportError):
+    """A Python package is missing that reads files of this format."""
 
 
 @one_at_a_time
@@ -156,7 +161,7 @@ def read_model_file(
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
-        raise UnsupportedModelError(
+        raise MissingPackageError(
             f"{path}: the package {error.name} is needed to read {path.suffix.lower()} files; "
             f"install it with: {install_command(error.name)}"
         ) from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from usmp.runtime.archive import Archive, load_archive
 from usmp.runtime.arena import ArenaExhausted
 from usmp.runtime.c_compiler import BuildError
-from usmp.runtime.host import HostEntry, HostModule
+from usmp.runtime.host import HostEntry, HostModule, RunError
 from usmp.runtime.operator_profile import NotProfiled, OperatorProfile, Profile
 from usmp.runtime.profile_host import HostProfiler, profile_on_host
 from usmp.runtime.read_tar import ArchiveError
@@ -38,6 +38,7 @@ __all__ = [
     "NotProfiled",
     "OperatorProfile",
     "Profile",
+    "RunError",
     "StorageGroup",
     "compile_managed",
     "load_archive",

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from usmp.support.tvmc_exception import TVMCException
 
-class ArenaExhausted(RuntimeError):
+
+class ArenaExhausted(TVMCException, RuntimeError):
     """A model needs a larger arena.
 
     Parameters

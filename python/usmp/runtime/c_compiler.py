@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from usmp.runtime.programs import run_program
+from usmp.support.tvmc_exception import TVMCException
 
 DEFAULT_FLAGS = ("-O2",)
 
 
-class BuildError(RuntimeError):
+class BuildError(TVMCException, RuntimeError):
     """The host's C compiler is missing, or refused the emitted C."""
 
 

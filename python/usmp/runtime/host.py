@@ -33,11 +33,16 @@ from usmp.runtime.sizes import at_sizes
 from usmp.runtime.write_files import write_files
 from usmp.support.not_copied import NotCopied
 from usmp.support.temporary_folder import temporary_folder
+from usmp.support.tvmc_exception import TVMCException
 
 _WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 _TENSOR_ALIGNMENT = 16
 _ARENA_ALIGNMENT = 64
 """So that what buffers lose to their alignment does not depend on the run."""
+
+
+class RunError(TVMCException, RuntimeError):
+    """A run of a model failed; the message says how."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +208,7 @@ class HostModule(NotCopied):
             this name, or several and no name.
         ArenaExhausted
             the arena is too small for these inputs.
-        RuntimeError
+        RunError
             the model returned an error.
         """
         entry = chosen_entry(self.name, list(self.entries), entry)
@@ -222,7 +227,7 @@ class HostModule(NotCopied):
             if status != 0:
                 self._check_arena(status, entry)
                 what = f"model {self.name}" + (f", entry {entry}," if len(self.entries) > 1 else "")
-                raise RuntimeError(f"{what} returned {status}")
+                raise RunError(f"{what} returned {status}")
         for name in described.updated:
             results[name] = arrays[name]
             if given[name].flags.writeable:
@@ -248,7 +253,7 @@ class HostModule(NotCopied):
                 f"or arena_bytes={needed} in Python)",
                 needed,
             )
-        raise RuntimeError(
+        raise RunError(
             f"model {self.name} computed the size of a buffer from these inputs that no buffer has:"
             " it is negative, or has more elements than can be indexed"
         )

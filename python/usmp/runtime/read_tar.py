@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from usmp.objects.model_library_format import LARGEST_ARCHIVE_BYTES
 from usmp.support.plain_text import shown
+from usmp.support.tvmc_exception import TVMCException
 
 _MOST_MEMBERS = 10_000
 _LARGEST_EXTENDED_HEADER_BYTES = 2**16
@@ -39,7 +40,7 @@ _KINDS = {
 }
 
 
-class ArchiveError(ValueError):
+class ArchiveError(TVMCException, ValueError):
     """The file is not an archive that `tvmc compile` wrote; the message says why."""
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from tvm_ffi import register_error
 
 from usmp.support.address_space import out_of_memory
+from usmp.support.tvmc_exception import TVMCException
 
 
-class UnsupportedModelError(ValueError):
+class UnsupportedModelError(TVMCException, ValueError):
     """The model has something that cannot be imported or lowered; the message names it."""
 
     def __init_subclass__(cls) -> None:
@@ -43,11 +44,11 @@ def naming_file(path: str | Path | None) -> Iterator[None]:
         raise type(error)(f"{path}: {error}") from error
 
 
-class FaultError(RuntimeError):
+class FaultError(TVMCException, RuntimeError):
     """usmp itself fails; the message says at what, and `__cause__` is how."""
 
 
-class OutOfMemoryError(MemoryError):
+class OutOfMemoryError(TVMCException, MemoryError):
     """The machine has too little memory; the message names the step and, if known, the operator."""
 
     @classmethod

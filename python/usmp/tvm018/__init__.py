@@ -22,6 +22,7 @@ from usmp.tvm018.targets import (
     TARGET_OPTION_FLAGS,
     TARGET_OPTION_ROWS,
 )
+from usmp.tvm018.tvmc_python import TVMC_COMPILE, TVMC_LOAD, TVMC_NAMES, TVMC_RUN
 
 COMPILE_FLAGS: tuple[OldName, ...] = (*compile_flags.COMPILE_FLAGS, *TARGET_FLAGS)
 """Flags of `tvmc compile` that the command line is rewritten by."""
@@ -45,6 +46,10 @@ SECTIONS: dict[str, tuple[OldName, ...]] = {
     "--pass-config and PassContext(config)": PASS_CONFIGS,
     "PassContext(disabled_pass, required_pass)": DISABLED_PASSES,
     "PassContext(opt_level)": OPT_LEVELS,
+    "tvmc.load": TVMC_LOAD,
+    "tvmc.compile": TVMC_COMPILE,
+    "tvmc.run": TVMC_RUN,
+    "usmp.driver.tvmc": TVMC_NAMES,
 }
 """All rows, by where users write the names."""
 
@@ -68,6 +73,10 @@ __all__ = [
     "SECTIONS",
     "TARGET_NAMES",
     "TARGET_OPTION_ROWS",
+    "TVMC_COMPILE",
+    "TVMC_LOAD",
+    "TVMC_NAMES",
+    "TVMC_RUN",
     "OldName",
     "find",
     "row_of_attribute",

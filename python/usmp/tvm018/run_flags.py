@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from usmp.tvm018.old_name import OldName, accepted, refused
+from usmp.tvm018.old_name import NO_VALUE, VALUES, OldName, accepted, refused
+from usmp.tvm018.tvmc_python import NO_PROJECTS, TIMES_INCLUDE_ALL, TVMC_RUN
+
+_NO_RPC = (
+    "there is no RPC; name the board with --board (in the emulator), or the serial port of your "
+    "device with --serial"
+)
 
 RUN_FLAGS: tuple[OldName, ...] = (
-    accepted("--device", "the host's CPU runs the model", values=("cpu",)),
-    refused("--device", 'a model runs on this host ("cpu"), with --board or with --serial'),
+    accepted("--device", "the CPU of this host runs the model", values=("cpu",)),
+    *(
+        refused("--device", row.reason, values=row.values)
+        for row in TVMC_RUN
+        if row.name == "device"
+    ),
+    accepted("--end-to-end", TIMES_INCLUDE_ALL, arity=NO_VALUE),
+    refused("--rpc-tracker", _NO_RPC),
+    refused("--rpc-key", _NO_RPC),
+    refused("--project-option", NO_PROJECTS, arity=VALUES),
+    refused("--list-options", NO_PROJECTS, arity=NO_VALUE),
 )

@@ -241,11 +241,13 @@ def test_model_format(digits_model, format_name):
         ),
         (
             lambda model: tvmc.run(tvmc.compile(model), device="cuda"),
-            'unknown device "cuda"; supported: cpu, this host',
+            'unknown device "cuda": the model runs on this host; tvmc run --board runs it in an '
+            "emulator, and tvmc run --serial on your device; the only device is cpu",
         ),
         (
             lambda model: tvmc.run(tvmc.compile(model), hostname="board", rpc_key="key"),
-            "tvmc.run: hostname is not supported: models run on this host",
+            "tvmc.run: hostname is not supported: the model runs on this host; tvmc run --board "
+            "runs it in an emulator, and tvmc run --serial on your device",
         ),
         (
             lambda model: tvmc.run(tvmc.compile(model), fill_mode="twos"),

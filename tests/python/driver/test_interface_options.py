@@ -121,7 +121,7 @@ def test_a_tensor_that_takes_the_name_of_the_workspace_size(tvmc):
     Path("relu.tflite").write_bytes(one_operator_model(names=("workspace", "y")))
     tvmc("compile", "relu.tflite", "-o", "out.tar")
     tvmc("run", "out.tar", "--fill-mode", "ones", "--outputs", "out.npz")
-    assert list(np.load("out.npz")) == ["y"]
+    assert list(np.load("out.npz")) == ["y", "output_0"]
 
 
 def test_an_input_and_an_output_of_one_name_and_size(tvmc):

@@ -6,12 +6,13 @@ import io
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import tvm
 
 import usmp
-from usmp.driver import opt
+from usmp.driver import opt, opt_instruments
 from usmp.driver.opt_passes import known_passes
 
 SCRIPT = """\
@@ -173,6 +174,26 @@ def test_ir_around_all_passes(run, script):
         "# IR before usmp-opt",
         "# IR before usmp.ConvertForLoopsToSerial",
     ]
+
+
+def test_ir_that_tvm_cannot_print_as_a_whole(monkeypatch):
+    """As after tensor intrinsics: the functions that it can print are there, and others named."""
+
+    def script_of(mod, show_meta):
+        (only,) = mod.functions if len(mod.functions) == 1 else ("several",)
+        if str(only) != 'I.GlobalVar("good")':
+            raise TypeError("Cannot treat type StmtBlockDoc as type ExprDoc")
+        return mod.script(show_meta=show_meta)
+
+    monkeypatch.setattr(opt_instruments, "script_of", script_of)
+    function = tvm.tirx.PrimFunc([], tvm.tirx.Evaluate(0))
+    mod = tvm.IRModule({name: function for name in ("good", "bad")})
+    stream = io.StringIO()
+    printer = opt_instruments.Printer(["mine"], [], False, stream)
+    printer.run_before_pass(mod, SimpleNamespace(name="usmp.mine"))
+    assert "def good()" in stream.getvalue()
+    assert "# TVM cannot print bad: Cannot treat type StmtBlockDoc" in stream.getvalue()
+    assert printer.unseen() == []
 
 
 def test_several_modules(run, tmp_path):

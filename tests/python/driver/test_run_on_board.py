@@ -202,7 +202,7 @@ def test_one_of_several_entries(tvmc, entries_archive):
     assert re.fullmatch(r'Instructions of a run of entry "tell": \d+', line)
     assert f"The outputs equal {REFERENCE}." in outcome.stdout
     with np.load("out.npz") as outputs:
-        assert list(outputs) == ["y"]
+        assert list(outputs) == ["y", "output_0"]
         np.testing.assert_allclose(outputs["y"], INITIAL.reshape(1, 8) @ WEIGHTS, rtol=1e-5)
 
 

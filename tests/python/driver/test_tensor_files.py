@@ -90,6 +90,7 @@ def test_outputs():
     files = output_files(["all.npz", "a=one.npy", "a=b=one.bin"], TWO)
     write_outputs(files, {"a": A, "a=b": AB})
     with np.load("all.npz") as arrays:
+        assert arrays.files == ["a", "a=b", "output_0", "output_1"]
         assert np.array_equal(arrays["a"], A)
         assert np.array_equal(arrays["a=b"], AB)
     one = np.load("one.npy")
