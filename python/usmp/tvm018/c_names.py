@@ -7,7 +7,11 @@ from usmp.tvm018.old_name import OldName, accepted, mapped, refused
 _OWN_NAMES = "write --c-names=0.18 (c_names= in Python) for outputs that are called so; by default "
 _NO_RUNTIME = "the C needs no runtime: delete the #include and what it declares"
 _NOT_CALLED = "the C never calls it, so that a definition may stay or go"
-_NO_STACK = "delete it: memory is planned, and the C allocates nothing when it runs"
+_ONLY_WITH_OPTION = (
+    "the C calls it only with tir.usmp.dynamic_allocator=TVMBackendAllocWorkspace, so that else a "
+    "definition may stay or go"
+)
+_NO_STACK = "delete it: memory is planned, and nothing takes it from a stack"
 _ALL_SOURCES = "compile every file of codegen/host/src, of which there may be one"
 
 _HEADERS = (
@@ -34,18 +38,15 @@ _OF_PLATFORMS = (
     "TVMLogf",
     "TVMFuncRegisterGlobal",
 )
-_OF_THE_RUNTIME = (
-    "TVMBackendAllocWorkspace",
-    "TVMBackendFreeWorkspace",
-    "TVMBackendParallelLaunch",
-    "TVMAPISetLastError",
-)
+_OF_THE_RUNTIME = ("TVMBackendParallelLaunch", "TVMAPISetLastError")
+_ALLOCATORS = ("TVMBackendAllocWorkspace", "TVMBackendFreeWorkspace")
 
 C_NAMES: tuple[OldName, ...] = (
     mapped("output", "--c-names=0.18", f"{_OWN_NAMES}members have the names in the model"),
     mapped("output<N>", "--c-names=0.18", f"{_OWN_NAMES}members have the names in the model"),
     refused("tvmgen_<module>___tvm_main__", "it is static now; call tvmgen_<module>_run"),
     *(accepted(name, _NOT_CALLED) for name in (*_OF_PLATFORMS, *_OF_THE_RUNTIME)),
+    *(accepted(name, _ONLY_WITH_OPTION) for name in _ALLOCATORS),
     *(refused(name, _NO_RUNTIME) for name in _HEADERS),
     refused("StackMemoryManager_Init", _NO_STACK),
     refused("StackMemoryManager_Allocate", _NO_STACK),
