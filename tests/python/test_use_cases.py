@@ -262,7 +262,7 @@ def test_u2_a_model_with_state_has_a_workspace_of_its_own(
 ):
     paths = [model_path(name) for name in (STATEFUL, "digits")]
     expected = [alone(path) for path in paths]
-    line = U2.replace("target=c:rw,accel:rw", "internal") if internal else U2
+    line = U2.replace("accel:rw", "accel:rw;internal") if internal else U2
     first, second = compiled(line, paths[0], "my_model_1"), compiled(U2, paths[1], "my_model_2")
     data = turns(random_inputs(first), random_inputs(second))
     arrays = OWN_OF_SECOND if internal else OWN_OF_FIRST + OWN_OF_SECOND
