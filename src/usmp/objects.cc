@@ -18,6 +18,21 @@ void RequireAtLeast(int64_t minimum, int64_t value, const char* field, const std
   }
 }
 
+/*! \brief Refuse an alignment that is set and that no address can be a multiple of. */
+void RequirePowerOfTwo(int64_t alignment, const std::string& owner) {
+  if ((alignment & (alignment - 1)) != 0) {
+    TVM_FFI_THROW(ValueError) << "alignment of " << owner << " must be a power of two, but is "
+                              << alignment;
+  }
+}
+
+void RequireUse(const ffi::String& io, const std::string& owner) {
+  if (io != "any" && io != "only" && io != "no") {
+    TVM_FFI_THROW(ValueError) << "io of " << owner << " must be any, only or no, but is \""
+                              << io << "\"";
+  }
+}
+
 void RequireName(const ffi::String& name, const char* field) {
   if (name.empty()) {
     TVM_FFI_THROW(ValueError) << field << " must not be empty";
@@ -46,7 +61,8 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
                                              int64_t read_latency_cycles,
                                              int64_t write_latency_cycles,
                                              TargetBursts target_burst_bytes, bool is_internal,
-                                             ffi::String section_name)
+                                             ffi::String section_name, int64_t alignment,
+                                             int64_t pool_offset, int64_t address, ffi::String io)
     : PoolProperties{size_hint_bytes,
                      clock_frequency_hz,
                      read_bandwidth_bytes_per_cycle,
@@ -55,7 +71,11 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
                      write_latency_cycles,
                      std::move(target_burst_bytes),
                      is_internal,
-                     std::move(section_name)} {
+                     std::move(section_name),
+                     alignment,
+                     pool_offset,
+                     address,
+                     std::move(io)} {
   const std::string owner = "a memory pool";
   RequireAtLeast(kUnrestricted, size_hint_bytes, "size_hint_bytes", owner);
   RequireAtLeast(kUnrestricted, clock_frequency_hz, "clock_frequency_hz", owner);
@@ -68,6 +88,11 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
   for (const auto& burst : this->target_burst_bytes) {
     RequireAtLeast(1, burst.get<1>(), "target_burst_bytes", owner);
   }
+  RequireAtLeast(kAlignmentOfExecutor, alignment, "alignment", owner);
+  RequirePowerOfTwo(alignment, owner);
+  RequireAtLeast(0, pool_offset, "pool_offset", owner);
+  RequireAtLeast(kUnknownAddress, address, "address", owner);
+  RequireUse(this->io, owner);
 }
 
 PoolInfoObj::PoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,

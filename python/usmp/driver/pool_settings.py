@@ -6,7 +6,16 @@ import re
 from collections.abc import Mapping
 
 from usmp.driver.errors import UsageError
-from usmp.driver.pool_keys import BURSTS, INTERNAL, NUMBERS, PoolSettings, Setting
+from usmp.driver.pool_keys import (
+    ALIGNMENT,
+    BURSTS,
+    INTERNAL,
+    IO,
+    NUMBERS,
+    PLACES,
+    PoolSettings,
+    Setting,
+)
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.pools import READ_ONLY_ACCESS, READ_WRITE_ACCESS
 from usmp.objects.targets import BuildTargets
@@ -79,15 +88,24 @@ def _properties(
         if key in settings
     }
     if "size" in settings:
-        numbers["size_hint_bytes"] = _bytes(settings["size"])
+        numbers["size_hint_bytes"] = _bytes(settings["size"], 1, "; leave it out for no limit")
+    if ALIGNMENT in settings:
+        numbers[ALIGNMENT] = _bytes(settings[ALIGNMENT], 1, "; leave it out for the executor's")
+    for key in PLACES:
+        if key in settings:
+            numbers[key.replace("-", "_")] = _bytes(settings[key], 0)
     bursts = _bursts(title, settings, targets, access)
-    section = settings["section"].text.strip() if "section" in settings else ""
+    texts = {
+        field: settings[key].text.strip()
+        for key, field in (("section", "section_name"), (IO, IO))
+        if key in settings
+    }
     try:
         return PoolInfoProperties(
             **numbers,
             target_burst_bytes=bursts,
             is_internal=INTERNAL in settings,
-            section_name=section,
+            **texts,
         )
     except ValueError as error:
         raise UsageError(f"{title}: {error}") from error
@@ -113,14 +131,14 @@ def _bursts(
     return bursts
 
 
-def _bytes(setting: Setting) -> int:
+def _bytes(setting: Setting, least: int, hint: str = "") -> int:
     """Bytes as linker scripts write them; K and M are binary there."""
     match = _BYTES.fullmatch(setting.text.strip())
-    number = _integer(match[1]) if match else 0
-    if match is None or number == 0:
+    number = _integer(match[1]) if match else -1
+    if match is None or number < least:
         raise UsageError(
-            f"{setting.written}: the size must be bytes, at least 1, such as 1000, 0x400 or 64K "
-            "(K is 1024, M is 1024K); leave it out for no limit"
+            f"{setting.written}: the value must be bytes, at least {least}, such as 1000, 0x400 "
+            f"or 64K (K is 1024, M is 1024K){hint}"
         )
     return _checked_range(number * _FACTORS[match[2].lower()], setting)
 
