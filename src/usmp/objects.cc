@@ -28,8 +28,8 @@ void RequirePowerOfTwo(int64_t alignment, const std::string& owner) {
 
 void RequireUse(const ffi::String& io, const std::string& owner) {
   if (io != "any" && io != "only" && io != "no") {
-    TVM_FFI_THROW(ValueError) << "io of " << owner << " must be any, only or no, but is \""
-                              << io << "\"";
+    TVM_FFI_THROW(ValueError) << "io of " << owner << " must be any, only or no, but is \"" << io
+                              << "\"";
   }
 }
 
