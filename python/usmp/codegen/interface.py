@@ -10,6 +10,7 @@ from operator import itemgetter
 from tvm.ir import IRModule
 
 from usmp.analysis.memory.facts import shared_facts
+from usmp.analysis.plan_checker import check_places
 from usmp.codegen.accelerator_functions import accelerator_functions, device_names
 from usmp.codegen.c_text import quoted
 from usmp.codegen.entry_interface import EntryInterface, IOTensor, read_entries
@@ -151,6 +152,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     check_workspace_io(executor, any(entry.has_workspace_io for entry in entries))
     buffers = plan.buffers if plan is not None else []
     states = [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE]
+    check_places([(p.info, p.first_byte) for p in pools if not p.is_empty], buffers)
     check_addresses(pools)
     check_sections(pools, {str(state.pool_name) for state in states} - _own_pool_of_states(mod))
     return Interface(
