@@ -7,9 +7,13 @@ from functools import cache
 import numpy as np
 import pytest
 from tvm.ir.transform import PassContext
+from tvm.script import ir as I
+from tvm.script import relax as R
 
 import usmp
+from support.entry_models import entry_model
 from support.relax_models import PARAMS, Attention, X, attention
+from support.state_models import Streaming, streaming_model
 from usmp import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -151,10 +155,10 @@ def test_the_summary_says_where_pools_are():
 
 def test_pools_that_share_bytes_are_refused():
     with pytest.raises(ValueError) as error:
-        build({"address": 0x100, "size_hint_bytes": 128}, {"address": 0x110})
+        build({"address": 0x100, "size_hint_bytes": 128}, {"address": 0x110}).files()
     assert str(error.value).startswith('pools "a" (0x100 to 0x')
     assert ' and "b" (from 0x110) share bytes; ' in str(error.value)
-    build({"address": 0x100, "size_hint_bytes": 128}, {"address": 0x180})
+    build({"address": 0x100, "size_hint_bytes": 128}, {"address": 0x180}).files()
 
 
 def test_packed_functions_take_aligned_pools():
@@ -165,6 +169,28 @@ def test_packed_functions_take_aligned_pools():
         'workspace pool "a": TVM\'s runtime allocates what the packed interface takes at addresses '
         "that are aligned to 16 bytes, but the pool is at 0x20000003; leave out the address"
     )
+
+
+def state_pool(**properties):
+    sram = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(**properties))
+    backup = WorkspacePoolInfo("backup", ["c"], PoolInfoProperties(**elsewhere(properties)))
+    return usmp.build(
+        streaming_model(),
+        workspace_memory_pools=WorkspaceMemoryPools([sram]),
+        state_memory_pool=backup,
+    )
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_states_lie_in_lines_of_their_own(place):
+    factory = state_pool(**place)
+    for name in ("sram", "backup"):
+        assert_placed(described(factory, name), place)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_entries_lie_in_lines_of_their_own(place):
+    assert_placed(described(usmp.build(entry_model(), **pools(place))), place)
 
 
 # ---- the checker
@@ -206,6 +232,49 @@ def test_runs_on_this_host(place, io):
     options = {"tir.usmp.use_workspace_io": io}
     (value,) = build(place, constants=elsewhere(place), options=options).run({"x": X}).values()
     np.testing.assert_allclose(value, attention(), rtol=1e-5)
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize("place", [PLACES[0], PLACES[3]], ids=str)
+def test_states_are_kept_between_runs(place):
+    loaded, expected = state_pool(**place).load(), Streaming()
+    x = np.random.default_rng(1).standard_normal((5, 1, 8)).astype(np.float32)
+    for rows in (*x, None, *x):
+        if rows is None:
+            loaded.reset()
+            expected = Streaming()
+            continue
+        wanted, outputs = expected.run(rows), loaded.run({"x": rows})
+        for value, right in zip(outputs.values(), wanted.values(), strict=True):
+            np.testing.assert_allclose(value, right, rtol=1e-4)
+
+
+@I.ir_module
+class Rows:
+    @R.function
+    def main(x: R.Tensor(("n", 16), "float32")):
+        with R.dataflow():
+            y = R.nn.softmax(R.exp(R.nn.softmax(x)))
+            R.output(y)
+        return y
+
+
+@pytest.mark.cc
+def test_workspaces_of_sizes_end_with_a_line():
+    place = {"pool_offset": 5, "alignment": 128}
+    with PassContext(config={"tir.usmp.dynamic": "expression"}):
+        factory = usmp.build(Rows, max_sizes={"n": 9}, **pools(place))
+    assert_placed(described(factory), place)
+    loaded = factory.load()
+    needed = loaded._library.tvmgen_default_workspace_size
+    taken = [needed(size) for size in range(1, 10)]
+    assert taken == sorted(taken) and taken[0] < taken[-1]
+    assert taken[-1] == described(factory)["size_bytes"] + 128
+    assert {size % 128 for size in taken} == {0}
+    x = np.random.default_rng(1).standard_normal((7, 16)).astype(np.float32)
+    (value,) = loaded.run({"x": x}).values()
+    expected = usmp.build(Rows, max_sizes={"n": 9}).run({"x": x})
+    np.testing.assert_array_equal(value, *expected.values())
 
 
 @pytest.mark.cc
