@@ -22,6 +22,7 @@ from usmp import (
     WorkspacePoolInfo,
 )
 from usmp.analysis.plan_checker import check_places
+from usmp.device.memory_source import print_memory
 from usmp.objects import AllocatedPoolInfo, PlacedBuffer
 
 PEAK = 320
@@ -137,6 +138,18 @@ def test_archives_say_where_pools_are():
     keys = ("buffer_alignment_bytes", "pool_offset_bytes", "first_byte", "address")
     assert [pool[key] for key in keys] == [32, 2, 29, ODD]
     assert not set(keys) & set(described(plain()))
+
+
+def test_programs_for_devices_find_a_pool_at_its_address(tmp_path):
+    place = {"address": ODD, "pool_offset": 2, "alignment": 32}
+    build(place).export_model_library_format(tmp_path / "a.tar")
+    module = usmp.load_archive(tmp_path / "a.tar").modules["default"]
+    (pool,) = [pool for pool in module.pools if pool.name == "a"]
+    assert (pool.first_byte, pool.address) == (29, ODD)
+    assert pool.declared_bytes == pool.size_bytes + 29
+    text = print_memory(module)
+    assert "(void*)(uintptr_t)TVMGEN_DEFAULT_A_WORKSPACE_POOL_ADDRESS," in text
+    assert "pool_a[" not in text
 
 
 def test_plans_are_the_same_each_time():
