@@ -2,6 +2,8 @@
 
 #include <tvm/ffi/error.h>
 
+#include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +17,44 @@ void RequireAtLeast(int64_t minimum, int64_t value, const char* field, const std
   if (value < minimum) {
     TVM_FFI_THROW(ValueError) << field << " of " << owner << " must be at least " << minimum
                               << ", but is " << value;
+  }
+}
+
+/*! \brief Refuse an alignment that is set and that no address can be a multiple of. */
+void RequirePowerOfTwo(int64_t alignment, const std::string& owner) {
+  if ((alignment & (alignment - 1)) != 0) {
+    TVM_FFI_THROW(ValueError) << "alignment of " << owner << " must be a power of two, but is "
+                              << alignment;
+  }
+}
+
+/*! \brief Refuse a memory that ends behind the largest address of 64 bits. */
+void RequireAddresses(const PoolProperties& pool, const std::string& owner) {
+  int64_t remaining = std::numeric_limits<int64_t>::max();
+  for (int64_t bytes : {pool.address, pool.pool_offset, pool.size_hint_bytes, pool.alignment}) {
+    if (bytes > remaining) {
+      TVM_FFI_THROW(ValueError) << "address, pool_offset, size_hint_bytes and alignment of "
+                                << owner << " add up to more than the largest 64-bit address";
+    }
+    remaining -= std::max<int64_t>(bytes, 0);
+  }
+}
+
+/*! \brief Refuse a place for a pool that the compiler puts somewhere. */
+void RequirePlacedByLinker(const PoolProperties& pool) {
+  const bool has_place = pool.address >= 0 || pool.pool_offset > 0;
+  if (pool.is_internal && has_place && pool.section_name.empty()) {
+    TVM_FFI_THROW(ValueError) << "an internal memory pool with "
+                              << (pool.address >= 0 ? "an address" : "a pool_offset")
+                              << " needs a section_name, which the linker script puts there; or "
+                                 "leave out is_internal, and pass the pool";
+  }
+}
+
+void RequireUse(const ffi::String& io, const std::string& owner) {
+  if (io != "any" && io != "only" && io != "no") {
+    TVM_FFI_THROW(ValueError) << "io of " << owner << " must be any, only or no, but is \"" << io
+                              << "\"";
   }
 }
 
@@ -46,7 +86,8 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
                                              int64_t read_latency_cycles,
                                              int64_t write_latency_cycles,
                                              TargetBursts target_burst_bytes, bool is_internal,
-                                             ffi::String section_name)
+                                             ffi::String section_name, int64_t alignment,
+                                             int64_t pool_offset, int64_t address, ffi::String io)
     : PoolProperties{size_hint_bytes,
                      clock_frequency_hz,
                      read_bandwidth_bytes_per_cycle,
@@ -55,7 +96,11 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
                      write_latency_cycles,
                      std::move(target_burst_bytes),
                      is_internal,
-                     std::move(section_name)} {
+                     std::move(section_name),
+                     alignment,
+                     pool_offset,
+                     address,
+                     std::move(io)} {
   const std::string owner = "a memory pool";
   RequireAtLeast(kUnrestricted, size_hint_bytes, "size_hint_bytes", owner);
   RequireAtLeast(kUnrestricted, clock_frequency_hz, "clock_frequency_hz", owner);
@@ -68,6 +113,13 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
   for (const auto& burst : this->target_burst_bytes) {
     RequireAtLeast(1, burst.get<1>(), "target_burst_bytes", owner);
   }
+  RequireAtLeast(kAlignmentOfExecutor, alignment, "alignment", owner);
+  RequirePowerOfTwo(alignment, owner);
+  RequireAtLeast(0, pool_offset, "pool_offset", owner);
+  RequireAtLeast(kUnknownAddress, address, "address", owner);
+  RequireAddresses(*this, owner);
+  RequirePlacedByLinker(*this);
+  RequireUse(this->io, owner);
 }
 
 PoolInfoObj::PoolInfoObj(ffi::String pool_name, ffi::Array<ffi::Any> targets,

@@ -32,6 +32,12 @@ namespace ffi = tvm::ffi;
 /*! \brief Value of `size_hint_bytes` and of the bandwidths: the user set no limit. */
 constexpr int64_t kUnrestricted = -1;
 
+/*! \brief Value of `address`: it is not known where the memory is. */
+constexpr int64_t kUnknownAddress = -1;
+
+/*! \brief Value of `alignment`: the alignments of the executor are enough. */
+constexpr int64_t kAlignmentOfExecutor = 0;
+
 /*! \brief Each target with its burst. Pairs, since maps of equal targets do not compare as equal.
  */
 using TargetBursts = ffi::Array<ffi::Tuple<ffi::Any, int64_t>>;
@@ -51,6 +57,14 @@ struct PoolProperties {
   bool is_internal = false;
   /*! \brief Section that the linker script places in this memory; empty: the compiler's choice. */
   ffi::String section_name;
+  /*! \brief Power of two; each buffer starts and ends at a multiple of it. */
+  int64_t alignment = kAlignmentOfExecutor;
+  /*! \brief Bytes at the start of the memory that belong to others. */
+  int64_t pool_offset = 0;
+  /*! \brief Address of the memory's first byte, before `pool_offset`. */
+  int64_t address = kUnknownAddress;
+  /*! \brief "only" for nothing but inputs and outputs, "no" for none of them, or "any". */
+  ffi::String io = "any";
 };
 
 class PoolInfoPropertiesObj : public ffi::Object, public PoolProperties {
@@ -60,7 +74,8 @@ class PoolInfoPropertiesObj : public ffi::Object, public PoolProperties {
                         int64_t read_bandwidth_bytes_per_cycle,
                         int64_t write_bandwidth_bytes_per_cycle, int64_t read_latency_cycles,
                         int64_t write_latency_cycles, TargetBursts target_burst_bytes,
-                        bool is_internal, ffi::String section_name);
+                        bool is_internal, ffi::String section_name, int64_t alignment,
+                        int64_t pool_offset, int64_t address, ffi::String io);
 
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.PoolInfoProperties", PoolInfoPropertiesObj, ffi::Object);

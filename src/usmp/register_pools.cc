@@ -19,7 +19,11 @@ void DefineProperties(refl::ObjectDef<Owner>* def) {
       .def_ro("write_latency_cycles", &Owner::write_latency_cycles)
       .def_ro("_target_bursts", &Owner::target_burst_bytes)
       .def_ro("is_internal", &Owner::is_internal)
-      .def_ro("section_name", &Owner::section_name);
+      .def_ro("section_name", &Owner::section_name)
+      .def_ro("alignment", &Owner::alignment)
+      .def_ro("pool_offset", &Owner::pool_offset)
+      .def_ro("address", &Owner::address)
+      .def_ro("io", &Owner::io);
 }
 
 }  // namespace
@@ -27,7 +31,7 @@ void DefineProperties(refl::ObjectDef<Owner>* def) {
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<PoolInfoPropertiesObj> properties;
   properties.def(refl::init<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, TargetBursts,
-                            bool, ffi::String>());
+                            bool, ffi::String, int64_t, int64_t, int64_t, ffi::String>());
   DefineProperties(&properties);
 
   refl::ObjectDef<PoolInfoObj> pool(refl::init(false));

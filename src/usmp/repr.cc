@@ -67,7 +67,12 @@ void PrintProperties(std::ostream& os, const PoolProperties& properties,
   }
   if (!properties.section_name.empty()) {
     os << separator << "section_name=" << Quoted(properties.section_name);
+    separator = ", ";
   }
+  print("alignment", properties.alignment, defaults.alignment);
+  print("pool_offset", properties.pool_offset, defaults.pool_offset);
+  print("address", properties.address, defaults.address);
+  if (properties.io != defaults.io) os << separator << "io=" << Quoted(properties.io);
 }
 
 void PrintPool(std::ostream& os, const PoolInfoObj& pool, const ffi::Function& fn_repr) {

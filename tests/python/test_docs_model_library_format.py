@@ -125,7 +125,8 @@ def written(digits_model) -> Iterator[dict]:
     with PassContext(config={"tir.usmp.stream_inputs": "image:hop=2", "tir.usmp.code": "fast"}):
         yield usmp.build(digits).metadata
     yield usmp.build(small, board="mps2-an385", reference=True).metadata
-    timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4))
+    place = {"alignment": 32, "pool_offset": 3, "address": 0x2000_0000}
+    timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4, **place))
     yield usmp.build(small, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
     yield usmp.build(streaming_model()).metadata
     yield usmp.build(updating_model()).metadata

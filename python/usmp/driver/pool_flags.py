@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from usmp.driver.errors import UsageError
-from usmp.driver.pool_keys import BURSTS, INTERNAL, KEYS, PoolSettings, Setting
+from usmp.driver.pool_keys import ALIGNMENT, BURSTS, INTERNAL, IO, KEYS, PoolSettings, Setting
 
 _POOL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NAMED_FLAG = re.compile(r"(--usmp-(?:workspace|parameter)-pool-)([^=]+)(?:=(.*))?", re.DOTALL)
@@ -35,6 +35,10 @@ _HELP = {
     "write-latency-cycles": ("POOL:CYCLES", "cycles before the first byte is written (0)"),
     BURSTS: ("POOL:TARGET:BYTES", "burst length of a target (1)"),
     "section": ("POOL:SECTION", "section of the object file, as .dtcm_bss"),
+    ALIGNMENT: ("POOL:BYTES", "power of two that each buffer starts and ends at"),
+    "pool-offset": ("POOL:BYTES", "bytes at the start of the memory that belong to others (0)"),
+    "address": ("POOL:ADDRESS", "of the memory's first byte, as 0x20000000"),
+    IO: ("POOL:only|no|any", "only inputs and outputs, or none of them (any)"),
     INTERNAL: ("POOL,...", "pools that the emitted C holds itself"),
 }
 

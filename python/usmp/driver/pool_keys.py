@@ -16,7 +16,7 @@ class Setting:
 
 
 PoolSettings: TypeAlias = Mapping[str, Setting]
-"""A pool's settings by key: `target`, `size` and those of `NUMBERS` and `OTHER_KEYS`."""
+"""A pool's settings by key, one of `KEYS`."""
 
 NUMBERS = {
     "clock-frequency-hz": 1,
@@ -30,8 +30,17 @@ NUMBERS = {
 BURSTS = "target-burst-bytes"
 """The key whose value has a number for each target."""
 
+ALIGNMENT = "alignment"
+"""The key whose value is a number of bytes of which addresses are multiples."""
+
+PLACES = ("pool-offset", "address")
+"""Keys whose value is a number of bytes, also 0; `PoolInfoProperties` has a field for each."""
+
+IO = "io"
+"""The key that says whether the pool holds inputs and outputs."""
+
 INTERNAL = "internal"
 """The key that has no value."""
 
-KEYS = ("target", "size", *NUMBERS, BURSTS, "section", INTERNAL)
+KEYS = ("target", "size", *NUMBERS, BURSTS, "section", ALIGNMENT, *PLACES, IO, INTERNAL)
 """All keys."""

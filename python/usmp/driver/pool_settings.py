@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from usmp.driver.errors import UsageError
-from usmp.driver.pool_keys import BURSTS, INTERNAL, NUMBERS, PoolSettings, Setting
+from usmp.driver.pool_keys import (
+    ALIGNMENT,
+    BURSTS,
+    INTERNAL,
+    IO,
+    NUMBERS,
+    PLACES,
+    PoolSettings,
+    Setting,
+)
 from usmp.objects import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.old_targets import current_name
 from usmp.objects.pools import READ_ONLY_ACCESS, READ_WRITE_ACCESS
@@ -79,21 +89,25 @@ def _check_target(title: str, target: str, targets: BuildTargets) -> None:
 def _properties(
     title: str, settings: PoolSettings, targets: BuildTargets, access: Mapping[str, str]
 ) -> PoolInfoProperties:
-    numbers = {
+    fields: dict[str, Any] = {
         key.replace("-", "_"): _number(settings[key], least)
         for key, least in NUMBERS.items()
         if _is_given(settings, key)
     }
     if _is_given(settings, "size"):
-        numbers["size_hint_bytes"] = _bytes(settings["size"])
+        fields["size_hint_bytes"] = _bytes(settings["size"], 1, "; leave it out for no limit")
+    if ALIGNMENT in settings:
+        fields[ALIGNMENT] = _bytes(settings[ALIGNMENT], 1, "; leave it out for the executor's")
+    for key in PLACES:
+        if key in settings:
+            fields[key.replace("-", "_")] = _bytes(settings[key], 0)
     bursts = _bursts(title, settings, targets, access)
-    section = settings["section"].text.strip() if "section" in settings else ""
+    for key, field in (("section", "section_name"), (IO, IO)):
+        if key in settings:
+            fields[field] = settings[key].text.strip()
     try:
         return PoolInfoProperties(
-            **numbers,
-            target_burst_bytes=bursts,
-            is_internal=INTERNAL in settings,
-            section_name=section,
+            **fields, target_burst_bytes=bursts, is_internal=INTERNAL in settings
         )
     except ValueError as error:
         raise UsageError(f"{title}: {error}") from error
@@ -126,14 +140,14 @@ def _bursts(
     return bursts
 
 
-def _bytes(setting: Setting) -> int:
+def _bytes(setting: Setting, least: int, hint: str = "") -> int:
     """Bytes as linker scripts write them; K and M are binary there."""
     match = _BYTES.fullmatch(setting.text.strip())
-    number = _integer(match[1]) if match else 0
-    if match is None or number == 0:
+    number = _integer(match[1]) if match else -1
+    if match is None or number < least:
         raise UsageError(
-            f"{setting.written}: the size must be bytes, at least 1, such as 1000, 0x400 or 64K "
-            "(K is 1024, M is 1024K); leave it out for no limit"
+            f"{setting.written}: the value must be bytes, at least {least}, such as 1000, 0x400 "
+            f"or 64K (K is 1024, M is 1024K){hint}"
         )
     return _checked_range(number * _FACTORS[match[2].lower()], setting)
 

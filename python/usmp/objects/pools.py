@@ -45,12 +45,22 @@ class PoolInfoProperties(ValueObject):
     section_name
         Section of the object file that the linker script places in this memory, such as
         ".dtcm_bss"; empty leaves it to the compiler.
+    alignment
+        Bytes, a power of two, such as the size of a cache line: each buffer in the memory starts
+        and ends at a multiple of it. 0 means that the alignments of the executor are enough.
+    pool_offset
+        Bytes at the start of the memory that belong to others: the plan uses what follows them.
+    address
+        Address of the memory's first byte, before `pool_offset`; -1 means unknown.
+    io
+        "only" if the memory holds inputs and outputs and nothing else, "no" if it holds neither
+        inputs nor outputs, "any" otherwise.
 
     Raises
     ------
     ValueError
-        A number is below the smallest that has a meaning, or `section_name` is no name of a
-        section.
+        A number is below the smallest that has a meaning, `alignment` is no power of two,
+        `section_name` is no name of a section, or `io` none of the three.
     """
 
     size_hint_bytes: int
@@ -61,6 +71,10 @@ class PoolInfoProperties(ValueObject):
     write_latency_cycles: int
     is_internal: bool
     section_name: str
+    alignment: int
+    pool_offset: int
+    address: int
+    io: str
     _target_bursts: Array[tuple[Any, int]]
 
     def __init__(
@@ -74,6 +88,11 @@ class PoolInfoProperties(ValueObject):
         target_burst_bytes: Mapping[Any, int] | None = None,
         is_internal: bool = False,
         section_name: str = "",
+        *,
+        alignment: int = 0,
+        pool_offset: int = 0,
+        address: int = -1,
+        io: str = "any",
     ) -> None:
         if section_name and not _SECTION_NAME.fullmatch(section_name):
             raise ValueError(
@@ -90,6 +109,10 @@ class PoolInfoProperties(ValueObject):
             list((target_burst_bytes or {}).items()),
             is_internal,
             section_name,
+            alignment,
+            pool_offset,
+            address,
+            io,
         )
 
     @property
@@ -120,6 +143,10 @@ class PoolInfo(ValueObject):
     write_latency_cycles: int
     is_internal: bool
     section_name: str
+    alignment: int
+    pool_offset: int
+    address: int
+    io: str
     _target_bursts: Array[tuple[Any, int]]
 
     def __init__(self) -> None:
@@ -136,6 +163,7 @@ class PoolInfo(ValueObject):
             *("size_hint_bytes", "clock_frequency_hz", "is_internal", "section_name"),
             *("read_bandwidth_bytes_per_cycle", "write_bandwidth_bytes_per_cycle"),
             *("read_latency_cycles", "write_latency_cycles", "target_burst_bytes"),
+            *("alignment", "pool_offset", "address", "io"),
         )
         return PoolInfoProperties(**{name: getattr(self, name) for name in names} | changes)
 

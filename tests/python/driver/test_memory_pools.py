@@ -98,11 +98,16 @@ EVERYTHING = {
     "target_burst_bytes": {"c": 2, "accel": 4},
     "is_internal": True,
     "section_name": ".dtcm_bss",
+    "alignment": 64,
+    "pool_offset": 3,
+    "address": 0x2000_0000,
+    "io": "no",
 }
 SPECIFICATION = (
     "target=c:rw,accel:ro;size=64K;clock-frequency-hz=120000000;read-bandwidth-bytes-per-cycle=8;"
     "write-bandwidth-bytes-per-cycle=4;read-latency-cycles=3;write-latency-cycles=0;"
-    "target-burst-bytes=c:2,accel:4;section=.dtcm_bss;internal"
+    "target-burst-bytes=c:2,accel:4;section=.dtcm_bss;alignment=64;pool-offset=3;"
+    "address=0x20000000;io=no;internal"
 )
 
 
@@ -119,6 +124,10 @@ def every_tvm_flag(side: str) -> list[str]:
         ("-target-burst-bytes", "m:c:2"),
         ("-target-burst-bytes", "m:accel:4"),
         ("-section", "m:.dtcm_bss"),
+        ("-alignment", "m:0x40"),
+        ("-pool-offset", "m:3"),
+        ("-address", "m:512M"),
+        ("-io", "m:no"),
         ("-internal", "m"),
     ]
     return [f"--{side}-pools{name}={value}" for name, value in values]

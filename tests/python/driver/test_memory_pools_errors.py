@@ -11,14 +11,13 @@ pytestmark = pytest.mark.usefixtures("one_session")
 
 RFC = "--usmp-workspace-pools=dtcm,sram"
 TVM = "--workspace-pools=dtcm,sram"
-SIZE = (
-    "the size must be bytes, at least 1, such as 1000, 0x400 or 64K (K is 1024, M is 1024K); "
-    "leave it out for no limit"
-)
+BYTES = "the value must be bytes, at least {}, such as 1000, 0x400 or 64K (K is 1024, M is 1024K)"
+SIZE = f"{BYTES.format(1)}; leave it out for no limit"
+ALIGNMENT = f"{BYTES.format(1)}; leave it out for the executor's"
 KEYS = (
     "target, size, clock-frequency-hz, read-bandwidth-bytes-per-cycle, "
     "write-bandwidth-bytes-per-cycle, read-latency-cycles, write-latency-cycles, "
-    "target-burst-bytes, section, internal"
+    "target-burst-bytes, section, alignment, pool-offset, address, io, internal"
 )
 
 
@@ -94,6 +93,20 @@ WRONG_VALUES = [
         rfc("section=.dtcm bss"),
         'Workspace Pool "dtcm": section_name must be the name of a section, such as ".dtcm_bss", '
         'not ".dtcm bss"',
+    ),
+    (rfc("alignment=0"), f"alignment=0 in --usmp-workspace-pool-dtcm: {ALIGNMENT}"),
+    (
+        rfc("alignment=24"),
+        'Workspace Pool "dtcm": alignment of a memory pool must be a power of two, but is 24',
+    ),
+    (
+        tvm("pool-offset", "dtcm:-1"),
+        f"--workspace-pools-pool-offset=dtcm:-1: {BYTES.format(0)}",
+    ),
+    (rfc("address=here"), f"address=here in --usmp-workspace-pool-dtcm: {BYTES.format(0)}"),
+    (
+        tvm("io", "dtcm:yes"),
+        'Workspace Pool "dtcm": io of a memory pool must be any, only or no, but is "yes"',
     ),
 ]
 
@@ -218,8 +231,7 @@ WRONG_FLAGS = [
     ),
     (
         ["--state-pool=backup", "--usmp-workspace-pool-backup=size=0"],
-        "size=0 in --usmp-workspace-pool-backup: the size must be bytes, at least 1, such as 1000, "
-        "0x400 or 64K (K is 1024, M is 1024K); leave it out for no limit",
+        f"size=0 in --usmp-workspace-pool-backup: {SIZE}",
     ),
     (
         ["--state-pool=backup", "--board=mps2-an385"],

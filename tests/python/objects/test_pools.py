@@ -23,6 +23,10 @@ PROPERTIES = {
     "write_latency_cycles": 2,
     "is_internal": True,
     "section_name": ".dtcm_bss",
+    "alignment": 32,
+    "pool_offset": 3,
+    "address": 0x2000_0000,
+    "io": "no",
 }
 DEFAULTS = {
     "size_hint_bytes": -1,
@@ -33,6 +37,10 @@ DEFAULTS = {
     "write_latency_cycles": 0,
     "is_internal": False,
     "section_name": "",
+    "alignment": 0,
+    "pool_offset": 0,
+    "address": -1,
+    "io": "any",
 }
 TARGET = Target("c")
 
@@ -66,6 +74,9 @@ def test_properties_keep_what_they_were_given():
         ("write_bandwidth_bytes_per_cycle", -2, -1),
         ("read_latency_cycles", -1, 0),
         ("write_latency_cycles", -1, 0),
+        ("alignment", -1, 0),
+        ("pool_offset", -1, 0),
+        ("address", -2, -1),
     ],
 )
 def test_properties_refuse_numbers_without_meaning(field, value, minimum):
@@ -74,6 +85,27 @@ def test_properties_refuse_numbers_without_meaning(field, value, minimum):
     assert str(error.value) == (
         f"{field} of a memory pool must be at least {minimum}, but is {value}"
     )
+
+
+@pytest.mark.parametrize("alignment", [3, 24, 2**62 + 1])
+def test_properties_refuse_an_alignment_that_is_no_power_of_two(alignment):
+    with pytest.raises(ValueError) as error:
+        PoolInfoProperties(alignment=alignment)
+    assert str(error.value) == (
+        f"alignment of a memory pool must be a power of two, but is {alignment}"
+    )
+
+
+@pytest.mark.parametrize("io", ["", "yes", "ONLY"])
+def test_properties_refuse_another_word_for_inputs_and_outputs(io):
+    with pytest.raises(ValueError) as error:
+        PoolInfoProperties(io=io)
+    assert str(error.value) == f'io of a memory pool must be any, only or no, but is "{io}"'
+
+
+def test_new_properties_are_named():
+    with pytest.raises(TypeError):
+        PoolInfoProperties(-1, -1, -1, -1, 0, 0, None, False, "", 32)
 
 
 def test_properties_refuse_an_empty_burst():
@@ -169,6 +201,9 @@ def test_repr_is_one_line_and_leaves_defaults_out():
     assert repr(PoolInfoProperties()) == "PoolInfoProperties()"
     assert repr(PoolInfoProperties(4, target_burst_bytes={"c": 2})) == (
         'PoolInfoProperties(size_hint_bytes=4, target_burst_bytes={"c": 2})'
+    )
+    assert repr(PoolInfoProperties(alignment=32, pool_offset=3, address=16, io="only")) == (
+        'PoolInfoProperties(alignment=32, pool_offset=3, address=16, io="only")'
     )
     assert repr(WorkspaceMemoryPools([pool])) == 'WorkspaceMemoryPools(pools=["sram"])'
     assert repr(ConstantMemoryPools([flash])) == 'ConstantMemoryPools(pools=["flash"])'

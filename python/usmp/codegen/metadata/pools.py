@@ -44,6 +44,7 @@ def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, An
         "size_hint_bytes": int(pool.info.pool_info.size_hint_bytes),
         "size_bytes": pool.size_bytes,
         "alignment_bytes": pool.alignment_bytes,
+        **_place(pool),
         "peak_bytes": use.peak_bytes,
         "memory_pressure_bytes": use.pressure_bytes,
         "lower_bound_bytes": int(bound.lower_bound_bytes),
@@ -71,6 +72,17 @@ def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, An
             for buffer in buffers
         ],
     }
+
+
+def _place(pool: PoolParameter) -> dict[str, int]:
+    """What the user said of where the pool is, and where the plan begins, which follows from it."""
+    described = {
+        "buffer_alignment_bytes": pool.line_bytes,
+        "pool_offset_bytes": pool.pool_offset,
+        "first_byte": pool.first_byte,
+    }
+    found = {key: value for key, value in described.items() if value}
+    return found if pool.address is None else {**found, "address": pool.address}
 
 
 def _peak_operator(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, int]:

@@ -136,6 +136,8 @@ def _facts(drawn: MemoryMap, pool: Pool) -> str:
         parts.append(f"lower bound {pool.lower_bound_bytes}")
     if pool.limit_bytes is not None:
         parts.append(f"limit {pool.limit_bytes}")
+    if pool.address is not None:
+        parts.append(f"from address 0x{pool.address:x} on")
     if pool.peak_operator is not None:
         parts.append(f"most live in {name_html(operator_text(drawn, pool.peak_operator))}")
     return ", ".join(parts)
