@@ -84,6 +84,9 @@ CONSTANT = PoolKind(
 STATE_POOL = "--state-pool"
 """The flag that names the workspace pool of the states."""
 
+IO_POOL = "--io-pool"
+"""The flag that names the workspace pool of inputs and outputs."""
+
 
 def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
     """Add both spellings."""
@@ -111,6 +114,12 @@ def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
             metavar="POOL",
             help="the pool for what is kept between runs, and nothing else: a listed one, or "
             "another one that the application provides, with the same flags for its properties",
+        )
+        rfc.add_argument(
+            IO_POOL,
+            metavar="POOL",
+            help="the pool for all inputs and outputs, with --workspace-io: a listed one, which "
+            "other buffers may share unless it has io=only, or another memory of the board",
         )
     for key in KEYS:
         metavar, text = _HELP[key]

@@ -88,6 +88,7 @@ def _pool(pool: Pool) -> dict[str, Any]:
         "name": pool.name,
         "kind": pool.kind,
         "limit_bytes": pool.limit_bytes,
+        **({} if pool.io == "any" else {"io": pool.io}),
         "peak_bytes": pool.peak_bytes,
         "lower_bound_bytes": pool.lower_bound_bytes,
         "memory_pressure_bytes": pool.memory_pressure_bytes,
