@@ -186,6 +186,18 @@ def state_pool_name(options: argparse.Namespace) -> str | None:
     return None if name is None else name.strip()
 
 
+def places_io(options: argparse.Namespace) -> bool:
+    """Whether the flags say in which pools inputs and outputs may lie.
+
+    Raises
+    ------
+    UsageError
+        see `pool_settings`.
+    """
+    said = [s[IO].text.strip() for s in pool_settings(options, WORKSPACE).values() if IO in s]
+    return options.io_pool is not None or any(text != "any" for text in said)
+
+
 def _settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
     """What is said about pools: about those that are listed, in this order, and about another one
     for states."""
