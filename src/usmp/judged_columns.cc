@@ -9,6 +9,7 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -62,13 +63,53 @@ class Numbering {
   std::unordered_map<std::string, int64_t> numbers_;
 };
 
-void AddBuffer(const BufferInfo& buffer, Numbering* pools, Judged* judged) {
+/*! \brief For each pool the largest alignment of the buffers that a plan puts there. */
+std::unordered_map<std::string, int64_t> LargestAlignments(
+    const ffi::Array<BufferInfo>& buffers, const ffi::Map<BufferInfo, PoolAllocation>& plan) {
+  std::unordered_map<std::string, int64_t> largest;
+  for (const BufferInfo& buffer : buffers) {
+    const auto allocation = plan.find(buffer);
+    if (allocation == plan.end()) continue;
+    int64_t& known = largest[(*allocation).second->pool_info->pool_name];
+    known = std::max(known, buffer->alignment);
+  }
+  return largest;
+}
+
+/*! \brief Bytes that a plan may take of a pool, -1 for no limit: none of those before the first
+ *         aligned address behind the bytes of others. */
+int64_t LimitOf(const PoolInfo& pool, int64_t alignment) {
+  if (pool->size_hint_bytes < 0 || alignment <= 1) return pool->size_hint_bytes;
+  const int64_t begin = std::max<int64_t>(pool->address, 0) % alignment + pool->pool_offset;
+  const int64_t unused = (alignment - begin % alignment) % alignment;
+  return std::max<int64_t>(pool->size_hint_bytes - unused, 0);
+}
+
+/*! \brief Refuse a buffer that shares a line of its pool with what stands beside it. */
+void RequireWholeLines(const BufferInfo& buffer, const PoolAllocation& allocation) {
+  for (const PoolInfo& pool : buffer->pool_candidates) {
+    if (pool->pool_name != allocation->pool_info->pool_name || pool->alignment <= 1) continue;
+    const int64_t offset = allocation->byte_offset;
+    if (offset % pool->alignment == 0 && buffer->size_bytes % pool->alignment == 0) continue;
+    TVM_FFI_THROW(ValueError) << "USMP plan check: buffer \"" << buffer->name_hint << "\" ("
+                              << buffer->size_bytes << " bytes) at offset " << offset
+                              << " of pool \"" << pool->pool_name
+                              << "\" does not start and end at multiples of the pool's alignment, "
+                              << pool->alignment;
+  }
+}
+
+void AddBuffer(const BufferInfo& buffer,
+               const std::unordered_map<std::string, int64_t>& largest_alignments, Numbering* pools,
+               Judged* judged) {
   judged->sizes.push_back(buffer->size_bytes);
   judged->alignments.push_back(buffer->alignment);
   judged->fixed_offsets.push_back(buffer->fixed_offset.has_value() ? *buffer->fixed_offset : -1);
   for (const PoolInfo& pool : buffer->pool_candidates) {
     judged->candidates.push_back(pools->Of(pool->pool_name));
-    judged->candidate_limits.push_back(pool->size_hint_bytes);
+    const auto largest = largest_alignments.find(pool->pool_name);
+    const int64_t alignment = largest == largest_alignments.end() ? 1 : largest->second;
+    judged->candidate_limits.push_back(LimitOf(pool, alignment));
   }
   judged->candidate_first.push_back(Count(judged->candidates));
   for (const LiveRange& range : buffer->live_ranges) {
@@ -100,18 +141,21 @@ void AddRelations(const ffi::Array<BufferInfo>& buffers, Judged* judged) {
   }
 }
 
-/*! \brief Throws ValueError if a buffer has no allocation; allocations of others are ignored. */
+/*! \brief Throws ValueError if a buffer has no allocation, or shares a line of a pool that has an
+ *         alignment; allocations of others are ignored. */
 ffi::Map<ffi::String, ffi::Tensor> JudgedColumns(const ffi::Array<BufferInfo>& buffers,
                                                  const ffi::Map<BufferInfo, PoolAllocation>& plan) {
   Judged judged;
   Numbering pools;
+  const auto largest_alignments = LargestAlignments(buffers, plan);
   for (const BufferInfo& buffer : buffers) {
     const auto allocation = plan.find(buffer);
     if (allocation == plan.end()) {
       TVM_FFI_THROW(ValueError) << "USMP plan check: buffer \"" << buffer->name_hint
                                 << "\" has no allocation";
     }
-    AddBuffer(buffer, &pools, &judged);
+    RequireWholeLines(buffer, (*allocation).second);
+    AddBuffer(buffer, largest_alignments, &pools, &judged);
     judged.pools.push_back(pools.Of((*allocation).second->pool_info->pool_name));
     judged.offsets.push_back((*allocation).second->byte_offset);
   }

@@ -2,6 +2,8 @@
 
 #include <tvm/ffi/error.h>
 
+#include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,10 +28,33 @@ void RequirePowerOfTwo(int64_t alignment, const std::string& owner) {
   }
 }
 
+/*! \brief Refuse a memory that ends behind the largest address of 64 bits. */
+void RequireAddresses(const PoolProperties& pool, const std::string& owner) {
+  int64_t remaining = std::numeric_limits<int64_t>::max();
+  for (int64_t bytes : {pool.address, pool.pool_offset, pool.size_hint_bytes, pool.alignment}) {
+    if (bytes > remaining) {
+      TVM_FFI_THROW(ValueError) << "address, pool_offset, size_hint_bytes and alignment of "
+                                << owner << " add up to more than the largest 64-bit address";
+    }
+    remaining -= std::max<int64_t>(bytes, 0);
+  }
+}
+
+/*! \brief Refuse a place for a pool that the compiler puts somewhere. */
+void RequirePlacedByLinker(const PoolProperties& pool) {
+  const bool has_place = pool.address >= 0 || pool.pool_offset > 0;
+  if (pool.is_internal && has_place && pool.section_name.empty()) {
+    TVM_FFI_THROW(ValueError) << "an internal memory pool with "
+                              << (pool.address >= 0 ? "an address" : "a pool_offset")
+                              << " needs a section_name, which the linker script puts there; or "
+                                 "leave out is_internal, and pass the pool";
+  }
+}
+
 void RequireUse(const ffi::String& io, const std::string& owner) {
   if (io != "any" && io != "only" && io != "no") {
-    TVM_FFI_THROW(ValueError) << "io of " << owner << " must be any, only or no, but is \""
-                              << io << "\"";
+    TVM_FFI_THROW(ValueError) << "io of " << owner << " must be any, only or no, but is \"" << io
+                              << "\"";
   }
 }
 
@@ -92,6 +117,8 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
   RequirePowerOfTwo(alignment, owner);
   RequireAtLeast(0, pool_offset, "pool_offset", owner);
   RequireAtLeast(kUnknownAddress, address, "address", owner);
+  RequireAddresses(*this, owner);
+  RequirePlacedByLinker(*this);
   RequireUse(this->io, owner);
 }
 

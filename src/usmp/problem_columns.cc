@@ -39,7 +39,8 @@ class PoolTable {
    *         memory. */
   static void RequireSame(const PoolInfo& known, const PoolInfo& pool) {
     if (known->type_index() != pool->type_index() ||
-        known->size_hint_bytes != pool->size_hint_bytes) {
+        known->size_hint_bytes != pool->size_hint_bytes || known->alignment != pool->alignment ||
+        known->pool_offset != pool->pool_offset || known->address != pool->address) {
       TVM_FFI_THROW(ValueError) << "Two different memory pools are called \"" << pool->pool_name
                                 << "\"";
     }
@@ -135,7 +136,7 @@ struct Columns {
  * Pools are numbered as they are first named, not yet by preference.
  *
  * Throws ValueError if a buffer has no candidate or is listed twice, or if two pools of one
- * name differ in kind or size hint (the emitted code would give both the same memory).
+ * name differ in kind, size hint or place (the emitted code would give both the same memory).
  */
 ffi::Map<ffi::String, ffi::Any> ProblemColumns(const ffi::Array<BufferInfo>& buffers) {
   Columns columns;

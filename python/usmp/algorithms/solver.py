@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.objects import BufferInfo, PoolAllocation, PoolInfo
 from usmp.objects.buffer_problem import problem_of
-from usmp_solver import DoesNotFit, Pool, Progress, RefusingPool, Solution, Unplaced, explain, solve
+from usmp.objects.pool_places import skipped_bytes
+from usmp_solver import (
+    DoesNotFit,
+    EnoughBytes,
+    Pool,
+    Progress,
+    RefusingPool,
+    Solution,
+    Unplaced,
+    explain,
+    solve,
+)
 
 _INT64_MAX = (1 << 63) - 1
 
@@ -48,8 +60,43 @@ def solve_buffers(
         fill_preferred=True,
     )
     if not solution.has_plan:
-        raise DoesNotFitError(partial(explain, solution), solution)
+        raise DoesNotFitError(partial(_explained, solution, _skipped(buffers)), solution)
     return solution
+
+
+def _skipped(buffers: Sequence[BufferInfo]) -> dict[str, int]:
+    """Name of a pool to the bytes of its size hint that no plan can use, if there are some."""
+    alignments: dict[PoolInfo, int] = {}
+    for buffer in buffers:
+        for pool in buffer.pool_candidates:
+            if pool.pool_offset or pool.address > 0:
+                alignments[pool] = max(alignments.get(pool, 1), int(buffer.alignment))
+    skipped = {str(pool.pool_name): skipped_bytes(pool, n) for pool, n in alignments.items()}
+    return {name: size for name, size in skipped.items() if size}
+
+
+def _explained(solution: Solution, skipped: Mapping[str, int]) -> DoesNotFit:
+    """Why there is no plan, with size hints that are enough."""
+    misfit = explain(solution)
+    if not skipped:
+        return misfit
+
+    def hints(enough: tuple[EnoughBytes, ...]) -> tuple[EnoughBytes, ...]:
+        return tuple(replace(one, bytes=one.bytes + skipped.get(one.pool, 0)) for one in enough)
+
+    def hinted(pool: RefusingPool) -> RefusingPool:
+        limit, size = pool.pool.limit, skipped.get(pool.pool.name, 0)
+        return replace(pool, pool=replace(pool.pool, limit=None if limit is None else limit + size))
+
+    total = sum(skipped.get(each.pool.name, 0) for each in misfit.pools)
+    return replace(
+        misfit,
+        pools=tuple(map(hinted, misfit.pools)),
+        needed=misfit.needed and misfit.needed + total,
+        alone=hints(misfit.alone),
+        together=hints(misfit.together),
+        lower_bound=misfit.lower_bound and misfit.lower_bound + total,
+    )
 
 
 def allocations_of(

@@ -39,6 +39,7 @@ from usmp.objects.attributes import (
     STATE_TENSOR_ATTR,
 )
 from usmp.objects.executor import Executor, executor_of, is_alignment
+from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.support.unique_names import UniqueNames
 
 PLANNED_SCOPES = ("global", "global.workspace")
@@ -82,7 +83,8 @@ def extract_buffer_info(
     -------
     BufferInfoAnalysis
         BufferInfoAnalysis: `buffer_info_stmts` maps each BufferInfo, in program order, to its
-        AllocBuffer; `memory_pressure` is the largest number of workspace bytes live at once,
+        AllocBuffer; if candidate pools have an `alignment`, sizes are multiples of the largest.
+        `memory_pressure` is the largest number of workspace bytes live at once,
         `pool_memory_pressure` the same among the buffers that may go to a pool. Conflicts are
         symmetric. Constants live all the time, in pools of their own, and conflict with each other
         only.
@@ -111,10 +113,12 @@ def extract_buffer_info(
         name, kind, live = _role(stmt, spans, liveness.length)
         if kind == BufferInfoKind.INPUT and preserve_inputs:
             live = [(0, liveness.length)]
+        pools = _candidate_pools(stmt, function, is_constant)
+        size = (sizes or {}).get(stmt, size_bytes(stmt.buffer))
         info = BufferInfo(
             name_hint=names.unique(name),
-            size_bytes=(sizes or {}).get(stmt, size_bytes(stmt.buffer)),
-            pool_candidates=_candidate_pools(stmt, function, is_constant),
+            size_bytes=rounded_up(size, line_bytes(pools)),
+            pool_candidates=pools,
             alignment=byte_alignment(stmt, executor),
             live_ranges=[LiveRange(start, stop) for start, stop in merge_spans(live)],
             kind=kind,
@@ -288,17 +292,30 @@ def _fixed_offset(stmt: tirx.AllocBuffer) -> int | None:
     return None if pin is None else int(pin)
 
 
-def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:
+def byte_alignment(
+    stmt: tirx.AllocBuffer, executor: Executor, pools: Sequence[PoolInfo] | None = None
+) -> int:
     """Bytes of which the address of an allocation must be a multiple.
 
     It suits the executor's alignment, that of the elements, the one that the buffer itself asks
-    for, if that is larger than what TVM asks for by default, and the one that it is annotated with.
+    for, if that is larger than what TVM asks for by default, the one that it is annotated with, and
+    those of its candidate pools.
+
+    Parameters
+    ----------
+    stmt
+        the allocation.
+    executor
+        what the code is made for.
+    pools
+        candidate pools in the place of those that the allocation is annotated with.
 
     Raises
     ------
     ValueError
         the annotation is no power of two.
     """
+    candidates = annotated_pools(stmt, "") if pools is None else pools
     is_constant = CONSTANT_DATA_ATTR in stmt.annotations
     asked_for = int(stmt.buffer.data_alignment)
     return lcm(
@@ -306,6 +323,7 @@ def byte_alignment(stmt: tirx.AllocBuffer, executor: Executor) -> int:
         int(tvm.DataType(str(stmt.buffer.dtype)).itemsize),
         asked_for if asked_for > DEFAULT_DATA_ALIGNMENT else 1,
         _annotated_alignment(stmt),
+        line_bytes(candidates),
     )
 
 

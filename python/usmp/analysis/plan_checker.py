@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from usmp import _ffi_api
-from usmp.objects import BufferInfo, PoolAllocation
+from usmp.objects import AllocatedPoolInfo, BufferInfo, PlacedBuffer, PoolAllocation
 from usmp.objects.buffer_problem import columns_of
 from usmp_solver.check import Fault, judge
 
@@ -20,7 +20,8 @@ def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllo
     """Check that the plan is sound, whatever algorithm made it.
 
     A plan is sound if every buffer has an allocation, in one of its candidate pools, at a
-    non-negative multiple of its alignment, within the pool's size hint; and if two buffers share a
+    non-negative multiple of its alignment, within what the pool's size hint leaves behind its first
+    aligned address, and at whole lines of the pool's alignment; and if two buffers share a
     byte only where neither lists the other as a conflict and none of their live ranges meet, or
     where one starts below the other by at least the distance of its safe overlap. Buffers of no
     bytes share none. The judge shares no code with the algorithms, nor do the columns that it reads
@@ -87,6 +88,58 @@ def _of_two(
         f"buffers {first} and {second} share bytes [{max(starts)}, {min(ends)}) of pool "
         f'"{plan[buffers[pair[0]]].pool_info.pool_name}", but {why}'
     )
+
+
+def check_places(
+    pools: Iterable[tuple[AllocatedPoolInfo, int]], buffers: Iterable[PlacedBuffer]
+) -> None:
+    """Check where the code puts pools of which the user said where they are.
+
+    Addresses are computed here from the parts, so that a mistake would have to be made twice.
+
+    Parameters
+    ----------
+    pools
+        Each with the byte of its memory at which the plan begins.
+    buffers
+        The buffers of the plan, in these and other pools.
+
+    Raises
+    ------
+    ValueError
+        A plan begins before the `pool_offset` of its pool, ends behind its size hint or within a
+        line of its alignment, or has a buffer whose address is not aligned.
+    """
+    asked = {
+        str(pool.pool_info.pool_name): (pool, first)
+        for pool, first in pools
+        if pool.pool_info.alignment or pool.pool_info.pool_offset or pool.pool_info.address >= 0
+    }
+    for name, (pool, first) in asked.items():
+        info, end = pool.pool_info, first + int(pool.allocated_size)
+        if first < info.pool_offset:
+            raise ValueError(
+                f'USMP plan check: pool "{name}" begins at byte {first} of its memory, but the '
+                f"first {info.pool_offset} belong to others"
+            )
+        if 0 <= info.size_hint_bytes < end - info.pool_offset:
+            raise ValueError(
+                f'USMP plan check: pool "{name}" takes {end - info.pool_offset} bytes from byte '
+                f"{info.pool_offset} on, but its size hint is {info.size_hint_bytes} bytes"
+            )
+        if info.alignment and (max(info.address, 0) + end) & (info.alignment - 1):
+            raise ValueError(
+                f'USMP plan check: pool "{name}" ends within a line of {info.alignment} bytes'
+            )
+    for buffer in buffers if asked else ():
+        if str(buffer.pool_name) in asked:
+            pool, first = asked[str(buffer.pool_name)]
+            address = max(int(pool.pool_info.address), 0) + first + int(buffer.byte_offset)
+            if address & (int(buffer.alignment) - 1):
+                raise ValueError(
+                    f'USMP plan check: buffer "{buffer.name}" at address {address} of pool '
+                    f'"{buffer.pool_name}" is not aligned to {buffer.alignment} bytes'
+                )
 
 
 def relations_of(buffers: Iterable[BufferInfo]) -> Relations:

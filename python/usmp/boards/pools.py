@@ -238,10 +238,41 @@ def _in_memory(board: Board, pool: PoolInfo, sections: Sequence[str]) -> dict[st
             f'pool "{pool.pool_name}": section {pool.section_name} is not in the linker script of '
             f"board {board.name}, which has a section for each memory; leave it out"
         )
+    address = _address(board, pool, section)
     available = board.pool_bytes(pool.pool_name)
+    if address is not None:
+        memory = board.memory(pool.pool_name)
+        available = memory.base + memory.size_bytes - address - int(pool.pool_offset)
     hint = pool.size_hint_bytes
     return {
         "size_hint_bytes": available if hint < 0 else min(hint, available),
         "is_internal": True,
         "section_name": section,
+        **({} if address is None else {"address": address}),
     }
+
+
+def _address(board: Board, pool: PoolInfo, section: str) -> int | None:
+    """Where the linker script puts a pool: None if it chooses, else in a memory that holds nothing
+    else of the program."""
+    memory, address, offset = board.memory(pool.pool_name), int(pool.address), int(pool.pool_offset)
+    if address < 0 and not offset:
+        return None
+    asked = "an address" if address >= 0 else "a pool_offset"
+    address = memory.base if address < 0 else address
+    if not memory.base <= address + offset < memory.base + memory.size_bytes:
+        raise ValueError(
+            f'pool "{pool.pool_name}" begins at 0x{address + offset:x}, but on board {board.name} '
+            f"memory {memory} ends at 0x{memory.base + memory.size_bytes - 1:x}; give it an "
+            "address in that memory, or leave it out"
+        )
+    program = {board.code_memory: "its code", board.data_memory: "its stack and variables"}
+    if memory.name in program or section == lasting_section(memory.name):
+        holds = program.get(memory.name, "what it keeps between runs")
+        others = [m.name for m in board.memories if m.name not in program]
+        raise ValueError(
+            f'pool "{pool.pool_name}" has {asked}, but in that memory of board {board.name} the '
+            f"program has {holds}, around which the linker places the pool; leave it out, or use "
+            f"another memory ({', '.join(others) or 'the board has none'})"
+        )
+    return address

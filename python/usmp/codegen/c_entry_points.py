@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_header import map_declaration, reset_declaration, run_declaration
 from usmp.codegen.c_includes import library_includes
-from usmp.codegen.c_pools import internal_pool_address, print_internal_pools
+from usmp.codegen.c_pool_checks import pool_address, pool_checks
+from usmp.codegen.c_pools import print_internal_pools
 from usmp.codegen.c_row_callbacks import (
     handle,
     handles_of_rows,
@@ -113,10 +114,7 @@ def print_entry_point_source(
 
 def _pool_address(interface: Interface, name: str) -> str:
     """The address of a pool in the entry points of the C interface."""
-    pool = next(p for p in interface.pools if p.name == name)
-    if not pool.is_internal:
-        return f"workspace_pools->{pool.c_name}"
-    return internal_pool_address(interface, pool)
+    return pool_address(interface, next(p for p in interface.pools if p.name == name))
 
 
 def _address(interface: Interface, tensor: IOTensor) -> str:
@@ -169,6 +167,7 @@ def _run_definition(interface: Interface, entry: EntryInterface, main: MainFunct
     """What an application calls: it hands tensors and pools to the function of the entry."""
     lines = [f"{run_declaration(interface, entry)} {{"]
     lines += size_checks(entry, interface.macro_prefix, _owner(interface, entry))
+    lines += pool_checks(interface, entry)
     arguments = []
     for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
         arguments += [

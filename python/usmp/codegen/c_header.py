@@ -141,7 +141,11 @@ def _needs(interface: Interface, pool: PoolParameter) -> str:
     if pool.is_empty:
         return "nothing lies there: 0 bytes, may be NULL"
     kept = sum(int(state.size_bytes) for state in interface.states_in(pool))
-    sizes = f"{pool.size_bytes} bytes, aligned to {pool.alignment_bytes}"
+    sizes = f"{pool.memory_bytes} bytes, aligned to {pool.memory_alignment}"
+    if pool.address is not None:
+        sizes = f"{pool.memory_bytes} bytes at address 0x{pool.address:x}"
+    if pool.first_byte:
+        sizes += f", the first {pool.first_byte} not touched"
     return f"{sizes}, {kept} kept between runs" if kept else sizes
 
 

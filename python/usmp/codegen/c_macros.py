@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from usmp.codegen.c_constants import constant_pool_bytes
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_literals import float_literal
+from usmp.codegen.c_pool_checks import ERROR_POOL, ERROR_POOL_MACRO, has_checks
 from usmp.codegen.c_sizes import bytes_macro, extent_macro, size_macro
 from usmp.codegen.c_text import comment, quoted
 from usmp.codegen.entry_interface import EntryInterface, IOTensor, tensor_macro
@@ -107,12 +108,16 @@ def _macros(interface: Interface) -> Iterator[Macro]:
         name, what = pool.macro_name, f"{pool.kind} pool {quoted(pool.name)}"
         # Tensors without elements need an address, so that an array of the application has one.
         has_address = not pool.is_internal and not pool.is_empty
-        size = max(pool.size_bytes, 1) if has_address else pool.size_bytes
+        size = max(pool.memory_bytes, 1) if has_address else pool.memory_bytes
         yield Macro(f"{name}_SIZE", str(size), f"Bytes of {what}")
         alignment = f"Alignment in bytes of {what}"
-        yield Macro(f"{name}_ALIGNMENT", str(pool.alignment_bytes), alignment)
+        yield Macro(f"{name}_ALIGNMENT", str(pool.memory_alignment), alignment)
+        yield from _macros_of_place(pool, what)
         if not pool.is_internal:
             yield from _macros_of_external_pool(interface, pool, what)
+    if has_checks(interface):
+        text = "Status of a run, which wrote nothing, for a pool at another address,"
+        yield Macro(ERROR_POOL_MACRO, f"({ERROR_POOL})", text)
     if interface.dynamic_allocator:
         text = "What runs return if there is no memory for a buffer of dynamic size"
         yield Macro("STATUS_NO_MEMORY", str(NO_MEMORY), text)
@@ -206,18 +211,31 @@ def _macros_of_external_pool(
     yield Macro(f"{pool.macro_name}_ASSERT", value, text, needs_gnu=True, parameters="(array)")
 
 
+def _macros_of_place(pool: PoolParameter, what: str) -> Iterator[Macro]:
+    """Where a pool is, and what of its memory belongs to others."""
+    name = pool.macro_name
+    if pool.address is not None:
+        address = f"Address of the first byte of {what}"
+        known = pool.first_address if pool.is_internal else pool.address
+        yield Macro(f"{name}_ADDRESS", f"UINT64_C(0x{known:x})", address)
+    if pool.first_byte and not pool.is_internal:
+        text = f"Bytes that no run touches, at the start of {what}"
+        yield Macro(f"{name}_OFFSET", str(pool.first_byte), text)
+
+
 def _data(pool: PoolParameter) -> str:
-    """The content, for the application to put where it belongs."""
+    """The content from the first byte of the memory on, for the application to put there."""
     if pool.is_empty:
         return ""
-    words = [f"0x{byte:02x}," for byte in constant_pool_bytes(pool.info) or b"\0"]
+    content = bytes(pool.first_byte) + constant_pool_bytes(pool.info)
+    words = [f"0x{byte:02x}," for byte in content or b"\0"]
     lines = [" ".join(words[i : i + 16]) for i in range(0, len(words), 16)]
     return "\\\n  " + " \\\n  ".join(lines)
 
 
 def _attributes(pool: PoolParameter) -> str:
     section = f'section("{pool.section_name}"), ' if pool.section_name else ""
-    return f"__attribute__(({section}aligned({pool.alignment_bytes})))"
+    return f"__attribute__(({section}aligned({pool.memory_alignment})))"
 
 
 def _assertion(interface: Interface, pool: PoolParameter) -> str:

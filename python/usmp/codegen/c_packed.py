@@ -107,8 +107,14 @@ def _tensor(tensor: IOTensor, what: str) -> _Argument:
 
 
 def _pool(pool: PoolParameter) -> _Argument:
-    name, size = f"{pool.kind} pool {quoted(pool.name)}", pool.size_bytes
-    alignment = 1 if pool.is_empty else pool.alignment_bytes
+    name, size = f"{pool.kind} pool {quoted(pool.name)}", pool.memory_bytes
+    alignment = 1 if pool.is_empty else pool.memory_alignment
+    if alignment < pool.alignment_bytes and not pool.is_empty:
+        raise ValueError(
+            f'{pool.kind} pool "{pool.name}": TVM\'s runtime allocates what the packed interface '
+            f"takes at addresses that are aligned to {pool.alignment_bytes} bytes, but the pool is "
+            f"at 0x{pool.address:x}; leave out the address"
+        )
     return _Argument(name, f"uint8[{size}] or more", None, "uint8", alignment, size)
 
 
@@ -146,9 +152,10 @@ def _row(shape_name: str, argument: _Argument) -> str:
 
 def _pool_address(interface: Interface, pool: PoolParameter, first: int) -> str:
     """The address of a pool, whose external ones are the arguments from `first` on."""
-    if not pool.is_internal:
-        return f"addresses[{first + interface.external_pools.index(pool)}]"
-    return internal_pool_address(interface, pool)
+    if pool.is_internal:
+        return internal_pool_address(interface, pool)
+    address = f"addresses[{first + interface.external_pools.index(pool)}]"
+    return f"({address} + {pool.first_byte})" if pool.first_byte else address
 
 
 def _state_pool(interface: Interface, name: str) -> str:

@@ -78,23 +78,29 @@ def _size_bytes(pool: PoolParameter) -> int:
 
 
 def _assertion_names(interface: Interface, pool: PoolParameter) -> list[str]:
-    """The names of what is asserted of a pool: its size, its hint, its alignment."""
+    """The names of what is asserted of a pool: its size, its hint, its alignment, its address."""
     scope = Scope([*entry_point_symbols(interface), *_pool_symbols(interface)])
     prefix = f"{interface.prefix}_{pool.c_name}"
+    asserted = ("has_size", "is_within_size_hint", "is_aligned")
     return [
-        scope.symbol(prefix, what) for what in ("has_size", "is_within_size_hint", "is_aligned")
+        scope.symbol(prefix, what)
+        for what in (*asserted, *(() if pool.address is None else ("has_address",)))
     ]
 
 
 def _assertions(interface: Interface, pool: PoolParameter) -> list[str]:
-    has_size, is_within_hint, _ = _assertion_names(interface, pool)
+    has_size, is_within_hint, _, *has_address = _assertion_names(interface, pool)
     size, lines = f"{interface.macro_prefix}_{pool.macro_name}_SIZE", []
     if pool.is_internal:
         size = f"sizeof({pool_symbol(interface, pool)})"
         lines.append(f"TVMGEN_STATIC_ASSERT({size} == {_size_bytes(pool)}, {has_size});")
     if pool.size_hint_bytes is not None:
         hint = _checked_hint(pool, pool.size_hint_bytes)
+        hint += 0 if pool.is_internal else pool.pool_offset
         lines.append(f"TVMGEN_STATIC_ASSERT({size} <= {hint}, {is_within_hint});")
+    if pool.first_address is not None:
+        last = f"UINT64_C(0x{pool.first_address + max(pool.size_bytes, 1) - 1:x})"
+        lines.append(f"TVMGEN_STATIC_ASSERT({last} <= UINTPTR_MAX, {has_address[0]});")
     return lines
 
 
@@ -109,7 +115,7 @@ def _checked_hint(pool: PoolParameter, hint: int) -> int:
 
 
 def _is_aligned(interface: Interface, pool: PoolParameter) -> str:
-    *_, name = _assertion_names(interface, pool)
+    name = _assertion_names(interface, pool)[2]
     symbol = pool_symbol(interface, pool)
     # Pedantic compilers want to be told that this is no C99.
     alignment = f"__extension__ __alignof__({symbol})"

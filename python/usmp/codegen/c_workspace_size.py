@@ -15,6 +15,8 @@ from usmp.codegen.entry_sizes import ERROR_SIZE_MACRO
 from usmp.codegen.interface import Interface
 from usmp.codegen.workspace_sizes import WorkspaceSize
 
+_LARGEST = 2**31 - 1
+
 
 def workspace_size_declarations(interface: Interface) -> list[str]:
     """The declarations of the header, with their comments."""
@@ -56,8 +58,22 @@ def workspace_size_definitions(
             facts = facts_of_functions({size.function: functions[size.function]}).of(size.function)
             definitions.append(f"{print_function(facts, {size.function: symbol}, helpers)}\n")
             bytes_ = f"{symbol}({', '.join(each.c_name for each in interface.only_entry.sizes)})"
+            bytes_ += _bytes_before(interface, pool)
         definitions.append("\n".join([*lines, f"  return {bytes_};", "}\n"]))
     return definitions
+
+
+def _bytes_before(interface: Interface, name: str) -> str:
+    """What is added for the bytes of the memory before the plan."""
+    pool = next(pool for pool in interface.pools if pool.name == name)
+    if pool.memory_bytes == pool.size_bytes:
+        return ""
+    if pool.memory_bytes > _LARGEST:
+        raise ValueError(
+            f'workspace pool "{name}" ends at byte {pool.memory_bytes} of its memory, but sizes of '
+            "workspaces are of 32 bits; give it an address behind its pool_offset"
+        )
+    return f" + {pool.first_byte}"
 
 
 def _computed(interface: Interface) -> dict[str, WorkspaceSize | None]:

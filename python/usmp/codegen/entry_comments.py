@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from usmp.codegen.c_pool_checks import ERROR_POOL_MACRO, pool_checks
 from usmp.codegen.c_row_callbacks import MISSING_CALLBACK
 from usmp.codegen.c_text import quoted
 from usmp.codegen.entry_facts import UsedState
@@ -26,6 +27,7 @@ def run_comment(interface: Interface, entry: EntryInterface) -> list[str]:
     first, *more = _callback_statuses(entry) if entry.by_rows else _size_status(interface, entry)
     sentences = [
         [f"Run {interface.described(entry)}; returns 0{first}", *more],
+        *_pool_status(interface, entry),
         *_sizes(entry),
         *_windows(entry),
         *_updated(interface, entry),
@@ -53,6 +55,14 @@ def _size_status(interface: Interface, entry: EntryInterface) -> list[str]:
         return [""]
     macro = f"{interface.macro_prefix}_{ERROR_SIZE_MACRO}"
     return [f", or {macro} if a", "size is out of its range, and then nothing was written"]
+
+
+def _pool_status(interface: Interface, entry: EntryInterface) -> list[list[str]]:
+    """What it returns for pools that are elsewhere."""
+    if not pool_checks(interface, entry):
+        return []
+    macro = f"{interface.macro_prefix}_{ERROR_POOL_MACRO}"
+    return [[f"It returns {macro}, and writes nothing,", "if a pool is at another address"]]
 
 
 def _sizes(entry: EntryInterface) -> list[list[str]]:

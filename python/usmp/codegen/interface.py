@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import itemgetter
 
 from tvm.ir import IRModule
 
 from usmp.analysis.memory.facts import shared_facts
+from usmp.analysis.plan_checker import check_places
 from usmp.codegen.accelerator_functions import accelerator_functions, device_names
 from usmp.codegen.c_text import quoted
 from usmp.codegen.entry_interface import EntryInterface, IOTensor, read_entries
@@ -149,6 +152,8 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     check_workspace_io(executor, any(entry.has_workspace_io for entry in entries))
     buffers = plan.buffers if plan is not None else []
     states = [buffer for buffer in buffers if buffer.kind == BufferInfoKind.STATE]
+    check_places([(p.info, p.first_byte) for p in pools if not p.is_empty], buffers)
+    check_addresses(pools)
     check_sections(pools, {str(state.pool_name) for state in states} - _own_pool_of_states(mod))
     return Interface(
         module_name,
@@ -189,6 +194,25 @@ def _own_pool_of_states(mod: IRModule) -> set[str]:
     program runs, and a start-up check with `reset` stands in for zeros."""
     pool = state_pool_of(mod)
     return set() if pool is None else {str(pool.pool_name)}
+
+
+def check_addresses(pools: Sequence[PoolParameter]) -> None:
+    """Refuse pools at known addresses that share bytes.
+
+    Raises
+    ------
+    ValueError
+        two plans use one byte; the message has their pools and addresses.
+    """
+    known = [(pool.first_address, pool) for pool in pools if not pool.is_empty and pool.size_bytes]
+    placed = sorted(((a, p) for a, p in known if a is not None), key=itemgetter(0))
+    for (start, pool), (after, other) in pairwise(placed):
+        if start + pool.size_bytes > after:
+            raise ValueError(
+                f'pools "{pool.name}" (0x{start:x} to 0x{start + pool.size_bytes - 1:x}) and '
+                f'"{other.name}" (from 0x{after:x}) share bytes; give them other addresses, or the '
+                "first one a smaller size"
+            )
 
 
 def check_sections(pools: Sequence[PoolParameter], with_state: Collection[str] = ()) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from usmp.objects import AllocatedPoolInfo, ConstantPoolInfo
+from usmp.objects.pool_places import first_byte
 
 
 @dataclass(frozen=True)
@@ -63,3 +65,42 @@ class PoolParameter:
     def size_bytes(self) -> int:
         """Bytes that the plan takes of the pool."""
         return int(self.info.allocated_size)
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes at whose multiples each buffer starts and ends; 0 if the user set no alignment."""
+        return int(self.info.pool_info.alignment)
+
+    @property
+    def pool_offset(self) -> int:
+        """Bytes at the start of the memory that belong to others."""
+        return int(self.info.pool_info.pool_offset)
+
+    @property
+    def address(self) -> int | None:
+        """Address of the memory's first byte, if it is known."""
+        address = int(self.info.pool_info.address)
+        return address if address >= 0 else None
+
+    @property
+    def first_byte(self) -> int:
+        """Byte of the memory at which the plan begins, the first one that it may touch."""
+        return 0 if self.is_empty else first_byte(self.info.pool_info, self.alignment_bytes)
+
+    @property
+    def first_address(self) -> int | None:
+        """Address at which the plan begins, if it is known."""
+        return None if self.address is None else self.address + self.first_byte
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of what C knows by the pool's name: of an internal pool the plan alone, of an
+        external one the memory from its first byte to the end of the plan."""
+        return self.size_bytes + (0 if self.is_internal else self.first_byte)
+
+    @property
+    def memory_alignment(self) -> int:
+        """Bytes of which the address of that must be a multiple."""
+        if self.is_internal or self.address is None:
+            return self.alignment_bytes
+        return gcd(self.address, self.alignment_bytes)

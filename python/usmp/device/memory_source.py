@@ -87,10 +87,10 @@ def _places(entry: ArchivedEntry, number: int, what: str, name: str) -> list[str
 
 def _pools(module: ArchivedModule) -> str:
     prefix, pools = module.c_prefix, external_pools(module)
-    members = [f"      {'0' if pool.is_empty else f'pool_{pool.c_name}'}," for pool in pools]
+    members = [f"      {_member(module, pool)}," for pool in pools]
     return "\n".join(
         [
-            *(_pool(module, pool) for pool in pools if not pool.is_empty),
+            *(_pool(module, pool) for pool in pools if _has_array(pool)),
             f"struct {prefix}_workspace_pools* {prefix}_device_pools(void) {{",
             f"  static struct {prefix}_workspace_pools pools = {{",
             *members,
@@ -99,6 +99,18 @@ def _pools(module: ArchivedModule) -> str:
             "}\n",
         ]
     )
+
+
+def _has_array(pool: ArchivedPool) -> bool:
+    """Whether the program has memory for a pool: constants lie where the linker puts them, and a
+    workspace at a known address is there."""
+    return not pool.is_empty and (pool.is_constant or pool.address is None)
+
+
+def _member(module: ArchivedModule, pool: ArchivedPool) -> str:
+    if _has_array(pool):
+        return f"pool_{pool.c_name}"
+    return "0" if pool.is_empty else f"(void*)(uintptr_t){pool_macro(module, pool)}_ADDRESS"
 
 
 def _pool(module: ArchivedModule, pool: ArchivedPool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from usmp.driver.errors import UsageError
 from usmp.driver.pool_keys import (
@@ -82,30 +83,25 @@ def _check_target(title: str, target: str, targets: BuildTargets) -> None:
 def _properties(
     title: str, settings: PoolSettings, targets: BuildTargets, access: Mapping[str, str]
 ) -> PoolInfoProperties:
-    numbers = {
+    fields: dict[str, Any] = {
         key.replace("-", "_"): _number(settings[key], least)
         for key, least in NUMBERS.items()
         if key in settings
     }
     if "size" in settings:
-        numbers["size_hint_bytes"] = _bytes(settings["size"], 1, "; leave it out for no limit")
+        fields["size_hint_bytes"] = _bytes(settings["size"], 1, "; leave it out for no limit")
     if ALIGNMENT in settings:
-        numbers[ALIGNMENT] = _bytes(settings[ALIGNMENT], 1, "; leave it out for the executor's")
+        fields[ALIGNMENT] = _bytes(settings[ALIGNMENT], 1, "; leave it out for the executor's")
     for key in PLACES:
         if key in settings:
-            numbers[key.replace("-", "_")] = _bytes(settings[key], 0)
+            fields[key.replace("-", "_")] = _bytes(settings[key], 0)
     bursts = _bursts(title, settings, targets, access)
-    texts = {
-        field: settings[key].text.strip()
-        for key, field in (("section", "section_name"), (IO, IO))
-        if key in settings
-    }
+    for key, field in (("section", "section_name"), (IO, IO)):
+        if key in settings:
+            fields[field] = settings[key].text.strip()
     try:
         return PoolInfoProperties(
-            **numbers,
-            target_burst_bytes=bursts,
-            is_internal=INTERNAL in settings,
-            **texts,
+            **fields, target_burst_bytes=bursts, is_internal=INTERNAL in settings
         )
     except ValueError as error:
         raise UsageError(f"{title}: {error}") from error

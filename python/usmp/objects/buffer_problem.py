@@ -10,6 +10,7 @@ import numpy as np
 
 from usmp import _ffi_api
 from usmp.objects.buffers import BufferInfo
+from usmp.objects.pool_places import planned_limit
 from usmp.objects.pools import ConstantPoolInfo, PoolInfo
 from usmp_solver import Pool, Problem
 from usmp_solver.buffers import preferred_first
@@ -26,11 +27,15 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
     Conflicts that follow from live ranges are not listed. Conflicts and overlaps with other buffers
     are dropped: they constrain nothing.
 
+    A pool is what a plan may use of its memory: offset 0 is its first byte behind `pool_offset`
+    whose address suits all buffers that may lie there.
+
     Raises
     ------
     ValueError
-        A buffer has no candidate or is listed twice; two pools of one name differ in kind or size
-        hint (the emitted code would give both the same memory); or a pin ends beyond 64 bits.
+        A buffer has no candidate or is listed twice; two pools of one name differ in kind, size
+        hint or place (the emitted code would give both the same memory); or a pin ends beyond 64
+        bits.
     """
     fields = dict(_ffi_api.problem_columns(list(buffers)))
     names, infos = list(map(str, fields.pop("names"))), list(fields.pop("pools"))
@@ -40,8 +45,11 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
     order = preferred_first(lists)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
+    largest = np.ones(len(order), np.int64)
+    np.maximum.at(largest, columns["candidates"], np.repeat(columns["alignments"], np.diff(first)))
     columns["candidates"] = ranks[columns["candidates"]]
-    return Problem(names=names, pools=tuple(_pool(infos[number]) for number in order), **columns)
+    pools = tuple(_pool(infos[number], int(largest[number])) for number in order)
+    return Problem(names=names, pools=pools, **columns)
 
 
 def columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
@@ -49,7 +57,6 @@ def columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:
     return {str(name): np.asarray(np.from_dlpack(each), np.int64) for name, each in fields.items()}
 
 
-def _pool(info: PoolInfo) -> Pool:
-    limit = int(info.size_hint_bytes)
+def _pool(info: PoolInfo, alignment: int) -> Pool:
     is_constant = isinstance(info, ConstantPoolInfo)
-    return Pool(str(info.pool_name), None if limit < 0 else limit, is_constant)
+    return Pool(str(info.pool_name), planned_limit(info, alignment), is_constant)

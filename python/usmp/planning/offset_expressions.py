@@ -24,6 +24,7 @@ from usmp.analysis.symbolic.instances import InstanceStore, combinations_of
 from usmp.analysis.symbolic.separations import BytesBySize, Values, bytes_by_size
 from usmp.objects import BufferInfo, PoolAllocation
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.planning.distance_expressions import distance_expression
 from usmp.planning.plan import Plan, workspace_buffers
@@ -156,7 +157,8 @@ class _Stack:
             self.places[buffer], self.offsets[buffer] = values, offset
             size = self.known.bytes[buffer]
             taken = np.where(size > 0, values + size, 0)
-            ends.append((taken, offset + self._own(self.known.extents[buffer])))
+            end = offset + self._own(self.known.extents[buffer])
+            ends.append(_aligned(taken, end, line_bytes(buffer.pool_candidates)))
         values, peak = _largest(ends)
         if int(values.max()) >= _LARGEST:
             raise ValueError(
@@ -289,7 +291,7 @@ def _check(found: Plan, known: BytesBySize, places: Mapping[BufferInfo, Values])
         of = {
             buffer: BufferInfo(
                 str(buffer.name_hint),
-                int(known.bytes[buffer][index]),
+                rounded_up(int(known.bytes[buffer][index]), line_bytes(buffer.pool_candidates)),
                 buffer.pool_candidates,
                 int(buffer.alignment),
                 buffer.live_ranges,

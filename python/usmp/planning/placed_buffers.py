@@ -6,6 +6,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 
+from usmp.analysis.buffer_extraction import annotated_pools
 from usmp.analysis.entry_buffers import entry_lengths
 from usmp.analysis.joint_buffers import entry_ranges
 from usmp.analysis.memory.buffer_size import size_bytes
@@ -16,6 +17,7 @@ from usmp.analysis.used_overlaps import used_overlaps
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer
 from usmp.objects.attributes import STATE_BYTES_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
+from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.planning.plan import Plan
 from usmp.support.unique_names import UniqueNames
 
@@ -40,14 +42,14 @@ def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
     placed: list[tuple[tirx.AllocBuffer, PlacedBuffer]] = []
     for buffer in found.buffers:
         stmt, allocation = stmts[buffer], found.allocations[buffer]
-        is_state = buffer.kind == BufferInfoKind.STATE
+        is_state, size = buffer.kind == BufferInfoKind.STATE, int(buffer.size_bytes)
         one = PlacedBuffer(
             name=buffer.name_hint,
             function=functions[stmt],
             kind=buffer.kind,
             pool_name=allocation.pool_info.pool_name,
             byte_offset=allocation.byte_offset,
-            size_bytes=kept_bytes(stmt) if is_state else buffer.size_bytes,
+            size_bytes=kept_bytes(stmt) if STATE_BYTES_ATTR in stmt.annotations else size,
             alignment=buffer.alignment,
             live_ranges=list(buffer.live_ranges),
             identical=[i.name_hint for i in identical.get(buffer, ())],
@@ -84,13 +86,14 @@ def _tails(
         spans = state_tails(module_facts(mod).of(entry_function_name(entry)))
         for stmt, (start, stop) in spans.items():
             kept, name = kept_bytes(stmt), str(stmt.buffer.name)
+            line = line_bytes(annotated_pools(stmt, functions[stmt]))
             tail = PlacedBuffer(
                 name=names.unique(name if entry == ONLY_ENTRY else f"{entry}.{name}"),
                 function=functions[stmt],
                 kind=BufferInfoKind.INTERMEDIATE,
                 pool_name=allocations[stmt].pool_info.pool_name,
                 byte_offset=allocations[stmt].byte_offset + kept,
-                size_bytes=size_bytes(stmt.buffer) - kept,
+                size_bytes=rounded_up(size_bytes(stmt.buffer), line) - kept,
                 alignment=_alignment_at(alignments[stmt], kept),
                 live_ranges=[LiveRange(starts[entry] + start, starts[entry] + stop)],
                 identical=[],

@@ -74,7 +74,7 @@ class StatePlaces:
         if place is None or FIXED_OFFSET_ATTR in stmt.annotations:
             return free
         pools = [pool for pool in candidates if str(pool.pool_name) == str(place.pool_name)]
-        if not pools or not fits(place, stmt, byte_alignment(stmt, self.executor)):
+        if not pools or not fits(place, stmt, byte_alignment(stmt, self.executor, pools)):
             return free
         return {CANDIDATE_MEMORY_POOL_ATTR: pools, FIXED_OFFSET_ATTR: int(place.byte_offset)}
 

@@ -111,6 +111,8 @@ class Pool:
         position of the operator in which most bytes are live, if that is known.
     buffers
         in program order.
+    address
+        of offset 0, if that is known.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Pool:
     live_at_peak: tuple[str, ...]
     peak_operator: int | None
     buffers: tuple[Buffer, ...]
+    address: int | None = None
 
     @property
     def is_constant(self) -> bool:

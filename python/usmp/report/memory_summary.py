@@ -51,6 +51,9 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
     console = console or Console(highlight=False)
     memory = metadata["memory"]
     print_table(_pools(metadata), console)
+    for pool in memory["pools"]:
+        if place := _place(pool):
+            print_text(f"Pool {shown(pool['name'])}: {place}.", console)
     mains = memory["functions"]["main"]
     if len(mains) > 1:
         print_table(_entries(mains), console)
@@ -124,6 +127,21 @@ def _print_access_cycles(placement: Mapping[str, Any], console: Console) -> None
         f"lower bound {placement[f'{name}_lower_bound']}.",
         console,
     )
+
+
+def _place(pool: Mapping[str, Any]) -> str:
+    """Where a pool begins in its memory, and what its buffers are aligned to, if that was asked."""
+    first, lines = pool.get("first_byte", 0), pool.get("buffer_alignment_bytes", 0)
+    parts = []
+    if "address" in pool:
+        parts.append(f"offset 0 is at address 0x{pool['address'] + first:x}")
+    if first:
+        others = pool.get("pool_offset_bytes", 0)
+        owned = f", of which {others} belong to others" if others else ""
+        parts.append(f"it begins behind {first} bytes of its memory{owned}")
+    if lines:
+        parts.append(f"buffers start and end at multiples of {lines}")
+    return "; ".join(parts)
 
 
 def _pools(metadata: Mapping[str, Any]) -> TextTable:

@@ -108,7 +108,16 @@ def _pool(
             _index(described["peak_operator"], operators) if "peak_operator" in described else None
         ),
         buffers=tuple(buffer(each) for each in described["buffers"]),
+        address=_address(described),
     )
+
+
+def _address(described: Mapping[str, Any]) -> int | None:
+    """The address of a pool's offset 0."""
+    if "address" not in described:
+        return None
+    skipped = _number(described, "first_byte") if "first_byte" in described else 0
+    return _number(described, "address") + skipped
 
 
 def _buffer(

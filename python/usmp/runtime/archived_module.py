@@ -44,9 +44,13 @@ class ArchivedPool:
     size_hint_bytes
         the most that the plan might use; -1 for no limit.
     size_bytes
-        what the application has to provide.
+        what the plan takes.
     alignment_bytes
-        of which the address must be a multiple.
+        of which the address at which the plan begins must be a multiple.
+    first_byte
+        of the memory at which the plan begins; those before it belong to others.
+    address
+        of the memory's first byte; None if it is not known.
     peak_bytes
         highest end address used.
     memory_pressure_bytes
@@ -71,6 +75,8 @@ class ArchivedPool:
     bound: PoolBound
     live_at_peak: list[str]
     buffers: list[PlacedBuffer]
+    first_byte: int = 0
+    address: int | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -82,7 +88,8 @@ class ArchivedPool:
         """The bytes that the header says: an array of the application has one at least, unless
         nothing lies in the pool."""
         has_address = not self.is_internal and not self.is_empty
-        return max(self.size_bytes, 1) if has_address else self.size_bytes
+        size = self.size_bytes + (0 if self.is_internal else self.first_byte)
+        return max(size, 1) if has_address else size
 
 
 @dataclass(frozen=True)
@@ -383,7 +390,21 @@ def read_pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
         ),
         live,
         buffers,
+        *_place(entry, where),
     )
+
+
+def _place(entry: Any, where: str) -> tuple[int, int | None]:
+    """The byte of a memory at which the plan begins, and the address of the first one."""
+    alignment = read_value(entry, "alignment_bytes", is_size, where)
+    lines, offset, first, address = (
+        read_value(entry, key, is_count, where) if key in entry else 0
+        for key in ("buffer_alignment_bytes", "pool_offset_bytes", "first_byte", "address")
+    )
+    is_aligned = (address + first) % alignment == 0 and (not lines or alignment % lines == 0)
+    if entry["buffers"] and not (is_aligned and offset <= first):
+        raise DamagedMetadata(f'{where} has no valid "first_byte"')
+    return first, address if "address" in entry else None
 
 
 def _buffer(entry: Any, pool: str, where: str) -> PlacedBuffer:

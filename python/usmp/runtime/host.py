@@ -16,6 +16,7 @@ import numpy as np
 from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects.dynamic_allocation import NO_MEMORY
 from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry, chosen_entry
+from usmp.objects.pool_places import ANY_ADDRESS_MACRO
 from usmp.runtime.arena import ArenaExhausted, HostArena
 from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
 from usmp.runtime.extra_sources import check_sources, compile_sources
@@ -110,7 +111,8 @@ class HostModule(NotCopied):
         mains = metadata["memory"]["functions"]["main"]
         self.entries = {str(main.get("entry", ONLY_ENTRY)): HostEntry.of(main) for main in mains}
         self._has_state = any(main.get("state_size_bytes") for main in mains)
-        self._pools = [pool for pool in metadata["memory"]["pools"] if not pool["internal"]]
+        pools = metadata["memory"]["pools"]
+        self._pools = [pool for pool in pools if not pool["internal"]]
         self._devices = len(metadata.get("devices", []))
         self._takes_arena = {
             name for name, main in zip(self.entries, mains, strict=True) if main.get("takes_arena")
@@ -121,7 +123,7 @@ class HostModule(NotCopied):
         directory = folders.enter_context(temporary_folder())
         self._cleanup = weakref.finalize(self, folders.close)
         is_packed = metadata.get("interface_api") == "packed"
-        path = build_shared_library(files, self._pools, directory, flags, is_packed, sources)
+        path = build_shared_library(files, pools, directory, flags, is_packed, sources)
         try:
             self._library = ctypes.CDLL(str(path))
             if self._takes_arena:
@@ -261,12 +263,14 @@ class HostModule(NotCopied):
 
     def _provide(self, pool: Mapping[str, Any]) -> np.ndarray:
         """Memory for an external pool; a constant pool with its content, or else zeros."""
-        size, alignment = max(pool["size_bytes"], 1), pool["alignment_bytes"]
-        memory = aligned_empty([size], "uint8", alignment)
-        memory[...] = 0
+        size, alignment = pool["size_bytes"] + pool.get("first_byte", 0), pool["alignment_bytes"]
+        # As far from an aligned address as where the pool is on the device.
+        skipped = pool.get("address", 0) % alignment
+        memory = aligned_empty([skipped + max(size, 1)], "uint8", alignment)[skipped:]
+        memory[pool.get("first_byte", 0) :] = 0
         if pool["kind"] == "constant" and pool["size_bytes"]:
             address = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
-            ctypes.memmove(memory.ctypes.data, address, pool["size_bytes"])
+            ctypes.memmove(memory.ctypes.data, address, size)
         return memory
 
 
@@ -290,7 +294,7 @@ def _copies(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def build_shared_library(
     files: Mapping[str, bytes],
-    external_pools: Sequence[Mapping[str, Any]],
+    pools: Sequence[Mapping[str, Any]],
     directory: Path,
     flags: Sequence[str] = DEFAULT_FLAGS,
     is_packed: bool = False,
@@ -319,13 +323,15 @@ def build_shared_library(
     sources = [path for path in write_files(code, directory) if path.suffix in (".c", ".o")]
     include = directory / "codegen/host/include"
     sources += compile_sources(user_sources, include, directory, flags)
-    constants = [p for p in external_pools if p["kind"] == "constant" and p["size_bytes"]]
+    external = [pool for pool in pools if not pool["internal"]]
+    constants = [p for p in external if p["kind"] == "constant" and p["size_bytes"]]
     if constants:
         path = directory / "host_pools.c"
         path.write_text(_pool_definitions(_prefix(files), constants))
         sources.append(path)
     library = directory / "model.so"
     options = [f"-std={'c11' if is_packed else 'c99'}", *_WARNINGS, *flags, "-shared", "-fPIC"]
+    options += [f"-D{ANY_ADDRESS_MACRO}"] if any("address" in pool for pool in pools) else []
     options += [f"-I{include}", *(tvm_ffi_include() if is_packed else [])]
     compile_c([*options, *map(str, sources), "-lm"], library)
     return library

@@ -12,7 +12,7 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, IRModule, PointerType, PrimType
 
-from usmp.analysis.buffer_extraction import byte_alignment
+from usmp.analysis.buffer_extraction import annotated_pools, byte_alignment
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.symbolic.all_sizes import largest_bytes_of
@@ -29,6 +29,7 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
+from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.passes import ModulePass
 from usmp.planning.offset_expressions import OffsetExpressions
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, global_symbol
@@ -43,8 +44,9 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
     calls uses, after its own parameters and in the order of the pools' names; calls pass them on.
     It loses `tirx.noalias`, which says that no two of its parameters share bytes.
     The attribute `pool_args` lists them as `AllocatedPoolInfo`s, on each PrimFunc and, all of
-    them, on the module; `allocated_size` is the pool's peak in bytes, `alignment` what its address
-    must be a multiple of. Constant pools carry their content as `ConstantInfo`s. Inputs and
+    them, on the module; `allocated_size` is the pool's peak in bytes, a multiple of the alignment
+    that the pool has; `alignment` is what the address of offset 0 must be a multiple of. Constant
+    pools carry their content as `ConstantInfo`s. Inputs and
     outputs that were planned are listed in the module's `io_tensor_pool_allocations`; if it has
     several entries, in that of the PrimFunc of each. RFC 0009, "Step 5".
 
@@ -237,13 +239,14 @@ class _Converter:
         """Highest end address in the pool, in bytes."""
         places = self._placed[pool.pool_name]
         most = self.computed.most_bytes(str(pool.pool_name))
-        if most is not None:
-            return most
-        return max(offset + self._size_bytes(stmt) for stmt, offset in places)
+        if most is None:
+            most = max(offset + self._size_bytes(stmt) for stmt, offset in places)
+        return rounded_up(most, line_bytes([pool]))
 
     def _size_bytes(self, stmt: tirx.AllocBuffer) -> int:
         """The most bytes that an allocation takes."""
-        return self._largest[stmt] if stmt in self._largest else size_bytes(stmt.buffer)
+        size = self._largest[stmt] if stmt in self._largest else size_bytes(stmt.buffer)
+        return rounded_up(size, line_bytes(annotated_pools(stmt, "")))
 
     @cached_property
     def _largest(self) -> dict[tirx.AllocBuffer, int]:
@@ -253,7 +256,7 @@ class _Converter:
         """What suits every allocation in the pool, in bytes, and at least the usual one."""
         places = self._placed[pool.pool_name]
         alignments = (byte_alignment(stmt, self.executor) for stmt, _ in places)
-        return lcm(DEFAULT_BYTE_ALIGNMENT, *alignments)
+        return lcm(DEFAULT_BYTE_ALIGNMENT, line_bytes([pool]), *alignments)
 
     def _with_content(self, pool: PoolInfo) -> PoolInfo:
         """The pool; a constant pool together with the constants that were placed in it.

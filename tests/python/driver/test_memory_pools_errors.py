@@ -228,8 +228,7 @@ WRONG_FLAGS = [
     ),
     (
         ["--state-pool=backup", "--usmp-workspace-pool-backup=size=0"],
-        "size=0 in --usmp-workspace-pool-backup: the value must be bytes, at least 1, such as 1000, "
-        "0x400 or 64K (K is 1024, M is 1024K); leave it out for no limit",
+        f"size=0 in --usmp-workspace-pool-backup: {SIZE}",
     ),
     (
         ["--state-pool=backup", "--board=mps2-an385"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from usmp.boards.board import (
     LAYOUT_SECTION,
@@ -15,20 +15,24 @@ from usmp.boards.board import (
 )
 
 
-def print_linker_script(board: Board, lasting: Sequence[str] = ()) -> str:
+def print_linker_script(
+    board: Board, lasting: Sequence[str] = (), addresses: Mapping[str, int] | None = None
+) -> str:
     """The script: code and constants in read-only memories, pools where their sections say.
 
     `lasting` are the memories with states that a reset of the processor leaves as they are. They
-    lie in front, so that other code and variables do not move them.
+    lie in front, so that other code and variables do not move them. `addresses` are those of pools
+    at known places, by the names of their memories.
 
     The stack lies at the beginning of its memory, so that an overflow runs out of it, where the
     start-up code forbids accesses, and not into variables.
     """
+    at = {name: f" 0x{address:08x}" for name, address in (addresses or {}).items()}
     regions = "\n".join(_region(memory) for memory in board.memories)
     read_only = [memory for memory in board.memories if memory.is_read_only]
     writable = [memory for memory in board.memories if not memory.is_read_only]
-    constants = "\n".join(_constants(memory) for memory in read_only)
-    pools = "\n".join(_pool(memory) for memory in writable)
+    constants = "\n".join(_constants(memory, at.get(memory.name, "")) for memory in read_only)
+    pools = "\n".join(_pool(memory, at.get(memory.name, "")) for memory in writable)
     states = "\n".join(_lasting(name) for name in lasting)
     table = "\n".join(f"    {_zeroed(f'pool_{memory.name}')}" for memory in writable)
     return f"""/* Memories of board {board.name}: {board.description}. */
@@ -117,18 +121,18 @@ def _region(memory: Memory) -> str:
     )
 
 
-def _constants(memory: Memory) -> str:
+def _constants(memory: Memory, address: str) -> str:
     """Constant pools; before other constants, whose pattern fits theirs too."""
-    return f"""  .constants_{memory.name} :
+    return f"""  .constants_{memory.name}{address} :
   {{
     *({constant_section(memory.name)})
   }} > {memory.name}
 """
 
 
-def _pool(memory: Memory) -> str:
+def _pool(memory: Memory, address: str) -> str:
     """Workspace pools; before other variables, whose pattern fits theirs too."""
-    return f"""  .pool_{memory.name} (NOLOAD) : ALIGN(4)
+    return f"""  .pool_{memory.name}{address} (NOLOAD) :{"" if address else " ALIGN(4)"}
   {{
     __pool_{memory.name}_start = .;
     *({workspace_section(memory.name)})

@@ -28,7 +28,12 @@ def project_files(interface: Interface, board: Board) -> dict[str, bytes]:
     texts = {name: (_FILES / name).read_text() for name in copied}
     texts["Makefile"] = print_makefile(board)
     texts["board.h"] = _board_header(board)
-    texts["board.ld"] = print_linker_script(board, lasting_memories(interface))
+    addresses = {
+        pool.name: pool.first_address
+        for pool in interface.pools
+        if pool.first_address is not None and not pool.is_empty
+    }
+    texts["board.ld"] = print_linker_script(board, lasting_memories(interface), addresses)
     main = print_main if len(interface.entries) == 1 else print_main_of_entries
     texts |= operator_files(interface)
     texts["main.c"] = main(interface, board)

@@ -46,6 +46,7 @@ def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, An
         **_io(pool),
         "size_bytes": pool.size_bytes,
         "alignment_bytes": pool.alignment_bytes,
+        **_place(pool),
         "peak_bytes": use.peak_bytes,
         "memory_pressure_bytes": use.pressure_bytes,
         "lower_bound_bytes": int(bound.lower_bound_bytes),
@@ -85,6 +86,17 @@ def io_pool(mod: IRModule) -> dict[str, str]:
     """The name of the I/O pool, if there is one."""
     pool = (mod.attrs or {}).get(IO_MEMORY_POOL_ATTR)
     return {} if pool is None else {"io_pool": str(pool.pool_name)}
+
+
+def _place(pool: PoolParameter) -> dict[str, int]:
+    """What the user said of where the pool is, and where the plan begins, which follows from it."""
+    described = {
+        "buffer_alignment_bytes": pool.line_bytes,
+        "pool_offset_bytes": pool.pool_offset,
+        "first_byte": pool.first_byte,
+    }
+    found = {key: value for key, value in described.items() if value}
+    return found if pool.address is None else {**found, "address": pool.address}
 
 
 def _peak_operator(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, int]:

@@ -139,6 +139,8 @@ def _facts(drawn: MemoryMap, pool: Pool) -> str:
         parts.append(f"limit {pool.limit_bytes}")
     if pool.io in IO_TEXTS:
         parts.append(IO_TEXTS[pool.io])
+    if pool.address is not None:
+        parts.append(f"from address 0x{pool.address:x} on")
     if pool.peak_operator is not None:
         parts.append(f"most live in {name_html(operator_text(drawn, pool.peak_operator))}")
     return ", ".join(parts)

@@ -87,6 +87,7 @@ def _pool(pool: Pool) -> dict[str, Any]:
     return {
         "name": pool.name,
         "kind": pool.kind,
+        **({} if pool.address is None else {"address": pool.address}),
         "limit_bytes": pool.limit_bytes,
         **({} if pool.io == "any" else {"io": pool.io}),
         "peak_bytes": pool.peak_bytes,

@@ -1,0 +1,55 @@
+"""Whether pools are where the plan expects them: what a run checks before anything else."""
+
+from __future__ import annotations
+
+from usmp.codegen.c_pools import internal_pool_address
+from usmp.codegen.entry_interface import EntryInterface
+from usmp.codegen.interface import Interface
+from usmp.codegen.pool_parameter import PoolParameter
+from usmp.objects.pool_places import ANY_ADDRESS_MACRO
+
+ERROR_POOL = -4
+"""What a run returns if a pool is at another address than the plan was made for."""
+ERROR_POOL_MACRO = "ERROR_POOL"
+"""Its macro, after the module's prefix."""
+
+
+def pool_address(interface: Interface, pool: PoolParameter) -> str:
+    """Return the address of offset 0 of a pool, in the entry points of the C interface."""
+    if pool.is_internal:
+        return internal_pool_address(interface, pool)
+    if not pool.first_byte:
+        return f"workspace_pools->{pool.c_name}"
+    memory = f"({_const(pool)}uint8_t*)workspace_pools->{pool.c_name}"
+    return f"({memory} + {pool.first_byte})"
+
+
+def has_checks(interface: Interface) -> bool:
+    """Whether a run may find that a pool is at another address."""
+    return any(_is_checked(pool) for entry in interface.entries for pool in entry.pools)
+
+
+def pool_checks(interface: Interface, entry: EntryInterface) -> list[str]:
+    """Return the statements that end a run if a pool is at another address."""
+    lines: list[str] = []
+    exact: list[str] = []
+    error = f"{interface.macro_prefix}_{ERROR_POOL_MACRO}"
+    for pool in filter(_is_checked, entry.pools):
+        address = f"(uintptr_t){pool_address(interface, pool)}"
+        lines.append(f"  if ({address} % {pool.alignment_bytes}u != 0u) return {error};")
+        if pool.first_address is not None:
+            place = f"UINT64_C(0x{pool.first_address:x})"
+            exact.append(f"  if ({address} != {place}) return {error};")
+    if exact:
+        lines += [f"#ifndef {ANY_ADDRESS_MACRO}", *exact, "#endif"]
+    return lines
+
+
+def _is_checked(pool: PoolParameter) -> bool:
+    """Whether the user said where the pool is, or what its buffers are aligned to."""
+    has_place = pool.address is not None or bool(pool.pool_offset)
+    return not pool.is_empty and (has_place or bool(pool.line_bytes))
+
+
+def _const(pool: PoolParameter) -> str:
+    return "const " if pool.is_constant else ""

@@ -1,0 +1,133 @@
+"""Pools at known and odd addresses in C: what runs touch there, and what they refuse."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import usmp
+from support.c_program import SANITIZERS
+from support.compilers import require
+from support.relax_models import PARAMS, Attention, X, attention
+from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.runtime.write_files import write_files
+
+pytestmark = pytest.mark.cc
+
+STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+ODD = 0x2000_0003
+"""The address of a memory whose first page is mapped where no program of this host is."""
+
+NEIGHBORS = """
+#define _DEFAULT_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "tvmgen_m.h"
+
+#define PAGES 65536
+#define SIZE TVMGEN_M_SRAM_WORKSPACE_POOL_SIZE
+#define OFFSET TVMGEN_M_SRAM_WORKSPACE_POOL_OFFSET
+
+int main(void) {{
+  uint8_t* const page = mmap((void*)0x20000000, PAGES, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  uint8_t* const memory = page + 3 + {moved};
+  float x[TVMGEN_M_X_SIZE / sizeof(float)], y[{outputs}];
+  struct tvmgen_m_inputs inputs = {{.x = x}};
+  struct tvmgen_m_outputs outputs = {{.{output} = y}};
+  struct tvmgen_m_workspace_pools pools = {{.sram = memory}};
+  if (page == MAP_FAILED || fread(x, sizeof x, 1, stdin) != 1) return 1;
+  for (int fill = 0; fill < 2; ++fill) {{
+    memset(page, fill ? 0xa5 : 0x5a, PAGES);
+    const int32_t status = tvmgen_m_run(&inputs, &outputs, &pools);
+    if (status != 0) return status == TVMGEN_M_ERROR_POOL ? 3 : 2;
+    for (int i = 0; i < PAGES; ++i) {{
+      const int is_own = page + i >= memory + OFFSET && page + i < memory + SIZE;
+      if (!is_own && page[i] != (fill ? 0xa5 : 0x5a)) return 4;
+    }}
+  }}
+  return fwrite(y, sizeof y, 1, stdout) != 1;
+}}
+"""
+
+
+def program(folder: Path, moved: str, **properties) -> Path:
+    """A program that runs the model in a memory whose neighbors it compares."""
+    require("gcc")
+    sram = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(**properties))
+    model = usmp.build(
+        Attention,
+        params=PARAMS,
+        module_name="m",
+        workspace_memory_pools=WorkspaceMemoryPools([sram]),
+    )
+    write_files(model.files(), folder)
+    (output,) = model.interface.outputs
+    main = NEIGHBORS.format(moved=moved, output=output.c_name, outputs=attention().size)
+    (folder / "main.c").write_text(main)
+    sources = [*folder.glob("codegen/host/src/*.c"), folder / "main.c"]
+    command = ["gcc", "-std=c99", *STRICT, *SANITIZERS, f"-I{folder}/codegen/host/include"]
+    subprocess.run([*command, *sources, "-lm", "-o", folder / "program"], check=True)
+    return folder / "program"
+
+
+def run(path: Path) -> subprocess.CompletedProcess:
+    return subprocess.run([path], input=X.tobytes(), stdout=subprocess.PIPE, check=False)
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"address": ODD, "pool_offset": 2, "alignment": 32},
+        {"address": ODD, "pool_offset": 13},
+        {"address": ODD - 3, "pool_offset": 100, "alignment": 64},
+        {"pool_offset": 7, "alignment": 128},
+    ],
+    ids=str,
+)
+def test_runs_touch_nothing_of_their_neighbors(tmp_path, properties):
+    moved = "-3" if properties.get("address") != ODD else "0"
+    done = run(program(tmp_path, moved, **properties))
+    assert done.returncode == 0
+    np.testing.assert_allclose(
+        np.frombuffer(done.stdout, np.float32), attention().ravel(), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("moved", "properties"),
+    [
+        # Another address, although it is aligned alike.
+        ("64", {"address": ODD, "pool_offset": 13}),
+        ("1", {"address": ODD, "pool_offset": 13}),
+        ("-1", {"pool_offset": 7, "alignment": 128}),
+    ],
+)
+def test_a_run_refuses_a_pool_that_is_elsewhere(tmp_path, moved, properties):
+    assert run(program(tmp_path, moved, **properties)).returncode == 3
+
+
+def test_an_address_that_the_machine_does_not_have(tmp_path):
+    require("arm-none-eabi-gcc")
+    sram = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(address=0xFFFF_FFC0))
+    model = usmp.build(
+        Attention,
+        params=PARAMS,
+        module_name="m",
+        workspace_memory_pools=WorkspaceMemoryPools([sram]),
+    )
+    write_files(model.files(), tmp_path)
+    (source,) = [s for s in tmp_path.glob("codegen/host/src/*.c") if "has_address" in s.read_text()]
+    command = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-fsyntax-only", "-std=c99"]
+    done = subprocess.run(
+        [*command, f"-I{tmp_path}/codegen/host/include", source],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "tvmgen_m_sram_has_address" in done.stderr
