@@ -82,7 +82,8 @@ def get_pipeline(
     """The passes from a Relax module to planned TIR, which are those of `usmp.build`.
 
     The module may have the attributes `executor`, `workspace_memory_pools`,
-    `constant_memory_pools`, `state_memory_pool` and `state_layout`, which `usmp.build` sets.
+    `constant_memory_pools`, `state_memory_pool`, `io_memory_pool` and `state_layout`, which
+    `usmp.build` sets.
     Options are those of the current `PassContext`, when the passes run; `tir.usmp.profile` and
     `tir.usmp.poison_dead_bytes` are read here. For a board `usmp.build` also sets
     `tir.usmp.use_workspace_io` and the pools in its memories.

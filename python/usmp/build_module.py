@@ -45,6 +45,7 @@ from usmp.objects.attributes import (
     CONCURRENT_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
+    IO_MEMORY_POOL_ATTR,
     NOT_COMPARED_ATTR,
     RAM_WITH_WORKSPACE_IO_ATTR,
     STATE_LAYOUT_ATTR,
@@ -64,6 +65,7 @@ from usmp.objects.module_pools import named_pools
 from usmp.objects.runtime import check_runtime
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, parse_targets
+from usmp.planning.io_pools import choose_io_pool
 from usmp.planning.options import (
     OPTION_NAMES,
     PlanningOptions,
@@ -112,6 +114,7 @@ def build(
     concurrent: Sequence[Sequence[str]] = (),
     shared_state: bool = False,
     state_memory_pool: WorkspacePoolInfo | str | None = None,
+    io_memory_pool: str | None = None,
     state_layout: StateLayout | str | Path | None = None,
     io_type: str = FLOAT,
     max_sizes: Mapping[str, int | None] | None = None,
@@ -192,6 +195,10 @@ def build(
         pool, or the name of one of `workspace_memory_pools` or of a memory of the board; a new
         pool of another name is provided by the application. By default states are in the workspace
         with everything else.
+    io_memory_pool
+        the pool that holds all inputs and outputs, which have to be in the workspace: the name of
+        one of `workspace_memory_pools`, which other buffers may share unless its `io` is "only",
+        or of another memory of the board, which then holds nothing else.
     state_layout
         where the states have to be: the `state_layout` of what an earlier version of the
         program was built from, or the path of its file. What is kept by the one version is then
@@ -228,9 +235,10 @@ def build(
         executor, runtime, algorithm, parameter or board, another target of the host, a runtime that
         cannot call the executor's functions, a board and a target for another core, two pools of
         one name, a state pool that leaves no workspace pool for everything else, a state layout
-        that is damaged or does not fit the model, an `io_type` that is unknown or that no input and
-        no output can have, unknown `c_names`, a size that no model has, or not as large, or a shape
-        that no input of a file can have.
+        that is damaged or does not fit the model, an I/O pool that is no workspace pool, pools for
+        inputs and outputs that are not in the workspace, an `io_type` that is unknown or that no
+        input and no output can have, unknown `c_names`, a size that no model has, or not as large,
+        or a shape that no input of a file can have.
     TypeError
         something else in the place of the model, of memory pools or of a state layout.
     OSError
@@ -250,6 +258,7 @@ def build(
     check_runtime(runtime, executor)
     if not isinstance(state_memory_pool, str):
         check_type(state_memory_pool, WorkspacePoolInfo, "state_memory_pool")
+    check_type(io_memory_pool, str, "io_memory_pool")
     if isinstance(state_layout, str | Path):
         state_layout = StateLayout.read(state_layout)
     check_type(state_layout, StateLayout, "state_layout")
@@ -269,13 +278,25 @@ def build(
     if board is not None:
         check_board_executor(board, executor)
         workspace_memory_pools, constant_memory_pools, state_memory_pool, own_pools = board_pools(
-            board, given, workspace_memory_pools, constant_memory_pools, state_memory_pool
+            board,
+            given,
+            workspace_memory_pools,
+            constant_memory_pools,
+            state_memory_pool,
+            io_memory_pool,
         )
     if state_memory_pool is not None:
         state_memory_pool = choose_state_pool(
             state_memory_pool, workspace_memory_pools, targets.names
         )
     check_workspace_io(executor, options.use_workspace_io)
+    io_pool = choose_io_pool(
+        io_memory_pool,
+        workspace_memory_pools,
+        constant_memory_pools,
+        state_memory_pool,
+        is_planned=options.use_workspace_io,
+    )
     if params:
         mod = bind_params(mod, params)
     if reference is None:
@@ -289,6 +310,8 @@ def build(
         mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
     if state_memory_pool is not None:
         mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, state_memory_pool)
+    if io_pool is not None:
+        mod = mod.with_attr(IO_MEMORY_POOL_ATTR, io_pool)
     if own_pools:
         mod = mod.with_attr(BOARD_POOLS_ATTR, own_pools)
     listed = listed_accelerators(named_pools(mod))

@@ -13,6 +13,7 @@ from usmp.objects.attributes import (
     ALL_FUSED,
     EXECUTOR_ATTR,
     FUSION_ATTR,
+    IO_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import ONLY_ENTRY
@@ -26,7 +27,7 @@ from usmp.relax.entries import relax_entries
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.qdq import convolves_images, is_quantized
 
-_MEMORIES = (WORKSPACE_MEMORY_POOLS_ATTR, EXECUTOR_ATTR)
+_MEMORIES = (WORKSPACE_MEMORY_POOLS_ATTR, IO_MEMORY_POOL_ATTR, EXECUTOR_ATTR)
 """Attributes that say where buffers go."""
 
 

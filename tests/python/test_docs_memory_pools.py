@@ -51,7 +51,7 @@ def test_a_pool_that_is_too_small(tmp_path, monkeypatch, capsys, digits_model):
     )
 
 
-@pytest.mark.parametrize("title", ["U1", "U2", "U3"])
+@pytest.mark.parametrize("title", ["U1", "U2", "U3", "Pools of inputs and outputs"])
 def test_a_use_case(title, tmp_path, monkeypatch, digits_model, digits_images):
     """The commands and the program of the page, on the digits model under all of its names."""
     monkeypatch.chdir(tmp_path)

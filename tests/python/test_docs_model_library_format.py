@@ -128,6 +128,10 @@ def written(digits_model) -> Iterator[dict]:
     place = {"alignment": 32, "pool_offset": 3, "address": 0x2000_0000}
     timed = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(read_latency_cycles=4, **place))
     yield usmp.build(small, workspace_memory_pools=WorkspaceMemoryPools([timed])).metadata
+    with PassContext(config={"tir.usmp.use_workspace_io": True}):
+        ccm = WorkspacePoolInfo("ccm", ["c"], PoolInfoProperties(io="no"))
+        pools = WorkspaceMemoryPools([ccm, WorkspacePoolInfo("sram", ["c"])])
+        yield usmp.build(small, workspace_memory_pools=pools, io_memory_pool="sram").metadata
     yield usmp.build(streaming_model()).metadata
     yield usmp.build(updating_model()).metadata
     yield build_symbolic().metadata

@@ -22,7 +22,7 @@ class LeastNeed:
     pools
         that may hold them.
     holds
-        what needs the bytes: "the model", "the constants" or "the states".
+        what needs the bytes: "the model", "the constants", "the states" or "inputs and outputs".
     is_one_buffer
         whether one buffer needs all of them.
     is_of_all_forms

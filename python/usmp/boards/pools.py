@@ -10,9 +10,11 @@ from tvm.target import Target
 from usmp.boards.board import Board, constant_section, lasting_section, workspace_section
 from usmp.boards.board_targets import board_targets
 from usmp.objects.pools import (
+    ONLY_IO,
     ConstantMemoryPools,
     ConstantPoolInfo,
     PoolInfo,
+    PoolInfoProperties,
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
@@ -32,6 +34,7 @@ def board_pools(
     workspace: WorkspaceMemoryPools | None = None,
     constants: ConstantMemoryPools | None = None,
     states: WorkspacePoolInfo | str | None = None,
+    io_pool: str | None = None,
 ) -> _Pools:
     """All pools of a program for a board, as `board_workspace_pools` and the others here say.
 
@@ -43,6 +46,8 @@ def board_pools(
         the targets as the user named them; pools that list the CPU so mean the board's.
     workspace, constants, states
         pools of the user.
+    io_pool
+        the memory of inputs and outputs; they alone are in it if it is none of the workspace pools.
 
     Raises
     ------
@@ -64,11 +69,26 @@ def board_pools(
         *(board.constant_memories if constants is None else ()),
     }
     workspace = board_workspace_pools(board, names, workspace, states)
+    if io_pool is not None and not _has_pool(workspace, io_pool):
+        workspace = _with_io_pool(board, names, workspace, io_pool)
     constants = board_constant_pools(board, names, constants)
     if states is not None:
         states = board_state_pool(board, names, states, workspace)
-    own -= {states.pool_name} if states is not None else set()
+    own -= {io_pool} | ({states.pool_name} if states is not None else set())
     return _Pools(workspace, constants, states, sorted(own))
+
+
+def _has_pool(pools: WorkspaceMemoryPools, name: str) -> bool:
+    return any(str(pool.pool_name) == name for pool in pools.pools)
+
+
+def _with_io_pool(
+    board: Board, targets: Sequence[str], workspace: WorkspaceMemoryPools, name: str
+) -> WorkspaceMemoryPools:
+    """The workspace pools, and at the end a memory that only inputs and outputs lie in."""
+    added = WorkspacePoolInfo(name, list(targets), PoolInfoProperties(io=ONLY_IO))
+    in_memory = board_workspace_pools(board, targets, WorkspaceMemoryPools([added]))
+    return WorkspaceMemoryPools([*workspace.pools, *in_memory.pools])
 
 
 def _on_core(pool: Any, given: Target, target: Target) -> Any:

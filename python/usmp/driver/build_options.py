@@ -255,6 +255,7 @@ def build_arguments(
                 "concurrent": concurrent_entries(options),
                 "shared_state": options.shared_state,
                 "state_memory_pool": states,
+                "io_memory_pool": options.io_pool,
                 "state_layout": options.state_layout,
                 "io_type": options.io_type,
                 "c_names": options.c_names,

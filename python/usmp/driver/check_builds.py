@@ -57,7 +57,7 @@ class Builds:
     def __init__(self, options: argparse.Namespace, stage: Stage) -> None:
         self._options = options
         self._stage = stage
-        self._built: dict[str, tuple[Archive, ArchivedModule]] = {}
+        self._built: dict[tuple[str, str | None], tuple[Archive, ArchivedModule]] = {}
         self._compiled: dict[tuple[int, CrossCompiler], CompiledCode | str] = {}
         self._given: tuple[Archive, ArchivedModule] | None = None
         if is_archive(options):
@@ -71,23 +71,30 @@ class Builds:
         """Whether the model fits."""
         if place.is_board:
             return self._board_verdict(board_named(place.name))
-        archive, module = self._for_core(place.core)
+        archive, module = self._for_core(place.core, self._options.io_pool)
         return self._by_sizes(place, archive, module)
 
-    def _for_core(self, core: str) -> tuple[Archive, ArchivedModule]:
+    def _for_core(self, core: str, io_pool: str | None) -> tuple[Archive, ArchivedModule]:
         """The model as it is for that core; an archive, and a model with a target, stay as they
         are."""
         if self._given is not None:
             return self._given
         wanted = core if self._chooses_core and core.split("+")[0] in CORES else ""
-        if wanted not in self._built:
+        if (wanted, io_pool) not in self._built:
             target = f"c -mcpu={wanted}" if wanted else self._options.target
             self._stage(f"building for {wanted or target}")
-            self._built[wanted] = self._build(target, None)
-        return self._built[wanted]
+            self._built[wanted, io_pool] = self._build(target, None, io_pool)
+        return self._built[wanted, io_pool]
 
-    def _build(self, target: str, board: str | None) -> tuple[Archive, ArchivedModule]:
-        own = {"target": target, "board": board, "remaining_builds": self.remaining}
+    def _build(
+        self, target: str, board: str | None, io_pool: str | None
+    ) -> tuple[Archive, ArchivedModule]:
+        own = {
+            "target": target,
+            "board": board,
+            "io_pool": io_pool,
+            "remaining_builds": self.remaining,
+        }
         options = argparse.Namespace(**{**vars(self._options), **own})
         factory = build_model(options, self._stage)
         # It ran once; a second time it would register what is registered.
@@ -150,10 +157,11 @@ class Builds:
         if self._given is not None and self._given[1].metadata.get("board") != board.name:
             return self._by_sizes(make(), *self._given)
         try:
-            archive, module = self._given or self._build(self._options.target, board.name)
+            target, io_pool = self._options.target, self._options.io_pool
+            archive, module = self._given or self._build(target, board.name, io_pool)
         except ValueError as error:
-            # That the model itself can be built, the build without board shows.
-            alone = self._by_sizes(make(), *self._for_core(board.core))
+            # That the model itself can be built, the build without the board's memories shows.
+            alone = self._by_sizes(make(), *self._for_core(board.core, None))
             return Verdict(**{**vars(alone), "why_not": shown(error, 500)})
         self._stage(f"linking for {board.name}")
         try:

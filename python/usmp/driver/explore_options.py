@@ -22,7 +22,7 @@ from usmp.driver.build_options import (
 )
 from usmp.driver.errors import UsageError
 from usmp.driver.help import Parser
-from usmp.driver.pool_flags import split_pool_flags
+from usmp.driver.pool_flags import places_io, split_pool_flags
 from usmp.names import BALANCED, OPTIMIZE, PASS_OPTIONS, SMALL
 from usmp.support.plain_text import shown
 
@@ -241,9 +241,11 @@ def _dimensions(
     if not options.vary:
         if options.config:
             return []
+        # Outside of the workspace, inputs and outputs lie in no pool.
+        planned = {"use_workspace_io": ("1",)} if places_io(options) else {}
         return [
             Dimension(name, f"{_PASS_PREFIX}{name}", values)
-            for name, values in DEFAULT_SWEEP.items()
+            for name, values in {**DEFAULT_SWEEP, **planned}.items()
             if f"{_PASS_PREFIX}{name}" not in fixed
         ]
     found: dict[str, Dimension] = {}

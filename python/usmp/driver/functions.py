@@ -116,6 +116,7 @@ def compile(
     board: str | None = None,
     state_pool: WorkspacePoolInfo | str | None = None,
     state_layout: StateLayout | str | Path | None = None,
+    io_pool: str | None = None,
     concurrent: Sequence[Sequence[str]] = (),
     shared_state: bool = False,
     io_type: str = FLOAT,
@@ -157,6 +158,8 @@ def compile(
         as `usmp.build` takes them.
     state_pool, state_layout
         the `state_memory_pool` and the `state_layout` of `usmp.build`.
+    io_pool
+        the `io_memory_pool` of `usmp.build`.
     concurrent, shared_state, io_type, reference, c_names
         as `usmp.build` takes them.
     old_arguments
@@ -200,6 +203,7 @@ def compile(
             board=board,
             state_memory_pool=state_pool,
             state_layout=state_layout,
+            io_memory_pool=io_pool,
             concurrent=concurrent,
             shared_state=shared_state,
             io_type=io_type,

@@ -170,11 +170,13 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
     from usmp.driver.opt_passes import parse_passes
     from usmp.objects.attributes import (
         CONSTANT_MEMORY_POOLS_ATTR,
+        IO_MEMORY_POOL_ATTR,
         STATE_MEMORY_POOL_ATTR,
         WORKSPACE_MEMORY_POOLS_ATTR,
     )
     from usmp.objects.targets import parse_targets
     from usmp.passes import apply_passes
+    from usmp.planning.io_pools import choose_io_pool
     from usmp.planning.options import planning_options
     from usmp.planning.session import planning_session
     from usmp.planning.state_pool import choose_state_pool
@@ -189,6 +191,10 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
     if states is not None:
         states = choose_state_pool(states, workspace, targets.names)
         mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, states)
+    # A pass may be about to plan inputs and outputs.
+    io_pool = choose_io_pool(options.io_pool, workspace, constants, states, is_planned=True)
+    if io_pool is not None:
+        mod = mod.with_attr(IO_MEMORY_POOL_ATTR, io_pool)
     with pass_context(options.pass_config):
         # Here, as a pipeline reads options when it is made.
         passes = parse_passes(options.passes)

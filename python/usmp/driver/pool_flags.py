@@ -84,6 +84,9 @@ CONSTANT = PoolKind(
 STATE_POOL = "--state-pool"
 """The flag that names the workspace pool of the states."""
 
+IO_POOL = "--io-pool"
+"""The flag that names the workspace pool of inputs and outputs."""
+
 
 def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
     """Add both spellings."""
@@ -111,6 +114,12 @@ def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
             metavar="POOL",
             help="the pool for what is kept between runs, and nothing else: a listed one, or "
             "another one that the application provides, with the same flags for its properties",
+        )
+        rfc.add_argument(
+            IO_POOL,
+            metavar="POOL",
+            help="the pool for all inputs and outputs, with --workspace-io: a listed one, which "
+            "other buffers may share unless it has io=only, or another memory of the board",
         )
     for key in KEYS:
         metavar, text = _HELP[key]
@@ -175,6 +184,18 @@ def state_pool_name(options: argparse.Namespace) -> str | None:
     """What `--state-pool` says, if it is given."""
     name: str | None = getattr(options, "state_pool", None)
     return None if name is None else name.strip()
+
+
+def places_io(options: argparse.Namespace) -> bool:
+    """Whether the flags say in which pools inputs and outputs may lie.
+
+    Raises
+    ------
+    UsageError
+        see `pool_settings`.
+    """
+    said = [s[IO].text.strip() for s in pool_settings(options, WORKSPACE).values() if IO in s]
+    return options.io_pool is not None or any(text != "any" for text in said)
 
 
 def _settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:

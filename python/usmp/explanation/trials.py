@@ -9,6 +9,7 @@ from typing import Any
 
 from usmp.names import DEFAULT_ALGORITHM, FLOAT, INT8, RAM
 from usmp.objects import Executor, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.objects.pools import ANY_IO
 from usmp.planning.options import PlanningOptions
 from usmp_solver import SEARCHES
 
@@ -69,7 +70,8 @@ def trials(
     metadata
         of the module.
     """
-    yield _other_io(options)
+    if not (options.use_workspace_io and _places_io(arguments)):
+        yield _other_io(options)
     if options.preserve_inputs:
         what = "a run may overwrite its inputs"
         yield _option("preserve_inputs", False, "without --usmp-preserve-inputs", what)
@@ -105,6 +107,13 @@ def _option(
     return Trial(
         name, flag or f"--pass-config {_PREFIX}{name}={text}", what, {_PREFIX + name: value}
     )
+
+
+def _places_io(arguments: Mapping[str, Any]) -> bool:
+    """Return whether the user says in which pools inputs and outputs may lie."""
+    given: WorkspaceMemoryPools | None = arguments.get("workspace_memory_pools")
+    restricted = given is not None and any(str(pool.io) != ANY_IO for pool in given.pools)
+    return restricted or arguments.get("io_memory_pool") is not None
 
 
 def _other_io(options: PlanningOptions) -> Trial:

@@ -57,6 +57,10 @@ STATE_MEMORY_POOL_ATTR = "state_memory_pool"
 """On the IRModule: the `WorkspacePoolInfo` that holds the states and nothing else; it may be one of
 the workspace pools."""
 
+IO_MEMORY_POOL_ATTR = "io_memory_pool"
+"""On the IRModule: the one of its workspace pools that holds all inputs and outputs that are
+planned, a `WorkspacePoolInfo`."""
+
 STATE_TENSORS_ATTR = "state_tensors"
 """On the PrimFunc of an entry that keeps state: a `StateTensor` for each of its states."""
 

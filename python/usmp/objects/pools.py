@@ -18,6 +18,8 @@ from usmp.objects.ffi_object import ValueObject
 
 READ_WRITE_ACCESS = "rw"
 READ_ONLY_ACCESS = "ro"
+ANY_IO, ONLY_IO, NO_IO = "any", "only", "no"
+"""Values of `PoolInfoProperties.io`."""
 _SECTION_NAME = re.compile(r"[A-Za-z0-9_.$,-]+")
 
 Targets: TypeAlias = str | Target | Iterable[Any] | Mapping[Any, str]
@@ -92,7 +94,7 @@ class PoolInfoProperties(ValueObject):
         alignment: int = 0,
         pool_offset: int = 0,
         address: int = -1,
-        io: str = "any",
+        io: str = ANY_IO,
     ) -> None:
         if section_name and not _SECTION_NAME.fullmatch(section_name):
             raise ValueError(

@@ -33,6 +33,7 @@ from usmp.objects.attributes import (
 from usmp.objects.module_pools import listed_pools
 from usmp.objects.pools import READ_WRITE_ACCESS
 from usmp.objects.targets import is_target, target_text
+from usmp.planning.io_pools import IOPools, io_pools_of, preferred_order
 from usmp.planning.state_places import StatePlaces, state_places_of
 from usmp.planning.state_pool import DEFAULT_WORKSPACE_POOL_NAME, workspace_beside
 from usmp.tir.identity import identity
@@ -70,9 +71,9 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
     targets = function_targets(mod)
     known_targets = list({str(t): t for t in targets.values() if t is not None}.values())
     names = tuple(map(str, known_targets))
-    workspace = listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)
+    workspace = preferred_order(listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR))
     constants = listed_pools(mod, CONSTANT_MEMORY_POOLS_ATTR)
-    states = state_places_of(mod)
+    states, io = state_places_of(mod), io_pools_of(mod)
     if states.pool is not None:
         workspace = workspace_beside(states.pool, workspace)
     workspace = workspace or known.pools.setdefault(
@@ -86,10 +87,10 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
     of_states = [
         mod.attrs.get(a) if mod.attrs else None for a in (STATE_LAYOUT_ATTR, EXECUTOR_ATTR)
     ]
-    chosen = (states.pool, *of_states, *workspace, *constants)
+    chosen = (states.pool, io.pool, *of_states, *workspace, *constants)
     pools = tuple(map(identity, chosen)), len(workspace)
     annotated = IRModule(mod.functions, attrs=mod.attrs)
-    assignment = _Assignment(targets, workspace, constants, states, module_facts(mod))
+    assignment = _Assignment(targets, workspace, constants, states, io, module_facts(mod))
     for variable, func in mod.functions.items():
         if isinstance(func, tirx.PrimFunc):
             name = str(variable.name_hint)
@@ -128,6 +129,7 @@ class _Assignment:
     workspace: list[PoolInfo]
     constants: list[PoolInfo]
     states: StatePlaces
+    io: IOPools
     facts: ModuleFacts
     _answers: dict[str, tuple[PoolInfo | None, bool]] = field(default_factory=dict)
     """By pool name, the pool that was asked for last and whether it is open."""
@@ -153,7 +155,7 @@ class _Assignment:
             chosen = annotated_pools(stmt, name)
             if CANDIDATE_MEMORY_POOL_ATTR in stmt.annotations:
                 self._check(stmt, name)
-                candidates = self.states.kept(stmt, chosen, name)
+                candidates = self.io.permitted(stmt, self.states.kept(stmt, chosen, name), name)
             else:
                 candidates = self._candidates(stmt, name)
             decided = self.states.annotations(stmt, candidates)
@@ -174,6 +176,7 @@ class _Assignment:
             )
         is_constant = CONSTANT_DATA_ATTR in stmt.annotations
         pools = self.constants if is_constant else self.states.pools_of(stmt, self.workspace)
+        pools = self.io.permitted(stmt, pools, name)
         if self._is_open(pools, is_constant):
             return pools
         needs = self._needs(stmt, target, name)

@@ -16,6 +16,7 @@ from usmp.algorithms.registry import Plan as Allocations
 from usmp.algorithms.search import PROOF, TIME, SearchedPlan
 from usmp.analysis import check_plan, create_array_buffer_info
 from usmp.analysis.access_counts import access_counts
+from usmp.analysis.io_place_checker import check_io_places
 from usmp.analysis.plan_checker import check_relations, relations_of
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.names import PREFERENCE
@@ -25,6 +26,7 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.module_pools import listed_pools
+from usmp.planning.io_pools import preferred_order
 from usmp.planning.options import PlanningOptions
 from usmp.support.deadline import Deadline
 from usmp_solver.buffers import preferred_first
@@ -112,6 +114,7 @@ def make_plan(
         allocations = dict(found.plan.items())
         check_relations(buffers, relations, name)
         check_plan(buffers, allocations)
+        check_io_places(mod, analysis.buffer_info_stmts, allocations)
     except ValueError as error:
         return NoPlan(error)
     return Plan(analysis, buffers, name, found, allocations, _pools(mod, buffers))
@@ -152,7 +155,7 @@ def _pools(mod: IRModule, buffers: Sequence[BufferInfo]) -> tuple[str, ...]:
     candidates = [
         [str(pool.pool_name) for pool in b.pool_candidates] for b in workspace_buffers(buffers)
     ]
-    pools = listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)
+    pools = preferred_order(listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR))
     candidates.append([str(pool.pool_name) for pool in pools])
     return tuple(reversed(preferred_first(candidates)))
 

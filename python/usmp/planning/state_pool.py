@@ -9,6 +9,7 @@ from tvm.ir import IRModule
 from usmp.objects import PoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.attributes import STATE_MEMORY_POOL_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.objects.module_pools import listed_pools
+from usmp.objects.pools import ONLY_IO
 from usmp.support.plain_text import shown
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
@@ -68,8 +69,10 @@ def names_of_state_pools(mod: IRModule) -> list[str]:
     pool = state_pool_of(mod)
     if pool is not None:
         return [str(pool.pool_name)]
-    names = [str(pool.pool_name) for pool in listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)]
-    return names or [DEFAULT_WORKSPACE_POOL_NAME]
+    listed = listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)
+    if not listed:
+        return [DEFAULT_WORKSPACE_POOL_NAME]
+    return [str(pool.pool_name) for pool in listed if str(pool.io) != ONLY_IO]
 
 
 def workspace_beside(pool: WorkspacePoolInfo, listed: Sequence[PoolInfo]) -> list[PoolInfo]:

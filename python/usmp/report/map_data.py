@@ -95,6 +95,8 @@ class Pool:
         "workspace" or "constant".
     limit_bytes
         the size hint; None for no limit.
+    io
+        "only" if nothing but inputs and outputs may lie there, "no" if neither may, or "any".
     peak_bytes
         the highest end address in use.
     lower_bound_bytes
@@ -116,6 +118,7 @@ class Pool:
     name: str
     kind: str
     limit_bytes: int | None
+    io: str
     peak_bytes: int
     lower_bound_bytes: int
     memory_pressure_bytes: int

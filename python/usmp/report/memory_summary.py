@@ -11,6 +11,7 @@ from rich.console import Console
 from usmp.report.code_summary import code_sentence
 from usmp.report.counts import shortened
 from usmp.report.dynamic_summary import dynamic_sentences
+from usmp.report.io_summary import io_sentences
 from usmp.report.layout_summary import layout_sentence
 from usmp.report.plan_formats import has_several_entries
 from usmp.report.schedule_summary import schedule_sentence
@@ -92,6 +93,7 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         streaming_sentence(metadata),
         *strips_sentences(metadata),
         rows_sentence(metadata),
+        *io_sentences(memory),
         layout_sentence(metadata),
         code_sentence(metadata),
         *dynamic_sentences(metadata),

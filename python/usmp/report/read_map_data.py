@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from usmp.report.io_summary import IO_TEXTS
 from usmp.report.map_data import (
     KINDS,
     UNITS,
@@ -97,6 +98,7 @@ def _pool(
         name=_text(described, "name"),
         kind=_one_of(described, "kind", ("workspace", "constant")),
         limit_bytes=None if hint == -1 else _number(described, "size_hint_bytes"),
+        io=_one_of(described, "io", list(IO_TEXTS)) if "io" in described else "any",
         peak_bytes=_number(described, "peak_bytes"),
         lower_bound_bytes=_number(described, "lower_bound_bytes"),
         memory_pressure_bytes=_number(described, "memory_pressure_bytes"),

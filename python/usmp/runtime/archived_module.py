@@ -200,6 +200,8 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
         raise DamagedMetadata(f"{where} has symbolic sizes, which the packed interface cannot have")
     _check_accelerators(metadata, where)
     _check_placement(memory, where)
+    if "io_pool" in memory:
+        read_value(memory, "io_pool", is_text, where)
     if "not_compared" in memory:
         read_value(memory, "not_compared", is_list_of(is_text), where)
     check_ram(memory, where)
@@ -363,6 +365,8 @@ def read_pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
             raise DamagedMetadata(
                 f'buffer "{shown(buffer.name)}" of {where} has no valid "overlaps"'
             )
+    if "io" in entry:
+        read_value(entry, "io", lambda value: value in ("only", "no"), where)
     size = read_value(entry, "size_bytes", is_size, where)
     read_value(entry, "peak_bytes", lambda value: is_count(value) and value <= size, where)
     for buffer in buffers:

@@ -25,11 +25,16 @@ class AssignPoolInfo(ModulePass):
     and none of any other buffer. The attribute `state_layout` pins states to their places
     (RFC 0013).
 
+    A pool with `io` "only" is no candidate of what is neither an input nor an output; inputs and
+    outputs prefer it to all others. One with "no" is none of inputs and outputs. The pool of the
+    attribute `io_memory_pool` is the only candidate of inputs and outputs.
+
     Raises
     ------
     ValueError
         a PrimFunc with allocations has no `target`; no pool, or a candidate pool that is
-        there already, may be accessed by all targets that need it.
+        there already, may be accessed by all targets that need it; pools that contradict each
+        other in what they say about inputs and outputs.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

@@ -24,6 +24,7 @@ from usmp.objects.entries import ONLY_ENTRY, entries_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
+from usmp.planning.io_pools import check_io_is_planned
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.placed_buffers import placed_buffers
 from usmp.planning.plan import NoPlan, Plan
@@ -54,8 +55,8 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         an algorithm or placement that is not known, a time budget that is no duration or that the
         algorithm does not take, a plan that the checker refuses, an algorithm that changes
         conflicts or overlaps, placement by cost in pools of unknown speed, states that are not
-        those of the attribute `state_layout`, or a module that is planned already or has no
-        `__tvm_main__`.
+        those of the attribute `state_layout`, pools for inputs and outputs that are not planned,
+        or a module that is planned already or has no `__tvm_main__`.
     """
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
@@ -70,6 +71,7 @@ class UnifiedStaticMemoryPlanner(ModulePass):
             mod = mod.without_attr(OTHER_FORMS_ATTR)
             if options.use_workspace_io:
                 mod = CreateAllocatesForIO()(mod)
+            check_io_is_planned(mod)
             mod = AssignPoolInfo()(mod)
             computes = (
                 options.dynamic == EXPRESSION and options.shares_memory and has_symbolic_sizes(mod)

@@ -24,7 +24,7 @@ from usmp.codegen.metadata.choices import (
 from usmp.codegen.metadata.entries import entry_memory, ram
 from usmp.codegen.metadata.operator_memory import operator_memory
 from usmp.codegen.metadata.operators import operators_metadata
-from usmp.codegen.metadata.pools import placement, pools, search
+from usmp.codegen.metadata.pools import io_pool, placement, pools, search
 from usmp.codegen.metadata.strips import strips_metadata
 from usmp.codegen.operator_calls import model_operators
 from usmp.objects import MemoryPlan
@@ -82,6 +82,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                     "memory_pressure_bytes": int(plan.memory_pressure),
                     "ram": ram(mod, interface),
                     "placement": placement(plan),
+                    **io_pool(mod),
                     "pools": pools(mod, interface, plan),
                 },
             }

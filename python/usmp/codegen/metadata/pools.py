@@ -14,7 +14,8 @@ from usmp.codegen.interface import Interface
 from usmp.codegen.metadata.operators import peak_operator
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, MemoryPlan, PoolBound
-from usmp.objects.attributes import NOT_COMPARED_ATTR
+from usmp.objects.attributes import IO_MEMORY_POOL_ATTR, NOT_COMPARED_ATTR
+from usmp.objects.pools import ANY_IO
 
 _KINDS = {kind.value: kind.name.lower() for kind in BufferInfoKind}
 
@@ -42,6 +43,7 @@ def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, An
         "kind": pool.kind,
         "internal": pool.is_internal,
         "size_hint_bytes": int(pool.info.pool_info.size_hint_bytes),
+        **_io(pool),
         "size_bytes": pool.size_bytes,
         "alignment_bytes": pool.alignment_bytes,
         **_place(pool),
@@ -72,6 +74,18 @@ def _pool(pool: PoolParameter, plan: MemoryPlan, use: PoolUsage) -> dict[str, An
             for buffer in buffers
         ],
     }
+
+
+def _io(pool: PoolParameter) -> dict[str, str]:
+    """Whether inputs and outputs may lie there, if the user said so."""
+    io = str(pool.info.pool_info.io)
+    return {} if io == ANY_IO else {"io": io}
+
+
+def io_pool(mod: IRModule) -> dict[str, str]:
+    """The name of the I/O pool, if there is one."""
+    pool = (mod.attrs or {}).get(IO_MEMORY_POOL_ATTR)
+    return {} if pool is None else {"io_pool": str(pool.pool_name)}
 
 
 def _place(pool: PoolParameter) -> dict[str, int]:

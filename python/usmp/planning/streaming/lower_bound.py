@@ -6,7 +6,8 @@ order, the copies and the interleaving of operators, a plan needs
 - the largest window of each tensor: after each step of a reader, the bytes from the first that it
   still reads to the last that it has read;
 - the largest allocation of each operator;
-- all inputs together, and each output, if they are in the workspace;
+- all inputs together, and each output, if they are in the workspace, of the pools that may hold
+  them;
 - all states, beside one of these;
 - all constants, each content once.
 
@@ -15,7 +16,7 @@ Views and copies are not counted, because planning may drop them. Each buffer li
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from hashlib import sha256
 from typing import TypeAlias, TypeGuard
@@ -47,6 +48,7 @@ from usmp.objects.attributes import (
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.module_pools import listed_pools, one_of_each_name
 from usmp.objects.symbolic_size import has_symbolic_sizes
+from usmp.planning.io_pools import io_pools_of, is_io_tensor
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession
 from usmp.planning.session_keys import need_key
@@ -250,7 +252,8 @@ def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | No
         for stmt in _used(main, STATE_TENSOR_ATTR)
     ]
     inputs, outputs = ([], []) if options.streams_io or options.hops else _io(main)
-    largest = max([_NOTHING, *inputs, *outputs, *_operators(main)])
+    tensors = _plain_tensors(main)
+    largest = max([_NOTHING, *inputs, *outputs, *_operators(main, tensors)])
     together = max(largest[0], sum(size for size, _ in inputs))
     bytes_of_states = sum(size for size, _ in states)
     largest_state = max([_NOTHING, *((size, str(stmt.buffer.name)) for size, stmt in states)])
@@ -263,6 +266,18 @@ def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | No
         both = one_of_each_name([*pools, *of_states])
         yield _need(bytes_of_states + together, both, "the model", max(largest, largest_state))
     yield _need(largest[0], pools, "the model", largest, is_one_buffer=True)
+    permits = io_pools_of(mod).permits
+    of_io = [pool for pool in pools if permits(pool, is_io=True)]
+    if len(of_io) < len(pools):
+        largest = max([_NOTHING, *inputs, *outputs])
+        together = max(largest[0], sum(size for size, _ in inputs))
+        yield _need(together, of_io, "inputs and outputs", largest)
+        yield _need(largest[0], of_io, "inputs and outputs", largest, is_one_buffer=True)
+    of_others = [pool for pool in pools if permits(pool, is_io=False)]
+    if len(of_others) < len(pools):
+        others = {memory for memory in tensors if not _is_io(main.allocations.get(memory))}
+        largest = max([_NOTHING, *_operators(main, others)])
+        yield _need(largest[0], of_others, "the model", largest, is_one_buffer=True)
 
 
 def _workspace_pools(mod: IRModule, main: StreamedMain) -> list[PoolInfo]:
@@ -303,6 +318,10 @@ def _used(main: StreamedMain, annotation: str) -> list[tirx.AllocBuffer]:
     ]
 
 
+def _is_io(stmt: tirx.AllocBuffer | None) -> bool:
+    return stmt is not None and is_io_tensor(stmt)
+
+
 def _io(main: StreamedMain) -> tuple[list[_Named], list[_Named]]:
     """Return the inputs and the outputs that lie in the workspace."""
     # Copies that nothing reads are there with some choices only.
@@ -316,9 +335,8 @@ def _named(stmts: Iterable[tirx.AllocBuffer]) -> list[_Named]:
     return [(size_bytes(stmt.buffer), str(stmt.buffer.name)) for stmt in stmts]
 
 
-def _operators(main: StreamedMain) -> Iterator[_Named]:
-    """Yield the scratch of each operator and the windows of the tensors that it reads."""
-    tensors = _plain_tensors(main)
+def _operators(main: StreamedMain, tensors: Set[Memory]) -> Iterator[_Named]:
+    """Yield the scratch of each operator and the windows of those tensors that it reads."""
     for operator in main.operators:
         name = operator.statement.callee
         if name is None or operator.func is None or _is_chosen(main, operator.func, name):

@@ -14,6 +14,7 @@ from usmp.report.explanation.live_buffers import (
 )
 from usmp.report.explanation.operators import knows_operators, operator_label
 from usmp.report.explanation.sentences import bound_sentence, pair_sentence
+from usmp.report.io_summary import io_sentences
 from usmp.report.unfinished_search import unfinished_search
 
 SCHEMA = "usmp.explanation"
@@ -51,6 +52,7 @@ def explanation_document(
     if facts is None:
         notes.append(NEEDS_THE_MODEL)
     notes += unfinished_search(module["memory"])
+    notes += io_sentences(module["memory"])
     return {
         "schema": SCHEMA,
         "version": VERSION,
@@ -77,6 +79,7 @@ def _pool(
     described = {
         "name": pool["name"],
         "size_hint_bytes": pool["size_hint_bytes"],
+        **({"io": pool["io"]} if "io" in pool else {}),
         "peak_bytes": pool["peak_bytes"],
         "lower_bound_bytes": pool["lower_bound_bytes"],
         "optimal": pool["optimal"],

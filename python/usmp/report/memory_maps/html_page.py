@@ -13,6 +13,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
+from usmp.report.io_summary import IO_TEXTS
 from usmp.report.map_data import KINDS, MemoryMap, Pool
 from usmp.report.memory_maps.page_data import page_json
 from usmp.report.memory_maps.page_tables import (
@@ -136,6 +137,8 @@ def _facts(drawn: MemoryMap, pool: Pool) -> str:
         parts.append(f"lower bound {pool.lower_bound_bytes}")
     if pool.limit_bytes is not None:
         parts.append(f"limit {pool.limit_bytes}")
+    if pool.io in IO_TEXTS:
+        parts.append(IO_TEXTS[pool.io])
     if pool.address is not None:
         parts.append(f"from address 0x{pool.address:x} on")
     if pool.peak_operator is not None:

@@ -89,6 +89,7 @@ def _pool(pool: Pool) -> dict[str, Any]:
         "kind": pool.kind,
         **({} if pool.address is None else {"address": pool.address}),
         "limit_bytes": pool.limit_bytes,
+        **({} if pool.io == "any" else {"io": pool.io}),
         "peak_bytes": pool.peak_bytes,
         "lower_bound_bytes": pool.lower_bound_bytes,
         "memory_pressure_bytes": pool.memory_pressure_bytes,

@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from usmp.report.io_summary import IO_TEXTS
 from usmp.report.map_data import Buffer, MemoryMap, Pool
 from usmp.support.plain_text import shown
 
@@ -66,8 +67,9 @@ def _signs(encoding: str) -> tuple[str, str, str]:
 
 
 def _title(pool: Pool, width: int, cut: str) -> Text:
-    name = _fitted(shown(pool.name), width - len(pool.kind) - 3, cut).rstrip()
-    return Text.assemble((name, "bold"), f" ({pool.kind})")
+    kind = f"{pool.kind}: {IO_TEXTS[pool.io]}" if pool.io in IO_TEXTS else pool.kind
+    name = _fitted(shown(pool.name), width - len(kind) - 3, cut).rstrip()
+    return Text.assemble((name, "bold"), f" ({kind})")
 
 
 def _bars(pool: Pool, width: int, full: str, light: str) -> list[Text]:

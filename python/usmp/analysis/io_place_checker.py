@@ -1,0 +1,66 @@
+"""The independent judge of the pools that inputs and outputs lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvm import tirx
+from tvm.ir import IRModule
+
+from usmp.objects import BufferInfo, PoolAllocation
+from usmp.objects.attributes import (
+    CONSTANT_DATA_ATTR,
+    INPUT_TENSOR_ATTR,
+    IO_MEMORY_POOL_ATTR,
+    OUTPUT_TENSOR_ATTR,
+    STREAMED_TENSOR_ATTR,
+    WORKSPACE_MEMORY_POOLS_ATTR,
+)
+
+
+def check_io_places(
+    mod: IRModule,
+    stmts: Mapping[BufferInfo, tirx.AllocBuffer],
+    plan: Mapping[BufferInfo, PoolAllocation],
+) -> None:
+    """Check that each buffer lies in a pool that takes inputs and outputs, or all else, as it is.
+
+    Candidate pools are not read: they are what `usmp.transform.AssignPoolInfo` and algorithms make
+    of the same pools, and this check shares no code with either.
+
+    Parameters
+    ----------
+    mod
+        has the pools, and may name the I/O pool.
+    stmts
+        the allocation of each buffer.
+    plan
+        Buffer to allocation; buffers without one are ignored.
+
+    Raises
+    ------
+    ValueError
+        A buffer is in a pool that it may not lie in; the message names both.
+    """
+    attrs = mod.attrs or {}
+    listed = attrs.get(WORKSPACE_MEMORY_POOLS_ATTR)
+    uses = {str(p.pool_name): str(p.io) for p in (listed.pools if listed is not None else ())}
+    io_pool = attrs.get(IO_MEMORY_POOL_ATTR)
+    for buffer, stmt in stmts.items():
+        allocation, annotations = plan.get(buffer), stmt.annotations
+        if allocation is None or CONSTANT_DATA_ATTR in annotations:
+            continue
+        name, own = str(allocation.pool_info.pool_name), str(allocation.pool_info.io)
+        forbidden, what = "only", "neither an input nor an output"
+        if {INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, STREAMED_TENSOR_ATTR} & set(annotations):
+            forbidden, what = "no", "an input or output"
+            if io_pool is not None and name != str(io_pool.pool_name):
+                raise ValueError(
+                    f'USMP plan check: buffer "{buffer.name_hint}", {what}, is in pool "{name}", '
+                    f'not in the I/O pool "{io_pool.pool_name}"'
+                )
+        if forbidden in (own, uses.get(name)):
+            raise ValueError(
+                f'USMP plan check: buffer "{buffer.name_hint}" is in pool "{name}", which has '
+                f"io={forbidden}, but is {what}"
+            )
