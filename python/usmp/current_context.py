@@ -80,14 +80,21 @@ def in_current_context(
 
     @wraps(function)
     def translated(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Value:
-        with _entered():
+        with entered_current_context():
             return function(*args, **kwargs)
 
     return translated
 
 
 @contextmanager
-def _entered() -> Iterator[None]:
+def entered_current_context() -> Iterator[None]:
+    """Enter the current PassContext with names of today, and tell the user of those of TVM 0.18.
+
+    Raises
+    ------
+    ValueError
+        see `current_context`.
+    """
     context, old = current_context()
     for one in old:
         one.row.tell(one.value)

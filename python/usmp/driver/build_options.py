@@ -26,7 +26,7 @@ from usmp.driver.model_files import (
     import_models,
     model_files,
 )
-from usmp.driver.pass_config import pass_context
+from usmp.driver.pass_settings import PassSettings
 from usmp.driver.progress import Stage, planning_stage
 from usmp.driver.search import add_time_budget_option, command_deadline, watched_search
 from usmp.driver.state_options import add_state_options, check_state_options
@@ -129,6 +129,13 @@ def add_build_options(parser: Parser, needs_model: bool = True) -> None:
         "tvmc list pass-configs shows them",
     )
     passes.add_argument(
+        "--disabled-pass",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help="optimizations to leave out, as FuseOps or SplitIntoStrips; may be repeated",
+    )
+    passes.add_argument(
         "--usmp-algorithm",
         metavar="NAME",
         help="the same as --pass-config tir.usmp.algorithm=NAME; see tvmc list algorithms",
@@ -217,7 +224,10 @@ def build_arguments(
     check_state_options(options)
     stage("loading TVM")
     with without_torch() if _needs_no_torch(options) else nullcontext():
+        from tvm.ir.transform import PassContext
+
         import usmp
+        from usmp.current_context import entered_current_context
         from usmp.objects.targets import parse_targets
         from usmp.planning.options import planning_options
         from usmp.planning.session import planning_session
@@ -233,9 +243,10 @@ def build_arguments(
     check_accelerators(targets.accelerators, listed=listed_targets(options))
     with (
         ExitStack() as enclosing,
-        pass_context(_pass_settings(options)) as context,
+        _passes(options).context(),
+        entered_current_context(),
         planning_stage(stage),
-        watched_search(context.config, stage),
+        watched_search(PassContext.current().config, stage),
         planning_session(command_deadline(options, planning_options().time_budget)),
     ):
         models = import_models(options, stage)
@@ -261,6 +272,17 @@ def build_arguments(
                 "c_names": options.c_names,
             },
         )
+
+
+def _passes(options: argparse.Namespace) -> PassSettings:
+    """What the options say about passes; only `tvmc compile` prints."""
+    return PassSettings(
+        options=_pass_settings(options),
+        disabled_pass=",".join(options.disabled_pass),
+        print_times=getattr(options, "print_pass_times", False),
+        print_before=getattr(options, "print_ir_before", None),
+        print_after=getattr(options, "print_ir_after", None),
+    )
 
 
 def _pass_settings(options: argparse.Namespace) -> list[str]:

@@ -75,6 +75,15 @@ def add_compile_parser(commands: Any) -> None:
         "tvmc export-test take the outputs to expect of a board or device (the default with "
         "--board or -mcpu)",
     )
+    output.add_argument(
+        "--print-pass-times", action="store_true", help="print the time of each pass"
+    )
+    for when in ("before", "after"):
+        output.add_argument(
+            f"--print-ir-{when}",
+            metavar="NAME,...",
+            help=f"print the module as TVMScript {when} these passes",
+        )
     add_report_option(output)
     add_quiet_option(output)
 

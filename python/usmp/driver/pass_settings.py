@@ -1,4 +1,4 @@
-"""Arguments of `tvmc.compile` about passes, and the PassContext that they make."""
+"""What a build is told about passes, on the command line and in Python: its PassContext."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from usmp.driver.pass_config import pass_context, told_settings
 
 @dataclass(frozen=True)
 class PassSettings:
-    """Arguments of `tvmc.compile` about passes; what is None is that of the current `PassContext`.
+    """What a build is told about passes; what is None is that of the current `PassContext`.
 
     Parameters
     ----------
@@ -78,15 +78,16 @@ class PassSettings:
             yield
         for name in printer.unseen():
             raise UsageError(
-                f"tvmc.compile: pass {name} did not run, so there is nothing to print; "
-                "print_pass_times=True shows the names of those that do"
+                f"pass {name} did not run, so there is nothing to print; print_pass_times "
+                "(--print-pass-times) shows the names of those that do"
             )
         if self.print_times:
             print(times.table())
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:
-    """The names of passes in a list, or in one text with commas between them."""
+    """The names of passes in a list, or in one text with commas between them, which may stand in
+    brackets."""
     if isinstance(given, str):
-        return [name.strip() for name in given.split(",") if name.strip()]
+        return [name.strip() for name in given.strip("[]").split(",") if name.strip()]
     return list(given or [])

@@ -77,5 +77,6 @@ def planning_stage(stage: Stage) -> Iterator[None]:
             if getattr(info, "name", "") == _PLANNER:
                 stage("planning")
 
-    PassContext.current().override_instruments([Planning()])
+    context = PassContext.current()
+    context.override_instruments([*context.instruments, Planning()])
     yield

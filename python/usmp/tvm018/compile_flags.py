@@ -12,9 +12,9 @@ from usmp.tvm018.old_name import (
     VALUES,
     OldName,
     accepted,
+    mapped,
     refused,
 )
-from usmp.tvm018.pass_flags import PASS_FLAGS
 
 _PACKED = "--executor-aot-interface-api=packed"
 _ANY_TRUTH = ("", *TRUE, *FALSE)
@@ -165,4 +165,20 @@ _MODEL = (
     accepted("--workspace-pools", "the C holds one pool itself", values=("",)),
 )
 
-COMPILE_FLAGS: tuple[OldName, ...] = (*_MODEL, *_INTERFACES, *PASS_FLAGS, *_OUTPUT)
+_OPT_LEVELS = tuple(
+    row
+    for name in ("-O", "--opt-level")
+    for row in (
+        accepted(name, "all passes are run, as at level 3", values=("1", "2", "3")),
+        mapped(
+            name,
+            "--disabled-pass=FuseOps",
+            "operators are not fused; all other passes are run",
+            values=("0",),
+            changes_meaning=True,
+        ),
+        refused(name, "the level must be 0, 1, 2 or 3: leave the option out for 3"),
+    )
+)
+
+COMPILE_FLAGS: tuple[OldName, ...] = (*_MODEL, *_INTERFACES, *_OPT_LEVELS, *_OUTPUT)
