@@ -76,10 +76,14 @@ std::unordered_map<std::string, int64_t> LargestAlignments(
   return largest;
 }
 
+/*! \brief Alignment in bytes that the emitted code gives every pool at least. */
+constexpr int64_t kLeastPoolAlignment = 16;
+
 /*! \brief Bytes that a plan may take of a pool, -1 for no limit: none of those before the first
  *         aligned address behind the bytes of others. */
 int64_t LimitOf(const PoolInfo& pool, int64_t alignment) {
-  if (pool->size_hint_bytes < 0 || alignment <= 1) return pool->size_hint_bytes;
+  if (pool->size_hint_bytes < 0) return pool->size_hint_bytes;
+  alignment = std::max(alignment, kLeastPoolAlignment);
   const int64_t begin = std::max<int64_t>(pool->address, 0) % alignment + pool->pool_offset;
   const int64_t unused = (alignment - begin % alignment) % alignment;
   return std::max<int64_t>(pool->size_hint_bytes - unused, 0);

@@ -155,9 +155,9 @@ def _planned_buffers(
     Several may have one offset; both lists are in program order. What depends on symbolic sizes has
     the bytes that it takes at most.
     """
-    waiting: dict[_Bytes, list[PlacedBuffer]] = {}
-    for placed in reversed(plan):
-        waiting.setdefault(_Bytes.of(placed), []).append(placed)
+    waiting: dict[tuple[str, int], list[PlacedBuffer]] = {}
+    for placed in plan:
+        waiting.setdefault((str(placed.pool_name), int(placed.byte_offset)), []).append(placed)
     states = {
         (str(b.pool_name), int(b.byte_offset)): int(b.size_bytes)
         for b in plan
@@ -177,17 +177,34 @@ def _planned_buffers(
                     f'"{pools[load.source]}", so that it is not known which bytes are dead; leave '
                     "out tir.usmp.dynamic=expression"
                 )
-            start = int(offset)
-            pool, stop = pools[load.source], start + _most_bytes(statement.buffer, sizes)
-            known = waiting.get(_Bytes(pool, (start, stop)))
-            if not known:
+            place = pools[load.source], int(offset)
+            size = _most_bytes(statement.buffer, sizes)
+            known = _taken(waiting.get(place, []), size)
+            if known is None:
                 # What lies behind a state; the state is live anyway.
-                known = waiting[_Bytes(pool, (start + states[pool, start], stop))]
-            found[statement.buffer] = known.pop()
+                kept = states[place]
+                known = _taken(waiting[place[0], place[1] + kept], size - kept)
+            if known is None:
+                raise KeyError(str(statement.buffer.name))
+            found[statement.buffer] = known
 
     for statement in statements:
         tvm_ffi.structural_walk(statement, (tirx.DeclBuffer, on_declaration))
     return found
+
+
+def _taken(waiting: list[PlacedBuffer], size: int) -> PlacedBuffer | None:
+    """Remove the first buffer of this size from those of one offset, and return it.
+
+    The plan has whole lines of a pool's alignment, so that a buffer may take more bytes there than
+    its declaration has.
+    """
+    fitting = [b for b in waiting if 0 <= int(b.size_bytes) - size < max(int(b.alignment), 1)]
+    exact = (b for b in fitting if int(b.size_bytes) == size)
+    known = next(exact, fitting[0] if fitting else None)
+    if known is not None:
+        waiting.remove(known)
+    return known
 
 
 def _most_bytes(buffer: Var, sizes: Sequence[SymbolicSize]) -> int:

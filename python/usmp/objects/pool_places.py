@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT
 from usmp.objects.pools import PoolInfo
 
 ANY_ADDRESS_MACRO = "TVMGEN_ANY_POOL_ADDRESS"
@@ -34,10 +35,12 @@ def first_byte(pool: PoolInfo, alignment: int) -> int:
     pool
         the memory.
     alignment
-        of the buffers in it, in bytes, a power of two.
+        of the buffers in it, in bytes, a power of two; a pool has that of the executor's default
+        at least.
     """
     address = max(int(pool.address), 0)
-    return rounded_up(address + int(pool.pool_offset), alignment) - address
+    least = max(alignment, DEFAULT_BYTE_ALIGNMENT)
+    return rounded_up(address + int(pool.pool_offset), least) - address
 
 
 def planned_limit(pool: PoolInfo, alignment: int) -> int | None:
