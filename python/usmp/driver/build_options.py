@@ -35,7 +35,6 @@ from usmp.driver.without_torch import without_torch
 from usmp.names import C_NAMES, FLOAT, IO_TYPES, MODEL_NAMES
 
 EXECUTORS = ("aot",)
-RUNTIMES = ("crt",)
 SHORT_PASS_OPTIONS = {
     "usmp_algorithm": "tir.usmp.algorithm",
     "usmp_time_budget": "tir.usmp.time_budget",
@@ -215,11 +214,6 @@ def build_arguments(
         raise UsageError(
             f'unknown executor "{options.executor}"; supported: {", ".join(EXECUTORS)}'
         )
-    if options.runtime not in (None, *RUNTIMES):
-        raise UsageError(
-            f'unknown runtime "{options.runtime}"; supported: {", ".join(RUNTIMES)}; '
-            "the C needs no runtime"
-        )
     check_model_files(options)
     check_state_options(options)
     stage("loading TVM")
@@ -235,6 +229,7 @@ def build_arguments(
         from usmp.support.errors import naming_file
 
     executor = usmp.Executor(options.executor, _executor_options(options))
+    runtime = None if options.runtime is None else usmp.Runtime(options.runtime)
     options.target = full_target(options)
     targets = parse_targets(options.target, takes_executor_options=True)
     load_extensions(options.extension)
@@ -258,7 +253,7 @@ def build_arguments(
             {
                 "target": targets,
                 "executor": executor,
-                "runtime": options.runtime,
+                "runtime": runtime,
                 "workspace_memory_pools": workspace,
                 "constant_memory_pools": constants,
                 "module_name": options.module_name,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from usmp.driver.errors import UsageError
 from usmp.names import TARGET_OPTIONS
 from usmp.tvm018 import TARGET_OPTION_ROWS
+from usmp.tvm018.targets import CMSIS_NN
 
 if TYPE_CHECKING:
     from usmp.objects.described_target import OneTarget
@@ -63,7 +64,7 @@ def with_target_options(
     UsageError
         a target is no text; an option of a target that is not named, or that already has it.
     """
-    from usmp.objects.described_target import split_targets
+    from usmp.objects.described_target import option_text, split_targets
 
     targets: list[str] = []
     for each in split_targets(target):
@@ -74,7 +75,7 @@ def with_target_options(
         targets.append(each)
     for kind, values in options.items():
         for name, value in values.items():
-            text = value if isinstance(value, str) else ",".join(map(str, value))
+            text = option_text(value)
             option = f'additional_target_options["{kind}"]["{name}"]'
             _add(targets, kind, name, text, option, "target")
     return targets
@@ -101,5 +102,9 @@ def _add(
         if any(word.startswith(f"-{name}=") for word in words):
             raise UsageError(f'{option} and {target_option}="{target}" both give -{name}; give one')
         targets[index] = f"{target} -{name}={value}"
+        return
+    if kind == CMSIS_NN and any(target.split()[:1] == ["c"] for target in targets):
+        # Target c takes the place of cmsis-nn, and its core is that of both.
+        targets.append(f"{kind} -{name}={value}")
         return
     raise UsageError(f'{option}: {target_option}={",".join(targets)} does not name "{kind}"')

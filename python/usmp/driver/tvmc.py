@@ -124,6 +124,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return FAILED
 
 
+_main = main
+"""The name by which scripts of TVM 0.18 call the command line."""
+
+
 def _abandon_unwritable_stdout() -> None:
     """Python writes what is left at exit; what cannot be written then would be a second error."""
     try:

@@ -22,6 +22,11 @@ _LISTS = ("keys", "libs", "mattr")
 _PIECE = re.compile(r"\{.*\}|-(?:keys|libs)=[^\s,]+(?:,[^\s,]+)*|,[+-]|,|[^,]", re.DOTALL)
 """What stays together when commas divide targets: JSON, and lists in the text of a target."""
 
+_ESCAPE = re.compile(r"""\\(?=[\s,'"])""")
+"""A backslash before a blank, a comma or a quote, as CMake and shells leave it."""
+
+_QUOTED_VALUE = re.compile(r"""=(['"])([^'"]*)\1""")
+
 _JSON_FILE = ".json"
 _MAX_FILE_BYTES = 1 << 16
 
@@ -61,15 +66,29 @@ def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
         return [targets]
     if isinstance(targets, str):
         parts = [""]
-        for piece in _PIECE.findall(targets):
+        for piece in _PIECE.findall(_unescaped(targets.strip())):
             if piece == ",":
                 parts.append("")
             else:
                 parts[-1] += piece
-        return [_content(part.strip()) for part in parts]
+        return [_content(_unquoted(part.strip())) for part in parts]
     if not isinstance(targets, Sequence):
         raise ValueError(f'unknown target "{targets}"; supported: {", ".join(TARGETS)}')
     return [part for target in targets for part in split_targets(target)]
+
+
+def _unescaped(text: str) -> str:
+    """Return the text of targets without what build systems put around or into it."""
+    if text.startswith("{"):
+        return text
+    text = _ESCAPE.sub("", text)
+    is_quoted = len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]
+    return text[1:-1] if is_quoted else text
+
+
+def _unquoted(part: str) -> str:
+    """Return the text of one target without quotes around values, as in "-mcpu='cortex-m4'"."""
+    return part if part.startswith("{") else _QUOTED_VALUE.sub(r"=\2", part)
 
 
 def described_target(target: OneTarget) -> DescribedTarget:

@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import traceback
 from pathlib import Path
+from types import CodeType
 
 _BACKTRACE = "TVM_BACKTRACE"
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -37,13 +38,15 @@ def stacklevel_of_user() -> int:
     """Return the stacklevel of `warnings.warn`, called by the caller of this function, for the line
     outside of this package that led here."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and not _is_outside(frame.f_code.co_filename):
+    while frame.f_back is not None and not _is_outside(frame.f_code):
         frame, level = frame.f_back, level + 1
     return level
 
 
-def _is_outside(file: str) -> bool:
-    return not file.startswith((str(_PACKAGE), contextlib.__file__))
+def _is_outside(code: CodeType) -> bool:
+    if (code.co_filename, code.co_name) == ("<string>", "__init__"):
+        return False  # Of a dataclass.
+    return not code.co_filename.startswith((str(_PACKAGE), contextlib.__file__))
 
 
 def _is_of_user(file: str) -> bool:

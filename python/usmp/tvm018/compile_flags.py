@@ -16,7 +16,6 @@ from usmp.tvm018.old_name import (
     refused,
 )
 
-_PACKED = "--executor-aot-interface-api=packed"
 _ANY_TRUTH = ("", *TRUE, *FALSE)
 
 _INTERFACES = (
@@ -37,26 +36,9 @@ _INTERFACES = (
         "planned from Python (docs/tvm-vm.md)",
         arity=NO_VALUE,
     ),
-    accepted(
+    mapped(
         "--runtime",
-        "TVM's C++ runtime calls the packed functions",
-        values=("cpp",),
-        beside=_PACKED,
-    ),
-    refused(
-        "--runtime",
-        f"TVM's C++ runtime calls packed functions only: add {_PACKED}, or leave the option out",
-        values=("cpp",),
-    ),
-    refused(
-        "--runtime",
-        "packed functions are called by TVM's C++ runtime, not by the C runtime: leave the option "
-        "out, or write --executor-aot-interface-api=c",
-        values=("crt",),
-        beside=_PACKED,
-    ),
-    accepted(
-        "--runtime",
+        "--runtime=crt",
         "functions are called from C, as with --executor-aot-interface-api=c; TVM 0.18 made packed "
         "ones by default",
         values=("crt",),

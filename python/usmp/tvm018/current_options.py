@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from usmp.tvm018.old_name import FALSE, REFUSED, OldName, find
@@ -102,7 +102,9 @@ def cmsis_nn_core(value: object) -> str:
             raise ValueError(f"{CMSIS_NN}={value}: {error}") from error
     if not isinstance(value, Mapping) or "mcpu" not in value:
         return ""
-    attributes = str(value.get("mattr", "")).split(",")
+    given = value.get("mattr", "")
+    is_list = isinstance(given, Sequence) and not isinstance(given, str)
+    attributes = list(map(str, given)) if is_list else str(given).split(",")
     return "".join([str(value["mcpu"]), *(a for a in attributes if a.startswith("+no"))])
 
 

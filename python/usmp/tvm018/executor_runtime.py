@@ -45,14 +45,13 @@ RUNTIME: tuple[OldName, ...] = (
     CPP_SYSTEM_LIB,
     refused(
         'Runtime("cpp"), interface-api c',
-        "TVM's runtime for C++ calls packed functions; for these give executor="
-        'Executor("aot", {"interface-api": "packed"}), for functions of C leave the runtime out',
+        "TVM's runtime for C++ calls packed functions; for these set interface-api=packed of the "
+        "executor (--executor-aot-interface-api), for functions of C leave the runtime out",
     ),
     refused(
         'Runtime("crt"), interface-api packed',
         "packed functions are those of TVM's runtime for C++ (tvm-ffi), which no program with the "
-        'runtime for C can call; for these give Runtime("cpp"), for functions of C leave '
-        "interface-api out",
+        "runtime for C can call; leave the runtime out, or interface-api for functions of C",
     ),
     *_registry("Runtime"),
 )

@@ -6,14 +6,14 @@ from usmp.tvm018.old_name import NO_VALUE, VALUES, OldName, accepted, refused
 from usmp.tvm018.tvmc_python import NO_PROJECTS, TIMES_INCLUDE_ALL, TVMC_RUN
 
 _NO_RPC = (
-    "there is no RPC; name the board with --board (in the emulator), or the serial port of your "
-    "device with --serial"
+    "leave it out: there is no RPC; name the board with --board (in the emulator), or the serial "
+    "port of your device with --serial"
 )
 
 RUN_FLAGS: tuple[OldName, ...] = (
     accepted("--device", "the CPU of this host runs the model", values=("cpu",)),
     *(
-        refused("--device", row.reason, values=row.values)
+        refused("--device", f"leave it out; {row.reason}", values=row.values)
         for row in TVMC_RUN
         if row.name == "device"
     ),

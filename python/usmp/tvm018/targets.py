@@ -200,7 +200,7 @@ TARGET_OPTION_ROWS: dict[str, tuple[OldName, ...]] = {
 TARGET_FLAGS: tuple[OldName, ...] = (
     refused("--target-host", f"{_RUN_ON_TARGET}; leave it out"),
     *(
-        refused(f"--target-{row.name}-*", row.reason)
+        refused(f"--target-{row.name}-*", f"leave it out; in --target, {row.reason}")
         for row in TARGET_NAMES
         if row.name != CMSIS_NN
     ),

@@ -83,7 +83,7 @@ def test_the_line_without_the_flag_is_what_the_row_says(row):
 
 
 def test_accepted_flags_change_nothing(compiled):
-    elsewhere = ("*.onnx", "*.pt2", PACKED)
+    elsewhere = ("*.onnx", "*.pt2")
     rows = [row for row in ROWS if row.verdict == ACCEPTED and row.beside not in elsewhere]
     cases = [(row, values(row)[0]) for row in rows]
     before = [written(*case) for case in cases if case[0] in MAIN_FLAGS]
@@ -98,17 +98,25 @@ def test_accepted_flags_change_nothing(compiled):
     assert compiled("-q", *after, before=before)[1] == warnings
 
 
-def test_runtime_cpp_beside_packed_functions(compiled):
-    archive, notes = compiled("--runtime", "cpp", "--executor-aot-interface-api", "packed")
-    assert archive == compiled(PACKED)[0]
-    (note,) = notes
-    assert note.startswith("tvmc: note: --runtime=cpp: ")
+def test_runtime_cpp_goes_with_packed_functions_and_crt_with_c(compiled, model, capfd):
+    archive, notes = compiled("--runtime", "cpp", PACKED)
+    assert (archive, notes) == (compiled(PACKED)[0], [])
+    assert compiled("--runtime=crt", "--executor-aot-interface-api=c") == compiled()
+    for flags, reason in (
+        (["--runtime=cpp"], 'Runtime("cpp"), interface-api c: '),
+        (["--runtime=crt", PACKED], 'Runtime("crt"), interface-api packed: '),
+        (["--runtime=crt", "--target=c -interface-api=packed"], 'Runtime("crt"), interface-api pa'),
+        (["--runtime=rpc"], 'unknown runtime "rpc"; supported: "crt", "cpp"'),
+    ):
+        assert tvmc.main(["compile", str(model), *flags]) == 1
+        assert reason in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.verdict == MAPPED], ids=named)
 def test_a_mapped_flag_is_what_the_other_says(compiled, row):
     archive, notes = compiled(written(row, row.values[0]))
-    assert archive == compiled(*row.to)[0] != compiled()[0]
+    assert archive == compiled(*row.to)[0]
+    assert (archive != compiled()[0]) == (row.name != "--runtime")
     kind = "warning" if row.changes_meaning else "note"
     assert notes[0] == f"tvmc: {kind}: {row.sentence(row.values[0])}"
     # What takes the place of a flag may have a note of its own.

@@ -292,3 +292,19 @@ def test_a_build_warns_once(tmp_path):
     assert [str(w.message) for w in told if w.category is CompatibilityNote] == [
         "-model=sam3x8e: means -mcpu=cortex-m3, unless -mcpu is given"
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        # As CMake passes an argument with blanks.
+        (r"cmsis-nn\ -mcpu=cortex-m55,\ c", "c -mcpu=cortex-m55"),
+        ('"cmsis-nn -mcpu=cortex-m55, c"', "c -mcpu=cortex-m55"),
+        ("c -mcpu='cortex-m4'", "c -mcpu=cortex-m4"),
+        ('c -mcpu="cortex-m4"', "c -mcpu=cortex-m4"),
+        ("llvm -mtriple=thumbv7m-none-eabi -mattr='+neon,+fp16'", None),
+    ],
+)
+def test_quotes_and_backslashes_of_build_systems(written, text):
+    text = text or written.replace("'", "")
+    assert target_text(parsed(written)[0].cpu) == target_text(parsed(text)[0].cpu)
