@@ -207,7 +207,8 @@ def test_alignment_is_an_option_of_the_executor():
 
 
 def test_unknown_executor():
-    assert message_of(executor="graph") == 'unknown executor "graph"; supported: "aot"'
+    assert message_of(executor="go") == 'unknown executor "go"; supported: "aot"'
+    assert message_of(executor="graph").startswith('Executor("graph"): main is a C function that ')
 
 
 @pytest.mark.cc

@@ -117,6 +117,18 @@ def test_a_size_hint_is_what_may_be_used_behind_the_bytes_of_others():
     assert error.value.available_bytes == PEAK + 10
 
 
+def test_a_size_hint_knows_the_least_alignment_of_a_pool():
+    executor = usmp.Executor("aot", {"workspace-byte-alignment": 1})
+    place = {"address": 5}
+    pool = described(build(place, executor=executor))
+    needed = pool["size_bytes"] + pool["first_byte"]
+    assert pool["first_byte"] == 11
+    with pytest.raises(usmp.DoesNotFitError) as error:
+        build(place | {"size_hint_bytes": needed - 1}, executor=executor)
+    assert error.value.smallest_pool_bytes == {"a": needed}
+    build(place | {"size_hint_bytes": needed}, executor=executor)
+
+
 def test_a_size_hint_holds_whole_lines():
     with pytest.raises(usmp.DoesNotFitError) as error:
         build({"alignment": 256, "size_hint_bytes": 511})
@@ -242,7 +254,8 @@ def test_the_checker_computes_addresses_itself():
 @pytest.mark.parametrize("io", [False, True], ids=["struct", "workspace-io"])
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_runs_on_this_host(place, io):
-    options = {"tir.usmp.use_workspace_io": io}
+    # Dead bytes are overwritten too, which has to find each buffer's lines.
+    options = {"tir.usmp.use_workspace_io": io, "tir.usmp.poison_dead_bytes": True}
     (value,) = build(place, constants=elsewhere(place), options=options).run({"x": X}).values()
     np.testing.assert_allclose(value, attention(), rtol=1e-5)
 

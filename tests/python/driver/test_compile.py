@@ -209,7 +209,7 @@ def test_output_must_not_be_the_model(refused, tmp_path, small_model):
         ),
         (["--target="], 'unknown target ""; supported: c, llvm'),
         (["--executor=vm"], 'unknown executor "vm"; supported: aot'),
-        (["--runtime=go"], 'unknown runtime "go"; supported: crt; the C needs no runtime'),
+        (["--runtime=go"], 'unknown runtime "go"; supported: "crt", "cpp"; the C needs no runtime'),
         (["--output="], "the path for the archive is empty; name a file"),
         (["--output-format=a"], 'unknown output format "a"; supported: mlf'),
         (["--module-name="], "module_name is empty; it is the prefix of the C symbols"),
