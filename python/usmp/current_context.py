@@ -120,7 +120,7 @@ def current_context() -> tuple[PassContext, list[OldOption]]:
     config, old_options = current_config(context.config)
     level = str(context.opt_level)
     old_level = find(OPT_LEVELS, OPT_LEVEL, level)
-    given = [str(name) for name in context.disabled_pass]
+    given = [str(name) for name in context.disabled_pass if str(name)]
     disabled, old_passes = _disabled_passes(given)
     if old_level is not None and old_level.verdict == MAPPED:
         disabled += _disabled_passes([_FUSE_OPS])[0]
