@@ -146,6 +146,10 @@ def target_text(target: Target) -> str:
     return " ".join([str(target.kind.name), *options])
 
 
+_CPU_KEYS = ("", "cpu", "arm_cpu")
+"""Keys that say nothing beside -mcpu."""
+
+
 def is_target(listed: Target | str, target: Target) -> bool:
     """Whether a pool that lists `listed` means `target`: a string is its kind or a key."""
     if isinstance(listed, Target):
@@ -165,9 +169,13 @@ def _current_text(written: str) -> str:
     target = described_target(written)
     fields = {name: value for name, value in target.options.items() if name != "host"}
     if target.kind in TARGETS:
+        # Keys of one's own tell devices apart, which may access different memories.
+        given = option_text(fields.pop("keys", "")).split(",")
+        own = sorted({key for key in given if key not in _CPU_KEYS})
         # A target that no build takes is compared as it is.
         with suppress(ValueError):
             fields = current_options(target).target
+        fields = {**fields, "keys": own}
     return json.dumps({**fields, "kind": target.kind}, sort_keys=True)
 
 
