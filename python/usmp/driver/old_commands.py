@@ -11,9 +11,9 @@ from usmp.driver.errors import UsageError
 from usmp.support.plain_text import printable
 from usmp.tvm018 import MAPPED, find
 from usmp.tvm018.commands import MICRO, PROJECT_OPTION, TUNE
+from usmp.tvm018.model_formats import FORMAT_ENDINGS
 from usmp.tvm018.old_name import OldName
 
-_MODEL_ENDINGS = (".tflite", ".onnx", ".pt2")
 _BEFORE_COMMAND = re.compile(r"-v+|--verbose|--config(=.*)?", re.DOTALL)
 _COMMAND, _BOARD, _BOARD_FLAG = "tvmc micro", f"{PROJECT_OPTION} board", "--board="
 
@@ -76,7 +76,8 @@ def refuse_old_command(arguments: Sequence[str]) -> None:
 
 
 def _tune(arguments: Sequence[str]) -> list[str]:
-    model = next((text for text in arguments if text.endswith(_MODEL_ENDINGS)), "MODEL")
+    endings = tuple(FORMAT_ENDINGS.values())
+    model = next((text for text in arguments if text.endswith(endings)), "MODEL")
     return [TUNE[0].sentence(), _instead([["tvmc", "explore", model]])]
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from usmp.driver.errors import UsageError
 from usmp.names import PASS_OPTIONS
 from usmp.tvm018.current_options import OldOption, current_options, refusal
+from usmp.tvm018.old_name import FALSE, TRUE
 from usmp.tvm018.pass_options import CMSIS_NN
 
 if TYPE_CHECKING:
     from tvm.ir.transform import PassContext
 
-_TRUE, _FALSE = ("1", "true"), ("0", "false")
 _ALGORITHM = "tir.usmp.algorithm"
 
 
@@ -140,9 +140,9 @@ def _current_name(name: str, known: Collection[str]) -> str:
 def _value(name: str, text: str, type_name: str) -> object:
     """`text` as the type that the option was registered with."""
     if type_name in ("bool", "ir.IntImm", "int", "IntImm"):
-        if text.lower() in _TRUE:
+        if text.lower() in TRUE:
             return True if type_name == "bool" else 1
-        if text.lower() in _FALSE:
+        if text.lower() in FALSE:
             return False if type_name == "bool" else 0
         if type_name != "bool":
             try:
