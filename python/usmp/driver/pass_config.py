@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -50,14 +50,14 @@ def use_current_options(options: argparse.Namespace) -> list[OldOption]:
     algorithm = getattr(options, "usmp_algorithm", None)
     short = [] if algorithm is None else [f"{_ALGORITHM}={algorithm}"]
     _, old = _current([*settings, *short])
-    options.pass_config = _written(settings, *_current(settings))
+    options.pass_config = current_settings(settings)
     if any(one.row.name == _ALGORITHM for one in old):
         options.usmp_algorithm = None
     return old
 
 
-def told_settings(settings: Sequence[str]) -> list[str]:
-    """Return settings as NAME=VALUE with names of today, and warn about those of TVM 0.18.
+def current_settings(settings: Sequence[str]) -> list[str]:
+    """Return settings, as "NAME=VALUE", without blanks and without names of TVM 0.18.
 
     Raises
     ------
@@ -65,18 +65,16 @@ def told_settings(settings: Sequence[str]) -> list[str]:
         options that are refused; it names all of them.
     """
     current, old = _current(settings)
-    for one in old:
-        one.row.tell(one.value)
-    return _written(settings, current, old)
-
-
-def _written(
-    settings: Sequence[str], current: Mapping[str, object], old: Sequence[OldOption]
-) -> list[str]:
-    """Return the current options as NAME=VALUE. Without an old name, settings of one option stay
-    as often as they were given."""
+    # Without an old name, settings of one option stay as often as they were given.
     pairs = current.items() if old else map(split_setting, settings)
     return [f"{name}={value}" for name, value in pairs]
+
+
+def told_settings(settings: Sequence[str]) -> list[str]:
+    """Return the same, and tell the user of the names of TVM 0.18."""
+    for one in _current(settings)[1]:
+        one.row.tell(one.value)
+    return current_settings(settings)
 
 
 def _current(settings: Sequence[str]) -> tuple[dict[str, object], list[OldOption]]:
