@@ -15,7 +15,7 @@ from usmp.analysis.state_tails import kept_bytes, state_tails
 from usmp.analysis.stmt_pool_allocations import assign_stmt_pool_allocations, identical_constants
 from usmp.analysis.used_overlaps import used_overlaps
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer
-from usmp.objects.attributes import STATE_BYTES_ATTR
+from usmp.objects.attributes import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
 from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
 from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.planning.plan import Plan
@@ -39,17 +39,24 @@ def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
     functions = _functions_of_allocations(mod)
     identical = identical_constants(stmts)
     overlaps = used_overlaps(found.buffers, found.allocations)
+    extended = {
+        str(stmt.annotations[STATE_TENSOR_ATTR])
+        for stmt in functions
+        if STATE_BYTES_ATTR in stmt.annotations
+    }
     placed: list[tuple[tirx.AllocBuffer, PlacedBuffer]] = []
     for buffer in found.buffers:
         stmt, allocation = stmts[buffer], found.allocations[buffer]
-        is_state, size = buffer.kind == BufferInfoKind.STATE, int(buffer.size_bytes)
+        is_state = buffer.kind == BufferInfoKind.STATE
+        # The entry that has this statement need not be the one that extends the state.
+        is_extended = is_state and str(stmt.annotations[STATE_TENSOR_ATTR]) in extended
         one = PlacedBuffer(
             name=buffer.name_hint,
             function=functions[stmt],
             kind=buffer.kind,
             pool_name=allocation.pool_info.pool_name,
             byte_offset=allocation.byte_offset,
-            size_bytes=kept_bytes(stmt) if STATE_BYTES_ATTR in stmt.annotations else size,
+            size_bytes=kept_bytes(stmt) if is_extended else buffer.size_bytes,
             alignment=buffer.alignment,
             live_ranges=list(buffer.live_ranges),
             identical=[i.name_hint for i in identical.get(buffer, ())],

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import helper, numpy_helper
 from onnxruntime.quantization import (
     CalibrationDataReader,
@@ -18,6 +17,8 @@ from onnxruntime.quantization import (
     quantize_dynamic,
     quantize_static,
 )
+
+from support.onnx_sessions import session_of
 
 OPSET = 17
 
@@ -95,12 +96,7 @@ class Reference:
     """onnxruntime, without optimizations."""
 
     def __init__(self, content: bytes) -> None:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        self._session = onnxruntime.InferenceSession(
-            content, options, providers=["CPUExecutionProvider"]
-        )
+        self._session = session_of(content)
 
     def random_inputs(self, seed: int) -> dict[str, np.ndarray]:
         """Normal values; a symbolic extent is 1."""

@@ -180,7 +180,7 @@ def test_tvmc_takes_the_names(tmp_path, monkeypatch, capfd):
     np.save("x.npy", X)
     assert main(["run", "two.tar", "--inputs", "x.npy", "-o", "out.npz"]) == 0
     with np.load("out.npz") as outputs:
-        assert outputs.files == ["output1", "logits"]
+        assert outputs.files == ["output1", "logits", "output_0", "output_1"]
     capfd.readouterr()
     assert main(["compile", "two.onnx", "--c-names=0.17"]) == 1
     assert "--c-names: invalid choice: '0.17' (choose from" in capfd.readouterr().err

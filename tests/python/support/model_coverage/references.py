@@ -53,12 +53,9 @@ def _litert(model: Path) -> Run:
 
 
 def _onnxruntime(model: Path) -> Run:
-    import onnxruntime
+    from support.onnx_sessions import optimized_session
 
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session = optimized_session(model)
     names = [tensor.name for tensor in session.get_inputs()]
 
     def run(inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from support.onnx_sessions import session_of
 from support.operator_trials.trial import CLOSE, Inputs, NoReferenceError, Tolerance, Trial
 from usmp.frontend.onnx.compared import NEWEST_OPSET, OLDEST_OPSET
 
@@ -165,14 +165,6 @@ class _Reference:
         except Exception as error:
             text = f"onnxruntime: {refusal}; ONNX's evaluator: {type(error).__name__}: {error}"
             raise NoReferenceError(text) from error
-
-
-def session_of(content: bytes) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 def _shown(value: Any) -> str:
