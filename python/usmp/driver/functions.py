@@ -22,7 +22,7 @@ from usmp.driver.target_options import with_target_options
 from usmp.names import FLOAT, MODEL_NAMES
 from usmp.tvm018 import TVMC_RUN, find
 from usmp.tvm018.model_formats import FORMAT_ENDINGS
-from usmp.tvm018.tvmc_python import NOTHING_IS_TUNED
+from usmp.tvm018.reasons import TUNING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -288,7 +288,7 @@ def tune(*arguments: object, **old_arguments: object) -> NoReturn:
     UsageError
         always: kernels are not tuned.
     """
-    raise UsageError(f"tvmc.tune: {NOTHING_IS_TUNED}")
+    raise UsageError(f"tvmc.tune: {TUNING}")
 
 
 def _modules(

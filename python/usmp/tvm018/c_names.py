@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import OldName, accepted, mapped, refused
 
 _OWN_NAMES = "write --c-names=0.18 (c_names= in Python) for outputs that are called so; by default "
-_NO_RUNTIME = "the C needs no runtime: delete the #include and what it declares"
+_NO_HEADER = f"{reasons.NO_RUNTIME}: delete the #include and what it declares"
 _NOT_CALLED = "the C never calls it, so that a definition may stay or go"
 _ONLY_WITH_OPTION = (
     "the C calls it only with tir.usmp.dynamic_allocator=TVMBackendAllocWorkspace, so that else a "
@@ -47,7 +48,7 @@ C_NAMES: tuple[OldName, ...] = (
     refused("tvmgen_<module>___tvm_main__", "it is static now; call tvmgen_<module>_run"),
     *(accepted(name, _NOT_CALLED) for name in (*_OF_PLATFORMS, *_OF_THE_RUNTIME)),
     *(accepted(name, _ONLY_WITH_OPTION) for name in _ALLOCATORS),
-    *(refused(name, _NO_RUNTIME) for name in _HEADERS),
+    *(refused(name, _NO_HEADER) for name in _HEADERS),
     refused("StackMemoryManager_Init", _NO_STACK),
     refused("StackMemoryManager_Allocate", _NO_STACK),
     refused("StackMemoryManager_Free", _NO_STACK),
@@ -58,7 +59,7 @@ C_NAMES: tuple[OldName, ...] = (
     refused("codegen/host/src/<module>_lib2.c", _ALL_SOURCES),
     refused("parameters/<module>.params", "constants are in the C, planned into constant pools"),
     refused("src/<module>.relay", "there is no Relay: src/<module>.tir is the planned module"),
-    refused("executor-config/graph/<module>.graph", "aot is the only executor"),
+    refused("executor-config/graph/<module>.graph", reasons.AOT_ONLY),
     refused(
         "metadata.json: memory.sids",
         "storage of the graph executor; memory.pools has the place of every buffer",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import NO_VALUE, OldName, mapped, refused
 
 PROJECT_OPTION = "--project-option"
 
-_CREATE = (
-    "there are no projects to generate: the archive itself is a module of Zephyr, a library of "
-    "Arduino and a folder of CMake (docs/integrate.md)"
-)
 _COMMANDS = {
-    "tvmc micro": f"{_CREATE}; create-project, build and flash say what to write instead",
-    "tvmc micro create-project": _CREATE,
-    "tvmc micro create": _CREATE,
+    "tvmc micro": f"{reasons.NO_PROJECTS}; create-project, build and flash say what to "
+    "write instead",
+    "tvmc micro create-project": reasons.NO_PROJECTS,
+    "tvmc micro create": reasons.NO_PROJECTS,
     "tvmc micro build": "the build system of the application compiles the C of the archive "
     "(docs/integrate.md); tvmc builds programs for boards in an emulator only (tvmc list boards)",
     "tvmc micro flash": "the build system of the application writes the program to the device; "
@@ -46,7 +44,7 @@ _YOURS = "the application is yours, and has it in its own CMakeLists.txt"
 
 _PROJECT_OPTIONS = {
     "project_type": "the application is yours; docs/integrate.md has its main.c",
-    "cmsis_path": "the C has kernels for Cortex-M itself, and calls no library",
+    "cmsis_path": f"{reasons.OWN_KERNELS}, and calls no library",
     "warning_as_error": f"{_PREBUILT}: CONFIG_COMPILER_WARNINGS_AS_ERRORS; the C has no warnings "
     "of -Wall -Wextra -pedantic",
     "compile_definitions": _YOURS,
@@ -104,14 +102,7 @@ MICRO: tuple[OldName, ...] = (
 )
 """Of `tvmc micro`, whose commands are errors that say what to write instead."""
 
-TUNE: tuple[OldName, ...] = (
-    refused(
-        "tvmc tune",
-        "kernels are not tuned, and there are no records of it; a build searches for the least "
-        "memory, --usmp-time-budget gives it more time, --pass-config tir.usmp.optimize=speed "
-        "spends memory on speed, and tvmc explore compares such builds",
-    ),
-)
+TUNE: tuple[OldName, ...] = (refused("tvmc tune", reasons.TUNING),)
 """Of `tvmc tune`, whatever follows."""
 
 MODULES: tuple[OldName, ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from usmp.tvm018 import reasons
 from usmp.tvm018.model_formats import MODEL_FORMAT
 from usmp.tvm018.old_name import (
     COMMA_LIST,
@@ -21,7 +22,7 @@ _ANY_TRUTH = ("", *TRUE, *FALSE)
 _INTERFACES = (
     refused(
         "--executor",
-        "aot is the only executor, and needs no graph JSON: leave the option out",
+        f"{reasons.AOT_ONLY}, and needs no graph JSON: leave the option out",
         values=("graph",),
     ),
     accepted(
@@ -32,8 +33,8 @@ _INTERFACES = (
     ),
     refused(
         "--use-vm",
-        "aot is the only executor: leave the option out; memory of TVM's virtual machine is "
-        "planned from Python (docs/tvm-vm.md)",
+        f"{reasons.AOT_ONLY}: leave the option out; memory of TVM's virtual machine is planned "
+        "from Python (docs/tvm-vm.md)",
         arity=NO_VALUE,
     ),
     mapped(
@@ -45,19 +46,13 @@ _INTERFACES = (
         changes_meaning=True,
         beside="!--executor-aot-interface-api*",
     ),
-    accepted(
-        "--runtime-crt-system-lib",
-        "C calls functions by their names, and there is no table of them",
-        values=_ANY_TRUTH,
-        arity=OPTIONAL_TRUTH,
-    ),
+    accepted("--runtime-crt-system-lib", reasons.NO_TABLE, values=_ANY_TRUTH, arity=OPTIONAL_TRUTH),
     accepted(
         "--runtime-cpp-system-lib", "no function is registered", values=FALSE, arity=OPTIONAL_TRUTH
     ),
     refused(
         "--runtime-cpp-system-lib",
-        "packed functions stand in no table, and are found by their symbols in the library that "
-        "you link: leave the option out",
+        reasons.NO_PACKED_TABLE,
         values=("", *TRUE),
         arity=OPTIONAL_TRUTH,
     ),
@@ -66,10 +61,6 @@ _INTERFACES = (
 _NO_LIBRARY = (
     "the archive holds C, or an object file of target llvm, for your own toolchain: write mlf; "
     "shared libraries are made by TVM itself, as by tvm.compile(mod).export_library(path)"
-)
-_NO_CROSS = (
-    "the archive holds C for your own toolchain: leave the option out, and compile "
-    "codegen/host/src of the archive"
 )
 _LATER = "no file is written beside the archive, which has {what}"
 
@@ -80,20 +71,20 @@ _OUTPUT = (
         for name in ("--cross-compiler", "--cross-compiler-options")
         for row in (
             accepted(name, "no compiler is called", values=("",)),
-            refused(name, _NO_CROSS),
+            refused(name, reasons.NO_CROSS),
         )
     ),
     accepted("--dump-code", "nothing is asked for", values=("",), arity=COMMA_LIST),
     accepted(
         "--dump-code",
-        _LATER.format(what="the planned TIR in its folder src"),
+        _LATER.format(what=reasons.DUMPED_TIR),
         values=("tir",),
         changes_meaning=True,
         arity=COMMA_LIST,
     ),
     accepted(
         "--dump-code",
-        _LATER.format(what="the C in its folder codegen/host/src"),
+        _LATER.format(what=reasons.DUMPED_C),
         values=("c",),
         changes_meaning=True,
         arity=COMMA_LIST,
@@ -112,10 +103,7 @@ _OUTPUT = (
     ),
     refused("--dump-code", "the formats are tir and c", arity=COMMA_LIST),
     accepted("--dump-offloads", "nothing is asked for", values=("",)),
-    refused(
-        "--dump-offloads",
-        "tvmc plan FILE --operators shows what runs each operator of the model",
-    ),
+    refused("--dump-offloads", reasons.OFFLOADS),
 )
 
 _KEPT_LAYOUT = "without --desired-layout it says nothing"
@@ -123,25 +111,11 @@ _KEPT_TYPES = "without --mixed-precision it says nothing"
 
 _MODEL = (
     *MODEL_FORMAT,
-    accepted("--tuning-records", "there are no records", values=("",)),
-    refused(
-        "--tuning-records",
-        "kernels are not tuned: leave the option out; --pass-config tir.usmp.optimize=speed "
-        "takes memory for fewer instructions",
-    ),
-    refused(
-        "--desired-layout",
-        "operators keep the layout of the model, but where another one takes less memory: leave "
-        "the option out",
-        arity=VALUES,
-    ),
+    accepted("--tuning-records", reasons.NOT_TUNED, values=("",)),
+    refused("--tuning-records", reasons.LEAVE_OUT_TUNING),
+    refused("--desired-layout", reasons.SAME_LAYOUT, arity=VALUES),
     accepted("--desired-layout-ops", _KEPT_LAYOUT, arity=VALUES),
-    refused(
-        "--mixed-precision",
-        "operators keep the types of the model: leave the option out, and quantize or convert "
-        "the model before",
-        arity=NO_VALUE,
-    ),
+    refused("--mixed-precision", reasons.SAME_TYPES, arity=NO_VALUE),
     accepted("--mixed-precision-ops", _KEPT_TYPES, arity=VALUES),
     *(accepted(f"--mixed-precision-{what}-type", _KEPT_TYPES) for what in ("calculation", "acc")),
     accepted("--workspace-pools", "the C holds one pool itself", values=("",)),

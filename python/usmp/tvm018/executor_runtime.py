@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import FALSE, TRUE, OldName, accepted, refused
 
 _REGISTRY = ("list_registered", "list_registered_options", "flag_registry_name")
@@ -18,16 +19,8 @@ LINK_PARAMS = refused(
     "application gives their memory",
     values=FALSE,
 )
-SYSTEM_LIB = accepted(
-    "system-lib",
-    "C calls functions by their names, as tvmgen_<module>_run, and there is no table of them",
-    values=TRUE,
-)
-CPP_SYSTEM_LIB = refused(
-    'Runtime("cpp", {"system-lib": True})',
-    "packed functions stand in no table, and tvm.runtime.load_module finds them by their symbols "
-    "in the library that you link; leave the option out",
-)
+SYSTEM_LIB = accepted("system-lib", reasons.NO_TABLE, values=TRUE)
+CPP_SYSTEM_LIB = refused('Runtime("cpp", {"system-lib": True})', reasons.NO_PACKED_TABLE)
 
 EXECUTOR: tuple[OldName, ...] = (
     refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import FALSE, OldName, accepted, mapped, refused
 
 ENABLE = "tir.usmp.enable"
@@ -13,15 +14,11 @@ _WITHOUT_USMP = (
     "tir.usmp.order_operators=0",
     "tir.usmp.streaming=0",
 )
-_ETHOS_U = (
-    "operators for the NPU are those of an accelerator of your own (docs/accelerators.md); leave "
-    "the option out to run all operators on the CPU"
-)
+_ETHOS_U = f"{reasons.ON_ACCELERATORS}; leave the option out to run all operators on the CPU"
 _CODEGEN_GONE = (
     "this codegen of TVM 0.18 is gone; leave the option out, or describe an accelerator of your "
     "own (docs/accelerators.md)"
 )
-_NOT_TUNED = "schedules are not tuned; leave the option out, and see tir.usmp.optimize"
 _COLLAGE = (
     "operators are not partitioned by Collage; leave the option out: accelerators take what their "
     "patterns match, in the order of the targets"
@@ -127,7 +124,7 @@ PASS_CONFIGS: tuple[OldName, ...] = (
     *(
         row
         for option in ("use_auto_scheduler", "use_meta_schedule", "use_meta_schedule_dispatch")
-        for row in _off_only(f"relay.backend.{option}", "schedules are not tuned", _NOT_TUNED)
+        for row in _off_only(f"relay.backend.{option}", reasons.NOT_TUNED, reasons.LEAVE_OUT_TUNING)
     ),
     accepted(
         "relay.backend.tir_converter",
@@ -166,7 +163,10 @@ PASS_CONFIGS: tuple[OldName, ...] = (
     accepted("relay.remove_standalone_reshapes.enable", "a reshape is a view and copies nothing"),
     accepted("relay.frontend.fill_span", _RECORDED),
     accepted("ir.enable_si_builder", _RECORDED),
-    accepted("relay.fallback_device_type", "operators run where the target says"),
+    *(
+        accepted(f"{namespace}.fallback_device_type", "operators run where the target says")
+        for namespace in ("relay", "relax")
+    ),
     accepted("te.keep_schedule_record", "operators have no schedules of TE"),
     *_off_only(
         "relay.ToMixedPrecision.keep_orig_output_dtype",
@@ -189,7 +189,6 @@ PASS_CONFIGS: tuple[OldName, ...] = (
     *(refused(name, _PASS_NOT_RUN) for name in _OF_PASSES_NOT_RUN),
     *(accepted(name, _LOWERED_OTHERWISE) for name in _OF_LOWERING),
     *(accepted(name, _NO_GPU) for name in _OF_OTHER_RUNTIMES),
-    accepted("relax.fallback_device_type", "operators run where the target says"),
 )
 """Keys that mean nothing here, mean another one or are refused; those of TVM 0.27 among them, of
 passes that a build does not run. A key that a build reads stands in no row."""

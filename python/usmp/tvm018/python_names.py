@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import OldName, accepted, mapped, refused
 
 BY_POSITION = refused(
@@ -11,12 +12,9 @@ BY_POSITION = refused(
     "the order of arguments is not that of tvm.relay.build; write those after target by name, as "
     'executor=usmp.Executor("aot")',
 )
-SAME_TARGET_HOST = accepted(
-    "target_host", "main runs on the target, as all operators do", values=("equal to target",)
-)
+SAME_TARGET_HOST = accepted("target_host", reasons.MAIN_ON_TARGET, values=("equal to target",))
 OTHER_TARGET_HOST = refused(
-    "target_host",
-    "main runs on the target, as all operators do, and nothing on another host; leave it out",
+    "target_host", f"{reasons.MAIN_ON_TARGET}, and nothing on another host; leave it out"
 )
 UNPACKED = refused(
     "graph, lib, params = usmp.build(...)",
@@ -76,44 +74,36 @@ RELAY: tuple[OldName, ...] = (
         )
         for name in ("keras", "tensorflow")
     ),
-    refused(
-        "tvm.target.target.micro(model)",
-        'the target is a text with the core, as "c -mcpu=cortex-m4" (tvmc list cores)',
-    ),
+    refused("tvm.target.target.micro(model)", reasons.TARGET_TEXT),
 )
 """Of `tvm.relay` and `tvm.target`."""
 
-_PROJECT = (
-    "there are no projects to generate: the archive is a module of Zephyr and a library of Arduino "
-    "(docs/integrate.md), and with board= it has a program for a board in the emulator"
-)
 _ON_DEVICE = (
     "no Python object stands for a device; tvmc export-test writes C for it, and tvmc run "
     "ARCHIVE --serial=PORT runs the model there (docs/on-your-device.md)"
 )
-_NO_RUNTIME = "the C needs no runtime and no configuration of one"
-_NOT_TUNED = "kernels are not tuned; tvmc explore compares builds"
+_NO_CONFIGURATION = f"{reasons.NO_RUNTIME} and no configuration of one"
 
 _MICRO_NAMES = {
-    "GeneratedProject": _PROJECT,
-    "TemplateProject": _PROJECT,
-    "generate_project": _PROJECT,
-    "generate_project_from_mlf": _PROJECT,
+    "GeneratedProject": reasons.NO_PROJECTS,
+    "TemplateProject": reasons.NO_PROJECTS,
+    "generate_project": reasons.NO_PROJECTS,
+    "generate_project_from_mlf": reasons.NO_PROJECTS,
     "Session": _ON_DEVICE,
     "TransportLogger": _ON_DEVICE,
     "compile_and_create_micro_session": _ON_DEVICE,
     "create_local_aot_executor": _ON_DEVICE,
     "create_local_debug_executor": _ON_DEVICE,
     "create_local_graph_executor": _ON_DEVICE,
-    "copy_crt_config_header": _NO_RUNTIME,
-    "get_microtvm_template_projects": _PROJECT,
-    "get_standalone_crt_dir": _NO_RUNTIME,
-    "AutoTvmModuleLoader": _NOT_TUNED,
-    "autotvm_build_func": _NOT_TUNED,
+    "copy_crt_config_header": _NO_CONFIGURATION,
+    "get_microtvm_template_projects": reasons.NO_PROJECTS,
+    "get_standalone_crt_dir": _NO_CONFIGURATION,
+    "AutoTvmModuleLoader": reasons.TUNING,
+    "autotvm_build_func": reasons.TUNING,
 }
 
 MICRO_PACKAGE: tuple[OldName, ...] = (
-    refused("tvm.micro", _PROJECT),
+    refused("tvm.micro", reasons.NO_PROJECTS),
     *_all_mapped(
         "tvm.micro",
         ("export_model_library_format", "UnsupportedInModelLibraryFormatError"),
@@ -158,10 +148,7 @@ TESTING: tuple[OldName, ...] = (
         refused(f"tvm.micro.testing.{name}", _ON_DEVICE)
         for name in ("create_aot_session", "predict_labels_aot")
     ),
-    refused(
-        "tvm.micro.testing.get_target",
-        'the target is a text with the core, as "c -mcpu=cortex-m4" (tvmc list cores)',
-    ),
+    refused("tvm.micro.testing.get_target", reasons.TARGET_TEXT),
 )
 """Of `tvm.testing` and `tvm.micro.testing`."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import NO_VALUE, VALUES, OldName, accepted, refused
-from usmp.tvm018.tvmc_python import NO_PROJECTS, TIMES_INCLUDE_ALL, TVMC_RUN
+from usmp.tvm018.tvmc_python import TIMES_INCLUDE_ALL, TVMC_RUN
 
 _NO_RPC = (
     "leave it out: there is no RPC; name the board with --board (in the emulator), or the serial "
@@ -20,6 +21,6 @@ RUN_FLAGS: tuple[OldName, ...] = (
     accepted("--end-to-end", TIMES_INCLUDE_ALL, arity=NO_VALUE),
     refused("--rpc-tracker", _NO_RPC),
     refused("--rpc-key", _NO_RPC),
-    refused("--project-option", NO_PROJECTS, arity=VALUES),
-    refused("--list-options", NO_PROJECTS, arity=NO_VALUE),
+    refused("--project-option", reasons.NO_PROJECTS, arity=VALUES),
+    refused("--list-options", reasons.NO_PROJECTS, arity=NO_VALUE),
 )

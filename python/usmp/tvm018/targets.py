@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import FALSE, TRUE, OldName, accepted, mapped, refused
 
 _LIBRARIES = {
@@ -40,8 +41,7 @@ _KINDS = (
 """Target kinds of TVM 0.18 for other devices than CPUs, or that made no code for CPUs."""
 
 _OF_ETHOS_U = (
-    'write "c -mcpu=cortex-m55" to run all operators on the CPU; operators that you run on the NPU '
-    "yourself are those of an accelerator (docs/accelerators.md)"
+    f'write "c -mcpu=cortex-m55" to run all operators on the CPU; {reasons.ON_ACCELERATORS}'
 )
 _OF_OTHER_KINDS = 'code is made for CPUs only; write "c" or "llvm"'
 
@@ -51,7 +51,7 @@ TARGET_NAMES: tuple[OldName, ...] = (
     mapped(
         CMSIS_NN,
         "c",
-        'the C has kernels for Cortex-M itself, so "c" takes its place, with the -mcpu of either',
+        f'{reasons.OWN_KERNELS}, so "c" takes its place, with the -mcpu of either',
     ),
     refused("ethos-u", _OF_ETHOS_U),
     *(
@@ -88,23 +88,17 @@ _UNLESS_GIVEN = "means {core}, unless -mcpu is given"
 
 _UNLESS_NAMED = "means {core}, unless -mcpu or -model says more"
 
-_RUN_ON_TARGET = "the model's main function runs on the target itself"
-
 _OF_ALL_KINDS = (
     accepted("-keys", "keys chose schedules; kernels are chosen by -mcpu"),
     accepted("-device", "the device chose schedules; kernels are chosen by -mcpu"),
     accepted("-tag", "a tag is a label only"),
     accepted("-libs", "operators call no libraries"),
-    accepted("-host", _RUN_ON_TARGET),
-    accepted("-runtime", "the C needs no runtime", values=("c", "crt")),
+    accepted("-host", reasons.MAIN_ON_TARGET),
+    accepted("-runtime", reasons.NO_RUNTIME, values=("c", "crt")),
     refused("-runtime", "of TVM's runtimes only crt is known; leave it out"),
-    accepted(
-        "-system-lib",
-        "functions are called by their names, so no table of them is made",
-        values=(*TRUE, *FALSE),
-    ),
-    accepted("-executor", "aot is the only executor", values=("aot",)),
-    refused("-executor", "aot is the only executor; leave it out"),
+    accepted("-system-lib", reasons.NO_TABLE, values=(*TRUE, *FALSE)),
+    accepted("-executor", reasons.AOT_ONLY, values=("aot",)),
+    refused("-executor", f"{reasons.AOT_ONLY}; leave it out"),
     *(
         mapped(
             f"-{name}",
@@ -198,7 +192,7 @@ TARGET_OPTION_ROWS: dict[str, tuple[OldName, ...]] = {
 """The options of each target, as "-keys=cpu" in its text."""
 
 TARGET_FLAGS: tuple[OldName, ...] = (
-    refused("--target-host", f"{_RUN_ON_TARGET}; leave it out"),
+    refused("--target-host", f"{reasons.MAIN_ON_TARGET}; leave it out"),
     *(
         refused(f"--target-{row.name}-*", f"leave it out; in --target, {row.reason}")
         for row in TARGET_NAMES

@@ -5,18 +5,10 @@ A value that means "no", as None or False, is what happens anyway: it needs no r
 
 from __future__ import annotations
 
+from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import OldName, accepted, refused
 
 TIMES_INCLUDE_ALL = "times always include passing inputs and outputs"
-NOTHING_IS_TUNED = (
-    "kernels are written for each core, and nothing is tuned; tvmc compile --usmp-time-budget "
-    "searches longer for memory, --pass-config tir.usmp.optimize=speed takes faster kernels, and "
-    "tvmc explore compares builds"
-)
-NO_PROJECTS = (
-    "there are no projects of microTVM; tvmc compile --board makes a program for a board, and "
-    "tvmc run --board runs it"
-)
 _ON_THIS_HOST = (
     "the model runs on this host; tvmc run --board runs it in an emulator, and tvmc run --serial "
     "on your device"
@@ -57,24 +49,17 @@ TVMC_LOAD: tuple[OldName, ...] = (
 )
 """Arguments of `tvmc.load`: those of Relay's frontends, which it passed on."""
 
-_NO_CROSS = "the archive holds C for your own toolchain"
-_SAME_LAYOUT = (
-    "operators keep the layout of the model; convert its layout where it is exported, as "
-    "transposes cost memory"
-)
-_SAME_TYPES = "operators keep the types of the model; quantize it where it is exported"
-
 TVMC_COMPILE: tuple[OldName, ...] = (
-    refused("tuning_records", "nothing is tuned, so there are no records"),
-    refused("cross", _NO_CROSS),
-    refused("cross_options", _NO_CROSS),
-    refused("target_host", "the main function runs on the target"),
-    refused("dump_code", "the archive holds the C, and the planned TIR in src/"),
-    refused("dump_offloads", "tvmc plan --operators shows what each operator becomes"),
-    refused("use_vm", "aot is the only executor"),
-    *(refused(name, _SAME_LAYOUT) for name in ("desired_layout", "desired_layout_ops")),
+    refused("tuning_records", reasons.NOT_TUNED),
+    refused("cross", reasons.NO_CROSS),
+    refused("cross_options", reasons.NO_CROSS),
+    refused("target_host", reasons.MAIN_ON_TARGET),
+    refused("dump_code", f"the archive has {reasons.DUMPED_C}, and {reasons.DUMPED_TIR}"),
+    refused("dump_offloads", reasons.OFFLOADS),
+    refused("use_vm", reasons.AOT_ONLY),
+    *(refused(name, reasons.SAME_LAYOUT) for name in ("desired_layout", "desired_layout_ops")),
     *(
-        refused(f"mixed_precision{part}", _SAME_TYPES)
+        refused(f"mixed_precision{part}", reasons.SAME_TYPES)
         for part in ("", "_ops", "_calculation_type", "_acc_type")
     ),
 )
@@ -94,14 +79,14 @@ TVMC_RUN: tuple[OldName, ...] = (
     refused("rpc_key", _ON_THIS_HOST),
     refused("profile", "compile with tir.usmp.profile, and call usmp.runtime.profile_on_host"),
     accepted("end_to_end", TIMES_INCLUDE_ALL),
-    refused("options", NO_PROJECTS),
+    refused("options", reasons.NO_PROJECTS),
 )
 """Arguments of `tvmc.run`."""
 
 _PACKAGE = "tvmc.compile(model, package_path=...) writes the archive, and TVMCPackage reads it"
 _MODULES = {
     "arguments": "the command line is a function, tvmc.main",
-    "autotuner": "nothing is tuned",
+    "autotuner": reasons.TUNING,
     "common": "TVMCException and TVMCImportError are names of tvmc itself",
     "compiler": "compile_model is tvmc.compile",
     "composite_target": "accelerators are patterns of tvm.relax.backend.pattern_registry",
@@ -109,11 +94,11 @@ _MODULES = {
     "extensions": "tvmc compile --extension runs a file of yours first",
     "fmtopt": "tvmc.main prints what the command line has",
     "frontends": "load_model is tvmc.load",
-    "micro": "tvmc compile --board makes a program for a board, and tvmc run --board runs it",
+    "micro": reasons.NO_PROJECTS,
     "model": "TVMCModel, TVMCPackage and TVMCResult are names of tvmc itself",
     "pass_config": "tvmc.compile takes pass_context_configs=[...]",
     "pass_list": "tvmc.compile takes disabled_pass=[...]",
-    "project": "tvmc compile --board makes a program for a board",
+    "project": reasons.NO_PROJECTS,
     "registry": "usmp.Executor and usmp.Runtime check their options",
     "result_utils": "tvmc run --print-top N prints the largest values",
     "runner": "run_module is tvmc.run",
@@ -124,19 +109,19 @@ _MODULES = {
 }
 
 TVMC_NAMES: tuple[OldName, ...] = (
-    refused("tune", NOTHING_IS_TUNED),
+    refused("tune", reasons.TUNING),
     refused("TVMCModel.export_package", _PACKAGE),
     refused("TVMCModel.export_classic_format", _PACKAGE),
-    refused("TVMCModel.export_vm_format", f"there is no virtual machine; {_PACKAGE}"),
+    refused("TVMCModel.export_vm_format", f"{reasons.AOT_ONLY}; {_PACKAGE}"),
     refused(
         "TVMCModel.default_package_path",
         "tvmc.compile without package_path makes a temporary archive, package.package_path",
     ),
-    refused("TVMCModel.default_tuning_records_path", "nothing is tuned, so there are no records"),
+    refused("TVMCModel.default_tuning_records_path", reasons.NOT_TUNED),
     refused(
         "TVMCPackage.import_package", "TVMCPackage(package_path) reads an archive when it is made"
     ),
-    refused("TVMCPackage.project_dir", NO_PROJECTS),
+    refused("TVMCPackage.project_dir", reasons.NO_PROJECTS),
     *(refused(name, reason) for name, reason in _MODULES.items()),
 )
 """Names of `tvm.driver.tvmc` and of its classes."""

@@ -208,8 +208,8 @@ def test_model_format(digits_model, format_name):
         ),
         (
             lambda model: tvmc.compile(model, "c", tuning_records="records.json"),
-            "tvmc.compile: tuning_records is not supported: nothing is tuned, so there are no "
-            "records",
+            "tvmc.compile: tuning_records is not supported: kernels are not tuned, and there "
+            "are no records of it",
         ),
         (
             lambda model: tvmc.compile(model, "c", output_format="so"),

@@ -214,7 +214,7 @@ def test_what_tvm_writes_of_a_target_is_read_without_a_note(target):
     targets, told = parsed(str(Target({**target, "host": {"kind": "llvm"}})))
     assert (str(targets.cpu), told) == (
         str(cpu),
-        ["-host=llvm: the model's main function runs on the target itself"],
+        ["-host=llvm: main runs on the target, as all operators do"],
     )
 
 

@@ -1,0 +1,51 @@
+"""Reasons that rows of several tables share."""
+
+from __future__ import annotations
+
+AOT_ONLY = "aot is the only executor"
+
+NOT_TUNED = "kernels are not tuned, and there are no records of it"
+TUNING = (
+    f"{NOT_TUNED}; --pass-config tir.usmp.optimize=speed takes memory for faster kernels, "
+    "--usmp-time-budget searches longer for less memory, and tvmc explore compares builds"
+)
+LEAVE_OUT_TUNING = f"leave it out: {TUNING}"
+
+NO_PROJECTS = (
+    "there are no projects to generate: the archive itself is a module of Zephyr, a library of "
+    "Arduino and a folder of CMake (docs/integrate.md); tvmc compile --board adds a "
+    "program for a board, and tvmc run --board runs it in the emulator"
+)
+
+NO_RUNTIME = "the C needs no runtime"
+NO_TABLE = "C calls functions by their names, as tvmgen_<module>_run, and there is no table of them"
+NO_PACKED_TABLE = (
+    "packed functions stand in no table, and tvm.runtime.load_module finds them by their symbols "
+    "in the library that you link: leave it out"
+)
+
+MAIN_ON_TARGET = "main runs on the target, as all operators do"
+NO_CROSS = (
+    "the archive holds C for your own toolchain: leave it out, and compile "
+    "codegen/host/src of the archive"
+)
+
+OWN_KERNELS = "the C has kernels for Cortex-M itself"
+ON_ACCELERATORS = (
+    "operators on an NPU are those of an accelerator of your own (docs/accelerators.md)"
+)
+
+SAME_LAYOUT = (
+    "operators keep the layout of the model, but where another one takes less memory: leave it "
+    "out, and convert the layout where the model is exported"
+)
+SAME_TYPES = (
+    "operators keep the types of the model: leave it out, and quantize or convert the "
+    "model where it is exported"
+)
+
+DUMPED_C = "the C in its folder codegen/host/src"
+DUMPED_TIR = "the planned TIR in its folder src"
+OFFLOADS = "tvmc plan FILE --operators shows what runs each operator of the model"
+
+TARGET_TEXT = 'the target is a text with the core, as "c -mcpu=cortex-m4" (tvmc list cores)'
