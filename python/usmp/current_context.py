@@ -17,9 +17,9 @@ from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.planning.options import current_config
 from usmp.relax import transform as relax_transform
 from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find
-from usmp.tvm018.current_options import OldOption, cmsis_nn_core, refusal
-from usmp.tvm018.old_name import refused
-from usmp.tvm018.pass_options import CMSIS_NN, DISABLED_PASS, OPT_LEVEL, REQUIRED_PASS
+from usmp.tvm018.current_options import cmsis_nn_core, refusal
+from usmp.tvm018.old_name import WrittenName, refused, tell_all
+from usmp.tvm018.pass_options import CMSIS_NN_CONFIG, DISABLED_PASS, OPT_LEVEL, REQUIRED_PASS
 
 _Parameters = ParamSpec("_Parameters")
 _Value = TypeVar("_Value")
@@ -96,8 +96,7 @@ def entered_current_context() -> Iterator[None]:
         see `current_context`.
     """
     context, old = current_context()
-    for one in old:
-        one.row.tell(one.value)
+    tell_all(old)
     if context.same_as(PassContext.current()):
         yield
         return
@@ -105,7 +104,7 @@ def entered_current_context() -> Iterator[None]:
         yield
 
 
-def current_context() -> tuple[PassContext, list[OldOption]]:
+def current_context() -> tuple[PassContext, list[WrittenName]]:
     """Return the current PassContext with names of today, and the names of TVM 0.18 that it has.
 
     It is the same object if nothing changes.
@@ -128,8 +127,8 @@ def current_context() -> tuple[PassContext, list[OldOption]]:
     old = [
         *old_options,
         *old_passes,
-        *([] if old_level is None else [OldOption(old_level, level)]),
-        *(OldOption(_REQUIRED, name) for name in required),
+        *([] if old_level is None else [WrittenName(old_level, level)]),
+        *(WrittenName(_REQUIRED, name) for name in required),
     ]
     refused_names = refusal(old)
     if refused_names:
@@ -145,22 +144,22 @@ def current_context() -> tuple[PassContext, list[OldOption]]:
     return changed, old
 
 
-def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[OldOption]]:
+def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]]:
     """Return the passes that are left out, and what is to be told of the names."""
     disabled: list[str] = []
-    old: list[OldOption] = []
+    old: list[WrittenName] = []
     for name in names:
         own = name.rpartition(".")[2]
         row = find(DISABLED_PASSES, f"{DISABLED_PASS}={name}")
         if own in OPTIONAL_PASSES:
             disabled.append(_PREFIX + own)
         elif own in PASSES:
-            old.append(OldOption(_NEEDED, name))
+            old.append(WrittenName(_NEEDED, name))
         elif row is not None:
             disabled += row.to
-            old.append(OldOption(row, ""))
+            old.append(WrittenName(row))
         else:
-            old.append(OldOption(_unknown_pass(own), name))
+            old.append(WrittenName(_unknown_pass(own), name))
     return disabled, old
 
 
@@ -179,14 +178,14 @@ def with_core_of_options(targets: BuildTargets) -> BuildTargets:
     ValueError
         the target is another one than c, or names another core, or the core is not known.
     """
-    core = cmsis_nn_core(PassContext.current().config.get(CMSIS_NN))
+    core = cmsis_nn_core(PassContext.current().config.get(CMSIS_NN_CONFIG))
     if not core:
         return targets
     given = targets.cpu.attrs.get("mcpu")
     if targets.cpu.kind.name != "c" or given not in (None, core):
         named = f"core {given}" if given else f"target {targets.cpu.kind.name}"
         raise ValueError(
-            f"{CMSIS_NN} is for core {core}, but the target names {named}; write the target as "
-            f'"c -mcpu={core}" and leave out the option'
+            f"{CMSIS_NN_CONFIG} is for core {core}, but the target names {named}; write the target "
+            f'as "c -mcpu={core}" and leave out the option'
         )
     return replace(targets, cpu=parse_targets(f"c -mcpu={core}").cpu)

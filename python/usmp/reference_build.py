@@ -27,7 +27,7 @@ from usmp.relax.transform.prune_constant_channels import OPTION as PRUNE
 from usmp.support.errors import FaultError
 from usmp.support.meanwhile import meanwhile
 from usmp.tir.tensor_intrin import without_intrinsics
-from usmp.tvm018.pass_options import CMSIS_NN
+from usmp.tvm018.pass_options import CMSIS_NN_CONFIG
 
 _PREFIX = "tir.usmp."
 _OPTIONS = {
@@ -125,7 +125,7 @@ def _functions(mod: IRModule) -> list[dict[str, Any]]:
 def _plain_context(prune: bool) -> PassContext:
     """Return the current PassContext, with all that chooses or optimizes turned off."""
     current = PassContext.current()
-    config = {k: v for k, v in current.config.items() if k != CMSIS_NN}
+    config = {k: v for k, v in current.config.items() if k != CMSIS_NN_CONFIG}
     kept = {k: v for k, v in config.items() if k == PRUNE or not k.startswith(_PREFIX)}
     return PassContext(
         opt_level=current.opt_level,

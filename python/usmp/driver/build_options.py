@@ -33,6 +33,7 @@ from usmp.driver.state_options import add_state_options, check_state_options
 from usmp.driver.target_options import add_target_options, full_target
 from usmp.driver.without_torch import without_torch
 from usmp.names import C_NAMES, FLOAT, IO_TYPES, MODEL_NAMES
+from usmp.tvm018.old_name import TRUE, parse_truth
 
 EXECUTORS = ("aot",)
 SHORT_PASS_OPTIONS = {
@@ -288,7 +289,7 @@ def _pass_settings(options: argparse.Namespace) -> list[str]:
         if value is None:
             continue
         flag = f"--{attribute.replace('_', '-')}"
-        given, same = (flag, ("1", "true")) if value is True else (f"{flag}={value}", (value,))
+        given, same = (flag, TRUE) if value is True else (f"{flag}={value}", (value,))
         for setting in options.pass_config:
             option, _, other = setting.partition("=")
             if option == name and (other.lower() if value is True else other) not in same:
@@ -311,10 +312,10 @@ def _pass_settings(options: argparse.Namespace) -> list[str]:
 
 
 def _truth(text: str) -> bool:
-    truths = {"0": False, "false": False, "1": True, "true": True}
-    if text.lower() not in truths:
+    truth = parse_truth(text)
+    if truth is None:
         raise argparse.ArgumentTypeError(f"must be 0 or 1, not {text}")
-    return truths[text.lower()]
+    return truth
 
 
 def _executor_options(options: argparse.Namespace) -> dict[str, Any]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from usmp.driver.errors import UsageError
 from usmp.tvm018 import COMPILE_FLAGS, MAIN_FLAGS, REFUSED, RUN_FLAGS, OldName, find
 from usmp.tvm018.old_name import (
     COMMA_LIST,
-    FALSE,
     NO_VALUE,
     OPTIONAL_TRUTH,
-    TRUE,
     VALUES,
+    WrittenName,
+    parse_truth,
 )
 
 _FLAGS: dict[str, tuple[OldName, ...]] = {
@@ -29,15 +28,7 @@ _COMMAND = re.compile(r"[a-z][a-z-]*")
 _LETTER = re.compile(r"(-[A-Za-z])=?(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class OldFlag:
-    """A flag of TVM 0.18 as a user wrote it."""
-
-    row: OldName
-    value: str
-
-
-def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag]]:
+def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[WrittenName]]:
     """Return the command line with flags of today only, and the flags of TVM 0.18 that it had.
 
     Raises
@@ -50,7 +41,7 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag
     # Flags with their values, in one way to write them.
     written = {*arguments, *(f"{flag}={value}" for flag, value in pairwise(arguments))}
     current: list[str] = []
-    old: list[OldFlag] = []
+    old: list[WrittenName] = []
     remaining = list(arguments)
     while remaining and remaining[0] != "--":
         name, values, count = _split_flag(rows, remaining, command)
@@ -61,13 +52,13 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag
         del remaining[:count]
         for row, value in zip(found, values, strict=True):
             if row is not None:
-                old.append(OldFlag(row, value))
+                old.append(WrittenName(row, value))
                 current += row.replacement(value)
     _check_none_refused(old)
     return [*current, *remaining], old
 
 
-def _check_none_refused(flags: Iterable[OldFlag]) -> None:
+def _check_none_refused(flags: Iterable[WrittenName]) -> None:
     """Raise one error for all flags that are refused, in which each reason stands once.
 
     Raises
@@ -120,7 +111,7 @@ def _split_flag(
     if separator:
         return name, _parts(arity, value), 1
     if arity == OPTIONAL_TRUTH:
-        is_given = bool(following) and following[0].lower() in TRUE + FALSE
+        is_given = bool(following) and parse_truth(following[0]) is not None
         return name, list(following) if is_given else [""], 1 + is_given
     if arity == VALUES:
         values = list(_values(arguments[1:]))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
 from usmp.names import PASS_OPTIONS
-from usmp.tvm018.current_options import OldOption, current_options, refusal
-from usmp.tvm018.old_name import FALSE, TRUE
-from usmp.tvm018.pass_options import CMSIS_NN
+from usmp.tvm018.current_options import current_options, refusal
+from usmp.tvm018.old_name import WrittenName, parse_truth, tell_all
+from usmp.tvm018.pass_options import CMSIS_NN_CONFIG
 
 if TYPE_CHECKING:
     from tvm.ir.transform import PassContext
@@ -34,7 +34,7 @@ def split_setting(setting: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def use_current_options(options: argparse.Namespace) -> list[OldOption]:
+def use_current_options(options: argparse.Namespace) -> list[WrittenName]:
     """Replace names of TVM 0.18 in the `--pass-config` of a command, and return them.
 
     `--usmp-algorithm` goes where `tir.usmp.enable=0` is, which TVM 0.18 did not read it with.
@@ -72,12 +72,11 @@ def current_settings(settings: Sequence[str]) -> list[str]:
 
 def told_settings(settings: Sequence[str]) -> list[str]:
     """Return the same, and tell the user of the names of TVM 0.18."""
-    for one in _current(settings)[1]:
-        one.row.tell(one.value)
+    tell_all(_current(settings)[1])
     return current_settings(settings)
 
 
-def _current(settings: Sequence[str]) -> tuple[dict[str, object], list[OldOption]]:
+def _current(settings: Sequence[str]) -> tuple[dict[str, object], list[WrittenName]]:
     try:
         current, old = current_options(dict(map(split_setting, settings)))
     except ValueError as error:
@@ -118,7 +117,7 @@ def _known_options() -> dict[str, str]:
 
     types = {str(k): str(v["type"]) for k, v in PassContext.list_configs().items()}
     # Of any type are those of TVM 0.18; that of CMSIS-NN is read where targets are.
-    return {name: kind for name, kind in types.items() if kind != "Any" or name == CMSIS_NN}
+    return {name: kind for name, kind in types.items() if kind != "Any" or name == CMSIS_NN_CONFIG}
 
 
 def _unknown(name: str) -> str:
@@ -140,10 +139,9 @@ def _current_name(name: str, known: Collection[str]) -> str:
 def _value(name: str, text: str, type_name: str) -> object:
     """`text` as the type that the option was registered with."""
     if type_name in ("bool", "ir.IntImm", "int", "IntImm"):
-        if text.lower() in TRUE:
-            return True if type_name == "bool" else 1
-        if text.lower() in FALSE:
-            return False if type_name == "bool" else 0
+        truth = parse_truth(text)
+        if truth is not None:
+            return truth if type_name == "bool" else int(truth)
         if type_name != "bool":
             try:
                 return int(text)

@@ -47,6 +47,7 @@ from usmp.driver.shown_warnings import shown_warnings
 from usmp.driver.status import FAILED
 from usmp.support.termination import postponed_signals, settle
 from usmp.support.tvmc_exception import TVMCException, TVMCImportError
+from usmp.tvm018.old_name import tell_all
 
 __all__ = [
     "TVMCException",
@@ -103,10 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             old_options = use_current_options(options)
             command: Callable[[argparse.Namespace], int | None] = options.command
             with shown_warnings(options, stderr):
-                for flag in dict.fromkeys(old_flags):
-                    flag.row.tell(flag.value)
-                for option in old_options:
-                    option.row.tell(option.value)
+                tell_all([*old_flags, *old_options])
                 status = command(options) or 0
             sys.stdout.flush()
             settle(status)

@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from tvm.target import Target
 
 from usmp.names import CORES, GENERIC_CORE, TARGET_OPTIONS
 from usmp.objects.described_target import DescribedTarget, option_text, unknown_option
 from usmp.tvm018 import MAPPED, REFUSED, TARGET_NAMES, TARGET_OPTION_ROWS, OldName, find
+from usmp.tvm018.old_name import WrittenName, parse_truth
 from usmp.tvm018.targets import CMSIS_NN
 
 _CURRENT_NAMES = {row.name: row.to[0] for row in TARGET_NAMES if row.verdict == MAPPED}
@@ -27,7 +27,7 @@ _LIKE_A_CORE = re.compile(r"c[a-z]*[-_ ]?m[-_ ]?\d|cortex-m|m\d{1,2}(plus)?\b", 
 
 
 @dataclass
-class CurrentOptions:
+class CurrentTarget:
     """What the options of a target mean here.
 
     Parameters
@@ -37,12 +37,12 @@ class CurrentOptions:
     executor
         options of the executor, by name.
     notes
-        names of TVM 0.18 among the options, each with its value.
+        names of TVM 0.18 among the options.
     """
 
     target: dict[str, object] = field(default_factory=dict)
     executor: dict[str, object] = field(default_factory=dict)
-    notes: list[tuple[OldName, str]] = field(default_factory=list)
+    notes: list[WrittenName] = field(default_factory=list)
 
 
 def current_name(name: str) -> str:
@@ -50,7 +50,7 @@ def current_name(name: str) -> str:
     return _CURRENT_NAMES.get(name, name)
 
 
-def current_options(given: DescribedTarget) -> CurrentOptions:
+def current_target(given: DescribedTarget) -> CurrentTarget:
     """Return the options of a target of kind "c", "llvm" or "cmsis-nn" as they are today.
 
     Raises
@@ -58,7 +58,7 @@ def current_options(given: DescribedTarget) -> CurrentOptions:
     ValueError
         an option that is not known, or that is refused.
     """
-    current = CurrentOptions()
+    current = CurrentTarget()
     implied: dict[str, str] = {}
     for name, value in given.options.items():
         row = _row(given, name, option_text(value))
@@ -68,7 +68,7 @@ def current_options(given: DescribedTarget) -> CurrentOptions:
         if row.verdict == REFUSED:
             sentence = row.sentence(option_text(value))
             raise ValueError(f'target "{given.text}": {sentence}')
-        current.notes.append((row, option_text(value)))
+        current.notes.append(WrittenName(row, option_text(value)))
         for replacement in row.replacement(option_text(value)):
             if replacement.startswith(_EXECUTOR_OPTION):
                 option, _, text = replacement.removeprefix(_EXECUTOR_OPTION).partition("=")
@@ -84,7 +84,9 @@ def current_options(given: DescribedTarget) -> CurrentOptions:
     return current
 
 
-def with_cmsis_nn(described: Sequence[DescribedTarget]) -> tuple[list[DescribedTarget], list[Any]]:
+def with_cmsis_nn(
+    described: Sequence[DescribedTarget],
+) -> tuple[list[DescribedTarget], list[WrittenName]]:
     """Return the targets with "c" in the place of "cmsis-nn", and notes about that.
 
     Raises
@@ -96,12 +98,12 @@ def with_cmsis_nn(described: Sequence[DescribedTarget]) -> tuple[list[DescribedT
     if not found:
         return list(described), []
     row = find(TARGET_NAMES, CMSIS_NN)
-    notes: list[tuple[OldName, str]] = [] if row is None else [(row, "")]
+    notes = [] if row is None else [WrittenName(row)]
     is_c = [target.kind == "c" for target in described]
     main = described[is_c.index(True)] if any(is_c) else DescribedTarget("c", {}, "c")
     core = option_text(main.options.get("mcpu", ""))
     for target in found:
-        current = current_options(target)
+        current = current_target(target)
         notes += current.notes
         features = option_text(target.options.get("mattr", "")).replace(",", "")
         core = _joined(core, option_text(target.options.get("mcpu", "")), features)
@@ -156,7 +158,7 @@ def _joined(core: str, other: str, features: str) -> str:
     return "+".join([name or other_name, *all_lacking])
 
 
-def _leave_out_defaults(given: DescribedTarget, current: CurrentOptions) -> None:
+def _leave_out_defaults(given: DescribedTarget, current: CurrentTarget) -> None:
     """Leave out notes about, and options with, what TVM writes in any case."""
     current.target = {n: v for n, v in current.target.items() if n in TARGET_OPTIONS[given.kind]}
     try:
@@ -165,14 +167,15 @@ def _leave_out_defaults(given: DescribedTarget, current: CurrentOptions) -> None
         # What is wrong with it is said where the target is made.
         return
     current.notes = [
-        (row, value)
-        for row, value in current.notes
-        if value != option_text(usual.get(row.name.removeprefix("-"), ""))
+        note
+        for note in current.notes
+        if note.value != option_text(usual.get(note.row.name.removeprefix("-"), ""))
     ]
 
 
 def _typed(text: str) -> object:
     """Return the value of an option of the executor."""
-    truths = {"true": True, "false": False}
-    is_number = text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS
-    return int(text) if is_number else truths.get(text, text)
+    if text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS:
+        return int(text)
+    truth = parse_truth(text)
+    return text if truth is None else truth

@@ -21,8 +21,9 @@ from usmp.objects.described_target import (
     split_targets,
 )
 from usmp.objects.native_cpu import NATIVE, check_native_triple, native_cpu
-from usmp.objects.old_targets import current_name, current_options, with_cmsis_nn
+from usmp.objects.old_targets import current_name, current_target, with_cmsis_nn
 from usmp.tvm018 import REFUSED, TARGET_NAMES, find
+from usmp.tvm018.old_name import tell_all
 
 _OPTIONS = TARGET_OPTIONS["llvm"]
 """The options that either target may have, as "-mcpu=cortex-m3"."""
@@ -85,7 +86,7 @@ def parse_targets(
     executor: dict[str, object] = {}
     for target in described:
         if target.kind in TARGETS:
-            current = current_options(target)
+            current = current_target(target)
             cpus.append(_cpu_target(target, current.target))
             executor |= current.executor
             notes += current.notes
@@ -99,8 +100,7 @@ def parse_targets(
             f"options of the target are those of the executor: write Executor('aot', {executor})"
         )
     cpu = _only_cpu(cpus, accelerators)
-    for row, value in notes:
-        row.tell(value)
+    tell_all(notes)
     return BuildTargets(cpu, tuple(accelerators), tuple(executor.items()))
 
 
@@ -174,7 +174,7 @@ def _current_text(written: str) -> str:
         own = sorted({key for key in given if key not in _CPU_KEYS})
         # A target that no build takes is compared as it is.
         with suppress(ValueError):
-            fields = current_options(target).target
+            fields = current_target(target).target
         fields = {**fields, "keys": own}
     return json.dumps({**fields, "kind": target.kind}, sort_keys=True)
 

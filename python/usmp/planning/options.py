@@ -29,7 +29,8 @@ from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.deadline import Deadline, deadline_after
 from usmp.support.durations import parse_duration
 from usmp.support.percentages import parse_percentage
-from usmp.tvm018.current_options import OldOption, current_options, is_off
+from usmp.tvm018.current_options import current_options, is_off
+from usmp.tvm018.old_name import WrittenName
 
 _PREFIX = "tir.usmp."
 
@@ -271,7 +272,7 @@ OF_PLANNING = frozenset(
 """Those that operators are lowered without, unless the memory of several forms is compared."""
 
 
-def current_config(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[OldOption]]:
+def current_config(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[WrittenName]]:
     """Return the options of a PassContext by the names of today, and those of TVM 0.18 among them.
 
     What `tir.usmp.enable=False` stands for is among the former.

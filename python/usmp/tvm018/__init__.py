@@ -5,7 +5,7 @@ meant in TVM 0.18 stand in no table.
 """
 
 from usmp.tvm018 import compile_flags
-from usmp.tvm018.c_names import C_NAMES
+from usmp.tvm018.c_names import C_INTERFACE
 from usmp.tvm018.commands import MICRO, MODULES, TUNE
 from usmp.tvm018.executor_runtime import EXECUTOR, RUNTIME
 from usmp.tvm018.global_functions import GLOBAL_FUNCTIONS
@@ -39,7 +39,7 @@ SECTIONS: dict[str, tuple[OldName, ...]] = {
     **PYTHON_SECTIONS,
     "imports of Python": IMPORT_PATHS,
     "global functions": GLOBAL_FUNCTIONS,
-    "C": C_NAMES,
+    "C": C_INTERFACE,
     "model files": MODEL_FILES,
     "targets": TARGET_NAMES,
     **{f"target {name}": rows for name, rows in TARGET_OPTION_ROWS.items()},
@@ -56,7 +56,7 @@ SECTIONS: dict[str, tuple[OldName, ...]] = {
 __all__ = [
     "ACCEPTED",
     "COMPILE_FLAGS",
-    "C_NAMES",
+    "C_INTERFACE",
     "DISABLED_PASSES",
     "EXECUTOR",
     "FACTORY",

@@ -42,7 +42,7 @@ _OF_PLATFORMS = (
 _OF_THE_RUNTIME = ("TVMBackendParallelLaunch", "TVMAPISetLastError")
 _ALLOCATORS = ("TVMBackendAllocWorkspace", "TVMBackendFreeWorkspace")
 
-C_NAMES: tuple[OldName, ...] = (
+C_INTERFACE: tuple[OldName, ...] = (
     mapped("output", "--c-names=0.18", f"{_OWN_NAMES}members have the names in the model"),
     mapped("output<N>", "--c-names=0.18", f"{_OWN_NAMES}members have the names in the model"),
     refused("tvmgen_<module>___tvm_main__", "it is static now; call tvmgen_<module>_run"),

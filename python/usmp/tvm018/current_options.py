@@ -4,33 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from usmp.tvm018.old_name import FALSE, REFUSED, OldName, find
-from usmp.tvm018.pass_options import BESIDE_ENABLE, CMSIS_NN, ENABLE, PASS_CONFIGS
+from usmp.tvm018.old_name import REFUSED, OldName, WrittenName, find, parse_truth
+from usmp.tvm018.pass_options import BESIDE_ENABLE, CMSIS_NN_CONFIG, ENABLE, PASS_CONFIGS
 
 _NAMES = {row.name for row in PASS_CONFIGS}
 
 
-@dataclass(frozen=True)
-class OldOption:
-    """An option of TVM 0.18 as a user wrote it.
-
-    Parameters
-    ----------
-    row
-        of the table.
-    value
-        its text.
-    """
-
-    row: OldName
-    value: str
-
-
 def current_options(
     options: Mapping[str, object],
-) -> tuple[dict[str, object], list[OldOption]]:
+) -> tuple[dict[str, object], list[WrittenName]]:
     """Replace names of TVM 0.18 in the options of a PassContext.
 
     Parameters
@@ -47,30 +30,30 @@ def current_options(
     """
     current: dict[str, object] = {}
     replacements: dict[str, object] = {}
-    old: list[OldOption] = []
+    old: list[WrittenName] = []
     for name, value in options.items():
-        row = find(PASS_CONFIGS, name, option_text(value)) if name in _NAMES else None
-        if row is None or (name == CMSIS_NN and _is_core(value)):
+        row = find(PASS_CONFIGS, name, setting_text(value)) if name in _NAMES else None
+        if row is None or (name == CMSIS_NN_CONFIG and _is_core(value)):
             current[name] = value
             continue
-        old.append(OldOption(row, option_text(value)))
-        if name == CMSIS_NN:
+        old.append(WrittenName(row, setting_text(value)))
+        if name == CMSIS_NN_CONFIG:
             current[name] = cmsis_nn_core(value)
         else:
             replacements |= _replacements(row, value)
     if is_off(options.get(ENABLE, "")):
         for row in BESIDE_ENABLE:
             if row.name in current:
-                old.append(OldOption(row, option_text(current.pop(row.name))))
+                old.append(WrittenName(row, setting_text(current.pop(row.name))))
     return {**replacements, **current}, old
 
 
-def refusal(old: Iterable[OldOption]) -> str:
+def refusal(old: Iterable[WrittenName]) -> str:
     """Return the sentences about the options that are refused, one a line; "" if there is none."""
     return ".\n".join(one.row.sentence(one.value) for one in old if one.row.verdict == REFUSED)
 
 
-def option_text(value: object) -> str:
+def setting_text(value: object) -> str:
     """Return the value of an option as a command line has it."""
     if isinstance(value, bool):
         return str(int(value))
@@ -99,7 +82,7 @@ def cmsis_nn_core(value: object) -> str:
         try:
             value = json.loads(value)
         except ValueError as error:
-            raise ValueError(f"{CMSIS_NN}={value}: {error}") from error
+            raise ValueError(f"{CMSIS_NN_CONFIG}={value}: {error}") from error
     if not isinstance(value, Mapping) or "mcpu" not in value:
         return ""
     given = value.get("mattr", "")
@@ -114,7 +97,7 @@ def _is_core(value: object) -> bool:
 
 def is_off(value: object) -> bool:
     """Whether the value of a switch turns it off."""
-    return option_text(value).lower() in FALSE
+    return parse_truth(setting_text(value)) is False
 
 
 def _replacements(row: OldName, value: object) -> dict[str, object]:

@@ -20,6 +20,11 @@ TRUE, FALSE = ("1", "true"), ("0", "false")
 """Values of switches, in lower case."""
 
 
+def parse_truth(text: str) -> bool | None:
+    """Return what a switch is set to, or None if the text is no value of a switch."""
+    return text.lower() in TRUE if text.lower() in TRUE + FALSE else None
+
+
 @dataclass(frozen=True)
 class OldName:
     """A name of TVM 0.18, and what this package does where a user writes it.
@@ -94,6 +99,20 @@ class OldName:
 
         category = CompatibilityWarning if self.changes_meaning else CompatibilityNote
         warnings.warn(self.sentence(value), category, stacklevel=stacklevel_of_user())
+
+
+@dataclass(frozen=True)
+class WrittenName:
+    """A name of TVM 0.18 as a user wrote it: its row, and its value as text."""
+
+    row: OldName
+    value: str = ""
+
+
+def tell_all(names: Iterable[WrittenName]) -> None:
+    """Warn about each name as `OldName.tell` does."""
+    for name in names:
+        name.row.tell(name.value)
 
 
 def accepted(

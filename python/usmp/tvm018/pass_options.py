@@ -6,7 +6,7 @@ from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import FALSE, OldName, accepted, mapped, refused
 
 ENABLE = "tir.usmp.enable"
-CMSIS_NN = "relay.ext.cmsisnn.options"
+CMSIS_NN_CONFIG = "relay.ext.cmsisnn.options"
 
 _WITHOUT_USMP = (
     "tir.usmp.algorithm=greedy_by_size",
@@ -136,7 +136,7 @@ PASS_CONFIGS: tuple[OldName, ...] = (
         "there is one way in which operators are lowered; leave the option out",
     ),
     mapped(
-        CMSIS_NN,
+        CMSIS_NN_CONFIG,
         "target c -mcpu=CORE",
         "its mcpu and mattr are the -mcpu of target c, whose kernels take the place of CMSIS-NN",
     ),

@@ -36,8 +36,8 @@ NO_EFFECT = "".join(
     for name in ("disable_vectorize", "disable_storage_rewrite")
 )
 ETHOS_U = (
-    'write "c -mcpu=cortex-m55" to run all operators on the CPU; operators that you run on the NPU '
-    "yourself are those of an accelerator (docs/accelerators.md)"
+    'write "c -mcpu=cortex-m55" to run all operators on the CPU; operators on an NPU are '
+    "those of an accelerator of your own (docs/accelerators.md)"
 )
 
 

@@ -19,9 +19,9 @@ from support.onnx_models import Graph
 from support.pytorch_models import exported
 from support.small_digits import small_digits
 from usmp.driver.tvmc import main
-from usmp.names import C_NAMES as VALUES
+from usmp.names import C_NAMES
 from usmp.runtime.write_files import write_files
-from usmp.tvm018 import ACCEPTED, C_NAMES, MAPPED, REFUSED
+from usmp.tvm018 import ACCEPTED, C_INTERFACE, MAPPED, REFUSED
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 C, CPP = "-std=c99", "-std=c++11"
@@ -129,7 +129,7 @@ def test_an_application_for_tvms_header_gives_the_same_outputs(
 
 def test_only_names_of_outputs_differ(tmp_path):
     model = usmp.import_model(model_file(tmp_path, "one.onnx"))
-    ours, old = (usmp.build(model, c_names=names) for names in VALUES)
+    ours, old = (usmp.build(model, c_names=names) for names in C_NAMES)
     assert members(ours.header, "outputs") == ["logits_add_0"]
     assert members(old.header, "outputs") == ["output"]
     changed = ours.header.replace("LOGITS_ADD_0", "OUTPUT").replace("logits_add_0", "output")
@@ -139,7 +139,7 @@ def test_only_names_of_outputs_differ(tmp_path):
 
 def test_a_tflite_model_has_its_own_names(tmp_path):
     model = usmp.import_model(model_file(tmp_path, "digits.tflite"))
-    ours, old = (usmp.build(model, c_names=names) for names in VALUES)
+    ours, old = (usmp.build(model, c_names=names) for names in C_NAMES)
     assert ours.header == old.header
     assert ours.files() == old.files()
 
@@ -192,7 +192,7 @@ def test_names_of_another_version(tmp_path):
 
 
 def of_verdict(verdict: str) -> list[str]:
-    return [row.name for row in C_NAMES if row.verdict == verdict]
+    return [row.name for row in C_INTERFACE if row.verdict == verdict]
 
 
 FUNCTIONS = [name for name in of_verdict(ACCEPTED) if name.startswith("TVM")]
@@ -204,11 +204,11 @@ SYMBOLS = [n for n in of_verdict(REFUSED) if n.startswith(("tvmgen_", "StackMemo
 def test_every_row_is_tried():
     tried = [*FUNCTIONS, *HEADERS, *FILES, *SYMBOLS, "crt_config.h", "output", "output<N>"]
     metadata = ["metadata.json: memory.sids", "metadata.json: export_datetime"]
-    assert sorted(row.name for row in C_NAMES) == sorted([*tried, *metadata])
+    assert sorted(row.name for row in C_INTERFACE) == sorted([*tried, *metadata])
 
 
 def test_members_are_mapped_to_the_option():
-    for row in C_NAMES:
+    for row in C_INTERFACE:
         if row.verdict == MAPPED:
             assert row.to == ("--c-names=0.18",)
             assert row.name in ("output", "output<N>")
