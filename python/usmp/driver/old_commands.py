@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from usmp.driver.errors import UsageError
+from usmp.driver.old_flags import split_command
 from usmp.support.plain_text import printable
 from usmp.tvm018 import MAPPED, find
 from usmp.tvm018.commands import MICRO, PROJECT_OPTION, TUNE
 from usmp.tvm018.model_formats import FORMAT_ENDINGS
 from usmp.tvm018.old_name import OldName
 
-_BEFORE_COMMAND = re.compile(r"-v+|--verbose|--config(=.*)?", re.DOTALL)
 _COMMAND, _BOARD, _BOARD_FLAG = "tvmc micro", f"{PROJECT_OPTION} board", "--board="
 
 
@@ -66,13 +65,10 @@ def refuse_old_command(arguments: Sequence[str]) -> None:
     UsageError
         for `micro` and `tune`; the last line of the message is the command line to write instead.
     """
-    remaining = list(arguments)
-    while remaining and _BEFORE_COMMAND.fullmatch(remaining[0]):
-        del remaining[: 2 if remaining[0] == "--config" else 1]
-    if remaining[:1] == ["micro"]:
-        raise UsageError(";\n".join(_micro(remaining[1:])))
-    if remaining[:1] == ["tune"]:
-        raise UsageError(";\n".join(_tune(remaining[1:])))
+    command, following = split_command(arguments)
+    refused = {"micro": _micro, "tune": _tune}
+    if command in refused:
+        raise UsageError(";\n".join(refused[command](following)))
 
 
 def _tune(arguments: Sequence[str]) -> list[str]:

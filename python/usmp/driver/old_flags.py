@@ -36,7 +36,7 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[Written
     UsageError
         flags that are refused, or a flag without its value; it names all of them.
     """
-    command = _command(arguments)
+    command, _ = split_command(arguments)
     rows = _FLAGS.get(command, ())
     # Flags with their values, in one way to write them.
     written = {*arguments, *(f"{flag}={value}" for flag, value in pairwise(arguments))}
@@ -76,12 +76,13 @@ def _check_none_refused(flags: Iterable[WrittenName]) -> None:
         raise UsageError(";\n".join(lines))
 
 
-def _command(arguments: Sequence[str]) -> str:
-    """Return the command: the first word that is no value of the flag before it."""
-    for before, text in pairwise(["", *arguments]):
+def split_command(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the command, the first word that is no value of the flag before it, and all that
+    follows it."""
+    for index, (before, text) in enumerate(pairwise(["", *arguments]), 1):
         if _COMMAND.fullmatch(text) and before != "--config":
-            return text
-    return ""
+            return text, list(arguments[index:])
+    return "", []
 
 
 def _split_flag(
