@@ -14,12 +14,19 @@ from tvm.ir.transform import Pass, PassContext
 from usmp import transform
 from usmp.aot import transform as aot_transform
 from usmp.objects.targets import BuildTargets, parse_targets
-from usmp.planning.options import current_config
 from usmp.relax import transform as relax_transform
 from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find
-from usmp.tvm018.current_options import cmsis_nn_core, refusal
-from usmp.tvm018.old_name import WrittenName, refused, tell_all
-from usmp.tvm018.pass_options import CMSIS_NN_CONFIG, DISABLED_PASS, OPT_LEVEL, REQUIRED_PASS
+from usmp.tvm018.current_options import cmsis_nn_core, current_options, refusal
+from usmp.tvm018.old_name import WrittenName, tell_all
+from usmp.tvm018.pass_options import (
+    CMSIS_NN_CONFIG,
+    DISABLED_PASS,
+    NEEDED_PASS,
+    OPT_LEVEL,
+    OPTIONAL_PASSES,
+    REQUIRED_PASS,
+    UNKNOWN_PASS,
+)
 
 _Parameters = ParamSpec("_Parameters")
 _Value = TypeVar("_Value")
@@ -33,39 +40,6 @@ PASSES: dict[str, Callable[..., Pass]] = {
 
 _PREFIX = "usmp."
 _FUSE_OPS = "FuseOps"
-_REQUIRED, _UNKNOWN = (
-    next(row for row in DISABLED_PASSES if row.name == name)
-    for name in (REQUIRED_PASS, DISABLED_PASS)
-)
-
-OPTIONAL_PASSES = (
-    "ChooseSchedules",
-    "CompareWorkspaceIO",
-    "ConvertImageLayout",
-    "ConvertQDQToIntegers",
-    "FoldConstants",
-    "FoldPadding",
-    "FoldUnchangedStates",
-    "FuseRecordedOperators",
-    "FuseSlices",
-    "FuseWindowSlices",
-    "MergeSimilarFunctions",
-    "NormalizeCopies",
-    "OrderOperators",
-    "PruneConstantChannels",
-    "PushSliceThroughConcat",
-    "ScheduleOperators",
-    "SelectKernels",
-    "SplitIntoStrips",
-    "StreamOperators",
-)
-"""Passes without which a build gives a result that is as correct."""
-
-_NEEDED = refused(
-    DISABLED_PASS,
-    "there is no code without this pass; those that can be left out are "
-    + ", ".join(OPTIONAL_PASSES),
-)
 
 
 def in_current_context(
@@ -116,7 +90,7 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
         message names all of them.
     """
     context = PassContext.current()
-    config, old_options = current_config(context.config)
+    config, old_options = current_options(context.config)
     level = str(context.opt_level)
     old_level = find(OPT_LEVELS, OPT_LEVEL, level)
     given = [str(name) for name in context.disabled_pass if str(name)]
@@ -128,7 +102,7 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
         *old_options,
         *old_passes,
         *([] if old_level is None else [WrittenName(old_level, level)]),
-        *(WrittenName(_REQUIRED, name) for name in required),
+        *(WrittenName(REQUIRED_PASS, name) for name in required),
     ]
     refused_names = refusal(old)
     if refused_names:
@@ -154,7 +128,7 @@ def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]
         if own in OPTIONAL_PASSES:
             disabled.append(_PREFIX + own)
         elif own in PASSES:
-            old.append(WrittenName(_NEEDED, name))
+            old.append(WrittenName(NEEDED_PASS, name))
         elif row is not None:
             disabled += row.to
             old.append(WrittenName(row))
@@ -167,7 +141,7 @@ def _unknown_pass(name: str) -> OldName:
     """Return the row of a name that no pass has, with the name of the one that may be meant."""
     close = get_close_matches(name, OPTIONAL_PASSES, n=1)
     meant = f"; did you mean {_PREFIX}{close[0]}?" if close else ""
-    return replace(_UNKNOWN, reason=_UNKNOWN.reason + meant)
+    return replace(UNKNOWN_PASS, reason=UNKNOWN_PASS.reason + meant)
 
 
 def with_core_of_options(targets: BuildTargets) -> BuildTargets:

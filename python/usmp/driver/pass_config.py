@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from usmp.driver.errors import UsageError
 from usmp.names import PASS_OPTIONS
-from usmp.tvm018.current_options import current_options, refusal
+from usmp.tvm018.current_options import current_options, refusal, setting_text
 from usmp.tvm018.old_name import WrittenName, parse_truth, tell_all
-from usmp.tvm018.pass_options import CMSIS_NN_CONFIG
+from usmp.tvm018.pass_options import BESIDE_ENABLE, CMSIS_NN_CONFIG, ENABLE
 
 if TYPE_CHECKING:
     from tvm.ir.transform import PassContext
@@ -47,44 +47,39 @@ def use_current_options(options: argparse.Namespace) -> list[WrittenName]:
     settings = getattr(options, "pass_config", None)
     if not settings:
         return []
+    options.pass_config, old = current_settings(settings)
     algorithm = getattr(options, "usmp_algorithm", None)
-    short = [] if algorithm is None else [f"{_ALGORITHM}={algorithm}"]
-    _, old = _current([*settings, *short])
-    options.pass_config = current_settings(settings)
-    if any(one.row.name == _ALGORITHM for one in old):
+    if algorithm is not None and any(one.row.name == ENABLE for one in old):
         options.usmp_algorithm = None
+        old += [WrittenName(row, algorithm) for row in BESIDE_ENABLE if row.name == _ALGORITHM]
     return old
 
 
-def current_settings(settings: Sequence[str]) -> list[str]:
-    """Return settings, as "NAME=VALUE", without blanks and without names of TVM 0.18.
+def told_settings(settings: Sequence[str]) -> list[str]:
+    """Return `current_settings`, and tell the user of the names of TVM 0.18."""
+    current, old = current_settings(settings)
+    tell_all(old)
+    return current
+
+
+def current_settings(settings: Sequence[str]) -> tuple[list[str], list[WrittenName]]:
+    """Return settings, as "NAME=VALUE", without blanks and without names of TVM 0.18, and those.
 
     Raises
     ------
     UsageError
         options that are refused; it names all of them.
     """
-    current, old = _current(settings)
-    # Without an old name, settings of one option stay as often as they were given.
-    pairs = current.items() if old else map(split_setting, settings)
-    return [f"{name}={value}" for name, value in pairs]
-
-
-def told_settings(settings: Sequence[str]) -> list[str]:
-    """Return the same, and tell the user of the names of TVM 0.18."""
-    tell_all(_current(settings)[1])
-    return current_settings(settings)
-
-
-def _current(settings: Sequence[str]) -> tuple[dict[str, object], list[WrittenName]]:
+    given = [split_setting(setting) for setting in settings]
     try:
-        current, old = current_options(dict(map(split_setting, settings)))
+        current, old = current_options(dict(given))
     except ValueError as error:
         raise UsageError(f"pass option {error}") from error
-    refused = refusal(old)
-    if refused:
+    if refused := refusal(old):
         raise UsageError(refused)
-    return current, old
+    # Without an old name, settings of one option stay as often as they were given.
+    pairs = current.items() if old else given
+    return [f"{name}={setting_text(value)}" for name, value in pairs], old
 
 
 def pass_context(settings: Sequence[str]) -> PassContext:

@@ -21,7 +21,6 @@ from usmp.names import (
     DYNAMIC_ALLOCATORS,
     NO_SHARING,
     OPTIMIZE,
-    PASS_OPTIONS,
     PREFERENCE,
     RAM,
 )
@@ -29,8 +28,7 @@ from usmp.planning.stream_inputs import split_stream_inputs
 from usmp.support.deadline import Deadline, deadline_after
 from usmp.support.durations import parse_duration
 from usmp.support.percentages import parse_percentage
-from usmp.tvm018.current_options import current_options, is_off
-from usmp.tvm018.old_name import WrittenName
+from usmp.tvm018.current_options import current_options
 
 _PREFIX = "tir.usmp."
 
@@ -272,19 +270,6 @@ OF_PLANNING = frozenset(
 """Those that operators are lowered without, unless the memory of several forms is compared."""
 
 
-def current_config(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[WrittenName]]:
-    """Return the options of a PassContext by the names of today, and those of TVM 0.18 among them.
-
-    What `tir.usmp.enable=False` stands for is among the former.
-    """
-    current, old = current_options({str(name): value for name, value in config.items()})
-    for name, value in current.items():
-        if isinstance(value, str) and name in PASS_OPTIONS:
-            is_switch = PASS_OPTIONS[name].type_name == "bool"
-            current[name] = not is_off(value) if is_switch else value
-    return current, old
-
-
 def planning_options(
     config: Mapping[str, Any] | None = None, workspace_io: bool = False
 ) -> PlanningOptions:
@@ -304,7 +289,7 @@ def planning_options(
     ValueError
         see `PlanningOptions`.
     """
-    given, _ = current_config(PassContext.current().config if config is None else config)
+    given, _ = current_options(PassContext.current().config if config is None else config)
     known: dict[str, Any] = {"use_workspace_io": workspace_io}
     for name, default in vars(PlanningOptions()).items():
         if _PREFIX + name in given:

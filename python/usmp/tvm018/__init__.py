@@ -13,7 +13,13 @@ from usmp.tvm018.import_paths import IMPORT_PATHS
 from usmp.tvm018.main_flags import MAIN_FLAGS
 from usmp.tvm018.model_formats import MODEL_FILES
 from usmp.tvm018.old_name import ACCEPTED, MAPPED, REFUSED, OldName, find
-from usmp.tvm018.pass_options import DISABLED_PASSES, OPT_LEVELS, PASS_CONFIGS
+from usmp.tvm018.pass_options import (
+    BESIDE_ENABLE,
+    DISABLED_PASSES,
+    ENABLE,
+    OPT_LEVELS,
+    PASS_CONFIGS,
+)
 from usmp.tvm018.python_names import FACTORY, PYTHON_SECTIONS, row_of_attribute
 from usmp.tvm018.run_flags import RUN_FLAGS
 from usmp.tvm018.targets import (
@@ -44,6 +50,7 @@ SECTIONS: dict[str, tuple[OldName, ...]] = {
     "targets": TARGET_NAMES,
     **{f"target {name}": rows for name, rows in TARGET_OPTION_ROWS.items()},
     "--pass-config and PassContext(config)": PASS_CONFIGS,
+    f"beside {ENABLE}=0": BESIDE_ENABLE,
     "PassContext(disabled_pass, required_pass)": DISABLED_PASSES,
     "PassContext(opt_level)": OPT_LEVELS,
     "tvmc.load": TVMC_LOAD,

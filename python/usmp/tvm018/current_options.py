@@ -5,8 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from usmp.tvm018.old_name import REFUSED, OldName, WrittenName, find, parse_truth
-from usmp.tvm018.pass_options import BESIDE_ENABLE, CMSIS_NN_CONFIG, ENABLE, PASS_CONFIGS
+from usmp.tvm018.old_name import REFUSED, OldName, WrittenName, find
+from usmp.tvm018.pass_options import (
+    BESIDE_ENABLE,
+    CMSIS_NN_CONFIG,
+    ENABLE,
+    PASS_CONFIGS,
+    WITHOUT_USMP,
+)
 
 _NAMES = {row.name for row in PASS_CONFIGS}
 
@@ -24,14 +30,15 @@ def current_options(
     Returns
     -------
     tuple
-        the options of today, in which constants are texts such as "0"; and the options of TVM 0.18
+        the options of today, and the options of TVM 0.18
         among those that were given, refused ones as well. `relay.ext.cmsisnn.options` stays, as
         the name of its core, because it is a matter of the target.
     """
     current: dict[str, object] = {}
     replacements: dict[str, object] = {}
     old: list[WrittenName] = []
-    for name, value in options.items():
+    for key, value in options.items():
+        name = str(key)
         row = find(PASS_CONFIGS, name, setting_text(value)) if name in _NAMES else None
         if row is None or (name == CMSIS_NN_CONFIG and _is_core(value)):
             current[name] = value
@@ -41,7 +48,7 @@ def current_options(
             current[name] = cmsis_nn_core(value)
         else:
             replacements |= _replacements(row, value)
-    if is_off(options.get(ENABLE, "")):
+    if any(one.row.name == ENABLE for one in old):
         for row in BESIDE_ENABLE:
             if row.name in current:
                 old.append(WrittenName(row, setting_text(current.pop(row.name))))
@@ -95,12 +102,6 @@ def _is_core(value: object) -> bool:
     return isinstance(value, str) and not value.startswith("{")
 
 
-def is_off(value: object) -> bool:
-    """Whether the value of a switch turns it off."""
-    return parse_truth(setting_text(value)) is False
-
-
 def _replacements(row: OldName, value: object) -> dict[str, object]:
     """Return the options that take the place of one with this value."""
-    pairs = (part.partition("=") for part in row.to)
-    return {name: value if text == "{value}" else text for name, _, text in pairs}
+    return WITHOUT_USMP if row.name == ENABLE else dict.fromkeys(row.to, value)

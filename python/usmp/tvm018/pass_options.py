@@ -8,12 +8,14 @@ from usmp.tvm018.old_name import FALSE, OldName, accepted, mapped, refused
 ENABLE = "tir.usmp.enable"
 CMSIS_NN_CONFIG = "relay.ext.cmsisnn.options"
 
-_WITHOUT_USMP = (
-    "tir.usmp.algorithm=greedy_by_size",
-    "tir.usmp.overlap=0",
-    "tir.usmp.order_operators=0",
-    "tir.usmp.streaming=0",
-)
+WITHOUT_USMP: dict[str, object] = {
+    "tir.usmp.algorithm": "greedy_by_size",
+    "tir.usmp.overlap": False,
+    "tir.usmp.order_operators": False,
+    "tir.usmp.streaming": False,
+}
+"""What takes the place of `tir.usmp.enable=0`."""
+
 _ETHOS_U = f"{reasons.ON_ACCELERATORS}; leave the option out to run all operators on the CPU"
 _CODEGEN_GONE = (
     "this codegen of TVM 0.18 is gone; leave the option out, or describe an accelerator of your "
@@ -109,7 +111,7 @@ def _off_only(name: str, reason_off: str, reason: str) -> tuple[OldName, OldName
 PASS_CONFIGS: tuple[OldName, ...] = (
     mapped(
         ENABLE,
-        _WITHOUT_USMP,
+        tuple(f"{name}={value}" for name, value in WITHOUT_USMP.items()),
         "main is planned as by TVM 0.18 without USMP: greedy_by_size, no overlap, no streaming, "
         "the model's order of operators; tir.usmp.algorithm=no_sharing gives every buffer bytes "
         "of its own",
@@ -117,7 +119,7 @@ PASS_CONFIGS: tuple[OldName, ...] = (
     ),
     mapped(
         "relay.FuseOps.max_depth",
-        "relax.FuseOps.max_depth={value}",
+        "relax.FuseOps.max_depth",
         "relax.FuseOps.max_depth takes its place",
     ),
     accepted("relay.FuseOps.link_params", "constants are always linked into the code"),
@@ -235,8 +237,44 @@ _RELAY_PASSES = (
 )
 
 DISABLED_PASS = "disabled_pass"
-REQUIRED_PASS = "required_pass"
 OPT_LEVEL = "opt_level"
+
+OPTIONAL_PASSES = (
+    "ChooseSchedules",
+    "CompareWorkspaceIO",
+    "ConvertImageLayout",
+    "ConvertQDQToIntegers",
+    "FoldConstants",
+    "FoldPadding",
+    "FoldUnchangedStates",
+    "FuseRecordedOperators",
+    "FuseSlices",
+    "FuseWindowSlices",
+    "MergeSimilarFunctions",
+    "NormalizeCopies",
+    "OrderOperators",
+    "PruneConstantChannels",
+    "PushSliceThroughConcat",
+    "ScheduleOperators",
+    "SelectKernels",
+    "SplitIntoStrips",
+    "StreamOperators",
+)
+"""Passes without which a build gives a result that is as correct."""
+
+NEEDED_PASS = refused(
+    DISABLED_PASS,
+    "there is no code without this pass; those that can be left out are "
+    + ", ".join(OPTIONAL_PASSES),
+    values=("a pass that builds need",),
+)
+UNKNOWN_PASS = accepted(
+    DISABLED_PASS,
+    "no pass that can be left out has this name; usmp-opt --list-passes shows all passes",
+)
+REQUIRED_PASS = accepted(
+    "required_pass", "has no effect: all passes run, at every optimization level"
+)
 
 DISABLED_PASSES: tuple[OldName, ...] = (
     *(
@@ -260,11 +298,9 @@ DISABLED_PASSES: tuple[OldName, ...] = (
         )
         for name in _RELAY_PASSES
     ),
-    accepted(
-        DISABLED_PASS,
-        "no pass that can be left out has this name; usmp-opt --list-passes shows all passes",
-    ),
-    accepted(REQUIRED_PASS, "has no effect: all passes run, at every optimization level"),
+    NEEDED_PASS,
+    UNKNOWN_PASS,
+    REQUIRED_PASS,
 )
 """Passes in `PassContext(disabled_pass=...)`, with the row of all others. Passes of ours that can
 be left out stand in no row."""
