@@ -62,7 +62,6 @@ _NO_LIBRARY = (
     "the archive holds C, or an object file of target llvm, for your own toolchain: write mlf; "
     "shared libraries are made by TVM itself, as by tvm.compile(mod).export_library(path)"
 )
-_LATER = "no file is written beside the archive, which has {what}"
 
 _OUTPUT = (
     *(refused(name, _NO_LIBRARY, values=("so",)) for name in ("-f", "--output-format")),
@@ -75,19 +74,15 @@ _OUTPUT = (
         )
     ),
     accepted("--dump-code", "nothing is asked for", values=("",), arity=COMMA_LIST),
-    accepted(
-        "--dump-code",
-        _LATER.format(what=reasons.DUMPED_TIR),
-        values=("tir",),
-        changes_meaning=True,
-        arity=COMMA_LIST,
-    ),
-    accepted(
-        "--dump-code",
-        _LATER.format(what=reasons.DUMPED_C),
-        values=("c",),
-        changes_meaning=True,
-        arity=COMMA_LIST,
+    *(
+        accepted(
+            "--dump-code",
+            f"no file is written beside the archive, which has {what}",
+            values=(name,),
+            changes_meaning=True,
+            arity=COMMA_LIST,
+        )
+        for name, what in (("tir", reasons.DUMPED_TIR), ("c", reasons.DUMPED_C))
     ),
     refused(
         "--dump-code",

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 
 from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
 
@@ -34,12 +35,12 @@ class OldName:
     name
         as users of TVM 0.18 write it, such as "--opt-level" or "relay.FuseOps.max_depth"; with "*"
         at its end, all names that begin so.
-    verdict
-        ACCEPTED: the name changes nothing. MAPPED: another name takes its place. REFUSED: an
-        error.
     reason
         what the user reads, without a period at its end: why the name changes nothing, what takes
         its place, or why it is refused and what to do instead. "{value}" stands for the value.
+    verdict
+        ACCEPTED: the name changes nothing. MAPPED: another name takes its place. REFUSED: an
+        error.
     to
         the arguments or the name that take its place, with "{value}"; empty unless MAPPED.
     values
@@ -55,8 +56,8 @@ class OldName:
     """
 
     name: str
-    verdict: str
     reason: str
+    verdict: str
     to: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     changes_meaning: bool = False
@@ -115,17 +116,11 @@ def tell_all(names: Iterable[WrittenName]) -> None:
         name.row.tell(name.value)
 
 
-def accepted(
-    name: str,
-    reason: str,
-    *,
-    values: tuple[str, ...] = (),
-    changes_meaning: bool = False,
-    arity: str = ONE_VALUE,
-    beside: str = "",
-) -> OldName:
-    """Return the row of a name that changes nothing."""
-    return OldName(name, ACCEPTED, reason, (), values, changes_meaning, arity, beside)
+accepted = partial(OldName, verdict=ACCEPTED)
+"""Make the row of a name that changes nothing."""
+
+refused = partial(OldName, verdict=REFUSED)
+"""Make the row of a name that is an error."""
 
 
 def mapped(
@@ -140,19 +135,7 @@ def mapped(
 ) -> OldName:
     """Return the row of a name that another one takes the place of."""
     to = (to,) if isinstance(to, str) else to
-    return OldName(name, MAPPED, reason, to, values, changes_meaning, arity, beside)
-
-
-def refused(
-    name: str,
-    reason: str,
-    *,
-    values: tuple[str, ...] = (),
-    arity: str = ONE_VALUE,
-    beside: str = "",
-) -> OldName:
-    """Return the row of a name that is an error."""
-    return OldName(name, REFUSED, reason, (), values, False, arity, beside)
+    return OldName(name, reason, MAPPED, to, values, changes_meaning, arity, beside)
 
 
 def find(
