@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from usmp.tvm018.old_name import REFUSED, OldName, WrittenName, find
+from usmp.tvm018.old_name import REFUSED, WrittenName, find
 from usmp.tvm018.pass_options import (
     BESIDE_ENABLE,
     CMSIS_NN_CONFIG,
@@ -30,9 +30,9 @@ def current_options(
     Returns
     -------
     tuple
-        the options of today, and the options of TVM 0.18
-        among those that were given, refused ones as well. `relay.ext.cmsisnn.options` stays, as
-        the name of its core, because it is a matter of the target.
+        the options of today, and the options of TVM 0.18 among those that were given, refused ones
+        as well. `relay.ext.cmsisnn.options` stays, as the name of its core, because it is a matter
+        of the target.
     """
     current: dict[str, object] = {}
     replacements: dict[str, object] = {}
@@ -47,7 +47,7 @@ def current_options(
         if name == CMSIS_NN_CONFIG:
             current[name] = cmsis_nn_core(value)
         else:
-            replacements |= _replacements(row, value)
+            replacements |= WITHOUT_USMP if name == ENABLE else dict.fromkeys(row.to, value)
     if any(one.row.name == ENABLE for one in old):
         for row in BESIDE_ENABLE:
             if row.name in current:
@@ -100,8 +100,3 @@ def cmsis_nn_core(value: object) -> str:
 
 def _is_core(value: object) -> bool:
     return isinstance(value, str) and not value.startswith("{")
-
-
-def _replacements(row: OldName, value: object) -> dict[str, object]:
-    """Return the options that take the place of one with this value."""
-    return WITHOUT_USMP if row.name == ENABLE else dict.fromkeys(row.to, value)
