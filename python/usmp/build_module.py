@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import tvm
@@ -30,8 +30,7 @@ from usmp.codegen.llvm import check_llvm_target
 from usmp.codegen.names import symbol_prefix
 from usmp.current_context import in_current_context, with_core_of_options
 from usmp.executor_factory import AOTExecutorFactoryModule, with_model_files
-from usmp.frontend.dynamic_sizes import AskedSizes
-from usmp.frontend.model_file import import_with_sizes
+from usmp.frontend.build_models import Model, import_models, model_paths
 from usmp.names import FLOAT, MODEL_NAMES, WORKSPACE_IO, stages_in_order
 from usmp.objects import (
     ConstantMemoryPools,
@@ -54,12 +53,12 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.build_arguments import (
     check_target_host,
-    check_type,
+    check_types,
     one_module_name,
     only_model,
 )
 from usmp.objects.described_target import OneTarget
-from usmp.objects.entries import ONLY_ENTRY, entry_name
+from usmp.objects.entries import ONLY_ENTRY
 from usmp.objects.executor import check_workspace_io, executor_with
 from usmp.objects.module_pools import named_pools
 from usmp.objects.runtime import check_runtime
@@ -79,16 +78,12 @@ from usmp.relax.accelerators.known import can_take, check_accelerators, listed_a
 from usmp.relax.bind_params import bind_params
 from usmp.relax.c_names import with_c_names
 from usmp.relax.entries import relax_entries
-from usmp.relax.join_models import join_models
-from usmp.relax.symbolic_sizes import size_names, with_max_sizes
 from usmp.shared_lowering import applied, lowered_in_session, what_lowering_reads
 from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.errors import naming_file
 from usmp.support.meanwhile import meanwhile
 from usmp.support.tvm_errors import lowering, report_faults
 from usmp.transform import CompareWorkspaceIO
-
-Model: TypeAlias = "IRModule | str | Path"
 
 _NOT_GIVEN: Any = None
 """The model, where it is `ir_mod`."""
@@ -254,21 +249,22 @@ def build(
     check_target_host(target_host, given)
     executor = executor_with(executor or "aot", given.executor_options)
     runtime = Runtime(runtime) if isinstance(runtime, str) else runtime
-    check_type(runtime, Runtime, "runtime")
-    check_runtime(runtime, executor)
-    if not isinstance(state_memory_pool, str):
-        check_type(state_memory_pool, WorkspacePoolInfo, "state_memory_pool")
-    check_type(io_memory_pool, str, "io_memory_pool")
     if isinstance(state_layout, str | Path):
         state_layout = StateLayout.read(state_layout)
-    check_type(state_layout, StateLayout, "state_layout")
-    check_type(workspace_memory_pools, WorkspaceMemoryPools, "workspace_memory_pools")
-    check_type(constant_memory_pools, ConstantMemoryPools, "constant_memory_pools")
+    check_types(
+        runtime=runtime,
+        workspace_memory_pools=workspace_memory_pools,
+        constant_memory_pools=constant_memory_pools,
+        state_memory_pool=state_memory_pool,
+        io_memory_pool=io_memory_pool,
+        state_layout=state_layout,
+    )
+    check_runtime(runtime, executor)
     module_name = one_module_name(module_name, mod_name)
     mod = only_model(mod, ir_mod)
     path = mod if isinstance(mod, str | Path) else None
-    paths = _paths(mod)
-    mod = imported_module(mod, shared_state, max_sizes or {}, input_shapes or {})
+    paths = model_paths(mod)
+    mod = import_models(mod, shared_state, max_sizes or {}, input_shapes or {})
     mod = with_c_names(mod, c_names)
     if concurrent:
         mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
@@ -365,68 +361,6 @@ def _compared(session: PlanningSession, passes: list[Pass], mod: IRModule) -> IR
         # Another process may have noted it.
         planned = planned.with_attr(NOT_COMPARED_ATTR, stages_in_order(session.not_compared))
     return planned if found is None else planned.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, found)
-
-
-def imported_module(
-    mod: object,
-    shared_state: bool,
-    max_sizes: Mapping[str, int | None],
-    input_shapes: Mapping[str, Sequence[int]],
-) -> IRModule:
-    """The module, read from its file if it is the path of one; several as one."""
-    is_one = isinstance(mod, str | Path | IRModule)
-    asked = AskedSizes(max_sizes, is_for_one_model=is_one, input_shapes=input_shapes)
-    joined = _joined(mod, shared_state, asked)
-    asked.check_all_known()
-    return joined
-
-
-def _paths(mod: object) -> list[str | Path]:
-    """The files among the models."""
-    models: Iterable[object] = [mod]
-    if isinstance(mod, Mapping):
-        models = mod.values()
-    elif isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
-        models = mod
-    return [model for model in models if isinstance(model, str | Path)]
-
-
-def _joined(mod: object, shared_state: bool, asked: AskedSizes) -> IRModule:
-    if isinstance(mod, Mapping):
-        models = {str(name): _read(model, asked) for name, model in mod.items()}
-        return join_models(models, shared_state)
-    if isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
-        models = {}
-        for number, model in enumerate(mod):
-            is_path = isinstance(model, str | Path)
-            name = entry_name(Path(model).stem) if is_path else f"model{number}"
-            if name in models:
-                raise ValueError(
-                    f'two models are called "{name}"; give a dictionary of names and models'
-                )
-            models[name] = _read(model, asked)
-        return join_models(models, shared_state)
-    return _read(mod, asked)
-
-
-def _read(mod: object, asked: AskedSizes) -> IRModule:
-    if isinstance(mod, str | Path):
-        return import_with_sizes(mod, asked)
-    if not isinstance(mod, IRModule):
-        raise TypeError(
-            "usmp.build takes a Relax IRModule or the path of a model file, not "
-            f"{type(mod).__name__}; usmp.import_model reads files"
-        )
-    if asked.input_shapes and asked.is_for_one_model:
-        raise ValueError(
-            "input_shapes are for model files; tvm.relax.transform.BindSymbolicVars gives the "
-            "symbolic sizes of a module values"
-        )
-    if not asked.max_sizes:
-        return mod
-    names = size_names(mod)
-    asked.read_sizes(names)
-    return with_max_sizes(mod, {n: v for n, v in asked.max_sizes.items() if n in names})
 
 
 def _planning(options: PlanningOptions) -> AbstractContextManager[None]:

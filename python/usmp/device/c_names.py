@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
-from usmp.runtime.archived_module import ArchivedModule, ArchivedPool
+from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.archived_pool import ArchivedPool
 
 
 def tensors_of(entry: ArchivedEntry, what: str) -> list[ArchivedTensor]:

@@ -13,7 +13,8 @@ from usmp.device.c_names import (
     tensors_of,
 )
 from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
-from usmp.runtime.archived_module import ArchivedModule, ArchivedPool
+from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.archived_pool import ArchivedPool
 
 _ROLES = (("inputs", "input"), ("outputs", "output"))
 

@@ -99,7 +99,8 @@ def _content(path: str) -> bytes:
 
 def _checked_memory(memory: Mapping[str, Any]) -> Mapping[str, Any]:
     """The same, if all that is compared has the form that metadata.json gives it."""
-    from usmp.runtime.archived_module import check_ram, read_pool
+    from usmp.runtime.archived_module import check_ram
+    from usmp.runtime.archived_pool import read_pool
     from usmp.runtime.read_metadata import is_count, is_list_of, is_text, read_value
 
     where = "the plan"

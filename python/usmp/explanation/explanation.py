@@ -11,11 +11,12 @@ from typing import Any
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.build_module import Model, build, imported_module
+from usmp.build_module import build
 from usmp.current_context import in_current_context
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.explanation.plan_facts import Planned, noting_what_is_planned, plan_facts
 from usmp.explanation.trials import Trial, trials
+from usmp.frontend.build_models import Model, import_models
 from usmp.objects import Executor
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.session import PlanningSession, planning_session
@@ -111,7 +112,7 @@ def explain(
     shared_state = bool(arguments.pop("shared_state", False))
     # Read once: what is built again is the same module, of which the session knows the facts.
     sizes, shapes = (arguments.pop(name, None) or {} for name in ("max_sizes", "input_shapes"))
-    imported = imported_module(mod, shared_state, sizes, shapes)
+    imported = import_models(mod, shared_state, sizes, shapes)
     planned = Planned()
     current = PassContext.current()
     noting = [*current.instruments, noting_what_is_planned(planned)]

@@ -1,4 +1,4 @@
-"""Arguments of `usmp.build` that `tvm.relay.build` of TVM 0.18 had in another place or sense."""
+"""Arguments of `usmp.build`: their types, and those that `tvm.relay.build` had in another place."""
 
 from __future__ import annotations
 
@@ -6,27 +6,41 @@ from typing import TypeVar
 
 from usmp.objects.described_target import OneTarget
 from usmp.objects.executor import Executor
+from usmp.objects.pools import ConstantMemoryPools, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.runtime import Runtime
+from usmp.objects.state_layout import StateLayout
 from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.tvm018.python_names import BY_POSITION, OTHER_TARGET_HOST, SAME_TARGET_HOST
 
 _Model = TypeVar("_Model")
 
 
-def check_type(value: object, expected: type, what: str) -> None:
+_TYPES: dict[str, tuple[type, ...]] = {
+    "runtime": (Runtime,),
+    "workspace_memory_pools": (WorkspaceMemoryPools,),
+    "constant_memory_pools": (ConstantMemoryPools,),
+    "state_memory_pool": (WorkspacePoolInfo, str),
+    "io_memory_pool": (str,),
+    "state_layout": (StateLayout,),
+}
+"""The classes that arguments take beside None; an error names the first one."""
+
+
+def check_types(**arguments: object) -> None:
     """Raise if an argument is neither None nor of its class.
 
     Raises
     ------
     TypeError
-        it is of another class, as where arguments are in the order of TVM 0.18.
+        one is of another class, as where arguments are in the order of TVM 0.18.
     """
-    if value is None or isinstance(value, expected):
-        return
-    message = f"{what} takes {expected.__name__}, not {type(value).__name__}"
-    if isinstance(value, Executor | Runtime):
-        message += f"; {BY_POSITION.reason}"
-    raise TypeError(message)
+    for name, value in arguments.items():
+        if value is None or isinstance(value, _TYPES[name]):
+            continue
+        message = f"{name} takes {_TYPES[name][0].__name__}, not {type(value).__name__}"
+        if isinstance(value, Executor | Runtime):
+            message += f"; {BY_POSITION.reason}"
+        raise TypeError(message)
 
 
 def only_model(mod: _Model, ir_mod: _Model | None) -> _Model:

@@ -12,11 +12,12 @@ from usmp.analysis.memory.main_statements import DECLARATIONS
 from usmp.names import COPIES, ORDER
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.planning.main_function import with_main
 from usmp.planning.operator_order.graph import OperatorGraph
 from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_order
 from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.planning.options import PlanningOptions
-from usmp.planning.session import Peaks, PlanningSession, with_main
+from usmp.planning.session import Peaks, PlanningSession
 from usmp.planning.streaming.lower_bound import least_need
 from usmp.tir.nodes import sequence
 

@@ -20,12 +20,9 @@ from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.least_need import LeastNeed
 from usmp.algorithms.search import Watch, watched
 from usmp.analysis import create_array_buffer_info
-from usmp.analysis.entry_buffers import entry_buffers
 from usmp.analysis.function_targets import function_targets
-from usmp.analysis.joint_buffers import join_buffers
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import shared_facts
-from usmp.analysis.symbolic.all_sizes import extract_for_all_sizes
 from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
 from usmp.names import WORKSPACE_IO
 from usmp.objects import BufferInfoAnalysis
@@ -34,17 +31,13 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
 )
 from usmp.objects.buffer_problem import problem_of
-from usmp.objects.entries import (
-    ONLY_ENTRY,
-    concurrent_entries,
-    entries_of,
-    entry_function_name,
-)
+from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.executor import executor_of
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
 from usmp.planning.equal_functions import EqualFunction, written_out
+from usmp.planning.module_buffers import extract_buffers
 from usmp.planning.offset_expressions import OffsetExpressions, offset_expressions
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, may_improve, smaller, workspace_buffers
@@ -349,7 +342,8 @@ class PlanningSession:
 
     def _analysis(self, prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis:
         what = "analysis", options.overlap, options.preserve_inputs
-        return self.once(what, prepared, lambda: _analyze(prepared, options, self._instances))
+        extract = partial(extract_buffers, prepared, options, self._instances)
+        return self.once(what, prepared, extract)
 
     def bind_targets(self, mod: IRModule, target: Target) -> IRModule:
         """`mod` with this target for each PrimFunc that has none."""
@@ -400,28 +394,6 @@ def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSessi
             yield session
     finally:
         _SESSION.reset(token)
-
-
-def with_main(mod: IRModule, main: tirx.PrimFunc) -> IRModule:
-    """`mod` with another `__tvm_main__`."""
-    changed = IRModule(mod.functions, attrs=mod.attrs)
-    changed.update_func(mod.get_global_var(MAIN_FUNCTION_NAME), main)
-    return changed
-
-
-def _analyze(
-    prepared: IRModule, options: PlanningOptions, instances: InstanceStore
-) -> BufferInfoAnalysis:
-    """The buffers of all entries."""
-    if has_symbolic_sizes(prepared):
-        return extract_for_all_sizes(
-            MAIN_FUNCTION_NAME, prepared, instances, options.overlap, options.preserve_inputs
-        )
-    parts = entry_buffers(prepared, options.overlap, options.preserve_inputs)
-    if entries_of(prepared) == [ONLY_ENTRY]:
-        return parts[0].analysis
-    packs = not executor_of(prepared).sets_constant_alignment
-    return join_buffers(parts, concurrent_entries(prepared), packs, options.overlap)
 
 
 def _unwatched() -> AbstractContextManager[Watch]:

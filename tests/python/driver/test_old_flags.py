@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from conftest import ROOT
+from support.tflite_file import one_operator_model
 from usmp.driver import old_flags
 from usmp.driver.errors import UsageError
 from usmp.driver.old_flags import current_arguments
@@ -129,8 +129,9 @@ def test_a_warning_of_another_meaning_is_not_silenced(quiet):
 
 def test_a_command_notes_old_flags_on_stderr(rows, tmp_path, capfd):
     archive = str(tmp_path / "module.tar")
-    model = str(ROOT / "examples/digits/digits_int8.tflite")
-    assert main(["compile", model, "--one", "a", "--none", "-o", archive]) == 0
+    model = tmp_path / "small.tflite"
+    model.write_bytes(one_operator_model())
+    assert main(["compile", str(model), "--one", "a", "--none", "-o", archive]) == 0
     assert capfd.readouterr().err.splitlines() == [
         "tvmc: note: --one=a: one value is dropped",
         "tvmc: note: --none: no value is dropped",

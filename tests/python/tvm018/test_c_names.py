@@ -9,14 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
 from tvm.ir.transform import PassContext
 
 import usmp
 from support.compilers import require
 from support.onnx_models import Graph
-from support.pytorch_models import exported
 from support.small_digits import small_digits
 from usmp.driver.tvmc import main
 from usmp.names import C_NAMES
@@ -65,23 +62,9 @@ def onnx_model(*outputs: str, name_of_input: str = "x") -> bytes:
     return graph.model(narrow, graph.node("Gemm", narrow, graph.weight(4, 8), outputs=[outputs[1]]))
 
 
-class Layers(nn.Module):
-    """The same in PyTorch, with one output or two."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self.narrow, self.wide, self.count = nn.Linear(8, 4), nn.Linear(4, 8), count
-
-    def forward(self, x):
-        narrow = self.narrow(x)
-        return narrow if self.count == 1 else (narrow, self.wide(narrow))
-
-
 MODELS = {
     "one.onnx": lambda: onnx_model("logits/add:0"),
     "two.onnx": lambda: onnx_model("output1", "logits"),
-    "one.pt2": lambda: exported(Layers(1).eval(), torch.zeros(1, 8)),
-    "two.pt2": lambda: exported(Layers(2).eval(), torch.zeros(1, 8)),
     "digits.tflite": small_digits,
 }
 
@@ -102,7 +85,7 @@ def members(header: str, what: str) -> list[str]:
     ("name", "application", "compilers"),
     [
         ("two.onnx", TWO_OUTPUTS, ("gcc", "g++")),
-        ("one.pt2", ONE_OUTPUT, ("clang", "clang++")),
+        ("one.onnx", ONE_OUTPUT, ("clang", "clang++")),
     ],
 )
 def test_an_application_for_tvms_header_gives_the_same_outputs(
@@ -153,7 +136,7 @@ def test_the_name_of_an_input_wins(tmp_path):
 
 
 def test_outputs_of_each_entry_are_counted(tmp_path):
-    files = [model_file(tmp_path, name) for name in ("one.onnx", "two.pt2", "digits.tflite")]
+    files = [model_file(tmp_path, name) for name in ("one.onnx", "two.onnx", "digits.tflite")]
     factory = usmp.build(files, c_names="0.18")
     found = re.findall(
         r"struct tvmgen_default_(\w+)_outputs {\n(.*?)\n};", factory.header, re.DOTALL

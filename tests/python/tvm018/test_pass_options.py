@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from tvm.script import relax as R
 import usmp
 from support.relax_models import PARAMS, Attention, X, attention
 from support.tflite_file import one_operator_model
-from usmp.current_context import PASSES
+from usmp.current_context import PASSES, current_context
 from usmp.driver import tvmc
 from usmp.driver.errors import UsageError
 from usmp.driver.pass_config import current_settings, pass_context
@@ -71,27 +70,31 @@ def in_context(row: OldName) -> object:
     return value_of(row) if is_ours else typed(row)
 
 
-def told(module=Attention, arguments=None, **context):
+WITH_PARAMS = {"params": PARAMS}
+
+
+def told(module=Fused, arguments=None, **context):
     """What a build in a PassContext makes, and what it tells, in order."""
-    arguments = {"params": PARAMS} if arguments is None else arguments
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with PassContext(opt_level=context.pop("opt_level", 3), **context):
-            factory = usmp.build(module, **arguments)
+            factory = usmp.build(module, **arguments or {})
     notes = [warning for warning in caught if issubclass(warning.category, CompatibilityNote)]
     assert {warning.filename for warning in notes} <= {__file__}
     return factory, [str(warning.message) for warning in notes]
 
 
-def without_notes(module=Attention, arguments=None, **context) -> dict[str, bytes]:
-    factory, notes = told(module, arguments, **context)
-    assert notes == []
-    return factory.files()
+_FILES: dict[str, dict[str, bytes]] = {}
 
 
-@cache
-def plain_files() -> dict[str, bytes]:
-    return without_notes(Fused, {})
+def without_notes(module=Fused, arguments=None, **context) -> dict[str, bytes]:
+    """The files of a build that tells nothing, which is made once."""
+    key = repr((id(module), arguments, context))
+    if key not in _FILES:
+        factory, notes = told(module, arguments, **context)
+        assert notes == []
+        _FILES[key] = factory.files()
+    return _FILES[key]
 
 
 def memory_of(factory) -> dict:
@@ -116,11 +119,11 @@ def command(tmp_path, monkeypatch, capfd):
 
 def test_accepted_options_of_a_pass_context_change_nothing_and_are_told():
     rows = rows_of(ACCEPTED)
-    factory, notes = told(Fused, {}, config={row.name: in_context(row) for row in rows})
+    factory, notes = told(config={row.name: in_context(row) for row in rows})
     assert {note.partition("=")[0] for note in notes} == {row.name for row in rows}
     assert {note.partition(": ")[2] for note in notes} == {row.reason for row in rows}
     assert len(notes) == len(rows)
-    assert factory.files() == plain_files()
+    assert factory.files() == without_notes()
 
 
 def test_accepted_options_of_a_command_line_change_nothing_and_are_told(command, capfd):
@@ -166,9 +169,9 @@ def test_a_switch_that_is_off_anyway_is_accepted(name):
 
 
 def test_without_usmp_memory_is_shared_as_by_its_greedy_planner():
-    factory, (note,) = told(config={"tir.usmp.enable": False})
+    factory, (note,) = told(Attention, WITH_PARAMS, config={"tir.usmp.enable": False})
     assert note.startswith("tir.usmp.enable=0: main is planned as by TVM 0.18 without USMP")
-    assert factory.files() == without_notes(config=WITHOUT_USMP)
+    assert factory.files() == without_notes(Attention, WITH_PARAMS, config=WITHOUT_USMP)
     (pool,) = (p for p in memory_of(factory)["pools"] if p["kind"] == "workspace")
     assert pool["peak_bytes"] < sum(buffer["size"] for buffer in pool["buffers"])
 
@@ -203,19 +206,18 @@ def test_without_usmp_the_short_option_is_not_read_either(command, capfd):
 
 def test_without_usmp_options_that_it_stands_for_can_be_given():
     config = {"tir.usmp.enable": False, "tir.usmp.overlap": True}
-    factory, _ = told(config=config)
-    expected = without_notes(config={**WITHOUT_USMP, "tir.usmp.overlap": True})
+    factory, _ = told(Attention, WITH_PARAMS, config=config)
+    expected = without_notes(
+        Attention, WITH_PARAMS, config={**WITHOUT_USMP, "tir.usmp.overlap": True}
+    )
     assert factory.files() == expected
 
 
 def test_the_depth_of_fusion_has_the_name_of_relax():
-    arguments = {"target": "c"}
-    separate, (note,) = told(Fused, arguments, config={"relay.FuseOps.max_depth": 1})
+    separate, (note,) = told(config={"relay.FuseOps.max_depth": 1})
     assert note == "relay.FuseOps.max_depth=1: relax.FuseOps.max_depth takes its place"
-    assert separate.files() == without_notes(
-        Fused, arguments, config={"relax.FuseOps.max_depth": 1}
-    )
-    assert separate.files() != without_notes(Fused, arguments)
+    assert separate.files() == without_notes(config={"relax.FuseOps.max_depth": 1})
+    assert separate.files() != without_notes()
     assert current_settings(["relay.FuseOps.max_depth=7"])[0] == ["relax.FuseOps.max_depth=7"]
 
 
@@ -279,15 +281,17 @@ def test_a_pass_that_can_be_left_out(name):
             ran.append(str(info.name))
 
     for written in (name, f"usmp.{name}"):
-        with PassContext(disabled_pass=[written], instruments=[Names()]):
-            usmp.build(Fused)
+        with PassContext(disabled_pass=[written]):
+            assert list(current_context()[0].disabled_pass) == [f"usmp.{name}"]
+    with PassContext(disabled_pass=[name], instruments=[Names()]):
+        usmp.build(Fused)
     assert f"usmp.{name}" not in ran
     assert "usmp.LowerMain" in ran
 
 
 @pytest.mark.cc
 def test_without_all_passes_that_can_be_left_out_results_are_the_same():
-    factory, notes = told(disabled_pass=list(OPTIONAL_PASSES))
+    factory, notes = told(Attention, WITH_PARAMS, disabled_pass=list(OPTIONAL_PASSES))
     assert notes == []
     (output,) = factory.run({"x": X}).values()
     np.testing.assert_allclose(output, attention(), rtol=1e-5)
@@ -303,24 +307,24 @@ def test_a_pass_that_is_needed_is_refused(name):
 
 
 def test_without_fold_constant_our_pass_is_left_out():
-    factory, (note,) = told(Fused, {}, disabled_pass=["FoldConstant"])
+    factory, (note,) = told(disabled_pass=["FoldConstant"])
     assert note == "disabled_pass=FoldConstant: usmp.FoldConstants takes its place"
-    assert factory.files() == without_notes(Fused, {}, disabled_pass=["FoldConstants"])
+    assert factory.files() == without_notes(disabled_pass=["FoldConstants"])
 
 
 @pytest.mark.parametrize("name", ["FuseOps", "relax.FuseOps"])
 def test_without_fuse_ops_nothing_is_fused(name):
-    separate, (note,) = told(Fused, {}, disabled_pass=[name])
+    separate, (note,) = told(disabled_pass=[name])
     assert note == f"disabled_pass={name}: each operator of the model is a function of its own"
-    assert separate.files() == without_notes(Fused, {}, config={"relax.FuseOps.max_depth": 1})
+    assert separate.files() == without_notes(config={"relax.FuseOps.max_depth": 1})
 
 
 def test_passes_that_are_gone_are_told():
     gone = [row for row in DISABLED_PASSES if "of Relay is gone" in row.reason]
     names = [row.name.partition("=")[2] for row in gone]
-    factory, notes = told(Fused, {}, disabled_pass=names)
+    factory, notes = told(disabled_pass=names)
     assert notes == [row.sentence() for row in gone]
-    assert factory.files() == plain_files()
+    assert factory.files() == without_notes()
 
 
 @pytest.mark.parametrize(
@@ -328,16 +332,16 @@ def test_passes_that_are_gone_are_told():
     [("Nope", ""), ("LegalizeOps", ""), ("StreamOperator", "; did you mean usmp.StreamOperators?")],
 )
 def test_names_that_no_pass_has_are_told(name, meant):
-    factory, (note,) = told(Fused, {}, disabled_pass=[name])
+    factory, (note,) = told(disabled_pass=[name])
     assert note.startswith(f"disabled_pass={name}: no pass that can be left out has this name")
     assert note.endswith(meant or "shows all passes")
-    assert factory.files() == plain_files()
+    assert factory.files() == without_notes()
 
 
 def test_required_passes_are_told():
-    factory, (note,) = told(Fused, {}, required_pass=["FastMath"])
+    factory, (note,) = told(required_pass=["FastMath"])
     assert note.startswith("required_pass=FastMath: has no effect")
-    assert factory.files() == plain_files()
+    assert factory.files() == without_notes()
 
 
 @pytest.mark.parametrize(("level", "category"), [(0, CompatibilityWarning), (1, CompatibilityNote)])
@@ -349,12 +353,12 @@ def test_levels_of_optimization_are_told(level, category):
         files = usmp.build(Fused).files()
     assert [warning.category for warning in notes] == [category]
     fusing = next(list(row.to) for row in DISABLED_PASSES if "FuseOps" in row.name)
-    assert files == without_notes(Fused, {}, disabled_pass=fusing if level == 0 else [])
+    assert files == without_notes(disabled_pass=fusing if level == 0 else [])
 
 
 @pytest.mark.parametrize("level", [2, 3])
 def test_usual_levels_are_not_told(level):
-    assert without_notes(Fused, {}, opt_level=level) == plain_files()
+    assert without_notes(opt_level=level) == without_notes()
 
 
 def test_notes_come_once_for_all_builds_of_a_call():
@@ -378,7 +382,7 @@ def test_a_pipeline_reads_names_of_tvm_0_18():
 
 
 def test_python_functions_of_tvmc_tell():
-    model = tvmc.TVMCModel(Attention, params=PARAMS)
+    model = tvmc.TVMCModel(Fused, params={})
     with pytest.warns(CompatibilityNote, match=r"^tir\.noalias=1: has no effect") as caught:
         tvmc.compile(model, pass_context_configs=["tir.noalias=1"])
     (note,) = (warning for warning in caught if warning.category is CompatibilityNote)

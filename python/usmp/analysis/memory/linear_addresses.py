@@ -9,12 +9,12 @@ once for all accesses in the same loops.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
 from tvm import tirx
 
+from usmp.analysis.memory.condition_truth import ConditionTruth
 from usmp.analysis.memory.index_values import (
     MOST_VALUES,
     Bindings,
@@ -47,54 +47,6 @@ _MOST_BYTES = 1 << 60
 """Of an address."""
 
 
-@dataclass(frozen=True)
-class _Where:
-    """Where all of some conditions may hold.
-
-    Parameters
-    ----------
-    conditions
-        kept, so that no others get their identities.
-    axes
-        the loops on which that depends.
-    happens
-        by iteration of these loops; None stands for everywhere.
-    by_axis
-        the same for each of these loops by itself; None if it depends on several together.
-    """
-
-    conditions: Sequence[Condition] = ()
-    axes: frozenset[int] = frozenset()
-    happens: Truth | None = None
-    by_axis: dict[int, Truth] | None = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, conditions: Sequence[Condition], axes: frozenset[int], happens: Truth | None
-    ) -> _Where:
-        """Where they hold, by each loop if that is possible."""
-        if happens is None or happens.all():
-            return cls(conditions)
-        # Of some conditions it is not known what they depend on.
-        axes = frozenset(axis for axis in axes if happens.shape[axis] > 1)
-        others = {a: tuple(i for i in range(happens.ndim) if i != a) for a in axes}
-        by_axis = {axis: np.asarray(happens.any(axis=other)) for axis, other in others.items()}
-        together = np.ones((1,) * happens.ndim, np.bool_)
-        for axis, truth in by_axis.items():
-            shape = [1] * happens.ndim
-            shape[axis] = -1
-            together = np.asarray(together & truth.reshape(shape))
-        is_product = np.array_equal(together, happens)
-        return cls(conditions, axes, happens, by_axis if is_product else None)
-
-    def inside(self, more: int) -> _Where:
-        """The same inside of so many more loops, on which it does not depend."""
-        if self.happens is None:
-            return self
-        *shape, lanes = self.happens.shape
-        return replace(self, happens=self.happens.reshape([*shape, *[1] * more, lanes]))
-
-
 class LoopNest:
     """Expressions in the same loops, all of which have constant bounds.
 
@@ -118,7 +70,7 @@ class LoopNest:
         self._variables: dict[int, Sum | None] = {}
         self._definitions: dict[frozenset[int], Definitions] = {}
         self._truths: dict[tuple[int, bool], tuple[tirx.Expr, Truth | None]] = {}
-        self._holds: dict[tuple[tuple[int, bool], ...], _Where] = {}
+        self._holds: dict[tuple[tuple[int, bool], ...], ConditionTruth] = {}
         self._sums: dict[int, tuple[Sequence[Term], Sum | None]] = {}
 
     @classmethod
@@ -259,9 +211,9 @@ class LoopNest:
 
     # ---- conditions
 
-    def _where(self, conditions: Sequence[Condition]) -> _Where:
+    def _where(self, conditions: Sequence[Condition]) -> ConditionTruth:
         if not conditions:
-            return _Where()
+            return ConditionTruth()
         key = tuple((id(condition), truth) for condition, truth in conditions)
         if key not in self._holds:
             axes = self._axes_of(condition for condition, _ in conditions)
@@ -277,13 +229,13 @@ class LoopNest:
             self._holds[key] = found
         return self._holds[key]
 
-    def _find_where(self, conditions: Sequence[Condition], axes: frozenset[int]) -> _Where:
+    def _find_where(self, conditions: Sequence[Condition], axes: frozenset[int]) -> ConditionTruth:
         if prod(self._trips(axis) for axis in axes) > MOST_VALUES:
             raise NotLinear
         happens: Truth | None = None
         for condition, truth in conditions:
             happens = both(happens, self._may_hold(condition, truth))
-        return _Where.of(conditions, axes, happens)
+        return ConditionTruth.of(conditions, axes, happens)
 
     def _may_hold(self, condition: tirx.Expr, truth: bool) -> Truth | None:
         """Where a condition may hold in any lane; None stands for everywhere."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tflite
 
-from usmp.frontend.tflite.read import operator_name, read_options, tensor_name, vector
+from usmp.frontend.tflite.read import read_options, tensor_name, vector
 from usmp.ops.quantized.parameters import Quantization
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.model_operator import ModelOperator, model_operator
@@ -369,43 +369,3 @@ class TfliteOperator:
         """Name, number and result, for messages."""
         outputs = ", ".join(f'"{tensor.name}"' for tensor in self.outputs)
         return f"operator {self.position} ({self.name}, output {outputs or 'none'})"
-
-
-class Tensors(dict[int, TfliteTensor]):
-    """The tensors of a graph by their index, which share what is inferred of them. Those that are
-    asked for are made: a small file may run a graph often that has many."""
-
-    def __init__(self, model: tflite.Model, graph: tflite.SubGraph) -> None:
-        super().__init__()
-        self._model, self._graph, self._inferred = model, graph, Inferred()
-
-    def __missing__(self, index: int) -> TfliteTensor:
-        self[index] = TfliteTensor(self._model, self._graph, index, self._inferred)
-        return self[index]
-
-
-def operators_of(
-    model: tflite.Model, graph: tflite.SubGraph, tensors: Tensors | None = None
-) -> list[TfliteOperator]:
-    """The operators of a graph that `check_tflite` has found whole, in order.
-
-    Parameters
-    ----------
-    tensors
-        of the graph, if they were made before.
-    """
-    tensors = Tensors(model, graph) if tensors is None else tensors
-    operators = []
-    for position in range(graph.OperatorsLength()):
-        table = graph.Operators(position)
-        operators.append(
-            TfliteOperator(
-                position,
-                operator_name(model, table),
-                tuple(None if i < 0 else tensors[i] for i in vector(table, "Inputs")),
-                tuple(tensors[i] for i in vector(table, "Outputs")),
-                table,
-                model,
-            )
-        )
-    return operators

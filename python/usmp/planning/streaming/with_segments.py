@@ -11,7 +11,7 @@ from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.main_statements import DECLARATIONS
 from usmp.analysis.memory.memories import Memory
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
-from usmp.planning.session import with_main
+from usmp.planning.main_function import with_main
 from usmp.planning.streaming.segment import Segment
 from usmp.planning.streaming.streamed_function import StreamedFunction
 from usmp.planning.streaming.streamed_main import StreamedMain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import random
+import re
 from functools import partial
 
 import numpy as np
@@ -113,6 +114,20 @@ def test_names(function, names):
     factory = built(Function(function), x)
     assert [tensor.info.name for tensor in factory.interface.inputs] == ["x"]
     assert list(factory.run({"x": x.numpy()})) == names
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize(
+    ("function", "members"),
+    [(lambda x: x + 1, ["output"]), (lambda x: (x + 1, x * 2), ["output0", "output1"])],
+)
+def test_names_of_tvm_018_in_c(function, members):
+    x = torch.ones(1, 3)
+    factory = usmp.build(import_pytorch(exported(Function(function), x)), c_names="0.18")
+    (struct,) = re.findall(r"struct tvmgen_default_outputs {\n(.*?)\n};", factory.header, re.DOTALL)
+    assert re.findall(r"\*\s*(\w+);", struct) == members
+    expected = np.stack([x.numpy() + 1, x.numpy() * 2][: len(members)])
+    np.testing.assert_array_equal([*factory.run({"x": x.numpy()}).values()], expected)
 
 
 @pytest.mark.models

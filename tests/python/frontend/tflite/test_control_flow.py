@@ -17,8 +17,8 @@ from support.poison import poisoned
 from support.tflite_builder import Graph, Options, Signature, options, write_model
 from support.tflite_refusals import message_of
 from usmp.frontend.tflite.check import check_tflite
+from usmp.frontend.tflite.graph import Tensors, operators_of
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.frontend.tflite.model import Tensors, operators_of
 from usmp.ops.control_flow import ControlFlow
 from usmp.ops.macs import macs_of
 from usmp.relax.limits import Limits

@@ -36,8 +36,9 @@ from usmp.frontend.tflite.converters import (
     variables,
 )
 from usmp.frontend.tflite.converters.stored_weights import takes_stored_weight
+from usmp.frontend.tflite.graph import operators_of
 from usmp.frontend.tflite.imported import IMPORTED, ImportedOperators
-from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor, operators_of
+from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 
 __all__ = [
     "CONVERTERS",

@@ -1,0 +1,101 @@
+"""The models that `usmp.build` takes: modules and files, one or several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from tvm.ir import IRModule
+
+from usmp.frontend.dynamic_sizes import AskedSizes
+from usmp.frontend.model_file import import_with_sizes
+from usmp.objects.entries import entry_name
+from usmp.relax.join_models import join_models
+from usmp.relax.symbolic_sizes import size_names, with_max_sizes
+
+Model: TypeAlias = "IRModule | str | Path"
+
+
+def import_models(
+    mod: object,
+    shared_state: bool,
+    max_sizes: Mapping[str, int | None],
+    input_shapes: Mapping[str, Sequence[int]],
+) -> IRModule:
+    """Return the model that `usmp.build` takes as one module: files are read, and several models
+    joined, each as an entry.
+
+    Parameters
+    ----------
+    mod
+        a module, the path of a model file, a list of them, or several by name.
+    shared_state
+        of several models, whether states of one name are one.
+    max_sizes, input_shapes
+        as `usmp.build` takes them.
+
+    Raises
+    ------
+    UnsupportedModelError
+        a file cannot be read, or something in it has no static C.
+    ValueError
+        two models of one name, shapes for a module, or sizes or shapes that no model has.
+    TypeError
+        a model is neither a module nor a path.
+    """
+    is_one = isinstance(mod, str | Path | IRModule)
+    asked = AskedSizes(max_sizes, is_for_one_model=is_one, input_shapes=input_shapes)
+    joined = _join(mod, shared_state, asked)
+    asked.check_all_known()
+    return joined
+
+
+def model_paths(mod: object) -> list[str | Path]:
+    """Return the paths of the model files among the models."""
+    models: Iterable[object] = [mod]
+    if isinstance(mod, Mapping):
+        models = mod.values()
+    elif isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
+        models = mod
+    return [model for model in models if isinstance(model, str | Path)]
+
+
+def _join(mod: object, shared_state: bool, asked: AskedSizes) -> IRModule:
+    """Join several models into one module; a list gives them the names of their files."""
+    if isinstance(mod, Mapping):
+        models = {str(name): _read(model, asked) for name, model in mod.items()}
+        return join_models(models, shared_state)
+    if isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
+        models = {}
+        for number, model in enumerate(mod):
+            is_path = isinstance(model, str | Path)
+            name = entry_name(Path(model).stem) if is_path else f"model{number}"
+            if name in models:
+                raise ValueError(
+                    f'two models are called "{name}"; give a dictionary of names and models'
+                )
+            models[name] = _read(model, asked)
+        return join_models(models, shared_state)
+    return _read(mod, asked)
+
+
+def _read(mod: object, asked: AskedSizes) -> IRModule:
+    """Read a model file, or bind the largest sizes of a module."""
+    if isinstance(mod, str | Path):
+        return import_with_sizes(mod, asked)
+    if not isinstance(mod, IRModule):
+        raise TypeError(
+            "usmp.build takes a Relax IRModule or the path of a model file, not "
+            f"{type(mod).__name__}; usmp.import_model reads files"
+        )
+    if asked.input_shapes and asked.is_for_one_model:
+        raise ValueError(
+            "input_shapes are for model files; tvm.relax.transform.BindSymbolicVars gives the "
+            "symbolic sizes of a module values"
+        )
+    if not asked.max_sizes:
+        return mod
+    names = size_names(mod)
+    asked.read_sizes(names)
+    return with_max_sizes(mod, {n: v for n, v in asked.max_sizes.items() if n in names})

@@ -1,0 +1,46 @@
+"""The buffers of a module: those of its only entry, or of several entries in one memory."""
+
+from __future__ import annotations
+
+from tvm.ir import IRModule
+
+from usmp.analysis.entry_buffers import entry_buffers
+from usmp.analysis.joint_buffers import join_buffers
+from usmp.analysis.symbolic.all_sizes import extract_for_all_sizes
+from usmp.analysis.symbolic.instances import InstanceStore
+from usmp.objects import BufferInfoAnalysis
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
+from usmp.objects.entries import ONLY_ENTRY, concurrent_entries, entries_of
+from usmp.objects.executor import executor_of
+from usmp.objects.symbolic_size import has_symbolic_sizes
+from usmp.planning.options import PlanningOptions
+
+
+def extract_buffers(
+    prepared: IRModule, options: PlanningOptions, instances: InstanceStore
+) -> BufferInfoAnalysis:
+    """Extract the buffers of all entries of a module, for all its symbolic sizes.
+
+    Parameters
+    ----------
+    prepared
+        a module in which everything to plan is an allocation with candidate pools.
+    options
+        whether buffers may overlap, and inputs stay intact.
+    instances
+        the modules at fixed sizes that were made before.
+
+    Raises
+    ------
+    ValueError
+        see `extract_buffer_info`.
+    """
+    if has_symbolic_sizes(prepared):
+        return extract_for_all_sizes(
+            MAIN_FUNCTION_NAME, prepared, instances, options.overlap, options.preserve_inputs
+        )
+    parts = entry_buffers(prepared, options.overlap, options.preserve_inputs)
+    if entries_of(prepared) == [ONLY_ENTRY]:
+        return parts[0].analysis
+    packs = not executor_of(prepared).sets_constant_alignment
+    return join_buffers(parts, concurrent_entries(prepared), packs, options.overlap)
