@@ -295,10 +295,12 @@ def _modules(
     given: TVMCModel | Sequence[TVMCModel] | Mapping[str, TVMCModel],
 ) -> tuple[IRModule | dict[str, IRModule], Mapping[str, np.ndarray] | None]:
     """What `usmp.build` takes: a module and its parameters, or several by name that have theirs."""
+    from usmp.objects.entries import models_by_name
+
     if isinstance(given, TVMCModel):
         return given.mod, given.params
     if isinstance(given, Sequence):
-        models = _by_name(given)
+        models = models_by_name((getattr(model, "name", None), model) for model in given)
     else:
         models = dict(given) if isinstance(given, Mapping) else {}
     if not models or not all(isinstance(model, TVMCModel) for model in models.values()):
@@ -309,23 +311,6 @@ def _modules(
         name: bind_params(model.mod, model.params) if model.params else model.mod
         for name, model in models.items()
     }, None
-
-
-def _by_name(given: Sequence[TVMCModel]) -> dict[str, TVMCModel]:
-    """Models in a list, by the names of their files if they are from files."""
-    from usmp.objects.entries import entry_name
-    from usmp.support.plain_text import shown
-
-    models: dict[str, TVMCModel] = {}
-    for number, model in enumerate(given):
-        file = getattr(model, "name", None)
-        name = f"model{number}" if file is None else entry_name(file)
-        if name in models:
-            raise UsageError(
-                f'two models are called "{shown(name)}"; give a dictionary of names and models'
-            )
-        models[name] = model
-    return models
 
 
 def _run(

@@ -10,7 +10,7 @@ from tvm.ir import IRModule
 
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.model_file import import_with_sizes
-from usmp.objects.entries import entry_name
+from usmp.objects.entries import models_by_name
 from usmp.relax.join_models import join_models
 from usmp.relax.symbolic_sizes import size_names, with_max_sizes
 
@@ -63,19 +63,12 @@ def model_paths(mod: object) -> list[str | Path]:
 
 def _join(mod: object, shared_state: bool, asked: AskedSizes) -> IRModule:
     """Join several models into one module; a list gives them the names of their files."""
+    if isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
+        mod = models_by_name(
+            (Path(model).stem if isinstance(model, str | Path) else None, model) for model in mod
+        )
     if isinstance(mod, Mapping):
         models = {str(name): _read(model, asked) for name, model in mod.items()}
-        return join_models(models, shared_state)
-    if isinstance(mod, Sequence) and not isinstance(mod, str | bytes):
-        models = {}
-        for number, model in enumerate(mod):
-            is_path = isinstance(model, str | Path)
-            name = entry_name(Path(model).stem) if is_path else f"model{number}"
-            if name in models:
-                raise ValueError(
-                    f'two models are called "{name}"; give a dictionary of names and models'
-                )
-            models[name] = _read(model, asked)
         return join_models(models, shared_state)
     return _read(mod, asked)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import TypeVar
 
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR, MAIN_FUNCTION_NAME
 from usmp.support.plain_text import shortened, shown
+
+_Model = TypeVar("_Model")
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST_NAME = 64
@@ -35,6 +38,31 @@ def entry_name(text: str) -> str:
     """A name for an entry that is like a text, such as the name of a file."""
     name = re.sub(r"[^A-Za-z0-9]", "_", text).strip("_")[:_LONGEST_NAME]
     return name if name[:1].isalpha() else f"model_{name}"[:_LONGEST_NAME]
+
+
+def models_by_name(models: Iterable[tuple[str | None, _Model]]) -> dict[str, _Model]:
+    """Return the models of a list by the names of their entries: as their files, or `model0` and
+    so on.
+
+    Parameters
+    ----------
+    models
+        each with the name of its file, if it has one, without the ending.
+
+    Raises
+    ------
+    ValueError
+        two get one name.
+    """
+    named: dict[str, _Model] = {}
+    for number, (file, model) in enumerate(models):
+        name = f"model{number}" if file is None else entry_name(file)
+        if name in named:
+            raise ValueError(
+                f'two models are called "{name}"; give a dictionary of names and models'
+            )
+        named[name] = model
+    return named
 
 
 def check_only_entry(module_name: str, entries: Sequence[str]) -> None:
