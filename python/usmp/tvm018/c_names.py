@@ -5,7 +5,10 @@ from __future__ import annotations
 from usmp.tvm018 import reasons
 from usmp.tvm018.old_name import OldName, accepted, mapped, refused
 
-_OWN_NAMES = "write --c-names=0.18 (c_names= in Python) for outputs that are called so; by default "
+_OWN_NAMES = (
+    "write --c-names=0.18 (c_names= in Python) for outputs that are called so; by default members "
+    "have the names in the model"
+)
 _NO_HEADER = f"{reasons.NO_RUNTIME}: delete the #include and what it declares"
 _NOT_CALLED = "the C never calls it, so that a definition may stay or go"
 _ONLY_WITH_OPTION = (
@@ -43,20 +46,16 @@ _OF_THE_RUNTIME = ("TVMBackendParallelLaunch", "TVMAPISetLastError")
 _ALLOCATORS = ("TVMBackendAllocWorkspace", "TVMBackendFreeWorkspace")
 
 C_INTERFACE: tuple[OldName, ...] = (
-    mapped("output", "--c-names=0.18", f"{_OWN_NAMES}members have the names in the model"),
-    mapped("output<N>", "--c-names=0.18", f"{_OWN_NAMES}members have the names in the model"),
+    *(mapped(name, "--c-names=0.18", _OWN_NAMES) for name in ("output", "output<N>")),
     refused("tvmgen_<module>___tvm_main__", "it is static now; call tvmgen_<module>_run"),
     *(accepted(name, _NOT_CALLED) for name in (*_OF_PLATFORMS, *_OF_THE_RUNTIME)),
     *(accepted(name, _ONLY_WITH_OPTION) for name in _ALLOCATORS),
     *(refused(name, _NO_HEADER) for name in _HEADERS),
-    refused("StackMemoryManager_Init", _NO_STACK),
-    refused("StackMemoryManager_Allocate", _NO_STACK),
-    refused("StackMemoryManager_Free", _NO_STACK),
+    *(refused(f"StackMemoryManager_{name}", _NO_STACK) for name in ("Init", "Allocate", "Free")),
     refused("crt_config.h", "delete it from the build: there is no C runtime to configure"),
     refused("runtime/", "the archive has no C runtime: delete its sources from the build"),
     refused("templates/crt_config.h.template", "there is no C runtime to configure"),
-    refused("codegen/host/src/<module>_lib1.c", _ALL_SOURCES),
-    refused("codegen/host/src/<module>_lib2.c", _ALL_SOURCES),
+    *(refused(f"codegen/host/src/<module>_lib{number}.c", _ALL_SOURCES) for number in (1, 2)),
     refused("parameters/<module>.params", "constants are in the C, planned into constant pools"),
     refused("src/<module>.relay", "there is no Relay: src/<module>.tir is the planned module"),
     refused("executor-config/graph/<module>.graph", reasons.AOT_ONLY),

@@ -120,11 +120,11 @@ _OPT_LEVELS = tuple(
     row
     for name in ("-O", "--opt-level")
     for row in (
-        accepted(name, "all passes are run, as at level 3", values=("1", "2", "3")),
+        accepted(name, reasons.ALL_PASSES, values=("1", "2", "3")),
         mapped(
             name,
             "--disabled-pass=FuseOps",
-            "operators are not fused; all other passes are run",
+            f"{reasons.NOT_FUSED}; all other passes run",
             values=("0",),
             changes_meaning=True,
         ),

@@ -40,21 +40,24 @@ _ADD_PASS = (
 )
 _RECORDED = "the operators of the model are always recorded, in the C and in metadata.json"
 
+
+def _names(namespaces: tuple[str, str], *options: str) -> tuple[str, ...]:
+    """Return options that have a name in each of two namespaces."""
+    return tuple(f"{namespace}.{option}" for namespace in namespaces for option in options)
+
+
 _OF_LOWERING = (
-    *(
-        f"{namespace}.{option}"
-        for namespace in ("tir", "tirx")
-        for option in (
-            "noalias",
-            "disable_assert",
-            "disable_vectorize",
-            "disable_storage_rewrite",
-            "disable_cse_tir",
-            "enable_debug",
-            "enable_buffer_level_predication",
-            "is_entry_func",
-            "debug_keep_trivial_loop",
-        )
+    *_names(
+        ("tir", "tirx"),
+        "noalias",
+        "disable_assert",
+        "disable_vectorize",
+        "disable_storage_rewrite",
+        "disable_cse_tir",
+        "enable_debug",
+        "enable_buffer_level_predication",
+        "is_entry_func",
+        "debug_keep_trivial_loop",
     ),
     "tir.enable_equiv_terms_in_cse_tir",
     "tirx.enable_fast_math",
@@ -62,21 +65,16 @@ _OF_LOWERING = (
 """Options that only TVM's own lowering to C and LLVM reads."""
 
 _OF_OTHER_RUNTIMES = (
-    *(
-        f"{namespace}.{option}"
-        for namespace in ("tir", "tirx")
-        for option in ("instrument_lwp", "merge_static_smem", "use_async_copy", "vtcm_capacity")
+    *_names(
+        ("tir", "tirx"), "instrument_lwp", "merge_static_smem", "use_async_copy", "vtcm_capacity"
     ),
-    *(
-        f"{namespace}.{option}"
-        for namespace in ("tir", "s_tir")
-        for option in (
-            "instr_siblings",
-            "lwp_disable_func_prof",
-            "lwp_max_depth",
-            "lwp_min_height",
-            "reset_start_id",
-        )
+    *_names(
+        ("tir", "s_tir"),
+        "instr_siblings",
+        "lwp_disable_func_prof",
+        "lwp_max_depth",
+        "lwp_min_height",
+        "reset_start_id",
     ),
     "tir.detect_global_barrier",
     "tir.experimental_dma_bypass_cache",
@@ -87,15 +85,12 @@ _OF_OTHER_RUNTIMES = (
 )
 
 _OF_PASSES_NOT_RUN = (
-    *(
-        f"{namespace}.{option}"
-        for namespace in ("tir", "s_tir")
-        for option in (
-            "HoistExpression",
-            "HoistIfThenElse",
-            "InjectDoubleBuffer",
-            "LoopPartition",
-        )
+    *_names(
+        ("tir", "s_tir"),
+        "HoistExpression",
+        "HoistIfThenElse",
+        "InjectDoubleBuffer",
+        "LoopPartition",
     ),
     "tir.ReduceBranchingThroughOvercompute",
     "tir.UnrollLoop",
@@ -281,7 +276,7 @@ DISABLED_PASSES: tuple[OldName, ...] = (
         mapped(
             f"{DISABLED_PASS}={name}",
             ("usmp.FuseRecordedOperators", "usmp.FuseSlices", "usmp.FuseWindowSlices"),
-            "each operator of the model is a function of its own",
+            reasons.NOT_FUSED,
         )
         for name in ("FuseOps", "relax.FuseOps")
     ),
@@ -309,10 +304,10 @@ OPT_LEVELS: tuple[OldName, ...] = (
     mapped(
         OPT_LEVEL,
         "disabled_pass=FuseOps",
-        "each operator of the model is a function of its own; all other passes run",
+        f"{reasons.NOT_FUSED}; all other passes run",
         values=("0",),
         changes_meaning=True,
     ),
-    accepted(OPT_LEVEL, "all passes run, as at level 3", values=("1", "4")),
+    accepted(OPT_LEVEL, reasons.ALL_PASSES, values=("1", "4")),
 )
 """Levels of a PassContext that differ from 2, TVM's default, and 3, that of tvmc."""

@@ -11,6 +11,9 @@ TUNING = (
 )
 LEAVE_OUT_TUNING = f"leave it out: {TUNING}"
 
+ALL_PASSES = "all passes run, as at level 3"
+NOT_FUSED = "each operator of the model is a function of its own"
+
 NO_PROJECTS = (
     "there are no projects to generate: the archive itself is a module of Zephyr, a library of "
     "Arduino and a folder of CMake (docs/integrate.md); tvmc compile --board adds a "

@@ -227,7 +227,7 @@ def test_it_is_an_error_as_any_other(capfd, command):
 
 @pytest.mark.parametrize(
     "before",
-    [["-v"], ["-vvv"], ["--verbose"], ["--config", "default"], ["--config=x", "--verbose"]],
+    [["-v"], ["-vvv"], ["--verbose"], ["--config", "default"], ["--config=x", "--verbose"], ["-q"]],
     ids=" ".join,
 )
 def test_options_before_the_command(before):
