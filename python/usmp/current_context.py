@@ -1,4 +1,4 @@
-"""The PassContext of a build: names of TVM 0.18 in it are replaced, and the user is told once."""
+"""Translate the names of TVM 0.18 in a PassContext, and tell the user of each once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PASSES: dict[str, Callable[..., Pass]] = {
     for package in (relax_transform, aot_transform, transform)
     for name in package.__all__
 }
-"""What makes each pass of ours, by its name without the "usmp."."""
+"""The constructor of each pass of this package, by the name of the pass without "usmp."."""
 
 _PREFIX = "usmp."
 _FUSE_OPS = "FuseOps"
@@ -45,11 +45,11 @@ _FUSE_OPS = "FuseOps"
 def in_current_context(
     function: Callable[_Parameters, _Value],
 ) -> Callable[_Parameters, _Value]:
-    """Let a function run within the PassContext that has names of today only, and tell the user of
-    those of TVM 0.18 that the caller's has.
+    """Wrap a function so that it runs in the translated PassContext of its caller.
 
-    Within it, further functions find nothing to tell. The function raises ValueError if an option
-    or a pass of the caller's PassContext is refused.
+    The user is told of each name of TVM 0.18 once, because wrapped functions that the function
+    calls find none. The wrapped function raises ValueError if an option or a pass of the caller's
+    PassContext is refused.
     """
 
     @wraps(function)
@@ -62,7 +62,7 @@ def in_current_context(
 
 @contextmanager
 def entered_current_context() -> Iterator[None]:
-    """Enter the current PassContext with names of today, and tell the user of those of TVM 0.18.
+    """Enter the translated current PassContext, and tell the user of each name of TVM 0.18.
 
     Raises
     ------
@@ -79,15 +79,15 @@ def entered_current_context() -> Iterator[None]:
 
 
 def current_context() -> tuple[PassContext, list[WrittenName]]:
-    """Return the current PassContext with names of today, and the names of TVM 0.18 that it has.
+    """Translate the current PassContext; return it and the names of TVM 0.18 that it had.
 
-    It is the same object if nothing changes.
+    The PassContext is the current one itself if it had none.
 
     Raises
     ------
     ValueError
-        an option is refused, or a pass without which there is no code is to be left out; the
-        message names all of them.
+        an option is refused, or a pass is disabled that every build needs; the message names all
+        of them.
     """
     context = PassContext.current()
     config, old_options = current_options(context.config)
@@ -119,7 +119,7 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
 
 
 def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]]:
-    """Return the passes that are left out, and what is to be told of the names."""
+    """Return the passes to leave out, and the names to tell the user of."""
     disabled: list[str] = []
     old: list[WrittenName] = []
     for name in names:
@@ -138,19 +138,19 @@ def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]
 
 
 def _unknown_pass(name: str) -> OldName:
-    """Return the row of a name that no pass has, with the name of the one that may be meant."""
+    """Return a row for a name that no pass has, which suggests the pass with the closest name."""
     close = get_close_matches(name, OPTIONAL_PASSES, n=1)
     meant = f"; did you mean {_PREFIX}{close[0]}?" if close else ""
     return replace(UNKNOWN_PASS, reason=UNKNOWN_PASS.reason + meant)
 
 
 def with_core_of_options(targets: BuildTargets) -> BuildTargets:
-    """Return the targets with the core that the PassContext has in `relay.ext.cmsisnn.options`.
+    """Return the targets for the core that `relay.ext.cmsisnn.options` of the PassContext names.
 
     Raises
     ------
     ValueError
-        the target is another one than c, or names another core, or the core is not known.
+        the target is not c, it names another core, or the core is unknown.
     """
     core = cmsis_nn_core(PassContext.current().config.get(CMSIS_NN_CONFIG))
     if not core:

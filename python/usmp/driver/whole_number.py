@@ -1,4 +1,4 @@
-"""Counts on the command line."""
+"""Parse counts on the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def whole_number(low: int, high: int) -> Callable[[str], int]:
-    """Return what reads the value of an option that is a number from `low` to `high`."""
+    """Return a parser for options whose value is a number from `low` to `high`."""
 
     def read(text: str) -> int:
         is_number = text.isascii() and text.isdigit() and len(text) <= len(str(high))

@@ -20,7 +20,7 @@ INTERFACE_APIS = ("c", "packed")
 
 
 def is_alignment(value: object) -> bool:
-    """Whether a value is a number of bytes that an address can be a multiple of: a power of two."""
+    """Return whether a value is an alignment in bytes: a power of two."""
     if not isinstance(value, int) or isinstance(value, bool):
         return False
     return value > 0 and value & (value - 1) == 0
@@ -39,7 +39,7 @@ _OPTIONS: dict[str, tuple[Callable[[object], bool], str]] = {
 }
 
 _DEFAULTS = {LINK_PARAMS.name: True}
-"""Of options that every executor aot has."""
+"""Values of options that every AoT executor has."""
 
 
 @py_class("usmp.Executor", init=False)
@@ -105,7 +105,7 @@ class Executor(NamedOptions, FFIObject):
 
     @property
     def sets_constant_alignment(self) -> bool:
-        """Whether the alignment of constants was asked for."""
+        """Whether the options set the alignment of constants."""
         return "constant-byte-alignment" in self.options
 
     @property
@@ -115,7 +115,7 @@ class Executor(NamedOptions, FFIObject):
 
 
 def _check_interface(options: Mapping[str, Any]) -> None:
-    """TVM 0.18's rules: of the C runtime for interface "c", of the C++ runtime for "packed"."""
+    """Raise if "unpacked-api" contradicts "interface-api", by the rules of TVM 0.18."""
     interface = options.get("interface-api", "c")
     is_packed = interface == "packed"
     unpacked = bool(options.get("unpacked-api", not is_packed))
@@ -132,13 +132,13 @@ def _check_interface(options: Mapping[str, Any]) -> None:
 
 
 def executor_with(given: str | Executor, options: tuple[tuple[str, object], ...]) -> Executor:
-    """Return an executor with further options, which the target said.
+    """Return an executor with the options that the target adds.
 
     Raises
     ------
     ValueError
-        an unknown executor, or options that contradict those of the executor, or that it does not
-        take.
+        the executor is unknown, or an option contradicts one of the executor or is none of its
+        options.
     """
     if not isinstance(given, Executor):
         return _executor_named(given, options)
@@ -153,18 +153,19 @@ def executor_with(given: str | Executor, options: tuple[tuple[str, object], ...]
 
 @cache
 def _executor_named(name: str, options: tuple[tuple[str, object], ...]) -> Executor:
-    """One object for all builds: what a session knows of a module is that of its executor."""
+    """Return one object for all builds, because planning sessions compare executors by identity."""
     return Executor(name, dict(options))
 
 
 def check_workspace_io(executor: Executor, use_workspace_io: bool) -> None:
-    """Refuse what the packed interface cannot give: it passes tensors, so they have no
-    addresses in the workspace.
+    """Raise if inputs and outputs are in the workspace of a model with the packed interface.
+
+    The packed interface passes them as tensors, which have their own memory.
 
     Raises
     ------
     ValueError
-        inputs and outputs shall be in the workspace of a model with a packed interface.
+        the interface is packed, and `use_workspace_io` is true.
     """
     if executor.is_packed and use_workspace_io:
         raise ValueError(
@@ -174,7 +175,7 @@ def check_workspace_io(executor: Executor, use_workspace_io: bool) -> None:
 
 
 def executor_of(mod: IRModule) -> Executor:
-    """The executor that `mod` is made for; AoT with default options if it does not say."""
+    """Return the executor of a module, or AoT with default options if the module has none."""
     executor = mod.attrs.get(EXECUTOR_ATTR) if mod.attrs else None
     if executor is None:
         return Executor()

@@ -1,4 +1,4 @@
-"""What `Executor` and `Runtime` have in common: a name with options, as in TVM 0.18."""
+"""The base of `Executor` and `Runtime`: a name with options, as in TVM 0.18."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from usmp.tvm018 import OldName, find
 
 
 class NamedOptions:
-    """A name with options; two with the same ones are equal."""
+    """A name with options; two objects of one class, name and options are equal."""
 
     __slots__ = ()
 
@@ -18,11 +18,11 @@ class NamedOptions:
         options: dict[str, Any]
 
     def __contains__(self, option: str) -> bool:
-        """Return whether an option is given, or has a default."""
+        """Return whether an option has a value, which may be its default."""
         return option in self._all_options()
 
     def __getitem__(self, option: str) -> Any:
-        """Return the value of an option; `KeyError` if it is not given and has no default."""
+        """Return the value of an option; raise `KeyError` if it has none, and no default."""
         return self._all_options()[option]
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class NamedOptions:
 
 
 class GoneAttribute:
-    """An attribute of a class in TVM 0.18 that is an `AttributeError` with the reason."""
+    """An attribute of TVM 0.18 that is gone; reading it raises `AttributeError` with the reason."""
 
     def __init__(self, rows: tuple[OldName, ...]) -> None:
         self.rows = rows

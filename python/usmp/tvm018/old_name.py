@@ -14,8 +14,8 @@ ACCEPTED, MAPPED, REFUSED = "accepted", "mapped", "refused"
 
 NO_VALUE, OPTIONAL_TRUTH, ONE_VALUE, VALUES = "no value", "optional truth", "one value", "values"
 COMMA_LIST = "comma list"
-"""How many arguments follow a flag: none, maybe 0 or 1, one, all up to the next flag, or one with
-values between commas, each of which has a row."""
+"""The arity of a flag, the number of arguments after it: none; at most one, which is a truth value;
+one; all up to the next flag; or one list of values between commas, each with its own row."""
 
 TRUE, FALSE = ("1", "true"), ("0", "false")
 """Values of switches, in lower case."""
@@ -65,37 +65,37 @@ class OldName:
     beside: str = ""
 
     def is_called(self, name: str) -> bool:
-        """Return whether a user may write this name so."""
+        """Return whether the row is for a name that a user writes."""
         if self.name.endswith("*") and name.startswith(self.name[:-1]):
             return True
         return self.name == name
 
     def is_beside(self, arguments: Collection[str]) -> bool:
-        """Return whether the row is for a command line of these arguments."""
+        """Return whether the row is for a command line with these arguments."""
         pattern = self.beside.removeprefix("!")
         matches = any(fnmatchcase(argument.lower(), pattern) for argument in arguments)
         return not pattern or matches != self.beside.startswith("!")
 
     def written(self, value: str = "") -> str:
-        """Return the name with this value, as a user writes it."""
+        """Return the name and its value as a user writes them, such as "--opt-level=3"."""
         is_letter = len(self.name) == 2 and self.name.startswith("-")
         return f"{self.name}{'=' if value and not is_letter else ''}{value}"
 
     def reason_of(self, value: str = "") -> str:
-        """Return the reason for this value."""
+        """Return the reason, with the value in the place of "{value}"."""
         return self.reason.replace("{value}", value)
 
     def sentence(self, value: str = "") -> str:
-        """Return what the user reads about the name with this value, without a period."""
+        """Return the message to the user: the name, its value and the reason, without a period."""
         return f"{self.written(value)}: {self.reason_of(value)}"
 
     def replacement(self, value: str = "") -> list[str]:
-        """Return the arguments or the name that take the place of the name with this value."""
+        """Return the arguments or the name that replace this name and its value."""
         return [part.replace("{value}", value) for part in self.to]
 
     def tell(self, value: str = "") -> None:
-        """Warn about a name that is accepted or mapped, at the user's line that led here."""
-        # Help comes sooner without.
+        """Warn that a name is accepted or mapped, at the line of the user's code that led here."""
+        # Imported here, so that help starts without it.
         from usmp.support.user_code import stacklevel_of_user
 
         category = CompatibilityWarning if self.changes_meaning else CompatibilityNote
@@ -117,10 +117,10 @@ def tell_all(names: Iterable[WrittenName]) -> None:
 
 
 accepted = partial(OldName, verdict=ACCEPTED)
-"""Make the row of a name that changes nothing."""
+"""Make the row of a name that is accepted, and changes nothing."""
 
 refused = partial(OldName, verdict=REFUSED)
-"""Make the row of a name that is an error."""
+"""Make the row of a name that raises an error."""
 
 
 def mapped(
@@ -133,7 +133,7 @@ def mapped(
     arity: str = ONE_VALUE,
     beside: str = "",
 ) -> OldName:
-    """Return the row of a name that another one takes the place of."""
+    """Return the row of a name that another name replaces."""
     to = (to,) if isinstance(to, str) else to
     return OldName(name, reason, MAPPED, to, values, changes_meaning, arity, beside)
 
@@ -141,8 +141,10 @@ def mapped(
 def find(
     rows: Iterable[OldName], name: str, value: str = "", arguments: Collection[str] = ()
 ) -> OldName | None:
-    """Return the first row for this name and this value, in a command line of these arguments,
-    with the name as it was written."""
+    """Find the first row for a name and its value in a command line with these arguments.
+
+    A row for all names with one prefix is returned for the name that was written.
+    """
     for row in rows:
         has_value = not row.values or value.lower() in row.values
         if row.is_called(name) and has_value and row.is_beside(arguments):

@@ -255,7 +255,7 @@ OPTIONAL_PASSES = (
     "SplitIntoStrips",
     "StreamOperators",
 )
-"""Passes without which a build gives a result that is as correct."""
+"""Passes that a build may leave out, because its result is correct without them."""
 
 NEEDED_PASS = refused(
     DISABLED_PASS,
