@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from usmp.driver.errors import UsageError
+from usmp.driver.errors import UsageError, file_error
 from usmp.driver.old_arguments import no_attribute
 from usmp.driver.output import written
 from usmp.driver.output_names import Outputs
@@ -215,7 +215,7 @@ def _load_module(path: str | Path) -> IRModule:
             raise ValueError("nodes refer to themselves, or are none that a model has")
         mod = load_json(text)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from error
+        raise file_error(error, f"{path}: {error.strerror or error}") from error
     except Exception as error:
         raise UsageError(f"{path}: not a model that TVMCModel.save wrote") from error
     if not isinstance(mod, IRModule):

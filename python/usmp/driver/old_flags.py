@@ -31,7 +31,7 @@ _LETTER = re.compile(r"(-[A-Za-z])=?(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class OldFlag:
-    """A flag of TVM 0.18 as a user wrote it."""
+    """A flag or an argument of TVM 0.18 as a user wrote it."""
 
     row: OldName
     value: str
@@ -63,12 +63,19 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag
             if row is not None:
                 old.append(OldFlag(row, value))
                 current += row.replacement(value)
-    _check_none_refused(old)
+    check_none_refused(old)
     return [*current, *remaining], old
 
 
-def _check_none_refused(flags: Iterable[OldFlag]) -> None:
-    """Raise one error for all flags that are refused, in which each reason stands once.
+def check_none_refused(flags: Iterable[OldFlag], where: str = "") -> None:
+    """Raise one error for all flags or arguments that are refused, in which each reason stands once.
+
+    Parameters
+    ----------
+    flags
+        as a user wrote them.
+    where
+        what the message begins with.
 
     Raises
     ------
@@ -82,7 +89,7 @@ def _check_none_refused(flags: Iterable[OldFlag]) -> None:
             names.append(flag.row.written(flag.value))
     if reasons:
         lines = (f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
-        raise UsageError(";\n".join(lines))
+        raise UsageError(where + ";\n".join(lines))
 
 
 def _command(arguments: Sequence[str]) -> str:

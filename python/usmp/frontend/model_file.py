@@ -27,6 +27,10 @@ Model = TypeVar("Model")
 """What a reader makes of a model."""
 
 
+class MissingModelError(UnsupportedModelError, FileNotFoundError):
+    """A model file is missing."""
+
+
 class MissingPackageError(UnsupportedModelError, TVMCImportError):
     """A Python package is missing that reads files of this format."""
 
@@ -152,6 +156,8 @@ def read_model_file(
         )
     try:
         content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise MissingModelError(f"{path}: {error.strerror}") from error
     except OSError as error:
         raise UnsupportedModelError(f"{path}: {error.strerror}") from error
     if not content:

@@ -74,7 +74,7 @@ _NO_CROSS = (
 _LATER = "no file is written beside the archive, which has {what}"
 
 _OUTPUT = (
-    *(refused(name, _NO_LIBRARY, values=("so",)) for name in ("-f", "--output-format")),
+    *(refused(name, _NO_LIBRARY, values=("so", "tar")) for name in ("-f", "--output-format")),
     *(
         row
         for name in ("--cross-compiler", "--cross-compiler-options")
@@ -118,8 +118,8 @@ _OUTPUT = (
     ),
 )
 
-_KEPT_LAYOUT = "without --desired-layout it says nothing"
-_KEPT_TYPES = "without --mixed-precision it says nothing"
+_KEPT_LAYOUT = "without a layout it says nothing"
+_KEPT_TYPES = "without mixed precision it says nothing"
 
 _MODEL = (
     *MODEL_FORMAT,

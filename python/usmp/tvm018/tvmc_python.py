@@ -5,6 +5,9 @@ A value that means "no", as None or False, is what happens anyway: it needs no r
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from usmp.tvm018.compile_flags import COMPILE_FLAGS
 from usmp.tvm018.old_name import OldName, accepted, refused
 
 TIMES_INCLUDE_ALL = "times always include passing inputs and outputs"
@@ -57,28 +60,29 @@ TVMC_LOAD: tuple[OldName, ...] = (
 )
 """Arguments of `tvmc.load`: those of Relay's frontends, which it passed on."""
 
-_NO_CROSS = "the archive holds C for your own toolchain"
-_SAME_LAYOUT = (
-    "operators keep the layout of the model; convert its layout where it is exported, as "
-    "transposes cost memory"
-)
-_SAME_TYPES = "operators keep the types of the model; quantize it where it is exported"
+_OF_FLAGS = {
+    "tuning_records": "--tuning-records",
+    "cross": "--cross-compiler",
+    "cross_options": "--cross-compiler-options",
+    "dump_code": "--dump-code",
+    "dump_offloads": "--dump-offloads",
+    "use_vm": "--use-vm",
+    "desired_layout": "--desired-layout",
+    "desired_layout_ops": "--desired-layout-ops",
+    "mixed_precision": "--mixed-precision",
+    "mixed_precision_ops": "--mixed-precision-ops",
+    "mixed_precision_calculation_type": "--mixed-precision-calculation-type",
+    "mixed_precision_acc_type": "--mixed-precision-acc-type",
+}
+"""Arguments of `tvmc.compile` by the flag that says the same."""
 
-TVMC_COMPILE: tuple[OldName, ...] = (
-    refused("tuning_records", "nothing is tuned, so there are no records"),
-    refused("cross", _NO_CROSS),
-    refused("cross_options", _NO_CROSS),
-    refused("target_host", "the main function runs on the target"),
-    refused("dump_code", "the archive holds the C, and the planned TIR in src/"),
-    refused("dump_offloads", "tvmc plan --operators shows what each operator becomes"),
-    refused("use_vm", "aot is the only executor"),
-    *(refused(name, _SAME_LAYOUT) for name in ("desired_layout", "desired_layout_ops")),
-    *(
-        refused(f"mixed_precision{part}", _SAME_TYPES)
-        for part in ("", "_ops", "_calculation_type", "_acc_type")
-    ),
+TVMC_COMPILE: tuple[OldName, ...] = tuple(
+    replace(row, name=name)
+    for name, flag in _OF_FLAGS.items()
+    for row in COMPILE_FLAGS
+    if row.name == flag and row.values != ("",)
 )
-"""Arguments of `tvmc.compile`."""
+"""Arguments of `tvmc.compile`, with the rows of the flags."""
 
 TVMC_RUN: tuple[OldName, ...] = (
     refused(

@@ -76,7 +76,7 @@ def test_a_refused_argument_says_why_and_off_is_what_happens_anyway(function, se
     for row in (each.values[0] for each in rows(section, REFUSED)):
         with pytest.raises(tvmc.TVMCException) as error:
             call(None, **{row.name: value_for(row)})
-        assert str(error.value) == f"tvmc.{function}: {row.name} is not supported: {row.reason}"
+        assert str(error.value) == f"tvmc.{function}: {row.sentence(value_for(row))}"
         for off in (None, False, "", [], {}):
             with pytest.raises((TypeError, ValueError)) as error:
                 call(None, **{row.name: off})
