@@ -19,7 +19,14 @@ from usmp.relax import transform as relax_transform
 from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find
 from usmp.tvm018.current_options import OldOption, cmsis_nn_core, refusal
 from usmp.tvm018.old_name import refused
-from usmp.tvm018.pass_options import CMSIS_NN, DISABLED_PASS, OPT_LEVEL, REQUIRED_PASS
+from usmp.tvm018.pass_options import (
+    BELOW_0,
+    CMSIS_NN,
+    DISABLED_PASS,
+    FROM_4,
+    OPT_LEVEL,
+    REQUIRED_PASS,
+)
 
 _Parameters = ParamSpec("_Parameters")
 _Value = TypeVar("_Value")
@@ -119,7 +126,7 @@ def current_context() -> tuple[PassContext, list[OldOption]]:
     context = PassContext.current()
     config, old_options = current_config(context.config)
     level = str(context.opt_level)
-    old_level = find(OPT_LEVELS, OPT_LEVEL, level)
+    old_level = find(OPT_LEVELS, OPT_LEVEL, _range_of_level(context.opt_level))
     given = [str(name) for name in context.disabled_pass if str(name)]
     disabled, old_passes = _disabled_passes(given)
     if old_level is not None and old_level.verdict == MAPPED:
@@ -143,6 +150,13 @@ def current_context() -> tuple[PassContext, list[OldOption]]:
         config=config,
     )
     return changed, old
+
+
+def _range_of_level(level: int) -> str:
+    """Return what the table calls an optimization level."""
+    if 0 <= level < 4:
+        return str(level)
+    return BELOW_0 if level < 0 else FROM_4
 
 
 def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[OldOption]]:

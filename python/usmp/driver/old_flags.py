@@ -68,12 +68,12 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[OldFlag
 
 
 def check_none_refused(flags: Iterable[OldFlag], where: str = "") -> None:
-    """Raise one error for all flags or arguments that are refused, in which each reason stands once.
+    """Raise one error for all that are refused, in which each reason stands once.
 
     Parameters
     ----------
     flags
-        as a user wrote them.
+        flags or arguments as a user wrote them.
     where
         what the message begins with.
 

@@ -15,6 +15,13 @@ _PLACES = {
     "tvm.tir.usmp.transform": "usmp.transform",
     "tvm.tir.usmp.utils": "usmp",
     "tvm.ir.memory_pools": "usmp",
+    "tvm.driver.tvmc": "usmp.driver.tvmc",
+    "tvm.driver.tvmc.compiler.compile_model": "usmp.driver.tvmc.compile",
+    "tvm.driver.tvmc.frontends.load_model": "usmp.driver.tvmc.load",
+    "tvm.driver.tvmc.main.main": "usmp.driver.tvmc.main",
+    "tvm.driver.tvmc.main._main": "usmp.driver.tvmc.main",
+    "tvm.driver.tvmc.model": "usmp.driver.tvmc",
+    "tvm.driver.tvmc.runner.run_module": "usmp.driver.tvmc.run",
 }
 
 IMPORT_PATHS: tuple[OldName, ...] = (
@@ -23,5 +30,11 @@ IMPORT_PATHS: tuple[OldName, ...] = (
         "tvm.register_func",
         "tvm.register_global_func",
         "TVM renamed it; write tvm.register_global_func, also for algorithms tir.usmp.algo.<name>",
+    ),
+    mapped(
+        "tvm.TVMError",
+        "usmp.driver.tvmc.TVMCException",
+        "errors of TVM are Python's own, as ValueError and RuntimeError; catch "
+        "usmp.driver.tvmc.TVMCException for those of this package",
     ),
 )

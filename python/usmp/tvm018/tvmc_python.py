@@ -127,6 +127,10 @@ _MODULES = {
     "workspace_pools": "tvmc.compile takes workspace_pools=usmp.WorkspaceMemoryPools([...])",
 }
 
+PACKAGE_PARAMS = accepted(
+    "TVMCPackage.params", "None: constants are part of the C, and no file has them as well"
+)
+
 TVMC_NAMES: tuple[OldName, ...] = (
     refused("tune", NOTHING_IS_TUNED),
     refused("TVMCModel.export_package", _PACKAGE),
@@ -141,6 +145,7 @@ TVMC_NAMES: tuple[OldName, ...] = (
         "TVMCPackage.import_package", "TVMCPackage(package_path) reads an archive when it is made"
     ),
     refused("TVMCPackage.project_dir", NO_PROJECTS),
+    PACKAGE_PARAMS,
     *(refused(name, reason) for name, reason in _MODULES.items()),
 )
 """Names of `tvm.driver.tvmc` and of its classes."""
