@@ -10,17 +10,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from usmp.driver.compile import check_output_format
 from usmp.driver.errors import UsageError, tvmc_exceptions
 from usmp.driver.input_types import check_input_types
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
-from usmp.driver.old_arguments import check_format, check_old_arguments, check_output_format
+from usmp.driver.old_arguments import check_format, check_old_arguments
 from usmp.driver.output import written
 from usmp.driver.output_names import Outputs
 from usmp.driver.pass_settings import PassSettings
 from usmp.driver.run_times import measured_times
 from usmp.driver.target_options import with_target_options
 from usmp.names import FLOAT, MODEL_NAMES
-from usmp.tvm018 import TVMC_RUN, find
 from usmp.tvm018.tvmc_python import NOTHING_IS_TUNED
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def compile(
     UnsupportedModelError, DoesNotFitError
         as `usmp.build` raises them.
     """
-    check_old_arguments(compile.__name__, old_arguments)
+    check_old_arguments(compile.__name__, {**old_arguments, "output_format": output_format})
     check_output_format(output_format)
     import usmp
 
@@ -257,12 +257,10 @@ def run(
     RunError
         the model returned an error.
     """
-    check_old_arguments(run.__name__, old_arguments)
+    other_device = {} if device == "cpu" else {"device": device}
+    check_old_arguments(run.__name__, {**other_device, **old_arguments})
     if not isinstance(tvmc_package, TVMCPackage):
         raise UsageError("the model is not compiled yet; call tvmc.compile and run what it returns")
-    if device != "cpu":
-        row = find(TVMC_RUN, "device", device)
-        raise UsageError(f'unknown device "{device}": {row.reason if row else ""}')
     from usmp.driver.run import FILL_MODES
 
     if fill_mode not in FILL_MODES:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from usmp.driver.errors import UsageError
 from usmp.driver.old_flags import OldFlag, check_none_refused
-from usmp.tvm018 import ACCEPTED, COMPILE_FLAGS, SECTIONS, find
+from usmp.tvm018 import ACCEPTED, SECTIONS, find
 from usmp.tvm018.model_formats import FORMAT_ENDINGS, MODEL_FORMAT
 from usmp.tvm018.tvmc_python import TVMC_NAMES
 
@@ -69,20 +69,6 @@ def check_format(file: str | Path, model_format: str) -> None:
     supported = ", ".join(f"{name} ({ending})" for name, ending in FORMAT_ENDINGS.items())
     reason = f"supported: {supported}" if row is None else row.reason
     raise UsageError(f'{file}: the file is not of format "{model_format}"; {reason}')
-
-
-def check_output_format(output_format: str) -> None:
-    """Raise if `tvmc.compile` cannot write this format.
-
-    Raises
-    ------
-    UsageError
-        it is not "mlf".
-    """
-    if output_format != "mlf":
-        row = find(COMPILE_FLAGS, "--output-format", output_format)
-        reason = "supported: mlf" if row is None else row.reason
-        raise UsageError(f'unknown output format "{output_format}"; {reason}')
 
 
 def no_attribute(owner: str, name: str, prefix: str = "") -> AttributeError:

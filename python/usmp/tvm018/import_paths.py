@@ -31,6 +31,13 @@ IMPORT_PATHS: tuple[OldName, ...] = (
         "tvm.register_global_func",
         "TVM renamed it; write tvm.register_global_func, also for algorithms tir.usmp.algo.<name>",
     ),
+    mapped("tvm.contrib.utils", "tvm.support.utils", "TVM renamed it; import tvm.support.utils"),
+    mapped("tvm.nd.array", "tvm.runtime.tensor", "TVM renamed it; write tvm.runtime.tensor"),
+    mapped(
+        "tvm.runtime.executor.aot_executor.AotModule",
+        "usmp.load_archive",
+        "usmp.load_archive(path).load().run(inputs) runs an archive on this host",
+    ),
     mapped(
         "tvm.TVMError",
         "usmp.driver.tvmc.TVMCException",

@@ -140,7 +140,7 @@ _MICRO_NAMES = {
 }
 
 MICRO_PACKAGE: tuple[OldName, ...] = (
-    refused("tvm.micro", _PROJECT),
+    refused("tvm.micro", f"usmp.export_model_library_format writes the archive; {_PROJECT}"),
     *_all_mapped(
         "tvm.micro",
         ("export_model_library_format", "UnsupportedInModelLibraryFormatError"),

@@ -67,6 +67,7 @@ _OF_FLAGS = {
     "dump_code": "--dump-code",
     "dump_offloads": "--dump-offloads",
     "use_vm": "--use-vm",
+    "output_format": "--output-format",
     "desired_layout": "--desired-layout",
     "desired_layout_ops": "--desired-layout-ops",
     "mixed_precision": "--mixed-precision",

@@ -224,9 +224,9 @@ def test_model_format(digits_model, format_name):
         ),
         (
             lambda model: tvmc.compile(model, "c", output_format="tar"),
-            'unknown output format "tar"; the archive holds C, or an object file of target llvm, '
-            "for your own toolchain: write mlf; shared libraries are made by TVM itself, as by "
-            "tvm.compile(mod).export_library(path)",
+            "tvmc.compile: output_format=tar: the archive holds C, or an object file of target "
+            "llvm, for your own toolchain: write mlf; shared libraries are made by TVM itself, as "
+            "by tvm.compile(mod).export_library(path)",
         ),
         (
             lambda model: tvmc.compile(model, "c", output_format="zip"),
@@ -257,9 +257,11 @@ def test_model_format(digits_model, format_name):
             "the model is not compiled yet; call tvmc.compile and run what it returns",
         ),
         (
-            lambda model: tvmc.run(tvmc.compile(model), device="cuda"),
-            'unknown device "cuda": the model runs on this host; tvmc run --board runs it in an '
-            "emulator, and tvmc run --serial on your device; the only device is cpu",
+            lambda model: tvmc.run(None, device="cuda", options={"a": 1}),
+            "tvmc.run: device=cuda: the model runs on this host; tvmc run --board runs it in an "
+            "emulator, and tvmc run --serial on your device; the only device is cpu;\n"
+            "options: there are no projects of microTVM; tvmc compile --board makes a program for "
+            "a board, and tvmc run --board runs it",
         ),
         (
             lambda model: tvmc.run(tvmc.compile(model), hostname="board", rpc_key="key"),

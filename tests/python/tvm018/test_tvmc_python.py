@@ -20,7 +20,7 @@ from usmp.driver import tvmc
 from usmp.driver.output_names import Outputs
 from usmp.frontend.model_file import MissingPackageError
 from usmp.support.compatibility import CompatibilityNote
-from usmp.tvm018 import ACCEPTED, REFUSED, TVMC_COMPILE, TVMC_LOAD, TVMC_NAMES, TVMC_RUN
+from usmp.tvm018 import ACCEPTED, REFUSED, TVMC_COMPILE, TVMC_LOAD, TVMC_NAMES, TVMC_RUN, find
 
 DEVICE = "device"
 
@@ -122,11 +122,10 @@ def test_accepted_arguments_of_run(package):
 
 @pytest.mark.parametrize("device", ["micro", "cuda"])
 def test_other_devices(package, device):
-    rows_of_device = [row for row in TVMC_RUN if row.name == DEVICE]
-    reason = next(row.reason for row in rows_of_device if device in row.values or not row.values)
+    row = find(TVMC_RUN, DEVICE, device)
     with pytest.raises(tvmc.TVMCException) as error:
         tvmc.run(package, device)
-    assert str(error.value) == f'unknown device "{device}": {reason}'
+    assert str(error.value) == f"tvmc.run: {row.sentence(device)}"
 
 
 def test_the_parameters_of_a_package(package):
