@@ -71,7 +71,10 @@ def _all_mapped(prefix: str, names: Iterable[str], reason: str) -> tuple[OldName
     return tuple(mapped(f"{prefix}.{name}", f"usmp.{name}", reason) for name in names)
 
 
-_IMPORTED = "usmp.import_model reads .tflite, .onnx and .pt2 files (torch.export)"
+_IMPORTED = (
+    "usmp.import_model reads .tflite, .onnx and .pt2 files (torch.export); it returns the module "
+    "alone, whose parameters are constants, and shape_dict is its input_shapes"
+)
 
 RELAY: tuple[OldName, ...] = (
     refused(
