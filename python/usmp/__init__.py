@@ -64,7 +64,7 @@ if not TYPE_CHECKING:
             globals().update({public: getattr(_public, public) for public in __all__})
             return globals()[name]
         reason = ""
-        if not name.startswith("_"):
+        if not name.startswith("__"):
             from importlib import import_module
 
             try:

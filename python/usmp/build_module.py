@@ -52,6 +52,7 @@ from usmp.objects.attributes import (
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.build_arguments import (
+    check_executor,
     check_target_host,
     check_types,
     one_module_name,
@@ -76,7 +77,7 @@ from usmp.planning.workspace_io import is_comparable
 from usmp.reference_build import reference_meanwhile, with_reference
 from usmp.relax.accelerators.known import can_take, check_accelerators, listed_accelerators
 from usmp.relax.bind_params import bind_params
-from usmp.relax.c_names import with_c_names
+from usmp.relax.c_names import with_c_names, with_output_names
 from usmp.relax.entries import relax_entries
 from usmp.shared_lowering import applied, lowered_in_session, what_lowering_reads
 from usmp.support.compiler_lock import one_at_a_time
@@ -235,7 +236,8 @@ def build(
         input and no output can have, unknown `c_names`, a size that no model has, or not as large,
         or a shape that no input of a file can have.
     TypeError
-        something else in the place of the model, of memory pools or of a state layout.
+        something else in the place of the model, of the executor, of memory pools or of a state
+        layout.
     OSError
         the file of the state layout cannot be read.
     FaultError
@@ -247,6 +249,7 @@ def build(
     targets = board_targets(board, given)
     check_llvm_target(targets.cpu)
     check_target_host(target_host, given)
+    check_executor(executor)
     executor = executor_with(executor or "aot", given.executor_options)
     runtime = Runtime(runtime) if isinstance(runtime, str) else runtime
     if isinstance(state_layout, str | Path):
@@ -265,7 +268,7 @@ def build(
     path = mod if isinstance(mod, str | Path) else None
     paths = model_paths(mod)
     mod = import_models(mod, shared_state, max_sizes or {}, input_shapes or {})
-    mod = with_c_names(mod, c_names)
+    mod = with_c_names(with_output_names(mod), c_names)
     if concurrent:
         mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
     several_entries = relax_entries(mod) != [ONLY_ENTRY]

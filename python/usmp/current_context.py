@@ -19,8 +19,10 @@ from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find
 from usmp.tvm018.current_options import cmsis_nn_core, current_options, refusal
 from usmp.tvm018.old_name import WrittenName, tell_all
 from usmp.tvm018.pass_options import (
+    BELOW_0,
     CMSIS_NN_CONFIG,
     DISABLED_PASS,
+    FROM_4,
     NEEDED_PASS,
     OPT_LEVEL,
     OPTIONAL_PASSES,
@@ -92,7 +94,7 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
     context = PassContext.current()
     config, old_options = current_options(context.config)
     level = str(context.opt_level)
-    old_level = find(OPT_LEVELS, OPT_LEVEL, level)
+    old_level = find(OPT_LEVELS, OPT_LEVEL, _range_of_level(context.opt_level))
     given = [str(name) for name in context.disabled_pass if str(name)]
     disabled, old_passes = _disabled_passes(given)
     if old_level is not None and old_level.verdict == MAPPED:
@@ -116,6 +118,13 @@ def current_context() -> tuple[PassContext, list[WrittenName]]:
         config=config,
     )
     return changed, old
+
+
+def _range_of_level(level: int) -> str:
+    """Return what the table calls an optimization level."""
+    if 0 <= level < 4:
+        return str(level)
+    return BELOW_0 if level < 0 else FROM_4
 
 
 def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]]:

@@ -90,11 +90,7 @@ def add_compile_parser(commands: Any) -> None:
 
 def compile_model(options: argparse.Namespace) -> None:
     """Carry out the command."""
-    if options.output_format not in OUTPUT_FORMATS:
-        raise UsageError(
-            f'unknown output format "{options.output_format}"; '
-            f"supported: {', '.join(OUTPUT_FORMATS)}"
-        )
+    check_output_format(options.output_format)
     check_is_none_of(options.output, options, "the archive")
     check_reports(options)
     with stages(options) as stage:
@@ -122,6 +118,19 @@ def compile_model(options: argparse.Namespace) -> None:
     ):
         print(note)
     print_summary(factory)
+
+
+def check_output_format(name: str) -> None:
+    """Raise if there is no output format of this name.
+
+    Raises
+    ------
+    UsageError
+        there is none.
+    """
+    if name not in OUTPUT_FORMATS:
+        supported = ", ".join(OUTPUT_FORMATS)
+        raise UsageError(f'unknown output format "{name}"; supported: {supported}')
 
 
 def _note_missing_reference(metadata: Mapping[str, Any]) -> Iterator[str]:

@@ -12,6 +12,10 @@ class UsageError(TVMCException, ValueError):
     """A command line or an argument is wrong; the message names it."""
 
 
+class MissingFileError(UsageError, FileNotFoundError):
+    """A file is missing, or the folder to write it to."""
+
+
 @contextmanager
 def tvmc_exceptions() -> Iterator[None]:
     """Let `except TVMCException` catch every ValueError and OSError that the code inside raises.
@@ -29,4 +33,10 @@ def tvmc_exceptions() -> Iterator[None]:
         raise UsageError(str(error)) from error
     except OSError as error:
         where = f"{error.filename}: " if error.filename is not None else ""
-        raise UsageError(f"{where}{error.strerror or error}") from error
+        raise file_error(error, f"{where}{error.strerror or error}") from error
+
+
+def file_error(error: OSError, message: str) -> UsageError:
+    """Return the error with this message for one of the system."""
+    is_missing = isinstance(error, FileNotFoundError)
+    return MissingFileError(message) if is_missing else UsageError(message)

@@ -10,18 +10,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from usmp.driver.compile import check_output_format
 from usmp.driver.errors import UsageError, tvmc_exceptions
 from usmp.driver.input_types import check_input_types
 from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
-from usmp.driver.old_arguments import check_old_arguments
+from usmp.driver.old_arguments import check_format, check_old_arguments
 from usmp.driver.output import written
 from usmp.driver.output_names import Outputs
 from usmp.driver.pass_settings import PassSettings
 from usmp.driver.run_times import measured_times
 from usmp.driver.target_options import with_target_options
 from usmp.names import FLOAT, MODEL_NAMES
-from usmp.tvm018 import TVMC_RUN, find
-from usmp.tvm018.model_formats import FORMAT_ENDINGS
 from usmp.tvm018.reasons import TUNING
 
 if TYPE_CHECKING:
@@ -79,15 +78,9 @@ def load(
         the file cannot be read or imported.
     """
     check_old_arguments(load.__name__, old_arguments)
-    for file in path.values() if isinstance(path, Mapping) else [path]:
-        if (
-            model_format is not None
-            and FORMAT_ENDINGS.get(model_format) != Path(file).suffix.lower()
-        ):
-            supported = ", ".join(f"{name} ({ending})" for name, ending in FORMAT_ENDINGS.items())
-            raise UsageError(
-                f'{file}: the file is not of format "{model_format}"; supported: {supported}'
-            )
+    if model_format is not None:
+        for file in path.values() if isinstance(path, Mapping) else [path]:
+            check_format(file, model_format)
     from usmp.frontend import import_model
 
     limits = {"max_model_bytes": max_model_bytes, "max_operators": max_operators}
@@ -105,6 +98,7 @@ def compile(
     *,
     executor: str | Executor = "aot",
     runtime: str | Runtime | None = None,
+    target_host: OneTarget | None = None,
     package_path: str | Path | None = None,
     output_format: str = "mlf",
     disabled_pass: str | Sequence[str] | None = None,
@@ -135,7 +129,7 @@ def compile(
     tvmc_model
         from `load`; or several, by the names of their entries, or in a list: then they are called
         as their files, or `model0`, `model1` and so on.
-    target, executor, runtime
+    target, executor, runtime, target_host
         as `usmp.build` takes them.
     additional_target_options
         what `target` does not say, as {"c": {"mcpu": "cortex-m4"}}.
@@ -173,9 +167,8 @@ def compile(
     UnsupportedModelError, DoesNotFitError
         as `usmp.build` raises them.
     """
-    check_old_arguments(compile.__name__, old_arguments)
-    if output_format != "mlf":
-        raise UsageError(f'unknown output format "{output_format}"; supported: mlf')
+    check_old_arguments(compile.__name__, {**old_arguments, "output_format": output_format})
+    check_output_format(output_format)
     import usmp
 
     settings = PassSettings(
@@ -196,6 +189,7 @@ def compile(
             target,
             executor,
             runtime=runtime,
+            target_host=target_host,
             workspace_memory_pools=workspace_pools,
             constant_memory_pools=constant_pools,
             params=params,
@@ -263,12 +257,10 @@ def run(
     RunError
         the model returned an error.
     """
-    check_old_arguments(run.__name__, old_arguments)
+    other_device = {} if device == "cpu" else {"device": device}
+    check_old_arguments(run.__name__, {**other_device, **old_arguments})
     if not isinstance(tvmc_package, TVMCPackage):
         raise UsageError("the model is not compiled yet; call tvmc.compile and run what it returns")
-    if device != "cpu":
-        row = find(TVMC_RUN, "device", device)
-        raise UsageError(f'unknown device "{device}": {row.reason if row else ""}')
     from usmp.driver.run import FILL_MODES
 
     if fill_mode not in FILL_MODES:

@@ -9,15 +9,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from usmp.driver.errors import UsageError
+from usmp.driver.errors import UsageError, file_error
 from usmp.driver.old_arguments import no_attribute
 from usmp.driver.output import written
 from usmp.driver.output_names import Outputs
 from usmp.tvm018 import TVMC_NAMES, find
+from usmp.tvm018.tvmc_python import PACKAGE_PARAMS
 
 if TYPE_CHECKING:
     import numpy as np
     from tvm.ir import IRModule
+    from tvm.runtime.module import BenchmarkResult
 
 
 _READ = """
@@ -122,7 +124,7 @@ class TVMCPackage:
     type = "mlf"
     executor_type = "aot"
     # What TVM 0.18 had for other formats and executors, and for projects.
-    lib_name = lib_path = graph = params = project_dir = None
+    lib_name = lib_path = graph = project_dir = None
 
     def __init__(
         self,
@@ -150,6 +152,11 @@ class TVMCPackage:
         return {**vars(self), "_folder": None}
 
     @property
+    def params(self) -> None:
+        """None: constants are part of the C."""
+        PACKAGE_PARAMS.tell()
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """The content of the archive's metadata.json."""
         return self.archive.metadata
@@ -163,14 +170,16 @@ class TVMCResult:
     outputs
         an array for each output of the model, by name; `output_0`, ... name them too.
     times
-        seconds of each measured run.
+        seconds of each measured run, or TVM's result of a benchmark.
     """
 
-    def __init__(self, outputs: Mapping[str, np.ndarray], times: Sequence[float]) -> None:
+    def __init__(
+        self, outputs: Mapping[str, np.ndarray], times: Sequence[float] | BenchmarkResult
+    ) -> None:
         from tvm.runtime.module import BenchmarkResult
 
         self.outputs = outputs if isinstance(outputs, Outputs) else Outputs(outputs)
-        self.times = BenchmarkResult(times)
+        self.times = times if isinstance(times, BenchmarkResult) else BenchmarkResult(times)
 
     def format_times(self) -> str:
         """Mean, median, maximum, minimum and standard deviation of the times, as a table."""
@@ -215,7 +224,7 @@ def _load_module(path: str | Path) -> IRModule:
             raise ValueError("nodes refer to themselves, or are none that a model has")
         mod = load_json(text)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from error
+        raise file_error(error, f"{path}: {error.strerror or error}") from error
     except Exception as error:
         raise UsageError(f"{path}: not a model that TVMCModel.save wrote") from error
     if not isinstance(mod, IRModule):

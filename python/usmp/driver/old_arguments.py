@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from usmp.driver.errors import UsageError
-from usmp.tvm018 import REFUSED, SECTIONS, find
+from usmp.driver.old_flags import check_none_refused
+from usmp.tvm018 import ACCEPTED, SECTIONS, find
+from usmp.tvm018.model_formats import FORMAT_ENDINGS, MODEL_FORMAT
+from usmp.tvm018.old_name import WrittenName, tell_all
 from usmp.tvm018.tvmc_python import TVMC_NAMES
 
 
@@ -22,21 +26,49 @@ def check_old_arguments(function: str, arguments: Mapping[str, object]) -> None:
     Raises
     ------
     UsageError
-        an argument is refused.
+        arguments are refused; it names all of them.
     TypeError
         TVM 0.18 had no such argument either.
     """
     rows = SECTIONS[f"tvmc.{function}"]
     known = {row.name for row in rows}
-    for name, value in arguments.items():
+    for name in arguments:
         if name not in known:
             raise TypeError(f"tvmc.{function}() got an unexpected keyword argument '{name}'")
-        row = find(rows, name, str(value))
-        if not value or row is None:
-            continue
-        if row.verdict == REFUSED:
-            raise UsageError(f"tvmc.{function}: {name} is not supported: {row.reason}")
-        row.tell(str(value))
+    old = [
+        WrittenName(row, text)
+        for name, value in arguments.items()
+        for text in _texts(value)
+        if (row := find(rows, name, text)) is not None
+    ]
+    check_none_refused(old, f"tvmc.{function}: ")
+    tell_all(old)
+
+
+def _texts(value: object) -> list[str]:
+    """Return the values of an argument as a command line has them; nothing for "no"."""
+    if not value:
+        return []
+    if isinstance(value, list | tuple):
+        return [text for each in value for text in _texts(each)]
+    # A switch that is on, an object or a function has no text that a reader wants.
+    return [str(value) if isinstance(value, str | int) and value is not True else ""]
+
+
+def check_format(file: str | Path, model_format: str) -> None:
+    """Raise if a file is not of the format that `tvmc.load` is told.
+
+    Raises
+    ------
+    UsageError
+        the format is not read, or files of it have another ending.
+    """
+    row = find(MODEL_FORMAT, MODEL_FORMAT[0].name, model_format, [str(file)])
+    if row is not None and row.verdict == ACCEPTED:
+        return
+    supported = ", ".join(f"{name} ({ending})" for name, ending in FORMAT_ENDINGS.items())
+    reason = f"supported: {supported}" if row is None else row.reason
+    raise UsageError(f'{file}: the file is not of format "{model_format}"; {reason}')
 
 
 def no_attribute(owner: str, name: str, prefix: str = "") -> AttributeError:

@@ -54,12 +54,19 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[Written
             if row is not None:
                 old.append(WrittenName(row, value))
                 current += row.replacement(value)
-    _check_none_refused(old)
+    check_none_refused(old)
     return [*current, *remaining], old
 
 
-def _check_none_refused(flags: Iterable[WrittenName]) -> None:
-    """Raise one error for all flags that are refused, in which each reason stands once.
+def check_none_refused(flags: Iterable[WrittenName], where: str = "") -> None:
+    """Raise one error for all that are refused, in which each reason stands once.
+
+    Parameters
+    ----------
+    flags
+        flags or arguments as a user wrote them.
+    where
+        what the message begins with.
 
     Raises
     ------
@@ -73,7 +80,7 @@ def _check_none_refused(flags: Iterable[WrittenName]) -> None:
             names.append(flag.row.written(flag.value))
     if reasons:
         lines = (f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
-        raise UsageError(";\n".join(lines))
+        raise UsageError(where + ";\n".join(lines))
 
 
 def split_command(arguments: Sequence[str]) -> tuple[str, list[str]]:

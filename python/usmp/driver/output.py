@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from usmp.driver.errors import UsageError
+from usmp.driver.errors import UsageError, file_error
 from usmp.support.termination import settle
 
 
@@ -83,4 +83,4 @@ def _os_error(number: int) -> OSError:
 
 
 def _unwritable(path: str, error: OSError) -> UsageError:
-    return UsageError(f"{path}: cannot be written ({error.strerror})")
+    return file_error(error, f"{path}: cannot be written ({error.strerror})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import KeysView, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
@@ -36,6 +36,10 @@ class Outputs(dict[str, "np.ndarray"]):
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in self.aliases
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]
+        """Return the names in the model, among which `output_0`, ... are found too."""
+        return KeysView(self)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the output of that name, or `default` if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -25,6 +26,10 @@ from usmp.tvm018 import MODEL_FILES, find
 
 Model = TypeVar("Model")
 """What a reader makes of a model."""
+
+
+class MissingModelError(UnsupportedModelError, FileNotFoundError):
+    """A model file is missing."""
 
 
 class MissingPackageError(UnsupportedModelError, TVMCImportError):
@@ -84,6 +89,8 @@ def import_model(
     ValueError
         a method has a name that no C function can have; an input or a size is none of the model, or
         its shape or limit is not of positive integers, or not what the model can have.
+    TypeError
+        something else than a path, as a model that is loaded.
     """
     asked = AskedSizes(
         max_sizes or {},
@@ -134,7 +141,14 @@ def read_model_file(
     UnsupportedModelError
         the file is missing, empty, damaged or of an unknown format, or the
         reader raised one; or a package that it needs is missing.
+    TypeError
+        something else than a path.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            f"a model is the path of a file, not {type(path).__name__}; write it to a file, as "
+            "onnx.save(model, path) and torch.export.save(program, path) do"
+        )
     path = Path(path)
     reader = readers.get(path.suffix.lower())
     if reader is None:
@@ -152,6 +166,8 @@ def read_model_file(
         )
     try:
         content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise MissingModelError(f"{path}: {error.strerror}") from error
     except OSError as error:
         raise UnsupportedModelError(f"{path}: {error.strerror}") from error
     if not content:

@@ -11,6 +11,7 @@ from usmp.objects.runtime import Runtime
 from usmp.objects.state_layout import StateLayout
 from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.tvm018.python_names import BY_POSITION, OTHER_TARGET_HOST, SAME_TARGET_HOST
+from usmp.tvm018.targets import TARGET_OPTION_ROWS
 
 _Model = TypeVar("_Model")
 
@@ -41,6 +42,24 @@ def check_types(**arguments: object) -> None:
         if isinstance(value, Executor | Runtime):
             message += f"; {BY_POSITION.reason}"
         raise TypeError(message)
+
+
+def check_executor(executor: object) -> None:
+    """Raise if a target is in the place of the executor, as by position in TVM 0.18.
+
+    Raises
+    ------
+    TypeError
+        it is one, or anything else than a name or an `Executor`.
+    """
+    what = type(executor).__name__
+    if isinstance(executor, str):
+        if executor.partition(" ")[0] not in TARGET_OPTION_ROWS:
+            return
+        what = f'target "{executor}"'
+    elif executor is None or isinstance(executor, Executor):
+        return
+    raise TypeError(f"executor takes an Executor or its name, not {what}; {BY_POSITION.reason}")
 
 
 def only_model(mod: _Model, ir_mod: _Model | None) -> _Model:

@@ -19,7 +19,12 @@ OneTarget: TypeAlias = str | Target | Mapping[str, Any]
 _LISTS = ("keys", "libs", "mattr")
 """Options whose values are lists."""
 
-_PIECE = re.compile(r"\{.*\}|-(?:keys|libs)=[^\s,]+(?:,[^\s,]+)*|,[+-]|,|[^,]", re.DOTALL)
+_OBJECT = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+"""JSON of a target with its host, or what is written as it."""
+
+_PIECE = re.compile(
+    rf"{_OBJECT}|\{{.*\}}|-(?:keys|libs)=[^\s,]+(?:,[^\s,]+)*|,[+-]|,|[^,]", re.DOTALL
+)
 """What stays together when commas divide targets: JSON, and lists in the text of a target."""
 
 _ESCAPE = re.compile(r"""\\(?=[\s,'"])""")
@@ -55,7 +60,8 @@ class DescribedTarget:
 
 def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
     """Return the single targets. Commas divide them, but not lists such as "-mattr=+dsp,+fp" or
-    "-keys=arm_cpu,cpu", nor JSON. The path of a JSON file stands for what is in it.
+    "-keys=arm_cpu,cpu", nor JSON. A JSON list has several, and the path of a JSON file stands for
+    what is in it.
 
     Raises
     ------
@@ -64,6 +70,8 @@ def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
     """
     if isinstance(targets, Target | Mapping):
         return [targets]
+    if isinstance(targets, str) and targets.lstrip().startswith("["):
+        return [json.dumps(fields) for fields in _parsed_list(targets)]
     if isinstance(targets, str):
         parts = [""]
         for piece in _PIECE.findall(_unescaped(targets.strip())):
@@ -153,6 +161,14 @@ def _parsed_json(text: str, shown: str | None = None) -> Mapping[str, object]:
     if not isinstance(fields, dict):
         raise ValueError(f'unknown target "{shown}": it is no JSON object, as {{"kind": "c"}}')
     return fields
+
+
+def _parsed_list(text: str) -> Sequence[object]:
+    try:
+        parsed: list[object] = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f'unknown target "{text}": it is no JSON: {error}') from error
+    return parsed
 
 
 def _of_fields(fields: Mapping[str, object], text: str) -> DescribedTarget:

@@ -1,4 +1,4 @@
-"""Whose names the outputs of a module have in C: those in the model, or those of TVM 0.18."""
+"""Names of outputs: the attribute that has them, and whose they are in C."""
 
 from __future__ import annotations
 
@@ -6,8 +6,25 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.names import C_NAMES, NAMES_018
-from usmp.objects.attributes import NAMES_018_ATTR, NAMES_OUTPUTS_ATTR
+from usmp.objects.attributes import NAMES_018_ATTR, NAMES_OUTPUTS_ATTR, OUTPUT_NAMES_ATTR
 from usmp.relax.entries import relax_entries
+from usmp.tvm018.python_names import OUTPUT_TENSOR_NAMES
+
+
+def with_output_names(mod: IRModule) -> IRModule:
+    """Rename TVM 0.18's attribute of the names of outputs, and tell the user."""
+    old = OUTPUT_TENSOR_NAMES.name.split()[1]
+    renamed = {
+        variable: function.without_attr(old).with_attr(OUTPUT_NAMES_ATTR, function.attrs[old])
+        for variable, function in mod.functions.items()
+        if isinstance(function, relax.Function)
+        and old in (function.attrs or {})
+        and OUTPUT_NAMES_ATTR not in function.attrs
+    }
+    if not renamed:
+        return mod
+    OUTPUT_TENSOR_NAMES.tell()
+    return IRModule({**dict(mod.functions.items()), **renamed}, attrs=mod.attrs)
 
 
 def with_c_names(mod: IRModule, c_names: str) -> IRModule:

@@ -140,7 +140,7 @@ def load_archive(path: str | Path) -> Archive:
     try:
         return archive_of(read_tar(path))
     except ArchiveError as error:
-        raise ArchiveError(f"{path}: {printable(str(error))}") from error
+        raise type(error)(f"{path}: {printable(str(error))}") from error
     except DamagedMetadata as error:
         raise ArchiveError(
             f"{path}: {METADATA_FILE} is damaged: {printable(str(error))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import tvm_ffi
 
 from usmp.runtime.sizes import Infos, at_sizes, described, sizes_of_run, sizes_text
 
@@ -37,7 +38,7 @@ def checked_run(
     if not sizes and not given_sizes:
         return checked_inputs(inputs, given), {}
     _check_names(inputs, given)
-    arrays = {name: np.asarray(array) for name, array in given.items()}
+    arrays = {name: _array(value) for name, value in given.items()}
     found = sizes_of_run(sizes, inputs, arrays, given_sizes)
     ordered = {name: found[name] for name in sizes}
     return checked_inputs(at_sizes(inputs, ordered), arrays, ordered), ordered
@@ -67,7 +68,7 @@ def checked_inputs(
     _check_names(infos, given)
     arrays = {}
     for name, info in infos.items():
-        array = np.asarray(given[name])
+        array = _array(given[name])
         if str(array.dtype) != info["dtype"] or list(array.shape) != info["shape"]:
             where = f" at {sizes_text(sizes)} ({described(info)})" if sizes else ""
             raise ValueError(
@@ -76,6 +77,11 @@ def checked_inputs(
             )
         arrays[name] = array
     return arrays
+
+
+def _array(value: object) -> np.ndarray:
+    """Return an array for what a caller gives; it shares the memory of a tensor of TVM."""
+    return np.from_dlpack(value) if isinstance(value, tvm_ffi.Tensor) else np.asarray(value)
 
 
 def _check_names(infos: Infos, given: Mapping[str, np.ndarray]) -> None:

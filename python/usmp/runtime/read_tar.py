@@ -44,6 +44,10 @@ class ArchiveError(TVMCException, ValueError):
     """The file is not an archive that `tvmc compile` wrote; the message says why."""
 
 
+class MissingArchiveError(ArchiveError, FileNotFoundError):
+    """The file is missing."""
+
+
 def read_tar(path: str | Path) -> dict[str, bytes]:
     """The files in the archive at `path`: path -> content.
 
@@ -130,6 +134,8 @@ def _content(path: Path) -> bytes:
             # What a pipe brings is known at its end only.
             content = b"" if _is_large(status.st_size) else file.read(LARGEST_ARCHIVE_BYTES + 1)
             size = max(status.st_size, len(content))
+    except FileNotFoundError as error:
+        raise MissingArchiveError(error.strerror) from error
     except OSError as error:
         raise ArchiveError(error.strerror or str(error)) from error
     if _is_large(size):

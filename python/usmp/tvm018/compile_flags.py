@@ -63,14 +63,19 @@ _NO_LIBRARY = (
     "shared libraries are made by TVM itself, as by tvm.compile(mod).export_library(path)"
 )
 
+_NO_CROSS = (
+    "the archive holds C for your own toolchain: leave the option out, and compile "
+    "codegen/host/src of the archive"
+)
+
 _OUTPUT = (
-    *(refused(name, _NO_LIBRARY, values=("so",)) for name in ("-f", "--output-format")),
+    *(refused(name, _NO_LIBRARY, values=("so", "tar")) for name in ("-f", "--output-format")),
     *(
         row
         for name in ("--cross-compiler", "--cross-compiler-options")
         for row in (
             accepted(name, "no compiler is called", values=("",)),
-            refused(name, reasons.NO_CROSS),
+            refused(name, _NO_CROSS),
         )
     ),
     accepted("--dump-code", "nothing is asked for", values=("",), arity=COMMA_LIST),
@@ -82,7 +87,10 @@ _OUTPUT = (
             changes_meaning=True,
             arity=COMMA_LIST,
         )
-        for name, what in (("tir", reasons.DUMPED_TIR), ("c", reasons.DUMPED_C))
+        for name, what in (
+            ("tir", "the planned TIR in its folder src"),
+            ("c", "the C in its folder codegen/host/src"),
+        )
     ),
     refused(
         "--dump-code",
@@ -98,19 +106,32 @@ _OUTPUT = (
     ),
     refused("--dump-code", "the formats are tir and c", arity=COMMA_LIST),
     accepted("--dump-offloads", "nothing is asked for", values=("",)),
-    refused("--dump-offloads", reasons.OFFLOADS),
+    refused(
+        "--dump-offloads",
+        "tvmc plan FILE --operators shows what runs each operator of the model",
+    ),
 )
 
-_KEPT_LAYOUT = "without --desired-layout it says nothing"
-_KEPT_TYPES = "without --mixed-precision it says nothing"
+_KEPT_LAYOUT = "without a layout it says nothing"
+_KEPT_TYPES = "without mixed precision it says nothing"
 
 _MODEL = (
     *MODEL_FORMAT,
     accepted("--tuning-records", reasons.NOT_TUNED, values=("",)),
     refused("--tuning-records", reasons.LEAVE_OUT_TUNING),
-    refused("--desired-layout", reasons.SAME_LAYOUT, arity=VALUES),
+    refused(
+        "--desired-layout",
+        "operators keep the layout of the model, but where another one takes less memory: leave "
+        "the option out",
+        arity=VALUES,
+    ),
     accepted("--desired-layout-ops", _KEPT_LAYOUT, arity=VALUES),
-    refused("--mixed-precision", reasons.SAME_TYPES, arity=NO_VALUE),
+    refused(
+        "--mixed-precision",
+        "operators keep the types of the model: leave the option out, and quantize or convert "
+        "the model before",
+        arity=NO_VALUE,
+    ),
     accepted("--mixed-precision-ops", _KEPT_TYPES, arity=VALUES),
     *(accepted(f"--mixed-precision-{what}-type", _KEPT_TYPES) for what in ("calculation", "acc")),
     accepted("--workspace-pools", "the C holds one pool itself", values=("",)),

@@ -15,6 +15,13 @@ _PLACES = {
     "tvm.tir.usmp.transform": "usmp.transform",
     "tvm.tir.usmp.utils": "usmp",
     "tvm.ir.memory_pools": "usmp",
+    "tvm.driver.tvmc": "usmp.driver.tvmc",
+    "tvm.driver.tvmc.compiler.compile_model": "usmp.driver.tvmc.compile",
+    "tvm.driver.tvmc.frontends.load_model": "usmp.driver.tvmc.load",
+    "tvm.driver.tvmc.main.main": "usmp.driver.tvmc.main",
+    "tvm.driver.tvmc.main._main": "usmp.driver.tvmc.main",
+    "tvm.driver.tvmc.model": "usmp.driver.tvmc",
+    "tvm.driver.tvmc.runner.run_module": "usmp.driver.tvmc.run",
 }
 
 IMPORT_PATHS: tuple[OldName, ...] = (
@@ -23,5 +30,18 @@ IMPORT_PATHS: tuple[OldName, ...] = (
         "tvm.register_func",
         "tvm.register_global_func",
         "TVM renamed it; write tvm.register_global_func, also for algorithms tir.usmp.algo.<name>",
+    ),
+    mapped("tvm.contrib.utils", "tvm.support.utils", "TVM renamed it; import tvm.support.utils"),
+    mapped("tvm.nd.array", "tvm.runtime.tensor", "TVM renamed it; write tvm.runtime.tensor"),
+    mapped(
+        "tvm.runtime.executor.aot_executor.AotModule",
+        "usmp.load_archive",
+        "usmp.load_archive(path).load().run(inputs) runs an archive on this host",
+    ),
+    mapped(
+        "tvm.TVMError",
+        "usmp.driver.tvmc.TVMCException",
+        "errors of TVM are Python's own, as ValueError and RuntimeError; catch "
+        "usmp.driver.tvmc.TVMCException for those of this package",
     ),
 )

@@ -233,6 +233,7 @@ _RELAY_PASSES = (
 
 DISABLED_PASS = "disabled_pass"
 OPT_LEVEL = "opt_level"
+BELOW_0, FROM_4 = "below 0", "4 and more"
 
 OPTIONAL_PASSES = (
     "ChooseSchedules",
@@ -308,6 +309,7 @@ OPT_LEVELS: tuple[OldName, ...] = (
         values=("0",),
         changes_meaning=True,
     ),
-    accepted(OPT_LEVEL, reasons.ALL_PASSES, values=("1", "4")),
+    accepted(OPT_LEVEL, reasons.ALL_PASSES, values=("1", FROM_4)),
+    refused(OPT_LEVEL, "a level is 0 or more; leave it out for all passes", values=(BELOW_0,)),
 )
 """Levels of a PassContext that differ from 2, TVM's default, and 3, that of tvmc."""

@@ -22,7 +22,19 @@ UNPACKED = refused(
     "factory.source is the C and factory.run(inputs) runs it",
 )
 
-BUILD: tuple[OldName, ...] = (BY_POSITION, SAME_TARGET_HOST, OTHER_TARGET_HOST, UNPACKED)
+OUTPUT_TENSOR_NAMES = mapped(
+    "attribute output_tensor_names of main",
+    "output_names",
+    "the attribute of a Relax function is called output_names",
+)
+
+BUILD: tuple[OldName, ...] = (
+    BY_POSITION,
+    SAME_TARGET_HOST,
+    OTHER_TARGET_HOST,
+    UNPACKED,
+    OUTPUT_TENSOR_NAMES,
+)
 """Arguments and results of `usmp.build`."""
 
 _LIB = (
@@ -43,6 +55,10 @@ FACTORY: tuple[OldName, ...] = (
     ),
     refused("function_metadata", _METADATA),
     refused("executor_codegen_metadata", _METADATA),
+    *(
+        refused(name, "there is no graph: main is a C function, and constants are part of the C")
+        for name in ("graph_json", "get_graph_json", "iter_cnt")
+    ),
     refused("lowered_ir_mods", "there is one module for all targets: factory.ir_mod"),
 )
 """Attributes of what `usmp.build` returns."""
@@ -53,7 +69,10 @@ def _all_mapped(prefix: str, names: Iterable[str], reason: str) -> tuple[OldName
     return tuple(mapped(f"{prefix}.{name}", f"usmp.{name}", reason) for name in names)
 
 
-_IMPORTED = "usmp.import_model reads .tflite, .onnx and .pt2 files (torch.export)"
+_IMPORTED = (
+    "usmp.import_model reads .tflite, .onnx and .pt2 files (torch.export); it returns the module "
+    "alone, whose parameters are constants, and shape_dict is its input_shapes"
+)
 
 RELAY: tuple[OldName, ...] = (
     refused(
@@ -62,6 +81,7 @@ RELAY: tuple[OldName, ...] = (
         ".onnx and .pt2 files, and usmp.build compiles them",
     ),
     mapped("tvm.relay.build", "usmp.build", "usmp.build compiles a Relax module or a model file"),
+    mapped("tvm.relay.backend", "usmp", "its Executor and Runtime are names of usmp itself"),
     *_all_mapped("tvm.relay.backend", ("Executor", "Runtime"), "usmp has it under the same name"),
     *(
         mapped(f"tvm.relay.frontend.from_{name}", "usmp.import_model", _IMPORTED)
@@ -73,6 +93,15 @@ RELAY: tuple[OldName, ...] = (
             f"{_IMPORTED}; TensorFlow's converter makes a .tflite file of the model",
         )
         for name in ("keras", "tensorflow")
+    ),
+    refused(
+        "tvm.relay.op.contrib.cmsisnn.partition_for_cmsisnn",
+        f'nothing is partitioned: {reasons.OWN_KERNELS}, of target "c -mcpu=cortex-m55" or '
+        "another core of tvmc list cores; leave the call out",
+    ),
+    refused(
+        "tvm.relay.op.contrib.ethosu.partition_for_ethosu",
+        f"{reasons.ON_ACCELERATORS}; leave the call out to run all operators on the CPU",
     ),
     refused("tvm.target.target.micro(model)", reasons.TARGET_TEXT),
 )
@@ -103,13 +132,21 @@ _MICRO_NAMES = {
 }
 
 MICRO_PACKAGE: tuple[OldName, ...] = (
-    refused("tvm.micro", reasons.NO_PROJECTS),
+    refused(
+        "tvm.micro",
+        f"usmp.export_model_library_format writes the archive; {reasons.NO_PROJECTS}",
+    ),
     *_all_mapped(
         "tvm.micro",
         ("export_model_library_format", "UnsupportedInModelLibraryFormatError"),
         "usmp has it under the same name",
     ),
     *(refused(f"tvm.micro.{name}", reason) for name, reason in _MICRO_NAMES.items()),
+    mapped(
+        "tvm.micro.model_library_format._build_function_memory_map",
+        'factory.metadata["modules"][factory.module_name]["memory"]["functions"]',
+        "metadata.json has the sizes under the same keys",
+    ),
 )
 """Of `tvm.micro`."""
 
@@ -143,6 +180,11 @@ TESTING: tuple[OldName, ...] = (
         'sum(module["memory"]["functions"]["main"][0]["workspace_size_bytes"] '
         'for module in usmp.load_archive(path).metadata["modules"].values())',
         "metadata.json has the sizes under the same keys",
+    ),
+    refused(
+        "tvm.micro.testing.utils.create_header_file",
+        "tvmc export-test writes a program with the inputs and the outputs to expect as C arrays "
+        "(docs/on-your-device.md)",
     ),
     *(
         refused(f"tvm.micro.testing.{name}", _ON_DEVICE)

@@ -16,8 +16,8 @@ NOT_FUSED = "each operator of the model is a function of its own"
 
 NO_PROJECTS = (
     "there are no projects to generate: the archive itself is a module of Zephyr, a library of "
-    "Arduino and a folder of CMake (docs/integrate.md); tvmc compile --board adds a "
-    "program for a board, and tvmc run --board runs it in the emulator"
+    "Arduino and a folder of CMake (docs/integrate.md); tvmc compile --board adds a program "
+    "for a board, and tvmc run --board runs it in the emulator"
 )
 
 NO_RUNTIME = "the C needs no runtime"
@@ -28,27 +28,10 @@ NO_PACKED_TABLE = (
 )
 
 MAIN_ON_TARGET = "main runs on the target, as all operators do"
-NO_CROSS = (
-    "the archive holds C for your own toolchain: leave it out, and compile "
-    "codegen/host/src of the archive"
-)
 
 OWN_KERNELS = "the C has kernels for Cortex-M itself"
 ON_ACCELERATORS = (
     "operators on an NPU are those of an accelerator of your own (docs/accelerators.md)"
 )
-
-SAME_LAYOUT = (
-    "operators keep the layout of the model, but where another one takes less memory: leave it "
-    "out, and convert the layout where the model is exported"
-)
-SAME_TYPES = (
-    "operators keep the types of the model: leave it out, and quantize or convert the "
-    "model where it is exported"
-)
-
-DUMPED_C = "the C in its folder codegen/host/src"
-DUMPED_TIR = "the planned TIR in its folder src"
-OFFLOADS = "tvmc plan FILE --operators shows what runs each operator of the model"
 
 TARGET_TEXT = 'the target is a text with the core, as "c -mcpu=cortex-m4" (tvmc list cores)'

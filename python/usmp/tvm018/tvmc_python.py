@@ -5,7 +5,10 @@ A value that means "no", as None or False, is what happens anyway: it needs no r
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from usmp.tvm018 import reasons
+from usmp.tvm018.compile_flags import COMPILE_FLAGS
 from usmp.tvm018.old_name import OldName, accepted, refused
 
 TIMES_INCLUDE_ALL = "times always include passing inputs and outputs"
@@ -49,21 +52,30 @@ TVMC_LOAD: tuple[OldName, ...] = (
 )
 """Arguments of `tvmc.load`: those of Relay's frontends, which it passed on."""
 
-TVMC_COMPILE: tuple[OldName, ...] = (
-    refused("tuning_records", reasons.NOT_TUNED),
-    refused("cross", reasons.NO_CROSS),
-    refused("cross_options", reasons.NO_CROSS),
-    refused("target_host", reasons.MAIN_ON_TARGET),
-    refused("dump_code", f"the archive has {reasons.DUMPED_C}, and {reasons.DUMPED_TIR}"),
-    refused("dump_offloads", reasons.OFFLOADS),
-    refused("use_vm", reasons.AOT_ONLY),
-    *(refused(name, reasons.SAME_LAYOUT) for name in ("desired_layout", "desired_layout_ops")),
-    *(
-        refused(f"mixed_precision{part}", reasons.SAME_TYPES)
-        for part in ("", "_ops", "_calculation_type", "_acc_type")
-    ),
+_OF_FLAGS = {
+    "tuning_records": "--tuning-records",
+    "cross": "--cross-compiler",
+    "cross_options": "--cross-compiler-options",
+    "dump_code": "--dump-code",
+    "dump_offloads": "--dump-offloads",
+    "use_vm": "--use-vm",
+    "output_format": "--output-format",
+    "desired_layout": "--desired-layout",
+    "desired_layout_ops": "--desired-layout-ops",
+    "mixed_precision": "--mixed-precision",
+    "mixed_precision_ops": "--mixed-precision-ops",
+    "mixed_precision_calculation_type": "--mixed-precision-calculation-type",
+    "mixed_precision_acc_type": "--mixed-precision-acc-type",
+}
+"""Arguments of `tvmc.compile` by the flag that says the same."""
+
+TVMC_COMPILE: tuple[OldName, ...] = tuple(
+    replace(row, name=name)
+    for name, flag in _OF_FLAGS.items()
+    for row in COMPILE_FLAGS
+    if row.name == flag and row.values != ("",)
 )
-"""Arguments of `tvmc.compile`."""
+"""Arguments of `tvmc.compile`, with the rows of the flags."""
 
 TVMC_RUN: tuple[OldName, ...] = (
     refused(
@@ -108,6 +120,10 @@ _MODULES = {
     "workspace_pools": "tvmc.compile takes workspace_pools=usmp.WorkspaceMemoryPools([...])",
 }
 
+PACKAGE_PARAMS = accepted(
+    "TVMCPackage.params", "None: constants are part of the C, and no file has them as well"
+)
+
 TVMC_NAMES: tuple[OldName, ...] = (
     refused("tune", reasons.TUNING),
     refused("TVMCModel.export_package", _PACKAGE),
@@ -122,6 +138,7 @@ TVMC_NAMES: tuple[OldName, ...] = (
         "TVMCPackage.import_package", "TVMCPackage(package_path) reads an archive when it is made"
     ),
     refused("TVMCPackage.project_dir", reasons.NO_PROJECTS),
+    PACKAGE_PARAMS,
     *(refused(name, reason) for name, reason in _MODULES.items()),
 )
 """Names of `tvm.driver.tvmc` and of its classes."""

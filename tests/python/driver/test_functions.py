@@ -203,17 +203,34 @@ def test_model_format(digits_model, format_name):
     [
         (
             lambda model: tvmc.load("a.tflite", model_format="onnx"),
-            'a.tflite: the file is not of format "onnx"; supported: tflite (.tflite), '
+            'a.tflite: the file is not of format "onnx"; the name of FILE must end in .onnx: '
+            "rename it, and leave the option out",
+        ),
+        (
+            lambda model: tvmc.load("a.tflite", model_format="caffe"),
+            'a.tflite: the file is not of format "caffe"; supported: tflite (.tflite), '
             "onnx (.onnx), pytorch (.pt2)",
         ),
         (
-            lambda model: tvmc.compile(model, "c", tuning_records="records.json"),
-            "tvmc.compile: tuning_records is not supported: kernels are not tuned, and there "
-            "are no records of it",
+            lambda model: tvmc.compile(
+                model, "c", cross="gcc", cross_options="-O2", dump_code=["tir", "ll"], use_vm=True
+            ),
+            "tvmc.compile: cross=gcc, cross_options=-O2: the archive holds C for your own "
+            "toolchain: leave the option out, and compile codegen/host/src of the archive;\n"
+            'dump_code=ll: your compiler writes it, as "clang -S" of codegen/host/src of the '
+            "archive;\n"
+            "use_vm: aot is the only executor: leave the option out; memory of TVM's virtual "
+            "machine is planned from Python (docs/tvm-vm.md)",
         ),
         (
-            lambda model: tvmc.compile(model, "c", output_format="so"),
-            'unknown output format "so"; supported: mlf',
+            lambda model: tvmc.compile(model, "c", output_format="tar"),
+            "tvmc.compile: output_format=tar: the archive holds C, or an object file of target "
+            "llvm, for your own toolchain: write mlf; shared libraries are made by TVM itself, as "
+            "by tvm.compile(mod).export_library(path)",
+        ),
+        (
+            lambda model: tvmc.compile(model, "c", output_format="zip"),
+            'unknown output format "zip"; supported: mlf',
         ),
         (
             lambda model: tvmc.compile("a.tflite"),
@@ -240,13 +257,15 @@ def test_model_format(digits_model, format_name):
             "the model is not compiled yet; call tvmc.compile and run what it returns",
         ),
         (
-            lambda model: tvmc.run(tvmc.compile(model), device="cuda"),
-            'unknown device "cuda": the model runs on this host; tvmc run --board runs it in an '
-            "emulator, and tvmc run --serial on your device; the only device is cpu",
+            lambda model: tvmc.run(None, device="cuda", options={"a": 1}),
+            "tvmc.run: device=cuda: the model runs on this host; tvmc run --board runs it in an "
+            "emulator, and tvmc run --serial on your device; the only device is cpu;\n"
+            "options: there are no projects of microTVM; tvmc compile --board makes a program for "
+            "a board, and tvmc run --board runs it",
         ),
         (
             lambda model: tvmc.run(tvmc.compile(model), hostname="board", rpc_key="key"),
-            "tvmc.run: hostname is not supported: the model runs on this host; tvmc run --board "
+            "tvmc.run: hostname=board, rpc_key=key: the model runs on this host; tvmc run --board "
             "runs it in an emulator, and tvmc run --serial on your device",
         ),
         (

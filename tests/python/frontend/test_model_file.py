@@ -78,6 +78,15 @@ def test_missing_file(tmp_path):
     assert message_of(path) == f"{path}: No such file or directory"
 
 
+def test_a_model_that_is_no_file():
+    with pytest.raises(TypeError) as error:
+        usmp.import_model(object())
+    assert str(error.value) == (
+        "a model is the path of a file, not object; write it to a file, as "
+        "onnx.save(model, path) and torch.export.save(program, path) do"
+    )
+
+
 def test_folder(tmp_path):
     path = tmp_path / "folder.tflite"
     path.mkdir()

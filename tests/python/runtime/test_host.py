@@ -48,6 +48,10 @@ def test_run(module):
     np.testing.assert_array_equal(outputs["y"], Y)
 
 
+def test_a_tensor_of_tvm_is_an_input(module):
+    np.testing.assert_array_equal(module.run({"x": tvm.runtime.tensor(X)})["y"], Y)
+
+
 def test_inputs_and_outputs_are_described(module):
     assert module.name == "default"
     assert {n: (i["dtype"], i["shape"]) for n, i in module.inputs.items()} == {

@@ -51,7 +51,9 @@ def content(value: Any, seen: tuple[int, ...] = ()) -> Any:
     if isinstance(value, tvm_ffi.Object):
         return kind, to_json_graph_str(value)
     if isinstance(value, BaseException):
-        public = {name: getattr(value, name) for name in dir(value) if not name.startswith("_")}
+        # An OSError lists an attribute that it may lack.
+        names = [name for name in dir(value) if not name.startswith("_") and hasattr(value, name)]
+        public = {name: getattr(value, name) for name in names}
         return kind, str(value), {k: content(v, seen) for k, v in public.items() if not callable(v)}
     if isinstance(value, Mapping):
         items = [(content(key, seen), content(each, seen)) for key, each in value.items()]

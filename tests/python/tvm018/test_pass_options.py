@@ -344,7 +344,10 @@ def test_required_passes_are_told():
     assert factory.files() == without_notes()
 
 
-@pytest.mark.parametrize(("level", "category"), [(0, CompatibilityWarning), (1, CompatibilityNote)])
+@pytest.mark.parametrize(
+    ("level", "category"),
+    [(0, CompatibilityWarning), (1, CompatibilityNote), (4, CompatibilityNote)],
+)
 def test_levels_of_optimization_are_told(level, category):
     with (
         PassContext(opt_level=level),
@@ -354,6 +357,14 @@ def test_levels_of_optimization_are_told(level, category):
     assert [warning.category for warning in notes] == [category]
     fusing = next(list(row.to) for row in DISABLED_PASSES if "FuseOps" in row.name)
     assert files == without_notes(disabled_pass=fusing if level == 0 else [])
+
+
+def test_levels_that_tvm_0_18_had_no_passes_for():
+    with PassContext(opt_level=9), pytest.warns(CompatibilityNote, match="^opt_level=9: all pa"):
+        usmp.build(Fused)
+    with PassContext(opt_level=-1), pytest.raises(ValueError) as error:
+        usmp.build(Fused)
+    assert str(error.value) == "opt_level=-1: a level is 0 or more; leave it out for all passes"
 
 
 @pytest.mark.parametrize("level", [2, 3])

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from usmp.tvm018.python_names import (
     FACTORY,
     MICRO_PACKAGE,
     OTHER_TARGET_HOST,
+    OUTPUT_TENSOR_NAMES,
     RELAY,
     SAME_TARGET_HOST,
     TESTING,
@@ -47,7 +49,13 @@ def factory(model) -> usmp.AOTExecutorFactoryModule:
 
 
 def test_all_rows_of_builds_are_tried_here():
-    assert BUILD == (BY_POSITION, SAME_TARGET_HOST, OTHER_TARGET_HOST, UNPACKED)
+    assert BUILD == (
+        BY_POSITION,
+        SAME_TARGET_HOST,
+        OTHER_TARGET_HOST,
+        UNPACKED,
+        OUTPUT_TENSOR_NAMES,
+    )
     assert {row.verdict for row in FACTORY} == {REFUSED}
 
 
@@ -61,6 +69,19 @@ def test_arguments_in_the_order_of_relay_build(model, value):
             f"{what[0]}_memory_pools takes {what[1]}MemoryPools, not {type(value).__name__}; "
             f"{BY_POSITION.reason}"
         )
+
+
+@pytest.mark.parametrize(
+    ("host", "what"),
+    [("c", 'target "c"'), ("llvm -mcpu=x", 'target "llvm -mcpu=x"'), ({"kind": "c"}, "dict")],
+    ids=str,
+)
+def test_a_target_of_the_host_by_position(model, host, what):
+    with pytest.raises(TypeError) as error:
+        usmp.build(model, "c", host)
+    assert str(error.value) == (
+        f"executor takes an Executor or its name, not {what}; {BY_POSITION.reason}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,6 +176,33 @@ def test_names_of_other_packages(row):
     assert str(error.value) == f"module 'usmp' has no attribute '{name}': {row.sentence()}"
 
 
+def test_names_of_relays_frontends():
+    row = find(RELAY, "tvm.relay.frontend.from_onnx")
+    with pytest.raises(AttributeError) as error:
+        usmp.frontend.from_onnx  # noqa: B018
+    assert str(error.value) == (
+        f"module 'usmp.frontend' has no attribute 'from_onnx': {row.sentence()}"
+    )
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        usmp.frontend.nothing  # noqa: B018
+
+
+def test_the_attribute_that_names_outputs():
+    old = OUTPUT_TENSOR_NAMES.name.split()[1]
+    named = Negative["main"].with_attr("output_names", ["z"])
+    for function, name in (
+        (Negative["main"].with_attr(old, ["y"]), "y"),
+        (named.with_attr(old, ["y"]), "z"),
+    ):
+        mod = tvm.IRModule({"main": function}, attrs=Negative.attrs)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            factory = usmp.build(mod)
+        told = [str(each.message) for each in caught if each.category is CompatibilityNote]
+        assert told == ([OUTPUT_TENSOR_NAMES.sentence()] if name == "y" else [])
+        assert [str(each.info.name) for each in factory.interface.entries[0].outputs] == [name]
+
+
 def test_a_last_part_names_one_row():
     names = [row.name.rpartition(".")[2] for row in ELSEWHERE]
     assert len(set(names)) == len(names)
@@ -205,6 +253,14 @@ def evaluated(name: str, **names: object) -> object:
 def test_whether_a_runtime_allocates(factory):
     name = "tvm.testing.usmp.is_tvm_backendallocworkspace_calls"
     assert evaluated(name, factory=factory) is False
+
+
+def test_the_sizes_of_functions(factory):
+    name = "tvm.micro.model_library_format._build_function_memory_map"
+    (text,) = find(MICRO_PACKAGE, name).to
+    functions = eval(text, {"factory": factory})
+    assert "workspace_size_bytes" in functions["main"][0]
+    assert functions["operator_functions"][0]["function_name"]
 
 
 def test_the_workspace_of_an_archive(tmp_path):

@@ -167,6 +167,7 @@ def test_c_takes_the_place_of_cmsis_nn(target, text):
         ('{"kind": "c"', "unknown target \"{\"kind\": \"c\"\": it is no JSON: Expecting ',' "
          "delimiter: line 1 column 13 (char 12)"),
         ("{}", 'unknown target "{}": it has no kind, as {"kind": "c"}'),
+        ("[c", 'unknown target "[c": it is no JSON: Expecting value: line 1 column 2 (char 1)'),
         ("no.json", "--target=no.json: the file cannot be read: No such file or directory"),
         (
             "c -link-params=1",
@@ -231,6 +232,19 @@ def test_a_json_file(tmp_path, monkeypatch):
         parse_targets("large.json")
     with pytest.raises(ValueError, match=r'^unknown target "deep.json": it is no JSON: '):
         parse_targets("deep.json")
+
+
+def test_a_json_list():
+    core = {"kind": "c", "mcpu": "cortex-m33", "host": {"kind": "llvm"}}
+    listed = json.dumps([{"kind": "accel"}, core])
+    parser = argparse.ArgumentParser()
+    add_target_options(parser)
+    options = parser.parse_args([], argparse.Namespace(target=listed))
+    for written in (listed, full_target(options)):
+        targets, told = parsed(written)
+        assert targets.names == ["accel", "c"]
+        assert target_text(targets.cpu) == "c -mcpu=cortex-m33"
+        assert told == ["-host=llvm: the model's main function runs on the target itself"]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from usmp.driver import tvmc
 from usmp.driver.output_names import Outputs
 from usmp.frontend.model_file import MissingPackageError
 from usmp.support.compatibility import CompatibilityNote
-from usmp.tvm018 import ACCEPTED, REFUSED, TVMC_COMPILE, TVMC_LOAD, TVMC_NAMES, TVMC_RUN
+from usmp.tvm018 import ACCEPTED, REFUSED, TVMC_COMPILE, TVMC_LOAD, TVMC_NAMES, TVMC_RUN, find
 
 DEVICE = "device"
 
@@ -76,7 +76,7 @@ def test_a_refused_argument_says_why_and_off_is_what_happens_anyway(function, se
     for row in (each.values[0] for each in rows(section, REFUSED)):
         with pytest.raises(tvmc.TVMCException) as error:
             call(None, **{row.name: value_for(row)})
-        assert str(error.value) == f"tvmc.{function}: {row.name} is not supported: {row.reason}"
+        assert str(error.value) == f"tvmc.{function}: {row.sentence(value_for(row))}"
         for off in (None, False, "", [], {}):
             with pytest.raises((TypeError, ValueError)) as error:
                 call(None, **{row.name: off})
@@ -122,11 +122,32 @@ def test_accepted_arguments_of_run(package):
 
 @pytest.mark.parametrize("device", ["micro", "cuda"])
 def test_other_devices(package, device):
-    rows_of_device = [row for row in TVMC_RUN if row.name == DEVICE]
-    reason = next(row.reason for row in rows_of_device if device in row.values or not row.values)
+    row = find(TVMC_RUN, DEVICE, device)
     with pytest.raises(tvmc.TVMCException) as error:
         tvmc.run(package, device)
-    assert str(error.value) == f'unknown device "{device}": {reason}'
+    assert str(error.value) == f"tvmc.run: {row.sentence(device)}"
+
+
+def test_the_parameters_of_a_package(package):
+    (row,) = (row for row in TVMC_NAMES if row.verdict == ACCEPTED)
+    assert noted(lambda: package.params) == (None, [row.sentence()])
+
+
+def test_accepted_arguments_of_compile(model, package):
+    given = {**accepted(TVMC_COMPILE), "dump_code": ["tir", "c"], "target_host": "c"}
+    with pytest.warns(CompatibilityNote) as caught:
+        noted_package = tvmc.compile(model, **given)
+    assert noted_package.archive.files == package.archive.files
+    told = [str(each.message) for each in caught]
+    assert [text.partition(":")[0] for text in told] == [
+        "dump_code=tir",
+        "dump_code=c",
+        "desired_layout_ops=x",
+        "mixed_precision_ops=x",
+        "mixed_precision_calculation_type=x",
+        "mixed_precision_acc_type=x",
+        "target_host",
+    ]
 
 
 @pytest.mark.parametrize("row", rows(TVMC_NAMES, REFUSED))
@@ -181,8 +202,8 @@ def test_a_script_of_the_guide(tmp_path, file, capsys):
     assert names[0] == "Output Names:"
     assert np.array_equal(result.get_output("output_0"), next(iter(result.outputs.values())))
     assert (package.type, package.executor_type) == ("mlf", "aot")
-    absent = ("lib_name", "lib_path", "graph", "params", "project_dir")
-    assert [getattr(package, name) for name in absent] == [None] * 5
+    absent = ("lib_name", "lib_path", "graph", "project_dir")
+    assert [getattr(package, name) for name in absent] == [None] * 4
 
 
 def test_a_saved_model_is_loaded_again(model, tmp_path, monkeypatch):
@@ -202,9 +223,15 @@ def test_outputs_are_found_by_both_names(tmp_path):
         assert list(outputs) == ["y", "z"] and len(outputs) == 2
         assert outputs["output_1"] is outputs["z"] is outputs.get("output_1")
         assert "output_1" in outputs and "output_2" not in outputs
+        keys = outputs.keys()
+        assert "output_1" in keys and "output_2" not in keys
+        assert list(keys) == ["y", "z"] and keys == {"y", "z"}
+        assert dict(outputs) == {**outputs} == {"y": a, "z": b}
         assert outputs.get("output_2", 7) == 7
     with pytest.raises(KeyError):
         result.get_output("output_2")
+    again = tvmc.TVMCResult(result.outputs, result.times)
+    assert again.format_times() == result.format_times()
     result.save(tmp_path / "out.npz")
     with np.load(tmp_path / "out.npz") as arrays:
         assert arrays.files == ["y", "z", "output_0", "output_1"]
@@ -279,6 +306,24 @@ def test_errors_of_a_run(package, monkeypatch):
     monkeypatch.setenv("CC", "false")
     with pytest.raises(tvmc.TVMCException, match="C compiler false failed"):
         tvmc.run(package)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda folder: tvmc.load(folder / "m.onnx"),
+        lambda folder: tvmc.TVMCPackage(folder / "m.tar"),
+        lambda folder: tvmc.TVMCModel(model_path=folder / "m.json"),
+        lambda folder: tvmc.TVMCModel(module(), {}).save(folder / "absent" / "m.json"),
+    ],
+    ids=["load", "package", "model", "save"],
+)
+def test_a_missing_file_is_what_python_calls_it(tmp_path, call):
+    with pytest.raises(FileNotFoundError, match=r"m\..*No such file or directory") as error:
+        call(tmp_path)
+    assert isinstance(error.value, tvmc.TVMCException)
+    copied = pickle.loads(pickle.dumps(error.value))
+    assert (type(copied), str(copied)) == (type(error.value), str(error.value))
 
 
 def test_a_missing_package_is_an_import_error():
