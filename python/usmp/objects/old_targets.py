@@ -79,7 +79,7 @@ def current_target(given: DescribedTarget) -> CurrentTarget:
     for name in ("mcpu", "model", "march"):
         if name in implied and (name == "mcpu" or "mcpu" not in given.options):
             current.target.setdefault("mcpu", implied[name])
-    if given.is_complete:
+    if given.is_complete and given.kind in TARGET_OPTIONS:
         _leave_out_defaults(given, current)
     return current
 

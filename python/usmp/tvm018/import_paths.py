@@ -9,23 +9,37 @@ from usmp.tvm018.old_name import OldName, mapped
 
 _IMPORT = "TVM no longer has it; import {to}"
 
+_POOLS = (
+    "ConstantMemoryPools",
+    "ConstantPoolInfo",
+    "PoolInfo",
+    "PoolInfoProperties",
+    "WorkspaceMemoryPools",
+    "WorkspacePoolInfo",
+)
+
 _PLACES = {
+    **{f"tvm.{name}": "usmp" for name in _POOLS},
+    "tvm.ir.memory_pools": "usmp",
     "tvm.tir.usmp": "usmp",
+    "tvm.tir.usmp.utils": "usmp",
     "tvm.tir.usmp.analysis": "usmp.analysis",
     "tvm.tir.usmp.transform": "usmp.transform",
-    "tvm.tir.usmp.utils": "usmp",
-    "tvm.ir.memory_pools": "usmp",
     "tvm.driver.tvmc": "usmp.driver.tvmc",
+    "tvm.driver.tvmc.model": "usmp.driver.tvmc",
+}
+
+_FUNCTIONS = {
     "tvm.driver.tvmc.compiler.compile_model": "usmp.driver.tvmc.compile",
     "tvm.driver.tvmc.frontends.load_model": "usmp.driver.tvmc.load",
     "tvm.driver.tvmc.main.main": "usmp.driver.tvmc.main",
     "tvm.driver.tvmc.main._main": "usmp.driver.tvmc.main",
-    "tvm.driver.tvmc.model": "usmp.driver.tvmc",
     "tvm.driver.tvmc.runner.run_module": "usmp.driver.tvmc.run",
 }
 
 IMPORT_PATHS: tuple[OldName, ...] = (
     *(mapped(name, to, _IMPORT.format(to=to)) for name, to in _PLACES.items()),
+    *(mapped(name, to, f"it is the function {to}") for name, to in _FUNCTIONS.items()),
     mapped(
         "tvm.register_func",
         "tvm.register_global_func",

@@ -83,6 +83,11 @@ RELAY: tuple[OldName, ...] = (
     mapped("tvm.relay.build", "usmp.build", "usmp.build compiles a Relax module or a model file"),
     mapped("tvm.relay.backend", "usmp", "its Executor and Runtime are names of usmp itself"),
     *_all_mapped("tvm.relay.backend", ("Executor", "Runtime"), "usmp has it under the same name"),
+    *_all_mapped(
+        "tvm.relay.backend.executor_factory",
+        ("AOTExecutorFactoryModule",),
+        "usmp has it under the same name",
+    ),
     *(
         mapped(f"tvm.relay.frontend.from_{name}", "usmp.import_model", _IMPORTED)
         for name in ("tflite", "onnx", "pytorch")

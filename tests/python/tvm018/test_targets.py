@@ -137,6 +137,7 @@ CMSIS_NN = next(row for row in TARGET_NAMES if row.verdict == MAPPED)
         ("cmsis-nn -mcpu=cortex-m55,c -mcpu=cortex-m55", "c -mcpu=cortex-m55"),
         (["c", "cmsis-nn -mcpu=cortex-m4 -mattr=+nodsp"], "c -mcpu=cortex-m3"),
         (["cmsis-nn", {"kind": "c", "mcpu": "cortex-m33"}], "c -mcpu=cortex-m33"),
+        ('[{"kind": "cmsis-nn", "mcpu": "cortex-m33"}, {"kind": "c"}]', "c -mcpu=cortex-m33"),
         ("cmsis-nn -mcpu=cortex-m55+nomve,c -mcpu=cortex-m55", "c -mcpu=cortex-m55+nomve"),
     ],
 )
