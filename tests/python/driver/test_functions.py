@@ -260,9 +260,9 @@ def test_model_format(digits_model, format_name):
             lambda model: tvmc.run(None, device="cuda", options={"a": 1}),
             "tvmc.run: device=cuda: the model runs on this host; tvmc run --board runs it in an "
             "emulator, and tvmc run --serial on your device; the only device is cpu;\n"
-            "options: there are no projects to generate: the archive itself is a module of Zephyr, a "
-            "library of Arduino and a folder of CMake (docs/integrate.md); tvmc compile --board adds "
-            "a program for a board, and tvmc run --board runs it in the emulator",
+            "options: there are no projects to generate: the archive itself is a module of Zephyr, "
+            "a library of Arduino and a folder of CMake (docs/integrate.md); tvmc compile --board "
+            "adds a program for a board, and tvmc run --board runs it in the emulator",
         ),
         (
             lambda model: tvmc.run(tvmc.compile(model), hostname="board", rpc_key="key"),
