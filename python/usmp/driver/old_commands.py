@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from usmp.driver.errors import UsageError
-from usmp.driver.old_flags import split_command
 from usmp.support.plain_text import printable
 from usmp.tvm018 import MAPPED, find
 from usmp.tvm018.commands import MICRO, PROJECT_OPTION, TUNE
 from usmp.tvm018.model_formats import FORMAT_ENDINGS
 from usmp.tvm018.old_name import OldName
 
+_WORD = re.compile(r"[a-z][a-z-]*")
 _COMMAND, _BOARD, _BOARD_FLAG = "tvmc micro", f"{PROJECT_OPTION} board", "--board="
 
 
@@ -69,6 +71,15 @@ def refuse_old_command(arguments: Sequence[str]) -> None:
     refused = {"micro": _micro, "tune": _tune}
     if command in refused:
         raise UsageError(";\n".join(refused[command](following)))
+
+
+def split_command(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the command, the first word that is no value of the flag before it, and all that
+    follows it."""
+    for index, (before, text) in enumerate(pairwise(["", *arguments]), 1):
+        if _WORD.fullmatch(text) and before != "--config":
+            return text, list(arguments[index:])
+    return "", []
 
 
 def _tune(arguments: Sequence[str]) -> list[str]:

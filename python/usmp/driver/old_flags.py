@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from usmp.driver.errors import UsageError
+from usmp.driver.old_commands import split_command
 from usmp.tvm018 import COMPILE_FLAGS, MAIN_FLAGS, REFUSED, RUN_FLAGS, OldName, find
 from usmp.tvm018.old_name import (
     COMMA_LIST,
@@ -24,7 +25,6 @@ _FLAGS: dict[str, tuple[OldName, ...]] = {
 }
 """Flags of TVM 0.18 by command; the last ones have the options of a build."""
 
-_COMMAND = re.compile(r"[a-z][a-z-]*")
 _LETTER = re.compile(r"(-[A-Za-z])=?(.*)", re.DOTALL)
 
 
@@ -81,15 +81,6 @@ def check_none_refused(flags: Iterable[WrittenName], where: str = "") -> None:
     if reasons:
         lines = (f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
         raise UsageError(where + ";\n".join(lines))
-
-
-def split_command(arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the command, the first word that is no value of the flag before it, and all that
-    follows it."""
-    for index, (before, text) in enumerate(pairwise(["", *arguments]), 1):
-        if _COMMAND.fullmatch(text) and before != "--config":
-            return text, list(arguments[index:])
-    return "", []
 
 
 def _split_flag(
