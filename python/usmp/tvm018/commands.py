@@ -7,8 +7,8 @@ from usmp.tvm018.old_name import NO_VALUE, OldName, mapped, refused
 PROJECT_OPTION = "--project-option"
 
 _CREATE = (
-    "there are no projects to generate: the archive itself is a module of Zephyr, a library of "
-    "Arduino and a folder of CMake (docs/integrate.md)"
+    "there are no projects to generate: the application is yours, and the archive in it is a "
+    "module of Zephyr, a library of Arduino or a folder of CMake (docs/integrate.md)"
 )
 _COMMANDS = {
     "tvmc micro": f"{_CREATE}; create-project, build and flash say what to write instead",

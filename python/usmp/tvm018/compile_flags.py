@@ -15,6 +15,8 @@ from usmp.tvm018.old_name import (
     mapped,
     refused,
 )
+from usmp.tvm018.pass_options import FUSION
+from usmp.tvm018.tvmc_python import LAYOUT_IS_CHOSEN
 
 _ANY_TRUTH = ("", *TRUE, *FALSE)
 
@@ -63,14 +65,12 @@ _INTERFACES = (
     ),
 )
 
+_FOR_TOOLCHAIN = "the archive holds C, or an object file of target llvm, for your own toolchain"
 _NO_LIBRARY = (
-    "the archive holds C, or an object file of target llvm, for your own toolchain: write mlf; "
-    "shared libraries are made by TVM itself, as by tvm.compile(mod).export_library(path)"
+    f"{_FOR_TOOLCHAIN}: write mlf; shared libraries are made by TVM itself, as by "
+    "tvm.compile(mod).export_library(path)"
 )
-_NO_CROSS = (
-    "the archive holds C for your own toolchain: leave the option out, and compile "
-    "codegen/host/src of the archive"
-)
+_NO_CROSS = f"{_FOR_TOOLCHAIN}: leave the option out (docs/integrate.md)"
 _LATER = "no file is written beside the archive, which has {what}"
 
 _OUTPUT = (
@@ -106,8 +106,17 @@ _OUTPUT = (
     ),
     refused(
         "--dump-code",
-        'your compiler writes it, as "clang -S" of codegen/host/src of the archive',
-        values=("asm", "ll"),
+        "no file is written beside the archive; of target c your compiler writes it, as clang -S "
+        "of the files in codegen/host/src, and of target llvm objdump -d of the object file in "
+        "codegen/host/lib",
+        values=("asm",),
+        arity=COMMA_LIST,
+    ),
+    refused(
+        "--dump-code",
+        "LLVM's code is not kept; of target c clang -S -emit-llvm makes it of the files in "
+        "codegen/host/src, and of target llvm the archive has the planned TIR in its folder src",
+        values=("ll",),
         arity=COMMA_LIST,
     ),
     refused("--dump-code", "the formats are tir and c", arity=COMMA_LIST),
@@ -131,8 +140,7 @@ _MODEL = (
     ),
     refused(
         "--desired-layout",
-        "operators keep the layout of the model, but where another one takes less memory: leave "
-        "the option out",
+        f"{LAYOUT_IS_CHOSEN}: leave the option out",
         arity=VALUES,
     ),
     accepted("--desired-layout-ops", _KEPT_LAYOUT, arity=VALUES),
@@ -154,7 +162,7 @@ _OPT_LEVELS = tuple(
         accepted(name, "all passes are run, as at level 3", values=("1", "2", "3")),
         mapped(
             name,
-            "--disabled-pass=FuseOps",
+            f"--disabled-pass={','.join(FUSION)}",
             "operators are not fused; all other passes are run",
             values=("0",),
             changes_meaning=True,

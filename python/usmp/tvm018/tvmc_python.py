@@ -58,9 +58,9 @@ TVMC_LOAD: tuple[OldName, ...] = (
 """Arguments of `tvmc.load`: those of Relay's frontends, which it passed on."""
 
 _NO_CROSS = "the archive holds C for your own toolchain"
-_SAME_LAYOUT = (
-    "operators keep the layout of the model; convert its layout where it is exported, as "
-    "transposes cost memory"
+LAYOUT_IS_CHOSEN = (
+    "operators keep the layout of the model, unless another one takes less memory, which a build "
+    "finds out itself"
 )
 _SAME_TYPES = "operators keep the types of the model; quantize it where it is exported"
 
@@ -72,7 +72,7 @@ TVMC_COMPILE: tuple[OldName, ...] = (
     refused("dump_code", "the archive holds the C, and the planned TIR in src/"),
     refused("dump_offloads", "tvmc plan --operators shows what each operator becomes"),
     refused("use_vm", "aot is the only executor"),
-    *(refused(name, _SAME_LAYOUT) for name in ("desired_layout", "desired_layout_ops")),
+    *(refused(name, LAYOUT_IS_CHOSEN) for name in ("desired_layout", "desired_layout_ops")),
     *(
         refused(f"mixed_precision{part}", _SAME_TYPES)
         for part in ("", "_ops", "_calculation_type", "_acc_type")
