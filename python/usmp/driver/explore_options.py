@@ -22,9 +22,11 @@ from usmp.driver.build_options import (
 )
 from usmp.driver.errors import UsageError
 from usmp.driver.help import Parser
+from usmp.driver.old_flags import current_arguments
 from usmp.driver.pool_flags import places_io, split_pool_flags
 from usmp.names import BALANCED, OPTIMIZE, PASS_OPTIONS, SMALL
-from usmp.support.plain_text import shown
+from usmp.support.plain_text import printable, shown
+from usmp.tvm018 import COMPILE_FLAGS, REFUSED, find
 
 if TYPE_CHECKING:
     from usmp.exploration.sweep import Configuration
@@ -146,6 +148,34 @@ def parse_build(arguments: Sequence[str]) -> argparse.Namespace:
     return _parser().parse_args(split_pool_flags(arguments))
 
 
+def _current(arguments: Sequence[str]) -> list[str]:
+    """Return options of `tvmc compile` as they are today, and tell the user of those of TVM 0.18.
+
+    Raises
+    ------
+    UsageError
+        options that are refused.
+    """
+    (_, *current), old = current_arguments(["compile", *arguments])
+    for flag in old:
+        flag.row.tell(flag.value)
+    return current
+
+
+def _check_is_current(text: str, name: str, value: str) -> None:
+    """Check that an option that `--vary` names is none that only TVM 0.18 had.
+
+    Raises
+    ------
+    UsageError
+        it is one; the message has its reason.
+    """
+    row = find(COMPILE_FLAGS, f"--{name}", value)
+    if row is not None and f"--{name}" not in _parser()._option_string_actions:
+        instead = "" if row.verdict == REFUSED else "; in a --config it is taken"
+        raise UsageError(f"--vary {shown(text)}: {printable(row.sentence(value))}{instead}")
+
+
 def build_arguments(options: argparse.Namespace) -> list[str]:
     """The arguments that `parse_build` makes these options of, but for what is so by default; in
     the order of the help."""
@@ -219,7 +249,7 @@ def _sets(given: Sequence[str], base: Sequence[str]) -> list[_FlagSet]:
         if name in sets:
             raise UsageError(f"--config: {shown(name)} is given twice; take another name")
         try:
-            words = shlex.split(flags)
+            words = _current(shlex.split(flags))
             parsed = parse_build(words)
             parse_build([*base, *words])
         except ValueError as error:
@@ -270,6 +300,8 @@ def _dimension(text: str) -> Dimension:
     values = _values(text, listed)
     if not separator or not name or not values:
         raise UsageError(f"--vary {shown(text)}: write it as OPTION=VALUE,VALUE")
+    for value in values:
+        _check_is_current(text, name, value)
     dimension = Dimension(name, _option(name), values)
     if dimension.option.startswith("--") and _action(dimension.option).nargs == 0:
         known: tuple[str, ...] = ("0", "1")
@@ -282,7 +314,7 @@ def _dimension(text: str) -> Dimension:
                 f'--vary {shown(text)}: {name} takes {", ".join(known)}, not "{shown(value)}"'
             )
     for value in values:
-        parse_build(dimension.arguments(value))
+        parse_build(_current(dimension.arguments(value)))
     return dimension
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -16,6 +17,16 @@ from usmp.tvm018.model_formats import FORMAT_ENDINGS
 from usmp.tvm018.old_name import OldName
 
 _WORD = re.compile(r"[a-z][a-z-]*")
+_HELP = frozenset(("-h", "--help"))
+_MODEL, _ARCHIVE = "model", "model.tar"
+"""In the folder of a project: the unpacked archive, and the archive."""
+
+_RUN_VALUES = (
+    *("-i", "--inputs", "-o", "--outputs", "--output", "--fill-mode"),
+    *("--print-top", "--repeat", "--number"),
+)
+"""Flags of `tvmc run` in TVM 0.18 that a value follows, but for those that are gone."""
+
 _COMMAND, _BOARD, _BOARD_FLAG = "tvmc micro", f"{PROJECT_OPTION} board", "--board="
 
 
@@ -60,17 +71,24 @@ class MicroArguments:
 
 
 def refuse_old_command(arguments: Sequence[str]) -> None:
-    """Refuse the commands of TVM 0.18 that this one lacks.
+    """Refuse the commands of TVM 0.18 that this one lacks; their help is what the error says.
 
     Raises
     ------
     UsageError
         for `micro` and `tune`; the last line of the message is the command line to write instead.
+    SystemExit
+        after the help.
     """
     command, following = split_command(arguments)
-    refused = {"micro": _micro, "tune": _tune}
-    if command in refused:
-        raise UsageError(";\n".join(refused[command](following)))
+    answer = {"micro": _micro, "tune": _tune}.get(command)
+    if answer is None:
+        return
+    lines = answer([text for text in following if text not in _HELP])
+    if _HELP.isdisjoint(arguments):
+        raise UsageError(";\n".join(lines))
+    print("\n".join(lines))
+    raise SystemExit(0)
 
 
 def split_command(arguments: Sequence[str]) -> tuple[str, list[str]]:
@@ -80,6 +98,40 @@ def split_command(arguments: Sequence[str]) -> tuple[str, list[str]]:
         if _WORD.fullmatch(text) and before != "--config":
             return text, list(arguments[index:])
     return "", []
+
+
+def run_on_device(arguments: Sequence[str]) -> str:
+    """Return the line of an error about `tvmc run --device micro`: the command line to write
+    instead.
+
+    Parameters
+    ----------
+    arguments
+        of the command line, without flags that are refused.
+    """
+    pairs = list(pairwise(["", *arguments[arguments.index("run") + 1 :]]))
+    is_path = [not text.startswith("-") and before not in _RUN_VALUES for before, text in pairs]
+    paths = [_archive_in(text) for (_, text), is_one in zip(pairs, is_path, strict=True) if is_one]
+    others = [text for (_, text), is_one in zip(pairs, is_path, strict=True) if not is_one]
+    (archive, *_) = paths or ["ARCHIVE"]
+    return _instead([["tvmc", "run", archive, _place_of(archive), *others]])
+
+
+def _place_of(archive: str) -> str:
+    """Return the option of `tvmc run` about where an archive runs that is not for this host."""
+    from usmp.runtime import load_archive
+
+    try:
+        modules = load_archive(archive).metadata["modules"].values()
+    except (OSError, ValueError):
+        modules = ()
+    boards = [module["board"] for module in modules if "board" in module]
+    return f"{_BOARD_FLAG}{boards[0]}" if boards else "--serial=PORT"
+
+
+def _archive_in(project: str) -> str:
+    """Return the archive in a project, whose path may also be that of an archive."""
+    return project if project.endswith(".tar") else f"{project}/{_ARCHIVE}"
 
 
 def _tune(arguments: Sequence[str]) -> list[str]:
@@ -124,24 +176,33 @@ def _about_options(given: MicroArguments) -> list[str]:
 
 
 def _create(given: MicroArguments) -> list[list[str]]:
-    project, archive = given.at(1, "DIR"), given.at(2, "ARCHIVE")
+    project, platform = given.at(1, "DIR"), given.at(3, "")
+    archive, model = _archive_in(project), f"{project}/{_MODEL}"
     compiled = ["tvmc", "compile", "MODEL", *given.build_options, "-o", archive]
     if given.emulated_board:
-        return [compiled, _run_emulated(given, archive)]
-    model = f"{project}/model"
-    unpacked = [["mkdir", "-p", model], ["tar", "-xf", archive, "-C", model]]
-    return [compiled, *unpacked, ["tvmc", "export-test", archive]]
+        return [["mkdir", "-p", project], compiled, _run_emulated(given)]
+    # Other archives than those for a core have no outputs to expect without.
+    compiled.append("--reference")
+    # A sketch consists of what lies in its folder src.
+    test = f"{project}/{'src/' if platform == 'arduino' else ''}test"
+    return [
+        ["mkdir", "-p", model],
+        compiled,
+        ["tar", "-xf", archive, "-C", model],
+        ["tvmc", "export-test", archive, "-o", test],
+    ]
 
 
 def _build(given: MicroArguments) -> list[list[str]]:
     project, platform = given.at(1, "DIR"), given.at(2, "")
     if given.emulated_board:
-        return [_run_emulated(given, "ARCHIVE")]
+        return [_run_emulated(given)]
     if platform == "zephyr":
         board = given.options.get("board", "BOARD")
-        return [["west", "build", "-b", board, "-d", f"{project}/build", project]]
+        module = f"-DZEPHYR_EXTRA_MODULES={os.path.abspath(project)}/{_MODEL}"
+        return [["west", "build", "-b", board, "-d", f"{project}/build", project, "--", module]]
     if platform == "arduino":
-        library = f"--library={project}/model"
+        library = f"--library={project}/{_MODEL}"
         return [["arduino-cli", "compile", "--fqbn=FQBN", library, project]]
     folder = f"{project}/build"
     return [["cmake", "-S", project, "-B", folder], ["cmake", "--build", folder]]
@@ -150,9 +211,9 @@ def _build(given: MicroArguments) -> list[list[str]]:
 def _flash(given: MicroArguments) -> list[list[str]]:
     project, platform = given.at(1, "DIR"), given.at(2, "")
     if given.emulated_board:
-        return [_run_emulated(given, "ARCHIVE")]
+        return [_run_emulated(given)]
     port = given.options.get("port", "PORT")
-    tested = ["tvmc", "run", "ARCHIVE", f"--serial={port}"]
+    tested = ["tvmc", "run", _archive_in(project), f"--serial={port}"]
     if platform == "zephyr":
         return [["west", "flash", "-d", f"{project}/build"], tested]
     if platform == "arduino":
@@ -160,7 +221,8 @@ def _flash(given: MicroArguments) -> list[list[str]]:
     return [tested]
 
 
-def _run_emulated(given: MicroArguments, archive: str) -> list[str]:
+def _run_emulated(given: MicroArguments) -> list[str]:
+    archive = _archive_in(given.at(1, "DIR"))
     return ["tvmc", "run", archive, f"{_BOARD_FLAG}{given.emulated_board}"]
 
 

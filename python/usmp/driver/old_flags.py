@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from usmp.driver.errors import UsageError
-from usmp.driver.old_commands import split_command
+from usmp.driver.old_commands import run_on_device, split_command
+from usmp.driver.old_values import refused_in_targets, refused_settings
 from usmp.tvm018 import COMPILE_FLAGS, MAIN_FLAGS, REFUSED, RUN_FLAGS, OldName, find
 from usmp.tvm018.old_name import (
     COMMA_LIST,
@@ -21,10 +22,14 @@ from usmp.tvm018.old_name import (
 _FLAGS: dict[str, tuple[OldName, ...]] = {
     "compile": (*MAIN_FLAGS, *COMPILE_FLAGS),
     "run": (*MAIN_FLAGS, *RUN_FLAGS),
-    **dict.fromkeys(("plan", "explain", "explore", "check"), COMPILE_FLAGS),
+    **dict.fromkeys(("plan", "explain", "check"), (*MAIN_FLAGS, *COMPILE_FLAGS)),
+    # Its --config is another option.
+    "explore": (*(row for row in MAIN_FLAGS if row.name != "--config"), *COMPILE_FLAGS),
 }
-"""Flags of TVM 0.18 by command; the last ones have the options of a build."""
+"""Flags of TVM 0.18 by command; others have those of all commands. The last ones have the options
+of a build."""
 
+_OUTPUTS = ("-o", "--output")
 _LETTER = re.compile(r"(-[A-Za-z])=?(.*)", re.DOTALL)
 
 
@@ -34,16 +39,18 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[Written
     Raises
     ------
     UsageError
-        flags that are refused, or a flag without its value; it names all of them.
+        flags that are refused, or a flag without its value; it names all of them, and what is
+        refused in the values of other flags.
     """
     command, _ = split_command(arguments)
-    rows = _FLAGS.get(command, ())
-    # Flags with their values, in one way to write them.
-    written = {*arguments, *(f"{flag}={value}" for flag, value in pairwise(arguments))}
+    own_rows = _FLAGS.get(command, MAIN_FLAGS)
+    rows = MAIN_FLAGS if command == "explore" else own_rows
+    written = _written(arguments)
     current: list[str] = []
     old: list[WrittenName] = []
     remaining = list(arguments)
     while remaining and remaining[0] != "--":
+        rows = own_rows if remaining[0] == command else rows
         name, values, count = _split_flag(rows, remaining, command)
         found = [find(rows, name, value, written) for value in values]
         if not values or None in found:
@@ -54,11 +61,31 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[Written
             if row is not None:
                 old.append(WrittenName(row, value))
                 current += row.replacement(value)
-    check_none_refused(old)
+    refused = [flag for flag in old if flag.row.verdict == REFUSED]
+    settings, targets = refused_settings(current), refused_in_targets(current)
+    if refused or (settings and targets):
+        told = "".join(flag.row.reason for flag in refused)
+        others = [each for each in (*settings, *targets) if each.row.reason not in told]
+        on_device = find(RUN_FLAGS, "--device", "micro")
+        is_on_device = on_device in [flag.row for flag in refused]
+        instead = [run_on_device([*current, *remaining])] if is_on_device else []
+        check_none_refused([*refused, *others], instead=instead)
     return [*current, *remaining], old
 
 
-def check_none_refused(flags: Iterable[WrittenName], where: str = "") -> None:
+def _written(arguments: Sequence[str]) -> set[str]:
+    """Return the arguments, flags with their values in one way to write them. Paths that are
+    written to are no FILE of the command."""
+    pairs = list(pairwise(["", *arguments]))
+    return {
+        *(text for before, text in pairs if before not in _OUTPUTS),
+        *(f"{before}={text}" for before, text in pairs if before.startswith("-")),
+    }
+
+
+def check_none_refused(
+    flags: Iterable[WrittenName], where: str = "", instead: Iterable[str] = ()
+) -> None:
     """Raise one error for all that are refused, in which each reason stands once.
 
     Parameters
@@ -67,11 +94,13 @@ def check_none_refused(flags: Iterable[WrittenName], where: str = "") -> None:
         flags or arguments as a user wrote them.
     where
         what the message begins with.
+    instead
+        lines that the message ends with.
 
     Raises
     ------
     UsageError
-        there are some.
+        always.
     """
     reasons: dict[str, list[str]] = {}
     for flag in flags:
@@ -80,7 +109,7 @@ def check_none_refused(flags: Iterable[WrittenName], where: str = "") -> None:
             names.append(flag.row.written(flag.value))
     if reasons:
         lines = (f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
-        raise UsageError(where + ";\n".join(lines))
+        raise UsageError(where + ";\n".join([*lines, *instead]))
 
 
 def _split_flag(

@@ -144,6 +144,8 @@ def _value(name: str, text: str, type_name: str) -> object:
                 pass
         expected = "0 or 1" if type_name == "bool" else "a number"
         raise UsageError(f"pass option {name} takes {expected}, not {text}")
+    if type_name.endswith("Config") and not text.startswith("{"):
+        raise UsageError(f'pass option {name} takes its fields as JSON, {{"FIELD": VALUE}}')
     if text.startswith(("{", "[")):
         try:
             return json.loads(text)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from usmp.driver.shown_warnings import show_waiting_warnings
 from usmp.support.termination import undo_at_signal
 
 Stage: TypeAlias = Callable[[str], None]
@@ -37,8 +38,16 @@ def silent(what: str) -> None:
 @contextmanager
 def stages(options: argparse.Namespace) -> Iterator[Stage]:
     """Yield what shows a stage on the user's stderr, if that is a terminal and `--quiet` is
-    not given; the line is gone at the end. Stdout is left alone: print to it afterwards.
+    not given; the line is gone at the end, and warnings follow. Stdout is left alone: print to it
+    afterwards.
     """
+    with _shown_stages(options) as stage:
+        yield stage
+    show_waiting_warnings(options, options.stderr)
+
+
+@contextmanager
+def _shown_stages(options: argparse.Namespace) -> Iterator[Stage]:
     if options.quiet or not options.stderr.isatty():
         yield silent
         return

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from tvm.target import Target
 
 from usmp.names import TARGET_OPTIONS, TARGETS
-from usmp.tvm018 import TARGET_OPTION_ROWS
+from usmp.tvm018 import REFUSED, TARGET_OPTION_ROWS
 
 OneTarget: TypeAlias = str | Target | Mapping[str, Any]
 
@@ -121,9 +121,22 @@ def described_target(target: OneTarget) -> DescribedTarget:
 
 def unknown_option(kind: str, option: str, text: str) -> ValueError:
     """Return the error about an option of a target that there is not."""
-    known = TARGET_OPTIONS.get(kind) or [r.name[1:] for r in TARGET_OPTION_ROWS[kind]]
-    supported = ", ".join(f"-{name}=" for name in known)
-    return ValueError(f'target "{text}": unknown option "{option}"; supported: {supported}')
+    current = TARGET_OPTIONS.get(kind, ())
+    old = {row.name: "" for row in TARGET_OPTION_ROWS[kind] if row.verdict != REFUSED}
+    groups = {
+        "supported": [f"-{name}=" for name in current],
+        "of TVM 0.18": [f"{name}=" for name in old if name[1:] not in current],
+    }
+    supported = "; ".join(f"{what}: {', '.join(names)}" for what, names in groups.items() if names)
+    unknown = f'unknown option "{option}"{_kind_with(option)}'
+    return ValueError(f'target "{text}": {unknown}; {supported}')
+
+
+def _kind_with(option: str) -> str:
+    """Return the words about the kind of target that has an option, as "-mtriple=x"; "" if none."""
+    name = option.lstrip("-").partition("=")[0]
+    kinds = [kind for kind, names in TARGET_OPTIONS.items() if name in names]
+    return f' (of target "{kinds[0]}")' if kinds else ""
 
 
 def option_text(value: object) -> str:

@@ -56,18 +56,19 @@ def current_target(given: DescribedTarget) -> CurrentTarget:
     Raises
     ------
     ValueError
-        an option that is not known, or that is refused.
+        an option that is not known; options that are refused, all of them.
     """
     current = CurrentTarget()
     implied: dict[str, str] = {}
+    refused: list[str] = []
     for name, value in given.options.items():
         row = _row(given, name, option_text(value))
         if row is None:
             current.target[name] = value
             continue
         if row.verdict == REFUSED:
-            sentence = row.sentence(option_text(value))
-            raise ValueError(f'target "{given.text}": {sentence}')
+            refused.append(row.sentence(option_text(value)))
+            continue
         current.notes.append(WrittenName(row, option_text(value)))
         for replacement in row.replacement(option_text(value)):
             if replacement.startswith(_EXECUTOR_OPTION):
@@ -75,6 +76,8 @@ def current_target(given: DescribedTarget) -> CurrentTarget:
                 current.executor[option] = _typed(text)
             else:
                 implied[name] = replacement.removeprefix(_CORE_OPTION)
+    if refused:
+        raise ValueError(f'target "{given.text}": ' + ";\n".join(refused))
     # What -model means may be more than -march.
     for name in ("mcpu", "model", "march"):
         if name in implied and (name == "mcpu" or "mcpu" not in given.options):
@@ -92,11 +95,16 @@ def with_cmsis_nn(
     Raises
     ------
     ValueError
-        the two name different cores, or an option of "cmsis-nn" that is not known.
+        "llvm" beside "cmsis-nn", different cores, or an option of "cmsis-nn" that is not known.
     """
     found = [target for target in described if target.kind == CMSIS_NN]
     if not found:
         return list(described), []
+    if "llvm" in [target.kind for target in described]:
+        raise ValueError(
+            f'targets "{CMSIS_NN}" and "llvm": "c" takes the place of "{CMSIS_NN}", and main runs '
+            'on one CPU; write "c" or "llvm"'
+        )
     row = find(TARGET_NAMES, CMSIS_NN)
     notes = [] if row is None else [WrittenName(row)]
     is_c = [target.kind == "c" for target in described]

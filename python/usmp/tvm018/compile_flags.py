@@ -16,6 +16,7 @@ from usmp.tvm018.old_name import (
     mapped,
     refused,
 )
+from usmp.tvm018.pass_options import FUSION
 
 _ANY_TRUTH = ("", *TRUE, *FALSE)
 
@@ -58,15 +59,12 @@ _INTERFACES = (
     ),
 )
 
+_FOR_TOOLCHAIN = "the archive holds C, or an object file of target llvm, for your own toolchain"
 _NO_LIBRARY = (
-    "the archive holds C, or an object file of target llvm, for your own toolchain: write mlf; "
-    "shared libraries are made by TVM itself, as by tvm.compile(mod).export_library(path)"
+    f"{_FOR_TOOLCHAIN}: write mlf; shared libraries are made by TVM itself, as by "
+    "tvm.compile(mod).export_library(path)"
 )
-
-_NO_CROSS = (
-    "the archive holds C for your own toolchain: leave the option out, and compile "
-    "codegen/host/src of the archive"
-)
+_NO_CROSS = f"{_FOR_TOOLCHAIN}: leave the option out (docs/integrate.md)"
 
 _OUTPUT = (
     *(refused(name, _NO_LIBRARY, values=("so", "tar")) for name in ("-f", "--output-format")),
@@ -100,8 +98,17 @@ _OUTPUT = (
     ),
     refused(
         "--dump-code",
-        'your compiler writes it, as "clang -S" of codegen/host/src of the archive',
-        values=("asm", "ll"),
+        "no file is written beside the archive; of target c your compiler writes it, as clang -S "
+        "of the files in codegen/host/src, and of target llvm objdump -d of the object file in "
+        "codegen/host/lib",
+        values=("asm",),
+        arity=COMMA_LIST,
+    ),
+    refused(
+        "--dump-code",
+        "LLVM's code is not kept; of target c clang -S -emit-llvm makes it of the files in "
+        "codegen/host/src, and of target llvm the archive has the planned TIR in its folder src",
+        values=("ll",),
         arity=COMMA_LIST,
     ),
     refused("--dump-code", "the formats are tir and c", arity=COMMA_LIST),
@@ -121,8 +128,8 @@ _MODEL = (
     refused("--tuning-records", reasons.LEAVE_OUT_TUNING),
     refused(
         "--desired-layout",
-        "operators keep the layout of the model, but where another one takes less memory: leave "
-        "the option out",
+        "operators keep the layout of the model, unless another one takes less memory, which a "
+        "build finds out itself: leave the option out",
         arity=VALUES,
     ),
     accepted("--desired-layout-ops", _KEPT_LAYOUT, arity=VALUES),
@@ -144,7 +151,7 @@ _OPT_LEVELS = tuple(
         accepted(name, reasons.ALL_PASSES, values=("1", "2", "3")),
         mapped(
             name,
-            "--disabled-pass=FuseOps",
+            f"--disabled-pass={','.join(FUSION)}",
             f"{reasons.NOT_FUSED}; all other passes run",
             values=("0",),
             changes_meaning=True,

@@ -8,7 +8,7 @@ MAIN_FLAGS: tuple[OldName, ...] = (
     *(
         accepted(
             name,
-            "there is no log to show more of; the summary says what was built",
+            "there is no log to show more of",
             arity=NO_VALUE,
         )
         for name in ("-v", "--verbose")

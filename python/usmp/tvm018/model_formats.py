@@ -48,8 +48,8 @@ MODEL_FORMAT: tuple[OldName, ...] = (
     *(
         refused(
             "--model-format",
-            f"the name of FILE must end in {FORMAT_ENDINGS[name]}: rename it, and leave the "
-            "option out",
+            f"FILE is no {FORMAT_ENDINGS[name]} file by its name: rename it if it is one, and "
+            "leave the option out",
             values=(name,),
         )
         for name in ("tflite", "onnx")

@@ -73,13 +73,20 @@ class OldName:
     def is_beside(self, arguments: Collection[str]) -> bool:
         """Return whether the row is for a command line with these arguments."""
         pattern = self.beside.removeprefix("!")
-        matches = any(fnmatchcase(argument.lower(), pattern) for argument in arguments)
+        # The pattern of a file is not for the value of a flag, as in "--output=model.onnx".
+        matches = any(
+            fnmatchcase(argument.lower(), pattern)
+            for argument in arguments
+            if argument.startswith("-") == pattern.startswith("-")
+        )
         return not pattern or matches != self.beside.startswith("!")
 
     def written(self, value: str = "") -> str:
         """Return the name and its value as a user writes them, such as "--opt-level=3"."""
+        if not value:
+            return self.name
         is_letter = len(self.name) == 2 and self.name.startswith("-")
-        return f"{self.name}{'=' if value and not is_letter else ''}{value}"
+        return f"{self.name}{' ' if is_letter else '='}{value}"
 
     def reason_of(self, value: str = "") -> str:
         """Return the reason, with the value in the place of "{value}"."""

@@ -175,8 +175,16 @@ PASS_CONFIGS: tuple[OldName, ...] = (
         refused(f"relay.collage.{option}", _COLLAGE)
         for option in ("tvm_max_depth", "byoc_max_depth", "byoc_fusion_style")
     ),
-    refused("tir.Simplify", "TVM calls the option tirx.StmtSimplify now; set that"),
-    refused("tir.RemoveNoOp", "TVM calls the option tirx.RemoveNoOp now; set that"),
+    refused(
+        "tir.Simplify",
+        "TVM's pass has other fields now; leave the option out, or set tirx.StmtSimplify, as "
+        'tirx.StmtSimplify={"transitively_prove_inequalities": true}',
+    ),
+    refused(
+        "tir.RemoveNoOp",
+        "TVM's pass has other fields now; leave the option out, or set tirx.RemoveNoOp, as "
+        'tirx.RemoveNoOp={"max_simplification_steps": 100}',
+    ),
     *(refused(name, _ADD_PASS) for name in ("tir.add_lower_pass", "tirx.add_lower_pass")),
     *(
         row
@@ -266,17 +274,20 @@ NEEDED_PASS = refused(
 )
 UNKNOWN_PASS = accepted(
     DISABLED_PASS,
-    "no pass that can be left out has this name; usmp-opt --list-passes shows all passes",
+    "no pass that can be left out has this name, so nothing is turned off",
 )
 REQUIRED_PASS = accepted(
     "required_pass", "has no effect: all passes run, at every optimization level"
 )
 
+FUSION = ("usmp.FuseRecordedOperators", "usmp.FuseSlices", "usmp.FuseWindowSlices")
+"""Passes that make one function of several operators."""
+
 DISABLED_PASSES: tuple[OldName, ...] = (
     *(
         mapped(
             f"{DISABLED_PASS}={name}",
-            ("usmp.FuseRecordedOperators", "usmp.FuseSlices", "usmp.FuseWindowSlices"),
+            FUSION,
             reasons.NOT_FUSED,
         )
         for name in ("FuseOps", "relax.FuseOps")

@@ -15,9 +15,9 @@ ALL_PASSES = "all passes run, as at level 3"
 NOT_FUSED = "each operator of the model is a function of its own"
 
 NO_PROJECTS = (
-    "there are no projects to generate: the archive itself is a module of Zephyr, a library of "
-    "Arduino and a folder of CMake (docs/integrate.md); tvmc compile --board adds a program "
-    "for a board, and tvmc run --board runs it in the emulator"
+    "there are no projects to generate: the application is yours, and the archive in it is a "
+    "module of Zephyr, a library of Arduino or a folder of CMake (docs/integrate.md); tvmc compile "
+    "--board adds a program for a board, and tvmc run --board runs it in the emulator"
 )
 
 NO_RUNTIME = "the C needs no runtime"

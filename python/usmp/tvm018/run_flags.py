@@ -18,6 +18,7 @@ RUN_FLAGS: tuple[OldName, ...] = (
         for row in TVMC_RUN
         if row.name == "device"
     ),
+    accepted("--number", "the model is run once, with --print-time too", values=("0",)),
     accepted("--end-to-end", TIMES_INCLUDE_ALL, arity=NO_VALUE),
     refused("--rpc-tracker", _NO_RPC),
     refused("--rpc-key", _NO_RPC),

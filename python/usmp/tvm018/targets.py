@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from usmp.tvm018 import reasons
+from usmp.tvm018.executor_runtime import LINK_PARAMS
 from usmp.tvm018.old_name import FALSE, TRUE, OldName, accepted, mapped, refused
 
 _LIBRARIES = {
@@ -95,10 +96,17 @@ _OF_ALL_KINDS = (
     accepted("-libs", "operators call no libraries"),
     accepted("-host", reasons.MAIN_ON_TARGET),
     accepted("-runtime", reasons.NO_RUNTIME, values=("c", "crt")),
-    refused("-runtime", "of TVM's runtimes only crt is known; leave it out"),
+    refused(
+        "-runtime",
+        "packed functions of TVM's runtime for C++ are a matter of the executor: leave it out, and "
+        "set its interface-api=packed (--executor-aot-interface-api)",
+        values=("c++", "cpp"),
+    ),
+    refused("-runtime", f"{reasons.NO_RUNTIME}: leave it out"),
     accepted("-system-lib", reasons.NO_TABLE, values=(*TRUE, *FALSE)),
     accepted("-executor", reasons.AOT_ONLY, values=("aot",)),
     refused("-executor", f"{reasons.AOT_ONLY}; leave it out"),
+    replace(LINK_PARAMS, name="-link-params"),
     *(
         mapped(
             f"-{name}",
@@ -179,7 +187,11 @@ LLVM_OPTIONS: tuple[OldName, ...] = (
 
 CMSIS_NN_OPTIONS: tuple[OldName, ...] = (
     mapped("-mcpu", "-mcpu={value}", 'it is the core of "c"'),
-    mapped("-mattr", "-mcpu=CORE{value}", "what the core lacks is said after its name"),
+    mapped(
+        "-mattr",
+        "-mcpu=CORE{value}",
+        'what the core of "c" lacks follows its name, as -mcpu=cortex-m55+nomve',
+    ),
     accepted("-debug_last_error", "no functions of CMSIS-NN are called that could fail"),
 )
 """Options of target "cmsis-nn"."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import warnings
 
 import pytest
 
@@ -17,6 +18,7 @@ from usmp.driver.explore_options import (
 )
 from usmp.driver.pool_flags import split_pool_flags
 from usmp.names import PASS_OPTIONS
+from usmp.tvm018.pass_options import FUSION
 
 
 def parsed(*arguments: str) -> argparse.Namespace:
@@ -156,3 +158,27 @@ def test_arguments_mean_what_they_were_made_of(arguments):
 )
 def test_refused(given, reason):
     assert reason in refusal(*given)
+
+
+def test_options_of_tvm_0_18_in_a_set_are_those_of_today():
+    given = ["--config=a=-O 2 --runtime-crt-system-lib 1 --tuning-records=", "--config=b=-O0"]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert arguments_of(*given) == ["", f"--disabled-pass={','.join(FUSION)}"]
+    notes = [str(each.message).partition(":")[0] for each in told]
+    assert notes == ["-O 2", "--runtime-crt-system-lib=1", "--tuning-records", "-O 0"]
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("--config=a=--executor=graph -f so", ["--config a", "--executor=graph", "-f so"]),
+        ("--vary=executor=aot,graph", ["--executor=graph"]),
+        ("--vary=dump-code=asm", ["--vary dump-code=asm", "--dump-code=asm"]),
+        ("--vary=opt-level=3,0", ["--vary opt-level=3,0", "--opt-level=3"]),
+    ],
+)
+def test_options_of_tvm_0_18_that_are_refused(given, names):
+    message = refusal(given)
+    assert all(f"{name}: " in message for name in names)
+    assert message.endswith("; in a --config it is taken") is ("opt-level" in given)

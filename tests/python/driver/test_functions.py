@@ -203,8 +203,8 @@ def test_model_format(digits_model, format_name):
     [
         (
             lambda model: tvmc.load("a.tflite", model_format="onnx"),
-            'a.tflite: the file is not of format "onnx"; the name of FILE must end in .onnx: '
-            "rename it, and leave the option out",
+            'a.tflite: the file is not of format "onnx"; FILE is no .onnx file by its name: '
+            "rename it if it is one, and leave the option out",
         ),
         (
             lambda model: tvmc.load("a.tflite", model_format="caffe"),
@@ -215,10 +215,11 @@ def test_model_format(digits_model, format_name):
             lambda model: tvmc.compile(
                 model, "c", cross="gcc", cross_options="-O2", dump_code=["tir", "ll"], use_vm=True
             ),
-            "tvmc.compile: cross=gcc, cross_options=-O2: the archive holds C for your own "
-            "toolchain: leave the option out, and compile codegen/host/src of the archive;\n"
-            'dump_code=ll: your compiler writes it, as "clang -S" of codegen/host/src of the '
-            "archive;\n"
+            "tvmc.compile: cross=gcc, cross_options=-O2: the archive holds C, or an object file of "
+            "target llvm, for your own toolchain: leave the option out (docs/integrate.md);\n"
+            "dump_code=ll: LLVM's code is not kept; of target c clang -S -emit-llvm makes it of "
+            "the files in codegen/host/src, and of target llvm the archive has the planned TIR in "
+            "its folder src;\n"
             "use_vm: aot is the only executor: leave the option out; memory of TVM's virtual "
             "machine is planned from Python (docs/tvm-vm.md)",
         ),
@@ -260,9 +261,10 @@ def test_model_format(digits_model, format_name):
             lambda model: tvmc.run(None, device="cuda", options={"a": 1}),
             "tvmc.run: device=cuda: the model runs on this host; tvmc run --board runs it in an "
             "emulator, and tvmc run --serial on your device; the only device is cpu;\n"
-            "options: there are no projects to generate: the archive itself is a module of Zephyr, "
-            "a library of Arduino and a folder of CMake (docs/integrate.md); tvmc compile --board "
-            "adds a program for a board, and tvmc run --board runs it in the emulator",
+            "options: there are no projects to generate: the application is yours, and the archive "
+            "in it is a module of Zephyr, a library of Arduino or a folder of CMake "
+            "(docs/integrate.md); tvmc compile --board adds a program for a board, and tvmc run "
+            "--board runs it in the emulator",
         ),
         (
             lambda model: tvmc.run(tvmc.compile(model), hostname="board", rpc_key="key"),

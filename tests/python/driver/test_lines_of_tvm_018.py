@@ -60,7 +60,7 @@ def check_that_it_runs(tvmc, line: str = "run --inputs in.npz --outputs out.npz 
         ),
         (
             "compile --target 'llvm' small.tflite -vvvv --output model.tar",
-            ["tvmc: note: -v: there is no log to show more of; the summary says what was built"],
+            ["tvmc: note: -v: there is no log to show more of"],
         ),
         # gallery/tutorial/tvmc_command_line_driver.py
         (
@@ -99,7 +99,7 @@ def test_a_line_that_compiles(tvmc, line, notes):
         (
             "compile --cross-compiler aarch64-linux-android28-clang --target=llvm small.tflite "
             "-o model.so -f so",
-            ["--cross-compiler=aarch64-linux-android28-clang", "-fso"],
+            ["--cross-compiler=aarch64-linux-android28-clang", "-f so"],
         ),
         # configs/test/compile_config_test.json
         ("compile --config compile_config_test small.tflite", ["--config=compile_config_test"]),
@@ -107,7 +107,7 @@ def test_a_line_that_compiles(tvmc, line, notes):
 )
 def test_a_line_that_one_error_refuses(refused, line, flags):
     error = refused(*shlex.split(line))
-    assert re.findall(r"(?:^|; )(-\S+): ", error) == flags
+    assert re.findall(r"(?:^|; )(-[^:]+): ", error) == flags
 
 
 @pytest.mark.parametrize("name", ["missing.tflite", "dangling.tflite"])

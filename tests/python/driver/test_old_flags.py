@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import warnings
 
 import pytest
 
@@ -13,6 +14,7 @@ from usmp.driver.errors import UsageError
 from usmp.driver.old_flags import current_arguments
 from usmp.driver.shown_warnings import shown_warnings
 from usmp.driver.tvmc import main
+from usmp.support.model_warning import ModelWarning
 from usmp.tvm018.old_name import (
     COMMA_LIST,
     NO_VALUE,
@@ -71,6 +73,9 @@ def rows(monkeypatch):
         ("--config compile compile --one a", "--config compile compile"),
         ("compile --unknown FILE", "compile --unknown FILE"),
         ("list --none", "list --none"),
+        ("-v plan FILE -vv", "plan FILE"),
+        ("--config default -v info FILE --verbose", "info FILE"),
+        ("--config=default explore FILE --config a=-q", "explore FILE --config a=-q"),
     ],
 )
 def test_flags_are_dropped_or_replaced(rows, written, current):
@@ -98,13 +103,43 @@ def test_a_row_beside_another_argument_is_for_no_other_line(rows):
         current_arguments(["compile", "--format=x", "M.y"])
 
 
+@pytest.mark.parametrize("line", ["M.y -o M.x", "--output=M.x M.y", "M.y --pass-config=M.x"])
+def test_a_row_beside_a_file_is_for_no_file_that_is_written(rows, line):
+    with pytest.raises(UsageError, match=r"^--format=x: no ending says so$"):
+        current_arguments(["compile", "--format=x", *line.split()])
+
+
+def test_one_error_names_what_is_refused_in_values_too(monkeypatch):
+    row = refused("--flag", "there is none")
+    monkeypatch.setitem(old_flags._FLAGS, "compile", (row,))
+    settings = ["--pass-config=tir.add_lower_pass = 1", "--pass-config", "relay.ext.mrvl.options=x"]
+    settings += ["--pass-config", "tir.noalias=1", "--pass-config=damaged"]
+    target = "--target=ethos-u -a=1, c -executor=graph -keys=a,b -link-params=0"
+    json = '--target={"kind": "c", "executor": "graph"}'
+    names = ["tir.add_lower_pass=1", "relay.ext.mrvl.options=x"]
+    of_target = ['target "ethos-u"', "-executor=graph", "-link-params=0"]
+    for line, expected in (
+        ([*settings, target], [*names, *of_target]),
+        (["--flag=1", *settings], ["--flag=1", *names]),
+        (["--flag=1", target, json], ["--flag=1", *of_target]),
+        (["--flag=1", target, "--extension=x.py"], ["--flag=1", *of_target[1:]]),
+    ):
+        with pytest.raises(UsageError) as error:
+            current_arguments(["compile", *line])
+        lines = str(error.value).split("\n")
+        assert [each.partition(": ")[0] for each in lines] == expected
+    # One of them alone is said where it is read.
+    for line in (settings, [target]):
+        assert current_arguments(["compile", *line]) == (["compile", *line], [])
+
+
 def test_a_row_of_all_names_that_begin_so(rows):
     with pytest.raises(UsageError, match=r"^--kind-a=1, --kind-b=2: there is no such kind$"):
         current_arguments(["compile", "--kind-a=1", "--kind-b", "2"])
 
 
 def test_a_letter_is_written_with_its_value():
-    assert accepted("-L", "a reason").sentence("3") == "-L3: a reason"
+    assert accepted("-L", "a reason").sentence("3") == "-L 3: a reason"
     assert accepted("-L", "a reason").sentence() == "-L: a reason"
 
 
@@ -125,6 +160,17 @@ def test_a_warning_of_another_meaning_is_not_silenced(quiet):
         accepted("--b", "differs", changes_meaning=True).tell()
     note = [] if quiet else ["tvmc: note: --a=1: changes nothing"]
     assert stderr.getvalue().splitlines() == [*note, "tvmc: warning: --b: differs"]
+
+
+def test_an_error_follows_no_notes():
+    """But warnings about the model, which may be why."""
+    stderr = io.StringIO()
+    with pytest.raises(UsageError), shown_warnings(argparse.Namespace(), stderr):
+        accepted("--a", "changes nothing").tell("1")
+        accepted("--b", "differs", changes_meaning=True).tell()
+        warnings.warn("x", ModelWarning, stacklevel=1)
+        raise UsageError
+    assert stderr.getvalue() == "tvmc: warning: x\n"
 
 
 def test_a_command_notes_old_flags_on_stderr(rows, tmp_path, capfd):

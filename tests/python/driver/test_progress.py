@@ -6,6 +6,7 @@ import argparse
 import io
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.progress import silent, stages
+from usmp.driver.shown_warnings import shown_warnings
+from usmp.tvm018.old_name import accepted
 
 TVMC = str(Path(sys.executable).with_name("tvmc"))
 
@@ -86,6 +89,21 @@ def test_stage_is_shown_as_it_is_named(monkeypatch):
     with stages(argparse.Namespace(quiet=False, stderr=stream)) as stage:
         stage("reading [b]x[/b].tflite")
     assert "reading [b]x[/b].tflite ..." in stream.getvalue()
+
+
+def test_notes_follow_the_line_of_a_stage(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    options = argparse.Namespace(quiet=False, stderr=stream)
+    with shown_warnings(options, stream):
+        with stages(options) as stage:
+            stage("planning")
+            accepted("--a", "changes nothing").tell()
+            assert "note" not in stream.getvalue()
+        shown = stream.getvalue()
+    assert shown == stream.getvalue()
+    # The line of the stage is erased before.
+    assert re.search(r"\x1b\[2K[^a-z]*tvmc: note: --a: changes nothing\n$", shown)
 
 
 @pytest.mark.parametrize("quiet", ["-q", "--quiet"])

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +17,7 @@ from usmp.boards.board import BOARDS
 from usmp.driver import tvmc
 from usmp.driver.errors import UsageError
 from usmp.driver.old_commands import refuse_old_command
+from usmp.driver.old_flags import current_arguments
 from usmp.driver.tvmc import main
 from usmp.objects.cores import CORES
 from usmp.tvm018 import MAPPED, find
@@ -58,9 +60,25 @@ def instead(*arguments: str) -> list[list[str]]:
     return commands
 
 
+def instead_of_flags(*arguments: str) -> list[str]:
+    """The command line that the error about flags says to write."""
+    with pytest.raises(UsageError) as error:
+        current_arguments(arguments)
+    return shlex.split(str(error.value).split("\n")[-1].removeprefix("instead: "))
+
+
 def create(board: str) -> list[str]:
     arguments = f"micro create-project project module.tar zephyr {PROJECT_OPTION}"
     return [*arguments.split(), "project_type=host_driven", f"board={board}"]
+
+
+def created(project: str, target: str = "'--target=c -mcpu=CORE'", test: str | None = None) -> str:
+    """The command lines for `tvmc micro create`."""
+    return (
+        f"mkdir -p {project}/model && tvmc compile MODEL {target} -o {project}/model.tar "
+        f"--reference && tar -xf {project}/model.tar -C {project}/model && "
+        f"tvmc export-test {project}/model.tar -o {test or f'{project}/test'}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,31 +87,28 @@ def create(board: str) -> list[str]:
         (
             "create project module.tar zephyr --project-option project_type=x board=nrf5340dk"
             "_nrf5340_cpuapp",
-            "tvmc compile MODEL '--target=c -mcpu=cortex-m33' -o module.tar && mkdir -p "
-            "project/model && tar -xf module.tar -C project/model && tvmc export-test module.tar",
+            created("project", "'--target=c -mcpu=cortex-m33'"),
         ),
         (
             "create-project -f project m.tar zephyr --project-option board=mps3_an547",
-            "tvmc compile MODEL --board=mps3-an547 -o m.tar && tvmc run m.tar --board=mps3-an547",
+            "mkdir -p project && tvmc compile MODEL --board=mps3-an547 -o project/model.tar && "
+            "tvmc run project/model.tar --board=mps3-an547",
         ),
-        (
-            "create-project --force p m.tar template --template-dir /my/template",
-            "tvmc compile MODEL '--target=c -mcpu=CORE' -o m.tar && mkdir -p p/model && tar -xf "
-            "m.tar -C p/model && tvmc export-test m.tar",
-        ),
-        (
-            "create-project --template-dir=/my/template p m.tar template",
-            "tvmc compile MODEL '--target=c -mcpu=CORE' -o m.tar && mkdir -p p/model && tar -xf "
-            "m.tar -C p/model && tvmc export-test m.tar",
-        ),
+        ("create-project --force p m.tar template --template-dir /my/template", created("p")),
+        ("create-project --template-dir=/my/template p m.tar template", created("p")),
+        ("create p m.tar arduino", created("p", test="p/src/test")),
         (
             "build project zephyr --project-option=board=nucleo_f746zg verbose=1",
-            "west build -b nucleo_f746zg -d project/build project",
+            "west build -b nucleo_f746zg -d project/build project -- "
+            f"-DZEPHYR_EXTRA_MODULES={Path.cwd()}/project/model",
         ),
-        ("build project zephyr", "west build -b BOARD -d project/build project"),
+        (
+            "build /p zephyr",
+            "west build -b BOARD -d /p/build /p -- -DZEPHYR_EXTRA_MODULES=/p/model",
+        ),
         (
             "build p zephyr --project-option board=qemu_riscv32",
-            "tvmc run ARCHIVE --board=riscv32-virt",
+            "tvmc run p/model.tar --board=riscv32-virt",
         ),
         (
             "build p arduino --project-option board=due",
@@ -103,24 +118,20 @@ def create(board: str) -> list[str]:
             "build p template --template-dir t",
             "cmake -S p -B p/build && cmake --build p/build",
         ),
-        ("flash p zephyr", "west flash -d p/build && tvmc run ARCHIVE --serial=PORT"),
+        ("flash p zephyr", "west flash -d p/build && tvmc run p/model.tar --serial=PORT"),
         (
             "flash p zephyr --project-option board=mps3_an547",
-            "tvmc run ARCHIVE --board=mps3-an547",
+            "tvmc run p/model.tar --board=mps3-an547",
         ),
         (
             "flash p arduino --project-option port=/dev/ttyACM0",
-            "arduino-cli upload --fqbn=FQBN --port=/dev/ttyACM0 p && tvmc run ARCHIVE "
+            "arduino-cli upload --fqbn=FQBN --port=/dev/ttyACM0 p && tvmc run p/model.tar "
             "--serial=/dev/ttyACM0",
         ),
-        ("flash p template --template-dir t", "tvmc run ARCHIVE --serial=PORT"),
+        ("flash p template --template-dir t", "tvmc run p/model.tar --serial=PORT"),
         *(
-            (
-                arguments,
-                "tvmc compile MODEL '--target=c -mcpu=CORE' -o ARCHIVE && mkdir -p DIR/model && "
-                "tar -xf ARCHIVE -C DIR/model && tvmc export-test ARCHIVE",
-            )
-            for arguments in ("", "--help", "create", "create-project --list-options", "nope")
+            (arguments, created("DIR"))
+            for arguments in ("", "create", "create-project --list-options", "nope")
         ),
     ],
 )
@@ -151,7 +162,7 @@ def test_boards_of_zephyr_have_a_target_or_a_board():
     for name, row in BOARDS_OF_018.items():
         assert row.verdict == MAPPED
         (option,) = row.to
-        assert option in instead(*create(name))[0]
+        assert option in instead(*create(name))[1]
         assert (
             option == "--target=c"
             or option.removeprefix("--board=") in boards
@@ -180,8 +191,38 @@ def test_the_lines_can_be_carried_out(model):
             assert main([model if text == "MODEL" else text for text in arguments]) == 0
         else:
             subprocess.run([program, *arguments], check=True)
+    # What `build` and `flash` say reads what is there then.
     assert Path("project/model/zephyr/module.yml").is_file()
-    assert Path("module_test").is_dir()
+    assert Path("project/test/tvmgen_default_device.h").is_file()
+    (module,) = (text for text in instead("micro", "build", "project", "zephyr")[0] if "=" in text)
+    assert module == f"-DZEPHYR_EXTRA_MODULES={Path('project/model').absolute()}"
+    assert Path(instead("micro", "flash", "project", "zephyr")[1][2]).is_file()
+    device = ["run", "--device", "micro", "project", "--fill-mode", "ones", "--print-top", "4"]
+    assert instead_of_flags(*device)[2:] == [
+        *("project/model.tar", "--serial=PORT", "--fill-mode", "ones", "--print-top", "4")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("run --device=micro", "tvmc run ARCHIVE --serial=PORT"),
+        ("-v run m.tar --device micro -v", "tvmc run m.tar --serial=PORT"),
+        (
+            "run -o y.npz --device micro p --project-option a=b c=d --repeat 2",
+            "tvmc run p/model.tar --serial=PORT -o y.npz --repeat 2",
+        ),
+    ],
+)
+def test_a_run_on_a_device(arguments, expected):
+    assert instead_of_flags(*arguments.split()) == expected.split()
+
+
+def test_a_run_of_an_archive_for_a_board(monkeypatch):
+    archive = SimpleNamespace(metadata={"modules": {"a": {"board": "mps2-an385"}}})
+    monkeypatch.setattr("usmp.runtime.load_archive", lambda path: archive)
+    line = instead_of_flags("run", "--device=micro", "b.tar")
+    assert line == ["tvmc", "run", "b.tar", "--board=mps2-an385"]
 
 
 HOSTILE = "a b'\n\n$(id);\x1b[31m\u202e`id`"
@@ -191,7 +232,10 @@ PLAIN = r"a b'\n\n$(id);\x1b[31m\u202e`id`"
 def test_hostile_arguments_are_text_for_the_terminal_and_the_shell():
     options = [f"board={HOSTILE}", f"serial_number={HOSTILE}", f"port={HOSTILE}", HOSTILE]
     arguments = ["micro", "build", HOSTILE, "zephyr", "--" + HOSTILE, PROJECT_OPTION, *options]
-    assert instead(*arguments) == [["west", "build", "-b", PLAIN, "-d", f"{PLAIN}/build", PLAIN]]
+    module = f"-DZEPHYR_EXTRA_MODULES={Path.cwd()}/{PLAIN}/model"
+    assert instead(*arguments) == [
+        ["west", "build", "-b", PLAIN, "-d", f"{PLAIN}/build", PLAIN, "--", module]
+    ]
     lines = error_of(*arguments)
     assert all(line.isprintable() for line in lines)
     assert len(lines) == 5
@@ -201,7 +245,6 @@ def test_hostile_arguments_are_text_for_the_terminal_and_the_shell():
     ("arguments", "model"),
     [
         ([], "MODEL"),
-        (["--help"], "MODEL"),
         ("--target llvm --output records.json --trials 10 net.onnx".split(), "net.onnx"),
         (["-o", "x", HOSTILE + ".tflite"], PLAIN + ".tflite"),
     ],
@@ -214,6 +257,17 @@ def test_tune(arguments, model):
 def test_what_tune_advises_is_taken(model):
     options = ["--usmp-time-budget=1s", "--pass-config", "tir.usmp.optimize=speed"]
     assert main(["compile", model, *options]) == 0
+
+
+@pytest.mark.parametrize("arguments", ["micro --help", "micro create -h", "-v tune --help"])
+def test_help_says_the_same(capfd, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments.split())
+    assert ended.value.code == 0
+    lines = capfd.readouterr().out.splitlines()
+    (row,) = (r for r in (*MICRO, *TUNE) if r.name == lines[0].partition(":")[0])
+    assert lines[0] == row.sentence()
+    assert lines[-1].startswith("instead: ")
 
 
 @pytest.mark.parametrize("command", ["micro", "tune"])

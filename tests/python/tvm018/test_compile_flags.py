@@ -158,7 +158,7 @@ def test_refused_flags_are_one_error(model, tmp_path, capfd):
     (line,) = capfd.readouterr().err.splitlines()
     assert re.findall(r"(?:error:|;) (-[^:]+):", line) == [
         "--executor=graph",
-        "-fso",
+        "-f so",
     ]
     assert not path.exists()
 

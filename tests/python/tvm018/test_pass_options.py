@@ -334,7 +334,7 @@ def test_passes_that_are_gone_are_told():
 def test_names_that_no_pass_has_are_told(name, meant):
     factory, (note,) = told(disabled_pass=[name])
     assert note.startswith(f"disabled_pass={name}: no pass that can be left out has this name")
-    assert note.endswith(meant or "shows all passes")
+    assert note.endswith(meant or "so nothing is turned off")
     assert factory.files() == without_notes()
 
 

@@ -80,7 +80,9 @@ def test_accepted_flags_change_nothing_and_are_noted(archive, folder, capfd):
 def test_a_refused_flag_says_why(row, capfd):
     assert main(["run", "missing.tar", *written(row)]) == 1
     value = "" if row.arity == "no value" else (row.values or ["x"])[0]
-    assert capfd.readouterr().err == f"tvmc: error: {row.sentence(value)}\n"
+    is_on_device = row.values == ("micro",)
+    instead = "; instead: tvmc run missing.tar --serial=PORT" if is_on_device else ""
+    assert capfd.readouterr().err == f"tvmc: error: {row.sentence(value)}{instead}\n"
 
 
 @pytest.mark.cc
@@ -125,11 +127,13 @@ def test_outputs_are_those_of_the_first_runs_of_a_model_that_keeps_state(folder,
     assert not np.array_equal(first, second)
 
 
-@pytest.mark.parametrize("flag", ["--repeat", "--number", "--print-top"])
-def test_counts(flag, capfd):
-    assert main(["run", "missing.tar", flag, "0"]) == 1
+@pytest.mark.parametrize(
+    ("flag", "count"), [("--repeat", "0"), ("--number", "1000001"), ("--print-top", "0")]
+)
+def test_counts(flag, count, capfd):
+    assert main(["run", "missing.tar", flag, count]) == 1
     assert capfd.readouterr().err == (
-        f"tvmc: error: argument {flag}: must be a number from 1 to 1000000, not 0 "
+        f"tvmc: error: argument {flag}: must be a number from 1 to 1000000, not {count} "
         "(see tvmc run --help)\n"
     )
 

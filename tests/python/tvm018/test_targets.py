@@ -29,7 +29,7 @@ SAMPLES = {
     ("cmsis-nn", "-mcpu"): "cortex-m55",
     ("cmsis-nn", "-mattr"): "+nomve,+nodsp",
     "-num-cores": "4",
-    "-runtime": "cpp",
+    "-runtime": "rpc",
     "-executor": "graph",
     "-keys": "arm_cpu,cpu",
     "-interface-api": "c",
@@ -124,6 +124,11 @@ def test_a_name_that_is_refused(row: OldName):
         assert str(error.value) == f'target "{row.name}" is not supported: {row.reason}'
 
 
+OF_C = (
+    "supported: -mcpu=; of TVM 0.18: -model=, -march=, -keys=, -device=, -tag=, -libs=, -host=, "
+    "-runtime=, -system-lib=, -executor=, -interface-api=, -unpacked-api=, -link-params=, "
+    "-workspace-byte-alignment=, -constants-byte-alignment="
+)
 CMSIS_NN = next(row for row in TARGET_NAMES if row.verdict == MAPPED)
 
 
@@ -158,13 +163,27 @@ def test_c_takes_the_place_of_cmsis_nn(target, text):
         ("cmsis-nn -mattr=+nomve,c", 'target "cmsis-nn": -mattr=+nomve needs -mcpu'),
         (
             "cmsis-nn -keys=cpu, c",
-            'target "cmsis-nn -keys=cpu": unknown option "-keys=cpu"; supported: -mcpu=, -mattr=, '
-            "-debug_last_error=",
+            'target "cmsis-nn -keys=cpu": unknown option "-keys=cpu"; of TVM 0.18: -mcpu=, '
+            "-mattr=, -debug_last_error=",
         ),
-        ("cmsis-nn,llvm", "2 targets run the model's main function; name one of c, llvm"),
-        ("c -nope=1", 'target "c -nope=1": unknown option "-nope=1"; supported: -mcpu='),
+        (
+            "cmsis-nn,llvm",
+            'targets "cmsis-nn" and "llvm": "c" takes the place of "cmsis-nn", and main runs on '
+            'one CPU; write "c" or "llvm"',
+        ),
+        ("c,llvm", "2 targets run the model's main function; name one of c, llvm"),
+        ("c -nope=1", f'target "c -nope=1": unknown option "-nope=1"; {OF_C}'),
+        (
+            "c -mtriple=x",
+            f'target "c -mtriple=x": unknown option "-mtriple=x" (of target "llvm"); {OF_C}',
+        ),
+        (
+            "c -executor=graph -keys=cpu -runtime=rpc",
+            'target "c -executor=graph -keys=cpu -runtime=rpc": -executor=graph: aot is the only '
+            "executor; leave it out;\n-runtime=rpc: the C needs no runtime: leave it out",
+        ),
         ({"kind": "c", "x": 1}, "target \"{'kind': 'c', 'x': 1}\": unknown option "
-         '"-x=1"; supported: -mcpu='),
+         f'"-x=1"; {OF_C}'),
         ('{"kind": "c"', "unknown target \"{\"kind\": \"c\"\": it is no JSON: Expecting ',' "
          "delimiter: line 1 column 13 (char 12)"),
         ("{}", 'unknown target "{}": it has no kind, as {"kind": "c"}'),
@@ -245,7 +264,7 @@ def test_a_json_list():
         targets, told = parsed(written)
         assert targets.names == ["accel", "c"]
         assert target_text(targets.cpu) == "c -mcpu=cortex-m33"
-        assert told == ["-host=llvm: the model's main function runs on the target itself"]
+        assert told == ["-host=llvm: main runs on the target, as all operators do"]
 
 
 @pytest.mark.parametrize(
