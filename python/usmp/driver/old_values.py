@@ -10,6 +10,7 @@ from itertools import pairwise
 from usmp.tvm018 import REFUSED, TARGET_NAMES, TARGET_OPTION_ROWS, find
 from usmp.tvm018.current_options import current_options
 from usmp.tvm018.old_name import WrittenName
+from usmp.tvm018.targets import TARGET_OPTION_FLAGS
 
 _BETWEEN_WORDS = re.compile(r"[\s,]+")
 
@@ -27,7 +28,7 @@ def refused_settings(arguments: Sequence[str]) -> list[WrittenName]:
 
 def refused_in_targets(arguments: Sequence[str]) -> list[WrittenName]:
     """Return the names and options of targets in a command line that are refused, with their
-    values.
+    values, those in flags of their own as well.
 
     Names are not, beside `--extension`, which may have patterns for them. JSON is not looked into.
     """
@@ -42,9 +43,15 @@ def refused_in_targets(arguments: Sequence[str]) -> list[WrittenName]:
             # Other words are values of a list, as in "-keys=arm_cpu,cpu".
             kind = word if row or word in TARGET_OPTION_ROWS else kind
             row = None if has_patterns or row is None else replace(row, name=f'target "{word}"')
-        if row is not None and row.verdict == REFUSED:
+        if row is not None:
             found.append(WrittenName(row, value))
-    return found
+    for before, text in pairwise([*arguments, ""]):
+        flag, separator, value = before.partition("=")
+        value = value if separator else text
+        row = find(TARGET_OPTION_FLAGS, flag, value)
+        if row is not None:
+            found.append(WrittenName(row, value))
+    return [one for one in found if one.row.verdict == REFUSED]
 
 
 def _values_of(flag: str, arguments: Sequence[str]) -> Iterator[str]:

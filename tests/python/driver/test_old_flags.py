@@ -123,6 +123,10 @@ def test_one_error_names_what_is_refused_in_values_too(monkeypatch):
         (["--flag=1", *settings], ["--flag=1", *names]),
         (["--flag=1", target, json], ["--flag=1", *of_target]),
         (["--flag=1", target, "--extension=x.py"], ["--flag=1", *of_target[1:]]),
+        (
+            ["--flag=1", "--target-c-num-cores=2", "--target-llvm-num-cores", "4"],
+            ["--flag=1", "--target-llvm-num-cores=4"],
+        ),
     ):
         with pytest.raises(UsageError) as error:
             current_arguments(["compile", *line])
