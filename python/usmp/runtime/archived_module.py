@@ -9,6 +9,7 @@ from typing import Any
 from usmp.names import DYNAMIC_ALLOCATORS, OPTIMIZE
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound
 from usmp.objects.entries import check_only_entry
+from usmp.objects.executor import is_alignment
 from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor, read_entries
 from usmp.runtime.archived_operators import check_operators
 from usmp.runtime.read_metadata import (
@@ -200,13 +201,14 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
         raise DamagedMetadata(f"{where} has symbolic sizes, which the packed interface cannot have")
     _check_accelerators(metadata, where)
     _check_placement(memory, where)
-    if "io_pool" in memory:
-        read_value(memory, "io_pool", is_text, where)
     if "not_compared" in memory:
         read_value(memory, "not_compared", is_list_of(is_text), where)
     check_ram(memory, where)
     _check_dynamic_allocations(memory, where)
     archived_pools = [read_pool(pool, entries, where) for pool in pools]
+    if "io_pool" in memory:
+        workspace = {pool.name for pool in archived_pools if not pool.is_constant}
+        read_value(memory, "io_pool", lambda value: is_text(value) and value in workspace, where)
     check_operators(metadata, where)
     return ArchivedModule(
         name,
@@ -398,8 +400,13 @@ def _place(entry: Any, where: str) -> tuple[int, int | None]:
     """The byte of a memory at which the plan begins, and the address of the first one."""
     alignment = read_value(entry, "alignment_bytes", is_size, where)
     lines, offset, first, address = (
-        read_value(entry, key, is_count, where) if key in entry else 0
-        for key in ("buffer_alignment_bytes", "pool_offset_bytes", "first_byte", "address")
+        read_value(entry, key, is_valid, where) if key in entry else 0
+        for key, is_valid in (
+            ("buffer_alignment_bytes", is_alignment),
+            ("pool_offset_bytes", is_count),
+            ("first_byte", is_count),
+            ("address", is_count),
+        )
     )
     is_aligned = (address + first) % alignment == 0 and (not lines or alignment % lines == 0)
     if entry["buffers"] and not (is_aligned and offset <= first):
