@@ -34,7 +34,9 @@ from usmp import (
 )
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.planning.session import planning_session
+from usmp.relax.bind_params import bind_params
 
+BOUND = bind_params(Attention, PARAMS)
 IO = {"input", "output"}
 
 
@@ -56,7 +58,7 @@ streaming, entries = cache(streaming_model), cache(entry_model)
 _BUILT: dict[str, usmp.AOTExecutorFactoryModule] = {}
 
 
-def build(*pools, mod=Attention, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
+def build(*pools, mod=BOUND, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
     """What is built; once for all tests that ask for the same."""
     key = repr((pools, id(mod), options, sorted(arguments.items())))
     if key not in _BUILT:
@@ -71,7 +73,6 @@ def _build(pools, mod, options, arguments) -> usmp.AOTExecutorFactoryModule:
         return usmp.build(
             mod,
             workspace_memory_pools=WorkspaceMemoryPools(pools) if pools else None,
-            params=PARAMS if mod is Attention else None,
             **arguments,
         )
 
@@ -336,7 +337,7 @@ def test_a_pool_for_all_else_that_is_too_small():
     assert '\n  pool "ccm": size_hint_bytes=100\n' in message
 
 
-@pytest.mark.parametrize("model", [lambda: Attention, streaming, entries])
+@pytest.mark.parametrize("model", [lambda: BOUND, streaming, entries])
 @pytest.mark.parametrize("way", ["io-pool", "both"])
 def test_pools_of_the_size_that_is_enough_are_enough(way, model):
     """No lower bound refuses a plan that is there."""

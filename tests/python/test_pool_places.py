@@ -26,7 +26,11 @@ from usmp.analysis.plan_checker import check_places
 from usmp.device.memory_source import print_memory
 from usmp.objects import AllocatedPoolInfo, PlacedBuffer
 from usmp.planning.session import planning_session
+from usmp.relax.bind_params import bind_params
 
+BOUND = bind_params(Attention, PARAMS)
+POISON = {"tir.usmp.poison_dead_bytes": True}
+"""Runs overwrite dead bytes too, which has to find each buffer's lines; plans are the same."""
 PEAK = 320
 """Bytes that the buffers of `Attention` take in one pool."""
 ODD = 0x2000_0003
@@ -80,9 +84,7 @@ def build(*properties, constants=None, options=None, **arguments):
 
 def _build(properties, constants, options, arguments) -> usmp.AOTExecutorFactoryModule:
     with PassContext(config=options or {}):
-        return usmp.build(
-            Attention, params=PARAMS, **pools(*properties, constants=constants), **arguments
-        )
+        return usmp.build(BOUND, **pools(*properties, constants=constants), **arguments)
 
 
 def described(factory, name="a") -> dict:
@@ -106,7 +108,7 @@ def assert_placed(pool: dict, properties: dict) -> None:
 @pytest.mark.parametrize("algorithm", ["auto", "greedy_by_size", "hill_climb", "no_sharing"])
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_buffers_lie_in_lines_of_their_own(place, algorithm):
-    options = None if algorithm == "auto" else {"tir.usmp.algorithm": algorithm}
+    options = POISON if algorithm == "auto" else POISON | {"tir.usmp.algorithm": algorithm}
     factory = build(place, constants=elsewhere(place), options=options)
     for name in ("a", "flash"):
         assert_placed(described(factory, name), place)
@@ -118,7 +120,7 @@ def plain():
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_peaks_are_still_proved(place):
-    pool = described(build(place, constants=elsewhere(place)))
+    pool = described(build(place, constants=elsewhere(place), options=POISON))
     assert pool["optimal"]
     assert pool["lower_bound_bytes"] == pool["peak_bytes"] == pool["size_bytes"]
     # What lies before the plan is no part of it.
@@ -214,8 +216,8 @@ def test_programs_for_devices_find_a_pool_at_its_address(tmp_path):
 def test_plans_are_the_same_each_time():
     place = {"address": ODD, "pool_offset": 2, "alignment": 32}
     # A context of its own has no session.
-    again = Context().run(_build, [place], elsewhere(place), None, {})
-    assert build(place, constants=elsewhere(place)).files() == again.files()
+    again = Context().run(_build, [place], elsewhere(place), POISON, {})
+    assert build(place, constants=elsewhere(place), options=POISON).files() == again.files()
 
 
 def test_the_summary_says_where_pools_are():
@@ -306,8 +308,7 @@ def test_the_checker_computes_addresses_itself():
 @pytest.mark.parametrize("io", [False, True], ids=["struct", "workspace-io"])
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_runs_on_this_host(place, io):
-    # Dead bytes are overwritten too, which has to find each buffer's lines.
-    options = {"tir.usmp.use_workspace_io": io, "tir.usmp.poison_dead_bytes": True}
+    options = POISON | {"tir.usmp.use_workspace_io": True} if io else POISON
     (value,) = build(place, constants=elsewhere(place), options=options).run({"x": X}).values()
     np.testing.assert_allclose(value, attention(), rtol=1e-5)
 

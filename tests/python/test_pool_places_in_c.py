@@ -188,15 +188,18 @@ def test_constants_without_the_bytes_before_them(tmp_path):
     )
 
 
-@pytest.mark.parametrize("place", [{"address": 0xFFFF_FFC0}, {"pool_offset": 1 << 32}], ids=str)
-def test_an_address_that_the_machine_does_not_have(tmp_path, place):
+def test_an_address_that_the_machine_does_not_have(tmp_path):
     require("arm-none-eabi-gcc")
-    sram = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(**place))
+    places = {"pool_offset": 1 << 32}, {"address": 0xFFFF_FFE0}
+    pools = [
+        WorkspacePoolInfo(name, ["c"], PoolInfoProperties(**place, size_hint_bytes=256))
+        for name, place in zip(("far", "sram"), places, strict=True)
+    ]
     model = usmp.build(
         Attention,
         params=PARAMS,
         module_name="m",
-        workspace_memory_pools=WorkspaceMemoryPools([sram]),
+        workspace_memory_pools=WorkspaceMemoryPools(pools),
     )
     write_files(model.files(), tmp_path)
     (source,) = [s for s in tmp_path.glob("codegen/host/src/*.c") if "has_address" in s.read_text()]
@@ -208,4 +211,5 @@ def test_an_address_that_the_machine_does_not_have(tmp_path, place):
         check=False,
     )
     assert done.returncode != 0
-    assert "tvmgen_m_sram_has_address" in done.stderr
+    for pool in pools:
+        assert f"tvmgen_m_{pool.pool_name}_has_address" in done.stderr
