@@ -10,6 +10,8 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -63,29 +65,40 @@ class Numbering {
   std::unordered_map<std::string, int64_t> numbers_;
 };
 
-/*! \brief For each pool the largest alignment of the buffers that a plan puts there. */
-std::unordered_map<std::string, int64_t> LargestAlignments(
-    const ffi::Array<BufferInfo>& buffers, const ffi::Map<BufferInfo, PoolAllocation>& plan) {
-  std::unordered_map<std::string, int64_t> largest;
-  for (const BufferInfo& buffer : buffers) {
-    const auto allocation = plan.find(buffer);
-    if (allocation == plan.end()) continue;
-    int64_t& known = largest[(*allocation).second->pool_info->pool_name];
-    known = std::max(known, buffer->alignment);
-  }
-  return largest;
-}
-
 /*! \brief Alignment in bytes that the emitted code gives every pool at least. */
 constexpr int64_t kLeastPoolAlignment = 16;
+
+using PoolAlignments = std::unordered_map<std::string, int64_t>;
+
+/*! \brief The smallest common multiple; the largest number where that is larger. */
+int64_t CommonMultiple(int64_t lhs, int64_t rhs) {
+  const int64_t factor = rhs / std::gcd(lhs, rhs);
+  return lhs > std::numeric_limits<int64_t>::max() / factor ? std::numeric_limits<int64_t>::max()
+                                                            : lhs * factor;
+}
+
+/*! \brief For each pool what the address of offset 0 is a multiple of: it suits the pool, and every
+ *         buffer that may lie there, whether or not the plan puts it there. */
+PoolAlignments PoolAlignmentsOf(const ffi::Array<BufferInfo>& buffers) {
+  PoolAlignments alignments;
+  for (const BufferInfo& buffer : buffers) {
+    for (const PoolInfo& pool : buffer->pool_candidates) {
+      int64_t& known = alignments.emplace(pool->pool_name, kLeastPoolAlignment).first->second;
+      known = CommonMultiple(known, std::max<int64_t>(pool->alignment, 1));
+      known = CommonMultiple(known, buffer->alignment);
+    }
+  }
+  return alignments;
+}
 
 /*! \brief Bytes that a plan may take of a pool, -1 for no limit: none of those before the first
  *         aligned address behind the bytes of others. */
 int64_t LimitOf(const PoolInfo& pool, int64_t alignment) {
   if (pool->size_hint_bytes < 0) return pool->size_hint_bytes;
-  alignment = std::max(alignment, kLeastPoolAlignment);
-  const int64_t begin = std::max<int64_t>(pool->address, 0) % alignment + pool->pool_offset;
-  const int64_t unused = (alignment - begin % alignment) % alignment;
+  const auto multiple = static_cast<uint64_t>(alignment);
+  const auto address = static_cast<uint64_t>(std::max<int64_t>(pool->address, 0));
+  const uint64_t begin = address % multiple + static_cast<uint64_t>(pool->pool_offset) % multiple;
+  const auto unused = static_cast<int64_t>((multiple - begin % multiple) % multiple);
   return std::max<int64_t>(pool->size_hint_bytes - unused, 0);
 }
 
@@ -103,17 +116,14 @@ void RequireWholeLines(const BufferInfo& buffer, const PoolAllocation& allocatio
   }
 }
 
-void AddBuffer(const BufferInfo& buffer,
-               const std::unordered_map<std::string, int64_t>& largest_alignments, Numbering* pools,
+void AddBuffer(const BufferInfo& buffer, const PoolAlignments& alignments, Numbering* pools,
                Judged* judged) {
   judged->sizes.push_back(buffer->size_bytes);
   judged->alignments.push_back(buffer->alignment);
   judged->fixed_offsets.push_back(buffer->fixed_offset.has_value() ? *buffer->fixed_offset : -1);
   for (const PoolInfo& pool : buffer->pool_candidates) {
     judged->candidates.push_back(pools->Of(pool->pool_name));
-    const auto largest = largest_alignments.find(pool->pool_name);
-    const int64_t alignment = largest == largest_alignments.end() ? 1 : largest->second;
-    judged->candidate_limits.push_back(LimitOf(pool, alignment));
+    judged->candidate_limits.push_back(LimitOf(pool, alignments.at(pool->pool_name)));
   }
   judged->candidate_first.push_back(Count(judged->candidates));
   for (const LiveRange& range : buffer->live_ranges) {
@@ -151,7 +161,7 @@ ffi::Map<ffi::String, ffi::Tensor> JudgedColumns(const ffi::Array<BufferInfo>& b
                                                  const ffi::Map<BufferInfo, PoolAllocation>& plan) {
   Judged judged;
   Numbering pools;
-  const auto largest_alignments = LargestAlignments(buffers, plan);
+  const PoolAlignments alignments = PoolAlignmentsOf(buffers);
   for (const BufferInfo& buffer : buffers) {
     const auto allocation = plan.find(buffer);
     if (allocation == plan.end()) {
@@ -159,7 +169,7 @@ ffi::Map<ffi::String, ffi::Tensor> JudgedColumns(const ffi::Array<BufferInfo>& b
                                 << "\" has no allocation";
     }
     RequireWholeLines(buffer, (*allocation).second);
-    AddBuffer(buffer, largest_alignments, &pools, &judged);
+    AddBuffer(buffer, alignments, &pools, &judged);
     judged.pools.push_back(pools.Of((*allocation).second->pool_info->pool_name));
     judged.offsets.push_back((*allocation).second->byte_offset);
   }

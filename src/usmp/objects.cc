@@ -20,6 +20,14 @@ void RequireAtLeast(int64_t minimum, int64_t value, const char* field, const std
   }
 }
 
+/*! \brief Refuse a value above its largest. */
+void RequireAtMost(int64_t maximum, int64_t value, const char* field, const std::string& owner) {
+  if (value > maximum) {
+    TVM_FFI_THROW(ValueError) << field << " of " << owner << " must be at most " << maximum
+                              << ", but is " << value;
+  }
+}
+
 /*! \brief Refuse an alignment that is set and that no address can be a multiple of. */
 void RequirePowerOfTwo(int64_t alignment, const std::string& owner) {
   if ((alignment & (alignment - 1)) != 0) {
@@ -115,7 +123,9 @@ PoolInfoPropertiesObj::PoolInfoPropertiesObj(int64_t size_hint_bytes, int64_t cl
   }
   RequireAtLeast(kAlignmentOfExecutor, alignment, "alignment", owner);
   RequirePowerOfTwo(alignment, owner);
+  RequireAtMost(kLargestAlignment, alignment, "alignment", owner);
   RequireAtLeast(0, pool_offset, "pool_offset", owner);
+  RequireAtMost(kLargestPoolOffset, pool_offset, "pool_offset", owner);
   RequireAtLeast(kUnknownAddress, address, "address", owner);
   RequireAddresses(*this, owner);
   RequirePlacedByLinker(*this);

@@ -38,6 +38,12 @@ constexpr int64_t kUnknownAddress = -1;
 /*! \brief Value of `alignment`: the alignments of the executor are enough. */
 constexpr int64_t kAlignmentOfExecutor = 0;
 
+/*! \brief Largest alignment of a pool: what C compilers can align an array to. */
+constexpr int64_t kLargestAlignment = int64_t{1} << 28;
+
+/*! \brief Largest `pool_offset`: rounded up to any alignment, it is a number of 64 bits. */
+constexpr int64_t kLargestPoolOffset = int64_t{1} << 62;
+
 /*! \brief Each target with its burst. Pairs, since maps of equal targets do not compare as equal.
  */
 using TargetBursts = ffi::Array<ffi::Tuple<ffi::Any, int64_t>>;

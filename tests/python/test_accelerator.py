@@ -219,7 +219,7 @@ def test_no_pool_that_both_may_reach():
     with pytest.raises(ValueError) as caught:
         attention(workspace_memory_pools=pools)
     assert str(caught.value).splitlines()[0] == (
-        "__tvm_main__: no pool may hold buffer call_accel_main_0, which is read by target c of "
+        "the model: no pool may hold buffer call_accel_main_0, which is read by target c of "
         "__tvm_main__ and written by target accel of call_accel_main_0 (dtcm: c; npu_sram: accel)"
     )
 
@@ -230,8 +230,8 @@ def test_no_constant_pool_for_the_weights():
     with pytest.raises(ValueError) as caught:
         attention(constant_memory_pools=pools)
     assert str(caught.value).splitlines()[0] == (
-        "call_accel_main_0: no pool may hold buffer constant0, which is read by target accel of "
-        "call_accel_main_0 (itcm: c)"
+        "operator call_accel_main_0: no pool may hold buffer constant0, which is read by target "
+        "accel of call_accel_main_0 (itcm: c)"
     )
 
 

@@ -197,7 +197,7 @@ def test_pools_that_are_one_name_in_c():
 
 def test_pool_of_another_target():
     message = message_of(workspace("sram", targets=[Target("llvm")]))
-    assert message.startswith("__tvm_main__: no pool may hold buffer ")
+    assert message.startswith("the model: no pool may hold buffer ")
     assert " by target c of matmul (sram: llvm" in message
 
 

@@ -33,8 +33,18 @@ from usmp import (
     WorkspacePoolInfo,
 )
 from usmp.frontend.tflite.importer import import_tflite
+from usmp.planning.session import planning_session
+from usmp.relax.bind_params import bind_params
 
+BOUND = bind_params(Attention, PARAMS)
 IO = {"input", "output"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_session():
+    """Builds of one model with other pools share what lowering makes of it."""
+    with planning_session():
+        yield
 
 
 def pool(name: str, size: int = -1, **properties) -> WorkspacePoolInfo:
@@ -42,16 +52,27 @@ def pool(name: str, size: int = -1, **properties) -> WorkspacePoolInfo:
 
 
 CCM, SRAM = pool("ccm"), pool("sram")
+streaming, entries = cache(streaming_model), cache(entry_model)
 
 
-def build(*pools, mod=Attention, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
+_BUILT: dict[str, usmp.AOTExecutorFactoryModule] = {}
+
+
+def build(*pools, mod=BOUND, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
+    """What is built; once for all tests that ask for the same."""
+    key = repr((pools, id(mod), options, sorted(arguments.items())))
+    if key not in _BUILT:
+        _BUILT[key] = _build(pools, mod, options, arguments)
+    return _BUILT[key]
+
+
+def _build(pools, mod, options, arguments) -> usmp.AOTExecutorFactoryModule:
     named = {"use_workspace_io": True} | (options or {})
     config = {f"tir.usmp.{name}": value for name, value in named.items()}
     with PassContext(config=config):
         return usmp.build(
             mod,
             workspace_memory_pools=WorkspaceMemoryPools(pools) if pools else None,
-            params=PARAMS if mod is Attention else None,
             **arguments,
         )
 
@@ -134,19 +155,19 @@ def test_pools_that_are_chosen_by_cost(placement):
 
 
 def test_states_are_neither():
-    factory = build(CCM, pool("sram", io="only"), mod=streaming_model())
+    factory = build(CCM, pool("sram", io="only"), mod=streaming())
     assert kinds(factory) == {"ccm": {"intermediate", "state"}, "sram": IO}
-    factory = build(CCM, SRAM, mod=streaming_model(), io_memory_pool="sram")
+    factory = build(CCM, SRAM, mod=streaming(), io_memory_pool="sram")
     assert kinds(factory) == {"ccm": {"intermediate", "state"}, "sram": IO}
     no = pool("backup", io="no")
-    factory = build(CCM, SRAM, mod=streaming_model(), state_memory_pool=no, io_memory_pool="sram")
+    factory = build(CCM, SRAM, mod=streaming(), state_memory_pool=no, io_memory_pool="sram")
     assert kinds(factory) == {"ccm": {"intermediate"}, "sram": IO, "backup": {"state"}}
 
 
 def test_a_layout_keeps_states_out_of_a_pool_for_inputs_and_outputs():
-    layout = build(CCM, SRAM, mod=streaming_model()).state_layout
+    layout = build(CCM, SRAM, mod=streaming()).state_layout
     pools = pool("ccm", io="only"), SRAM
-    message = message_of(*pools, mod=streaming_model(), state_layout=layout)
+    message = message_of(*pools, mod=streaming(), state_layout=layout)
     assert message.startswith(
         'the state layout does not fit the model: pool "ccm" holds states in the layout, but in '
         "the model they may be in sram: "
@@ -159,7 +180,7 @@ def test_an_input_that_runs_update():
 
 
 def test_every_entry():
-    factory = build(CCM, SRAM, mod=entry_model(), io_memory_pool="sram")
+    factory = build(CCM, SRAM, mod=entries(), io_memory_pool="sram")
     io = {
         *("learn.x", "learn.y", "tell.x", "tell.y"),
         *("plain.x", "plain.y", "plain.largest"),
@@ -268,10 +289,12 @@ int main(void) {
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("way", ["io-pool", "only"])
-def test_a_program_whose_inputs_and_outputs_lie_in_the_second_of_two_memories(way, tmp_path):
-    pools, io_pool = WAYS[way]
-    factory = build(*pools, io_memory_pool=io_pool)
+def test_a_program_whose_inputs_and_outputs_lie_in_the_second_of_two_memories(tmp_path):
+    (factory, other) = (
+        build(*pools, io_memory_pool=io_pool) for pools, io_pool in (WAYS["io-pool"], WAYS["only"])
+    )
+    # One program for both.
+    assert (factory.source, factory.header) == (other.source, other.header)
     program = build_program(factory.files(), MAIN_C, tmp_path, SANITIZERS)
     done = subprocess.run([program], input=X.tobytes(), capture_output=True, check=True)
     output = np.frombuffer(done.stdout, np.float32)
@@ -282,7 +305,7 @@ def test_a_program_whose_inputs_and_outputs_lie_in_the_second_of_two_memories(wa
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_what_is_computed(target):
     factory = build(
-        CCM, pool("sram", io="only"), mod=streaming_model(), target=target, io_memory_pool="sram"
+        CCM, pool("sram", io="only"), mod=streaming(), target=target, io_memory_pool="sram"
     )
     for module in [factory, poisoned(factory)] if target == "c" else [factory]:
         loaded, reference = module.load(), Streaming()
@@ -314,7 +337,7 @@ def test_a_pool_for_all_else_that_is_too_small():
     assert '\n  pool "ccm": size_hint_bytes=100\n' in message
 
 
-@pytest.mark.parametrize("model", [lambda: Attention, streaming_model, entry_model])
+@pytest.mark.parametrize("model", [lambda: BOUND, streaming, entries])
 @pytest.mark.parametrize("way", ["io-pool", "both"])
 def test_pools_of_the_size_that_is_enough_are_enough(way, model):
     """No lower bound refuses a plan that is there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import Context
 from functools import cache
 
 import numpy as np
@@ -24,7 +25,12 @@ from usmp import (
 from usmp.analysis.plan_checker import check_places
 from usmp.device.memory_source import print_memory
 from usmp.objects import AllocatedPoolInfo, PlacedBuffer
+from usmp.planning.session import planning_session
+from usmp.relax.bind_params import bind_params
 
+BOUND = bind_params(Attention, PARAMS)
+POISON = {"tir.usmp.poison_dead_bytes": True}
+"""Runs overwrite dead bytes too, which has to find each buffer's lines; plans are the same."""
 PEAK = 320
 """Bytes that the buffers of `Attention` take in one pool."""
 ODD = 0x2000_0003
@@ -34,6 +40,13 @@ PLACES = [
     {"address": ODD},
     {"address": ODD, "pool_offset": 2, "alignment": 32},
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_session():
+    """Builds of one model with other pools share what lowering makes of it."""
+    with planning_session():
+        yield
 
 
 def pools(*properties: dict, constants: dict | None = None) -> dict[str, object]:
@@ -58,11 +71,20 @@ def elsewhere(place: dict) -> dict:
     return place | {"address": place["address"] + 0x1000_0000} if "address" in place else place
 
 
+_BUILT: dict[str, usmp.AOTExecutorFactoryModule] = {}
+
+
 def build(*properties, constants=None, options=None, **arguments):
+    """What is built; once for all tests that ask for the same."""
+    key = repr((properties, constants, options, sorted(arguments.items())))
+    if key not in _BUILT:
+        _BUILT[key] = _build(properties, constants, options, arguments)
+    return _BUILT[key]
+
+
+def _build(properties, constants, options, arguments) -> usmp.AOTExecutorFactoryModule:
     with PassContext(config=options or {}):
-        return usmp.build(
-            Attention, params=PARAMS, **pools(*properties, constants=constants), **arguments
-        )
+        return usmp.build(BOUND, **pools(*properties, constants=constants), **arguments)
 
 
 def described(factory, name="a") -> dict:
@@ -86,19 +108,19 @@ def assert_placed(pool: dict, properties: dict) -> None:
 @pytest.mark.parametrize("algorithm", ["auto", "greedy_by_size", "hill_climb", "no_sharing"])
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_buffers_lie_in_lines_of_their_own(place, algorithm):
-    factory = build(place, constants=elsewhere(place), options={"tir.usmp.algorithm": algorithm})
+    options = POISON if algorithm == "auto" else POISON | {"tir.usmp.algorithm": algorithm}
+    factory = build(place, constants=elsewhere(place), options=options)
     for name in ("a", "flash"):
         assert_placed(described(factory, name), place)
 
 
-@cache
 def plain():
     return build({}, constants={})
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_peaks_are_still_proved(place):
-    pool = described(build(place))
+    pool = described(build(place, constants=elsewhere(place), options=POISON))
     assert pool["optimal"]
     assert pool["lower_bound_bytes"] == pool["peak_bytes"] == pool["size_bytes"]
     # What lies before the plan is no part of it.
@@ -144,6 +166,33 @@ def test_buffers_of_several_pools_suit_them_all():
         assert_placed(described(factory, name), {"alignment": 32})
 
 
+def test_sizes_count_what_suits_all_buffers_that_may_lie_there():
+    """Inputs and outputs may lie in the first pool, too, with the lines of the second one."""
+    io = {"tir.usmp.use_workspace_io": True}
+    first, second = {"pool_offset": 5}, {"alignment": 128, "io": "only"}
+    pool = described(build(first, second, options=io))
+    assert pool["first_byte"] == 128 and pool["alignment_bytes"] == 128
+    needed = pool["size_bytes"] + 123
+    options = io | {"tir.usmp.streaming": False}
+    build(first | {"size_hint_bytes": needed}, second, options=options).files()
+    with pytest.raises(usmp.DoesNotFitError) as error:
+        build(first | {"size_hint_bytes": needed - 1}, second, options=options)
+    assert error.value.smallest_pool_bytes == {"a": needed}
+    assert (error.value.available_bytes, error.value.needed_bytes) == (needed - 1, needed)
+
+
+def test_the_content_of_constants_has_nothing_of_others():
+    """Else a header has five characters for each byte of the offset."""
+
+    def content(factory) -> str:
+        return factory.header.split("_FLASH_CONSTANT_POOL_DATA ")[1].split("\n\n")[0]
+
+    factory = build({}, constants={"pool_offset": 1 << 20})
+    assert content(factory).count("0x") == described(factory, "flash")["size_bytes"]
+    assert content(factory) == content(plain())
+    assert "from byte 1048576 on" in factory.header
+
+
 def test_archives_say_where_pools_are():
     place = {"address": ODD, "pool_offset": 2, "alignment": 32}
     pool = described(build(place))
@@ -166,8 +215,9 @@ def test_programs_for_devices_find_a_pool_at_its_address(tmp_path):
 
 def test_plans_are_the_same_each_time():
     place = {"address": ODD, "pool_offset": 2, "alignment": 32}
-    first, second = (build(place, constants=elsewhere(place)).files() for _ in range(2))
-    assert first == second
+    # A context of its own has no session.
+    again = Context().run(_build, [place], elsewhere(place), POISON, {})
+    assert build(place, constants=elsewhere(place), options=POISON).files() == again.files()
 
 
 def test_the_summary_says_where_pools_are():
@@ -196,11 +246,15 @@ def test_packed_functions_take_aligned_pools():
     )
 
 
+STREAMING, ENTRIES = streaming_model(), entry_model()
+
+
+@cache
 def state_pool(**properties):
     sram = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(**properties))
     backup = WorkspacePoolInfo("backup", ["c"], PoolInfoProperties(**elsewhere(properties)))
     return usmp.build(
-        streaming_model(),
+        STREAMING,
         workspace_memory_pools=WorkspaceMemoryPools([sram]),
         state_memory_pool=backup,
     )
@@ -215,7 +269,7 @@ def test_states_lie_in_lines_of_their_own(place):
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_entries_lie_in_lines_of_their_own(place):
-    assert_placed(described(usmp.build(entry_model(), **pools(place))), place)
+    assert_placed(described(usmp.build(ENTRIES, **pools(place))), place)
 
 
 # ---- the checker
@@ -254,8 +308,7 @@ def test_the_checker_computes_addresses_itself():
 @pytest.mark.parametrize("io", [False, True], ids=["struct", "workspace-io"])
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_runs_on_this_host(place, io):
-    # Dead bytes are overwritten too, which has to find each buffer's lines.
-    options = {"tir.usmp.use_workspace_io": io, "tir.usmp.poison_dead_bytes": True}
+    options = POISON | {"tir.usmp.use_workspace_io": True} if io else POISON
     (value,) = build(place, constants=elsewhere(place), options=options).run({"x": X}).values()
     np.testing.assert_allclose(value, attention(), rtol=1e-5)
 

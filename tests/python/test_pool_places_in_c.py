@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,14 @@ import usmp
 from support.c_program import SANITIZERS
 from support.compilers import require
 from support.relax_models import PARAMS, Attention, X, attention
-from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp import (
+    ConstantMemoryPools,
+    ConstantPoolInfo,
+    PoolInfoProperties,
+    WorkspaceMemoryPools,
+    WorkspacePoolInfo,
+)
+from usmp.device.memory_source import print_memory
 from usmp.runtime.write_files import write_files
 
 pytestmark = pytest.mark.cc
@@ -24,6 +32,7 @@ ODD = 0x2000_0003
 NEIGHBORS = """
 #define _DEFAULT_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "tvmgen_m.h"
@@ -32,10 +41,10 @@ NEIGHBORS = """
 #define SIZE TVMGEN_M_SRAM_WORKSPACE_POOL_SIZE
 #define OFFSET TVMGEN_M_SRAM_WORKSPACE_POOL_OFFSET
 
-int main(void) {{
+int main(int argc, char** argv) {{
   uint8_t* const page = mmap((void*)0x20000000, PAGES, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  uint8_t* const memory = page + 3 + {moved};
+  uint8_t* const memory = page + (argc > 1 ? atoi(argv[1]) : 0);
   float x[TVMGEN_M_X_SIZE / sizeof(float)], y[{outputs}];
   struct tvmgen_m_inputs inputs = {{.x = x}};
   struct tvmgen_m_outputs outputs = {{.{output} = y}};
@@ -55,8 +64,14 @@ int main(void) {{
 """
 
 
-def program(folder: Path, moved: str, **properties) -> Path:
-    """A program that runs the model in a memory whose neighbors it compares."""
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Makes a program that runs the model in a memory whose neighbors it compares; one for all
+    places of the memory, which is its argument."""
+    return cache(lambda **properties: compiled(tmp_path_factory.mktemp("program"), **properties))
+
+
+def compiled(folder: Path, **properties) -> Path:
     require("gcc")
     sram = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(**properties))
     model = usmp.build(
@@ -67,7 +82,7 @@ def program(folder: Path, moved: str, **properties) -> Path:
     )
     write_files(model.files(), folder)
     (output,) = model.interface.outputs
-    main = NEIGHBORS.format(moved=moved, output=output.c_name, outputs=attention().size)
+    main = NEIGHBORS.format(output=output.c_name, outputs=attention().size)
     (folder / "main.c").write_text(main)
     sources = [*folder.glob("codegen/host/src/*.c"), folder / "main.c"]
     command = ["gcc", "-std=c99", *STRICT, *SANITIZERS, f"-I{folder}/codegen/host/include"]
@@ -75,8 +90,11 @@ def program(folder: Path, moved: str, **properties) -> Path:
     return folder / "program"
 
 
-def run(path: Path) -> subprocess.CompletedProcess:
-    return subprocess.run([path], input=X.tobytes(), stdout=subprocess.PIPE, check=False)
+def run(path: Path, moved: int) -> subprocess.CompletedProcess:
+    """Run it in a memory so many bytes behind the address `ODD`."""
+    return subprocess.run(
+        [path, str(3 + moved)], input=X.tobytes(), stdout=subprocess.PIPE, check=False
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,9 +107,8 @@ def run(path: Path) -> subprocess.CompletedProcess:
     ],
     ids=str,
 )
-def test_runs_touch_nothing_of_their_neighbors(tmp_path, properties):
-    moved = "-3" if properties.get("address") != ODD else "0"
-    done = run(program(tmp_path, moved, **properties))
+def test_runs_touch_nothing_of_their_neighbors(program, properties):
+    done = run(program(**properties), 0 if properties.get("address") == ODD else -3)
     assert done.returncode == 0
     np.testing.assert_allclose(
         np.frombuffer(done.stdout, np.float32), attention().ravel(), rtol=1e-5
@@ -102,23 +119,87 @@ def test_runs_touch_nothing_of_their_neighbors(tmp_path, properties):
     ("moved", "properties"),
     [
         # Another address, although it is aligned alike.
-        ("64", {"address": ODD, "pool_offset": 13}),
-        ("1", {"address": ODD, "pool_offset": 13}),
-        ("-1", {"pool_offset": 7, "alignment": 128}),
+        (64, {"address": ODD, "pool_offset": 13}),
+        (1, {"address": ODD, "pool_offset": 13}),
+        (-1, {"pool_offset": 7, "alignment": 128}),
     ],
 )
-def test_a_run_refuses_a_pool_that_is_elsewhere(tmp_path, moved, properties):
-    assert run(program(tmp_path, moved, **properties)).returncode == 3
+def test_a_run_refuses_a_pool_that_is_elsewhere(program, moved, properties):
+    assert run(program(**properties), moved).returncode == 3
 
 
-def test_an_address_that_the_machine_does_not_have(tmp_path):
-    require("arm-none-eabi-gcc")
-    sram = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(address=0xFFFF_FFC0))
+OWN_CONSTANTS = """
+#include <stdio.h>
+#include <string.h>
+#include "tvmgen_m_device.h"
+
+#define OFFSET TVMGEN_M_FLASH_CONSTANT_POOL_OFFSET
+#define SIZE TVMGEN_M_FLASH_CONSTANT_POOL_SIZE
+
+/* The whole memory, as an application may define it. */
+static const uint8_t whole[SIZE] __attribute__((aligned(64))) = {{
+    [OFFSET] = TVMGEN_M_FLASH_CONSTANT_POOL_DATA}};
+
+int main(void) {{
+  struct tvmgen_m_workspace_pools pools = *tvmgen_m_device_pools();
+  float x[TVMGEN_M_X_SIZE / sizeof(float)], y[2][{outputs}];
+  struct tvmgen_m_inputs inputs = {{.x = x}};
+  if (fread(x, sizeof x, 1, stdin) != 1) return 1;
+  for (int i = 0; i < 2; ++i) {{
+    struct tvmgen_m_outputs outputs = {{.{output} = y[i]}};
+    if (tvmgen_m_run(&inputs, &outputs, &pools) != 0) return 2;
+    pools.flash = whole;
+  }}
+  if (memcmp(y[0], y[1], sizeof y[0]) != 0) return 3;
+  return fwrite(y, sizeof y[0], 1, stdout) != 1;
+}}
+"""
+
+
+def test_constants_without_the_bytes_before_them(tmp_path):
+    """Two arrays of an application: the content alone, and the memory with the content in it."""
+    require("gcc")
+    flash = ConstantPoolInfo("flash", ["c"], None, PoolInfoProperties(pool_offset=7, alignment=64))
     model = usmp.build(
         Attention,
         params=PARAMS,
         module_name="m",
-        workspace_memory_pools=WorkspaceMemoryPools([sram]),
+        constant_memory_pools=ConstantMemoryPools([flash]),
+    )
+    model.export_model_library_format(tmp_path / "m.tar")
+    write_files(model.files(), tmp_path)
+    memory = print_memory(usmp.load_archive(tmp_path / "m.tar").modules["m"])
+    assert "pool_flash[TVMGEN_M_FLASH_CONSTANT_POOL_SIZE]" not in memory
+    (tmp_path / "pools.c").write_text(memory[memory.index("TVMGEN_M_FLASH_") :])
+    include = tmp_path / "codegen/host/include"
+    (include / "tvmgen_m_device.h").write_text(
+        '#include "tvmgen_m.h"\nstruct tvmgen_m_workspace_pools* tvmgen_m_device_pools(void);\n'
+    )
+    (output,) = model.interface.outputs
+    main = OWN_CONSTANTS.format(output=output.c_name, outputs=attention().size)
+    (tmp_path / "main.c").write_text(f'{main}\n#include "pools.c"\n')
+    sources = [*tmp_path.glob("codegen/host/src/*.c"), tmp_path / "main.c"]
+    command = ["gcc", "-std=c99", *STRICT, *SANITIZERS, f"-I{include}", f"-I{tmp_path}"]
+    subprocess.run([*command, *sources, "-lm", "-o", tmp_path / "program"], check=True)
+    done = run(tmp_path / "program", 0)
+    assert done.returncode == 0
+    np.testing.assert_allclose(
+        np.frombuffer(done.stdout, np.float32), attention().ravel(), rtol=1e-5
+    )
+
+
+def test_an_address_that_the_machine_does_not_have(tmp_path):
+    require("arm-none-eabi-gcc")
+    places = {"pool_offset": 1 << 32}, {"address": 0xFFFF_FFE0}
+    pools = [
+        WorkspacePoolInfo(name, ["c"], PoolInfoProperties(**place, size_hint_bytes=256))
+        for name, place in zip(("far", "sram"), places, strict=True)
+    ]
+    model = usmp.build(
+        Attention,
+        params=PARAMS,
+        module_name="m",
+        workspace_memory_pools=WorkspaceMemoryPools(pools),
     )
     write_files(model.files(), tmp_path)
     (source,) = [s for s in tmp_path.glob("codegen/host/src/*.c") if "has_address" in s.read_text()]
@@ -130,4 +211,5 @@ def test_an_address_that_the_machine_does_not_have(tmp_path):
         check=False,
     )
     assert done.returncode != 0
-    assert "tvmgen_m_sram_has_address" in done.stderr
+    for pool in pools:
+        assert f"tvmgen_m_{pool.pool_name}_has_address" in done.stderr

@@ -18,6 +18,7 @@ from usmp.algorithms.cheapest_choice import Choices, Limit, by_saving_per_byte, 
 from usmp.algorithms.registry import Algorithm, Plan
 from usmp.algorithms.with_candidates import Candidates
 from usmp.objects import BufferInfo, PoolInfo
+from usmp.objects.buffer_problem import is_within_limits
 
 SEARCH_BUDGET = 200_000
 """How often buffers that compete for the same pools may be looked at: less than a second."""
@@ -103,7 +104,9 @@ def _planned(
         except Exception:  # an algorithm of the user's may not know buffers of one candidate
             continue
         original = dict(zip(copies, buffers, strict=True))
-        return {original[copy]: allocation for copy, allocation in plan.items() if copy in original}
+        found = {original[copy]: place for copy, place in plan.items() if copy in original}
+        if is_within_limits(found):
+            return found
     return None
 
 

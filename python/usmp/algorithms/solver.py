@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.objects import BufferInfo, PoolAllocation, PoolInfo
-from usmp.objects.buffer_problem import problem_of
-from usmp.objects.pool_places import skipped_bytes
+from usmp.objects.buffer_problem import problem_of, skipped_by_pool
 from usmp_solver import (
     DoesNotFit,
     EnoughBytes,
     Pool,
+    Problem,
     Progress,
     RefusingPool,
     Solution,
@@ -60,42 +60,67 @@ def solve_buffers(
         fill_preferred=True,
     )
     if not solution.has_plan:
-        raise DoesNotFitError(partial(_explained, solution, _skipped(buffers)), solution)
+        infos = _pools_of(buffers, problem)
+        raise DoesNotFitError(partial(_explained, solution, _Hints.of(infos, problem)), solution)
     return solution
 
 
-def _skipped(buffers: Sequence[BufferInfo]) -> dict[str, int]:
-    """Name of a pool to the bytes of its size hint that no plan can use, if there are some."""
-    alignments: dict[PoolInfo, int] = {}
-    for buffer in buffers:
-        for pool in buffer.pool_candidates:
-            if pool.pool_offset or pool.address > 0:
-                alignments[pool] = max(alignments.get(pool, 1), int(buffer.alignment))
-    skipped = {str(pool.pool_name): skipped_bytes(pool, n) for pool, n in alignments.items()}
-    return {name: size for name, size in skipped.items() if size}
+@dataclass(frozen=True)
+class _Hints:
+    """The size hints of pools, and what of them no plan uses: bytes before offset 0.
+
+    Parameters
+    ----------
+    sizes
+        from the name of a pool to its size hint in bytes, if it has one.
+    skipped
+        from the name of a pool to the bytes that no plan uses, if there are some.
+    """
+
+    sizes: Mapping[str, int]
+    skipped: Mapping[str, int]
+
+    @staticmethod
+    def of(infos: Sequence[PoolInfo], problem: Problem) -> _Hints:
+        """Return the size hints of the pools of a problem, in its order."""
+        sizes = {str(info.pool_name): int(info.size_hint_bytes) for info in infos}
+        limited = {name: size for name, size in sizes.items() if size >= 0}
+        return _Hints(limited, skipped_by_pool(infos, problem))
+
+    def counted(self, pool: str, end: int) -> int:
+        """Return the smallest size hint of a pool within which a plan ends at this offset."""
+        return end + self.skipped.get(pool, 0) if end else 0
 
 
-def _explained(solution: Solution, skipped: Mapping[str, int]) -> DoesNotFit:
-    """Why there is no plan, with size hints that are enough."""
+def _explained(solution: Solution, hints: _Hints) -> DoesNotFit:
+    """Return why there is no plan, in bytes of size hints instead of the limits of the problem."""
     misfit = explain(solution)
-    if not skipped:
+    if not hints.skipped:
         return misfit
 
-    def hints(enough: tuple[EnoughBytes, ...]) -> tuple[EnoughBytes, ...]:
-        return tuple(replace(one, bytes=one.bytes + skipped.get(one.pool, 0)) for one in enough)
+    def of_hint(bytes_: int | None) -> int | None:
+        # Some pool has to hold them, and which one is open.
+        least = min(hints.skipped.get(each.pool.name, 0) for each in misfit.pools)
+        return bytes_ + least if bytes_ else bytes_
 
-    def hinted(pool: RefusingPool) -> RefusingPool:
-        limit, size = pool.pool.limit, skipped.get(pool.pool.name, 0)
-        return replace(pool, pool=replace(pool.pool, limit=None if limit is None else limit + size))
+    def enough(found: tuple[EnoughBytes, ...]) -> tuple[EnoughBytes, ...]:
+        return tuple(replace(one, bytes=hints.counted(one.pool, one.bytes)) for one in found)
 
-    total = sum(skipped.get(each.pool.name, 0) for each in misfit.pools)
+    def refusing(found: RefusingPool) -> RefusingPool:
+        name, end = found.pool.name, found.end
+        return replace(
+            found,
+            pool=replace(found.pool, limit=hints.sizes.get(name)),
+            end=None if end is None else hints.counted(name, end),
+        )
+
     return replace(
         misfit,
-        pools=tuple(map(hinted, misfit.pools)),
-        needed=misfit.needed and misfit.needed + total,
-        alone=hints(misfit.alone),
-        together=hints(misfit.together),
-        lower_bound=misfit.lower_bound and misfit.lower_bound + total,
+        pools=tuple(map(refusing, misfit.pools)),
+        needed=of_hint(misfit.needed),
+        alone=enough(misfit.alone),
+        together=enough(misfit.together),
+        lower_bound=of_hint(misfit.lower_bound),
     )
 
 
@@ -103,16 +128,21 @@ def allocations_of(
     buffers: Sequence[BufferInfo], solution: Solution
 ) -> dict[BufferInfo, PoolAllocation]:
     """Pool and offset of each buffer, in the order of the buffers."""
-    pools: dict[str, PoolInfo] = {}
-    for buffer in buffers:
-        for pool in buffer.pool_candidates:
-            pools.setdefault(str(pool.pool_name), pool)
-    infos = [pools[pool.name] for pool in solution.problem.pools]
+    infos = _pools_of(buffers, solution.problem)
     numbers = zip(solution.pools.tolist(), solution.offsets.tolist(), strict=True)
     return {
         buffer: PoolAllocation(infos[pool], offset)
         for buffer, (pool, offset) in zip(buffers, numbers, strict=True)
     }
+
+
+def _pools_of(buffers: Sequence[BufferInfo], problem: Problem) -> list[PoolInfo]:
+    """Return the pools of a problem, in its order."""
+    pools: dict[str, PoolInfo] = {}
+    for buffer in buffers:
+        for pool in buffer.pool_candidates:
+            pools.setdefault(str(pool.pool_name), pool)
+    return [pools[pool.name] for pool in problem.pools]
 
 
 def _ends_beyond_64_bits(buffer: BufferInfo) -> bool:

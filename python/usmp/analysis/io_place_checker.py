@@ -23,7 +23,7 @@ def check_io_places(
     stmts: Mapping[BufferInfo, tirx.AllocBuffer],
     plan: Mapping[BufferInfo, PoolAllocation],
 ) -> None:
-    """Check that each buffer lies in a pool that takes inputs and outputs, or all else, as it is.
+    """Check that each buffer lies in a pool whose `io` permits it, and in the I/O pool if it must.
 
     Candidate pools are not read: they are what `usmp.transform.AssignPoolInfo` and algorithms make
     of the same pools, and this check shares no code with either.

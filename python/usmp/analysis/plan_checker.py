@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import lcm
 from typing import Any, TypeAlias
 
 from usmp import _ffi_api
-from usmp.objects import AllocatedPoolInfo, BufferInfo, PlacedBuffer, PoolAllocation
+from usmp.objects import AllocatedPoolInfo, BufferInfo, PlacedBuffer, PoolAllocation, PoolInfo
 from usmp.objects.buffer_problem import columns_of
+from usmp.objects.pool_places import skipped_bytes
 from usmp_solver.check import Fault, judge
 
 _INT64_MAX = (1 << 63) - 1
@@ -20,12 +22,13 @@ def check_plan(buffers: Iterable[BufferInfo], plan: Mapping[BufferInfo, PoolAllo
     """Check that the plan is sound, whatever algorithm made it.
 
     A plan is sound if every buffer has an allocation, in one of its candidate pools, at a
-    non-negative multiple of its alignment, within what the pool's size hint leaves behind its first
-    aligned address, and at whole lines of the pool's alignment; and if two buffers share a
-    byte only where neither lists the other as a conflict and none of their live ranges meet, or
-    where one starts below the other by at least the distance of its safe overlap. Buffers of no
-    bytes share none. The judge shares no code with the algorithms, nor do the columns that it reads
-    (``src/usmp/judged_columns.cc``), so a mistake would have to be made twice to pass.
+    non-negative multiple of its alignment, within what the pool's size hint leaves behind the first
+    address that suits all buffers that may lie there, and at whole lines of the pool's alignment;
+    and if two buffers share a byte only where neither lists the other as a conflict and none of
+    their live ranges meet, or where one starts below the other by at least the distance of its safe
+    overlap. Buffers of no bytes share none. The judge shares no code with the algorithms, nor do
+    the columns that it reads (``src/usmp/judged_columns.cc``), so a mistake would have to be made
+    twice to pass.
 
     Parameters
     ----------
@@ -55,8 +58,10 @@ def _of_one(
     if fault.reason == "limit" and end > _INT64_MAX:
         reason = "ends beyond the largest 64-bit offset"
     elif fault.reason == "limit":
-        hint = next(p.size_hint_bytes for p in buffer.pool_candidates if p.pool_name == name)
+        pool = next(p for p in buffer.pool_candidates if str(p.pool_name) == name)
+        hint, unused = int(pool.size_hint_bytes), _unused_bytes(buffers, pool)
         reason = f"ends at byte {end}, but the size hint of the pool is {hint} bytes"
+        reason += f", {unused} of them before offset 0" if unused else ""
     else:
         reason = {
             "pool": "is in a pool that is not one of its candidates",
@@ -68,6 +73,13 @@ def _of_one(
         f'buffer "{buffer.name_hint}" ({buffer.size_bytes} bytes, alignment {buffer.alignment}) at '
         f'offset {offset} of pool "{name}" {reason}'
     )
+
+
+def _unused_bytes(buffers: Sequence[BufferInfo], pool: PoolInfo) -> int:
+    """Return the bytes of a size hint before an address that suits all buffers of the pool."""
+    name = str(pool.pool_name)
+    suits = (b for b in buffers if any(str(p.pool_name) == name for p in b.pool_candidates))
+    return skipped_bytes(pool, lcm(*(int(buffer.alignment) for buffer in suits)))
 
 
 def _of_two(
@@ -135,7 +147,7 @@ def check_places(
         if str(buffer.pool_name) in asked:
             pool, first = asked[str(buffer.pool_name)]
             address = max(int(pool.pool_info.address), 0) + first + int(buffer.byte_offset)
-            if address & (int(buffer.alignment) - 1):
+            if address % int(buffer.alignment):
                 raise ValueError(
                     f'USMP plan check: buffer "{buffer.name}" at address {address} of pool '
                     f'"{buffer.pool_name}" is not aligned to {buffer.alignment} bytes'

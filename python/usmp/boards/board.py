@@ -6,10 +6,12 @@ AN500, AN505 and AN547.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from usmp import names
+from usmp.support.plain_text import shown
 
 KIBIBYTE = 1 << 10
 MEBIBYTE = 1 << 20
@@ -27,6 +29,9 @@ PROJECT_FOLDER = "project"
 """Where an archive has the project for its board."""
 
 
+_MEMORY_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
 @dataclass(frozen=True)
 class Memory:
     """One memory of a board.
@@ -41,6 +46,12 @@ class Memory:
         what the board's manual calls it.
     is_read_only
         whether programs can only read it, as flash.
+
+    Raises
+    ------
+    ValueError
+        the name is no name of a region in linker scripts, or the description is no comment of one
+        line.
     """
 
     name: str
@@ -48,6 +59,19 @@ class Memory:
     size_bytes: int
     description: str
     is_read_only: bool = False
+
+    def __post_init__(self) -> None:
+        # Both stand in the linker script as they are.
+        if not _MEMORY_NAME.fullmatch(self.name):
+            raise ValueError(
+                f'a memory is called "{shown(self.name)}", but the linker script takes ASCII '
+                "letters, digits and _, and no digit first; give it such a name"
+            )
+        if not self.description.isprintable() or "*/" in self.description:
+            raise ValueError(
+                f'memory {self.name} is described as "{shown(self.description)}", which would end '
+                "the comment in the linker script; describe it in one line without */"
+            )
 
     def __str__(self) -> str:
         return f"{self.name} ({self.size_bytes} bytes at 0x{self.base:08x})"
@@ -175,7 +199,7 @@ class Board:
             if memory.name == name:
                 return memory
         raise ValueError(
-            f'board {self.name} has no memory "{name}"; its memories: '
+            f'board {self.name} has no memory "{shown(name)}"; its memories: '
             + ", ".join(memory.name for memory in self.memories)
         )
 

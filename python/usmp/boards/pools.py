@@ -69,12 +69,14 @@ def board_pools(
         *(board.constant_memories if constants is None else ()),
     }
     workspace = board_workspace_pools(board, names, workspace, states)
-    if io_pool is not None and not _has_pool(workspace, io_pool):
+    if io_pool and not _has_pool(workspace, io_pool):
         workspace = _with_io_pool(board, names, workspace, io_pool)
     constants = board_constant_pools(board, names, constants)
+    if io_pool is not None:
+        own.discard(io_pool)
     if states is not None:
         states = board_state_pool(board, names, states, workspace)
-    own -= {io_pool} | ({states.pool_name} if states is not None else set())
+        own.discard(str(states.pool_name))
     return _Pools(workspace, constants, states, sorted(own))
 
 

@@ -202,7 +202,8 @@ def _macros_of_external_pool(
 ) -> Iterator[Macro]:
     """What the application needs to define the array itself."""
     if pool.is_constant:
-        text = f"Content, little-endian, of {what}"
+        begin = f", from byte {pool.first_byte} on" if pool.first_byte else ""
+        text = f"Content, little-endian, of {what}{begin}"
         yield Macro(f"{pool.macro_name}_DATA", _data(pool), text)
     text = f"Section and alignment for the array of {what}"
     yield Macro(f"{pool.macro_name}_ATTRIBUTES", _attributes(pool), text, needs_gnu=True)
@@ -224,11 +225,11 @@ def _macros_of_place(pool: PoolParameter, what: str) -> Iterator[Macro]:
 
 
 def _data(pool: PoolParameter) -> str:
-    """The content from the first byte of the memory on, for the application to put there."""
+    """Return the content of the plan, without the bytes of the memory before it, which belong to
+    others."""
     if pool.is_empty:
         return ""
-    content = bytes(pool.first_byte) + constant_pool_bytes(pool.info)
-    words = [f"0x{byte:02x}," for byte in content or b"\0"]
+    words = [f"0x{byte:02x}," for byte in constant_pool_bytes(pool.info) or b"\0"]
     lines = [" ".join(words[i : i + 16]) for i in range(0, len(words), 16)]
     return "\\\n  " + " \\\n  ".join(lines)
 

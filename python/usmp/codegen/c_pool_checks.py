@@ -1,4 +1,4 @@
-"""Whether pools are where the plan expects them: what a run checks before anything else."""
+"""Checks at the start of a run that pools are at the addresses that the plan was made for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pool_address(interface: Interface, pool: PoolParameter) -> str:
 
 
 def has_checks(interface: Interface) -> bool:
-    """Whether a run may find that a pool is at another address; packed functions do not look."""
+    """Return whether a run may return `ERROR_POOL`; packed functions check nothing."""
     entries = [] if interface.is_packed else interface.entries
     return any(_is_checked(pool) for entry in entries for pool in entry.pools)
 
@@ -47,7 +47,7 @@ def pool_checks(interface: Interface, entry: EntryInterface) -> list[str]:
 
 
 def _is_checked(pool: PoolParameter) -> bool:
-    """Whether the user said where the pool is, or what its buffers are aligned to."""
+    """Return whether the user gave the pool a place or an alignment, which a run checks then."""
     has_place = pool.address is not None or bool(pool.pool_offset)
     return not pool.is_empty and (has_place or bool(pool.line_bytes))
 

@@ -84,7 +84,7 @@ def _assertion_names(interface: Interface, pool: PoolParameter) -> list[str]:
     asserted = ("has_size", "is_within_size_hint", "is_aligned")
     return [
         scope.symbol(prefix, what)
-        for what in (*asserted, *(() if pool.address is None else ("has_address",)))
+        for what in (*asserted, *(() if _least_end(pool) is None else ("has_address",)))
     ]
 
 
@@ -98,10 +98,19 @@ def _assertions(interface: Interface, pool: PoolParameter) -> list[str]:
         hint = _checked_hint(pool, pool.size_hint_bytes)
         hint += 0 if pool.is_internal else pool.pool_offset
         lines.append(f"TVMGEN_STATIC_ASSERT({size} <= {hint}, {is_within_hint});")
-    if pool.first_address is not None:
-        last = f"UINT64_C(0x{pool.first_address + max(pool.size_bytes, 1) - 1:x})"
-        lines.append(f"TVMGEN_STATIC_ASSERT({last} <= UINTPTR_MAX, {has_address[0]});")
+    last = _least_end(pool)
+    if last is not None:
+        known = f"UINT64_C(0x{last:x})"
+        lines.append(f"TVMGEN_STATIC_ASSERT({known} <= UINTPTR_MAX, {has_address[0]});")
     return lines
+
+
+def _least_end(pool: PoolParameter) -> int | None:
+    """Return the least address that the last byte of a plan can have, if the user gave the pool a
+    place: the machine may have no such address."""
+    if pool.address is None and (pool.is_internal or not pool.first_byte):
+        return None
+    return (pool.address or 0) + pool.first_byte + max(pool.size_bytes, 1) - 1
 
 
 def _checked_hint(pool: PoolParameter, hint: int) -> int:

@@ -89,6 +89,14 @@ def _places(entry: ArchivedEntry, number: int, what: str, name: str) -> list[str
 def _pools(module: ArchivedModule) -> str:
     prefix, pools = module.c_prefix, external_pools(module)
     members = [f"      {_member(module, pool)}," for pool in pools]
+    # An array of constants alone begins behind the bytes of others in its memory. Where that is, C
+    # computes at run time.
+    moved = [
+        f"  pools.{pool.c_name} = (const void*)((uintptr_t)pool_{pool.c_name} - "
+        f"{pool_macro(module, pool)}_OFFSET);"
+        for pool in pools
+        if _is_plan_alone(pool)
+    ]
     return "\n".join(
         [
             *(_pool(module, pool) for pool in pools if _has_array(pool)),
@@ -96,6 +104,7 @@ def _pools(module: ArchivedModule) -> str:
             f"  static struct {prefix}_workspace_pools pools = {{",
             *members,
             "  };",
+            *moved,
             "  return &pools;",
             "}\n",
         ]
@@ -108,19 +117,29 @@ def _has_array(pool: ArchivedPool) -> bool:
     return not pool.is_empty and (pool.is_constant or pool.address is None)
 
 
+def _is_plan_alone(pool: ArchivedPool) -> bool:
+    """Whether the array of a pool leaves out the bytes of others before the plan: an image of the
+    program must not overwrite them."""
+    return _has_array(pool) and pool.is_constant and pool.first_byte > 0
+
+
 def _member(module: ArchivedModule, pool: ArchivedPool) -> str:
+    if pool.is_empty or _is_plan_alone(pool):
+        return "0"
     if _has_array(pool):
         return f"pool_{pool.c_name}"
-    return "0" if pool.is_empty else f"(void*)(uintptr_t){pool_macro(module, pool)}_ADDRESS"
+    return f"(void*)(uintptr_t){pool_macro(module, pool)}_ADDRESS"
 
 
 def _pool(module: ArchivedModule, pool: ArchivedPool) -> str:
     """The array of a pool, in the section and with the alignment that the header says."""
     macro, const = pool_macro(module, pool), "const " if pool.is_constant else ""
     content = f" = {{{macro}_DATA}}" if pool.is_constant and pool.size_bytes else ""
+    array = f"static {const}uint8_t pool_{pool.c_name}"
+    if _is_plan_alone(pool):
+        return (
+            f"{macro}_ATTRIBUTES __attribute__((aligned({pool.alignment_bytes})))\n"
+            f"{array}[{max(pool.size_bytes, 1)}]{content};\n"
+        )
     size = f"{macro}_SIZE" if pool.size_bytes else "1"
-    return (
-        f"{macro}_ATTRIBUTES\n"
-        f"static {const}uint8_t pool_{pool.c_name}[{size}]{content};\n"
-        f"{macro}_ASSERT(pool_{pool.c_name});\n"
-    )
+    return f"{macro}_ATTRIBUTES\n{array}[{size}]{content};\n{macro}_ASSERT(pool_{pool.c_name});\n"

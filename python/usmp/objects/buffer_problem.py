@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from math import lcm
 from typing import Any
 
 import numpy as np
 
 from usmp import _ffi_api
 from usmp.objects.buffers import BufferInfo
-from usmp.objects.pool_places import planned_limit
+from usmp.objects.placements import PoolAllocation
+from usmp.objects.pool_places import has_place, planned_limit, skipped_bytes
 from usmp.objects.pools import ConstantPoolInfo, PoolInfo
 from usmp_solver import Pool, Problem
 from usmp_solver.buffers import preferred_first
@@ -27,8 +29,8 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
     Conflicts that follow from live ranges are not listed. Conflicts and overlaps with other buffers
     are dropped: they constrain nothing.
 
-    A pool is what a plan may use of its memory: offset 0 is its first byte behind `pool_offset`
-    whose address suits all buffers that may lie there.
+    A pool is what a plan may use of its memory (see `usmp.objects.pool_places`): offset 0 is its
+    first byte behind `pool_offset` whose address suits all buffers that may lie there.
 
     Raises
     ------
@@ -45,11 +47,47 @@ def problem_of(buffers: Iterable[BufferInfo]) -> Problem:
     order = preferred_first(lists)
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
-    largest = np.ones(len(order), np.int64)
-    np.maximum.at(largest, columns["candidates"], np.repeat(columns["alignments"], np.diff(first)))
     columns["candidates"] = ranks[columns["candidates"]]
-    pools = tuple(_pool(infos[number], int(largest[number])) for number in order)
-    return Problem(names=names, pools=pools, **columns)
+    infos = [infos[number] for number in order]
+    pools = map(_pool, infos, _alignments(infos, columns))
+    return Problem(names=names, pools=tuple(pools), **columns)
+
+
+def skipped_by_pool(infos: Sequence[PoolInfo], problem: Problem) -> dict[str, int]:
+    """Return for each pool the bytes of its size hint that no plan uses, where there are some.
+
+    Parameters
+    ----------
+    infos
+        the pools in the order of those of `problem`, which `problem_of` made of them.
+    """
+    skipped = map(skipped_bytes, infos, _alignments(infos, problem.columns()))
+    return {pool.name: n for pool, n in zip(problem.pools, skipped, strict=True) if n}
+
+
+def _alignments(infos: Sequence[PoolInfo], columns: Mapping[str, Column]) -> list[int]:
+    """Return for each pool the alignment that suits every buffer that may lie there; 1 where the
+    plan begins at the first byte in any case."""
+    counts = np.diff(columns["candidate_first"])
+    found = [1] * len(infos)
+    for number, info in enumerate(infos):
+        if has_place(info):
+            of_pool = np.repeat(columns["alignments"], counts)[columns["candidates"] == number]
+            found[number] = lcm(*map(int, np.unique(of_pool)))
+    return found
+
+
+def is_within_limits(plan: Mapping[BufferInfo, PoolAllocation]) -> bool:
+    """Return whether a plan that was made with fewer candidate pools fits behind the first byte
+    that suits all candidates of its buffers."""
+    if not any(has_place(pool) for buffer in plan for pool in buffer.pool_candidates):
+        return True
+    limits = {pool.name: pool.limit for pool in problem_of(plan).pools}
+    return all(
+        (limit := limits[str(place.pool_info.pool_name)]) is None
+        or int(place.byte_offset) + int(buffer.size_bytes) <= limit
+        for buffer, place in plan.items()
+    )
 
 
 def columns_of(fields: Mapping[str, Any]) -> dict[str, Column]:

@@ -34,6 +34,14 @@ def entry_function_name(entry: str) -> str:
     return MAIN_FUNCTION_NAME if entry == ONLY_ENTRY else f"__tvm_{entry}__"
 
 
+def called_by_users(function: str) -> str:
+    """Return what a user calls a PrimFunc: the model, an entry of it, or an operator."""
+    if function == MAIN_FUNCTION_NAME:
+        return "the model"
+    entry = re.fullmatch("__tvm_(.+)__", function)
+    return f'entry "{shown(entry[1])}"' if entry else f"operator {shown(function)}"
+
+
 def entry_name(text: str) -> str:
     """A name for an entry that is like a text, such as the name of a file."""
     name = re.sub(r"[^A-Za-z0-9]", "_", text).strip("_")[:_LONGEST_NAME]

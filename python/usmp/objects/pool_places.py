@@ -1,8 +1,14 @@
-"""Where in a memory a plan begins, and what its buffers are aligned to."""
+"""Where in a memory a plan begins, how much of it a plan may use, and what buffers align to.
+
+A plan begins before buffers have pools, so its first byte suits all buffers that *may* lie in the
+pool. The solver's limits, the judge of plans (``src/usmp/judged_columns.cc``, which shares no code)
+and the emitted code keep to this rule, so that what fits the limits fits the code.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import lcm
 
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT
 from usmp.objects.pools import PoolInfo
@@ -12,16 +18,21 @@ ANY_ADDRESS_MACRO = "TVMGEN_ANY_POOL_ADDRESS"
 
 
 def line_bytes(pools: Iterable[PoolInfo]) -> int:
-    """Return the bytes at whose multiples a buffer starts and ends, whichever pool holds it.
+    """Return the line size of a buffer: it starts and ends at multiples of so many bytes.
 
-    This is the largest `alignment` of its candidate pools; 1 if none has one.
+    This is the largest `alignment` of its candidate pools, whichever holds it; 1 if none has one.
     """
     return max((int(pool.alignment) for pool in pools), default=0) or 1
 
 
 def rounded_up(size_bytes: int, line: int) -> int:
-    """Return the bytes of all lines that so many bytes begin."""
+    """Return the size in bytes of the whole lines that hold so many bytes."""
     return -(-size_bytes // line) * line
+
+
+def has_place(pool: PoolInfo) -> bool:
+    """Return whether a plan may begin behind the first byte of a memory."""
+    return int(pool.pool_offset) > 0 or int(pool.address) > 0
 
 
 def first_byte(pool: PoolInfo, alignment: int) -> int:
@@ -35,26 +46,27 @@ def first_byte(pool: PoolInfo, alignment: int) -> int:
     pool
         the memory.
     alignment
-        of the buffers in it, in bytes, a power of two; a pool has that of the executor's default
-        at least.
+        in bytes, a multiple of that of each buffer that may lie there. The plan is aligned to the
+        executor's default and to the pool's alignment, too.
     """
+    multiple = lcm(alignment, DEFAULT_BYTE_ALIGNMENT, line_bytes([pool]))
     address = max(int(pool.address), 0)
-    least = max(alignment, DEFAULT_BYTE_ALIGNMENT)
-    return rounded_up(address + int(pool.pool_offset), least) - address
-
-
-def planned_limit(pool: PoolInfo, alignment: int) -> int | None:
-    """Return the bytes that a plan may take of a pool; None if it has no size hint.
-
-    The hint counts from `pool_offset` on, so that what is skipped up to an aligned address is no
-    part of the plan.
-    """
-    hint = int(pool.size_hint_bytes)
-    if hint < 0:
-        return None
-    return max(hint - skipped_bytes(pool, alignment), 0)
+    return rounded_up(address + int(pool.pool_offset), multiple) - address
 
 
 def skipped_bytes(pool: PoolInfo, alignment: int) -> int:
-    """Return the bytes between those of others and the plan, which nobody uses."""
+    """Return the bytes between those of others and the plan, which nobody uses.
+
+    The parameters are those of `first_byte`.
+    """
     return first_byte(pool, alignment) - int(pool.pool_offset)
+
+
+def planned_limit(pool: PoolInfo, alignment: int) -> int | None:
+    """Return the most bytes that a plan may take of a pool; None if it has no size hint.
+
+    The hint counts from `pool_offset` on, so that what is skipped up to an aligned address is no
+    part of the plan. The parameters are those of `first_byte`.
+    """
+    hint = int(pool.size_hint_bytes)
+    return None if hint < 0 else max(hint - skipped_bytes(pool, alignment), 0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from operator import index
 from typing import Any, TypeAlias
 
 from tvm.target import Target
@@ -48,10 +49,12 @@ class PoolInfoProperties(ValueObject):
         Section of the object file that the linker script places in this memory, such as
         ".dtcm_bss"; empty leaves it to the compiler.
     alignment
-        Bytes, a power of two, such as the size of a cache line: each buffer in the memory starts
-        and ends at a multiple of it. 0 means that the alignments of the executor are enough.
+        Bytes, a power of two up to 2**28, such as the size of a cache line: each buffer in the
+        memory starts and ends at a multiple of it. 0 means that the alignments of the executor are
+        enough.
     pool_offset
-        Bytes at the start of the memory that belong to others: the plan uses what follows them.
+        Bytes at the start of the memory that belong to others, up to 2**62: the plan uses what
+        follows them.
     address
         Address of the memory's first byte, before `pool_offset`; -1 means unknown.
     io
@@ -61,8 +64,10 @@ class PoolInfoProperties(ValueObject):
     Raises
     ------
     ValueError
-        A number is below the smallest that has a meaning, `alignment` is no power of two,
-        `section_name` is no name of a section, or `io` none of the three.
+        A number is below the smallest that has a meaning or above the largest, `alignment` is no
+        power of two, `section_name` is no name of a section, or `io` none of the three.
+    TypeError
+        A number is no whole number, or `io` no text.
     """
 
     size_hint_bytes: int
@@ -96,6 +101,8 @@ class PoolInfoProperties(ValueObject):
         address: int = -1,
         io: str = ANY_IO,
     ) -> None:
+        if not isinstance(io, str):
+            raise TypeError(f'io of a memory pool must be "any", "only" or "no", not {io!r}')
         if section_name and not _SECTION_NAME.fullmatch(section_name):
             raise ValueError(
                 f'section_name must be the name of a section, such as ".dtcm_bss", '
@@ -111,9 +118,9 @@ class PoolInfoProperties(ValueObject):
             list((target_burst_bytes or {}).items()),
             is_internal,
             section_name,
-            alignment,
-            pool_offset,
-            address,
+            _whole_number("alignment", alignment),
+            _whole_number("pool_offset", pool_offset),
+            _whole_number("address", address),
             io,
         )
 
@@ -121,6 +128,19 @@ class PoolInfoProperties(ValueObject):
     def target_burst_bytes(self) -> dict[Any, int]:
         """Target to burst length in bytes."""
         return dict(self._target_bursts)
+
+
+def _whole_number(field: str, value: object) -> int:
+    """Return a number of 64 bits; name the field in errors, since C++ knows but its position."""
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(
+            f"{field} of a memory pool must be a whole number of bytes, not {value!r}"
+        ) from None
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"{field} of a memory pool must fit in 64 bits with a sign, not {number}")
+    return number
 
 
 @c_class("usmp.PoolInfo", init=False)

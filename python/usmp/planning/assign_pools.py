@@ -30,6 +30,7 @@ from usmp.objects.attributes import (
     STATE_LAYOUT_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.entries import called_by_users
 from usmp.objects.module_pools import listed_pools
 from usmp.objects.pools import READ_WRITE_ACCESS
 from usmp.objects.targets import is_target, target_text
@@ -184,7 +185,7 @@ class _Assignment:
         if not candidates:
             shown = "; ".join(f"{pool.pool_name}: {_shown_access(pool)}" for pool in pools)
             raise ValueError(
-                f"{name}: no pool may hold buffer {stmt.buffer.name}, which is "
+                f"{called_by_users(name)}: no pool may hold buffer {stmt.buffer.name}, which is "
                 f"{' and '.join(map(str, needs))} ({shown})"
             )
         return candidates

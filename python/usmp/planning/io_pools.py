@@ -24,6 +24,7 @@ from usmp.objects.attributes import (
     STREAMED_TENSOR_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.entries import called_by_users
 from usmp.objects.module_pools import listed_pools
 from usmp.objects.pools import ANY_IO, NO_IO, ONLY_IO
 from usmp.planning.state_pool import state_pool_of
@@ -31,7 +32,7 @@ from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
 
 _IO_TENSORS = (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, STREAMED_TENSOR_ATTR)
-"""Annotations of what the application writes or reads; rows of a streamed one in a ring."""
+"""Annotations of allocations that the application writes or reads; streamed ones hold rows."""
 
 
 def preferred_order(workspace: Sequence[PoolInfo]) -> list[PoolInfo]:
@@ -42,7 +43,7 @@ def preferred_order(workspace: Sequence[PoolInfo]) -> list[PoolInfo]:
 
 @dataclass(frozen=True)
 class IOPools:
-    """The pools that inputs and outputs may lie in, and those that all else may.
+    """The rule which pools may hold inputs and outputs, and which may hold all else.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ class IOPools:
     def permitted(
         self, stmt: tirx.AllocBuffer, pools: list[PoolInfo], function: str
     ) -> list[PoolInfo]:
-        """Return those of `pools` that may hold an allocation of `function`, in their order.
+        """Return the pools among `pools` that may hold an allocation of `function`, in their
+        order.
 
         Raises
         ------
@@ -68,10 +70,11 @@ class IOPools:
         permitted = [pool for pool in pools if self.permits(pool, is_io)]
         if not permitted:
             what = "an input or output" if is_io else "neither an input nor an output"
-            known = ", ".join(f"{pool.pool_name} with io={pool.io}" for pool in pools)
-            io_pool = f"; I/O pool: {self.pool.pool_name}" if self.pool and is_io else ""
+            known = ", ".join(f"{shown(pool.pool_name)} with io={pool.io}" for pool in pools)
+            io_pool = f"; I/O pool: {shown(self.pool.pool_name)}" if self.pool and is_io else ""
             raise ValueError(
-                f"{function}: no pool may hold buffer {stmt.buffer.name}, which is {what} "
+                f"{called_by_users(function)}: no pool may hold buffer {shown(stmt.buffer.name)}, "
+                f"which is {what} "
                 f"({known}{io_pool}); add a pool for it, or leave out io= of one"
             )
         return pools if len(permitted) == len(pools) else permitted
@@ -161,7 +164,11 @@ def check_io_is_planned(mod: IRModule) -> None:
 def _check_io_pools(
     io_pool_name: str | None, constants: Sequence[PoolInfo], states: PoolInfo | None
 ) -> None:
-    """Refuse that pools that hold neither inputs nor outputs anyway are to hold them."""
+    """Refuse an I/O pool that is the state pool, and pools that state or constants cannot use.
+
+    Constant pools hold neither inputs nor outputs, and a state pool holds nothing but state, so
+    that `io=` of the former and `io=only` of the latter are mistakes.
+    """
     for pool in constants:
         if str(pool.io) != ANY_IO:
             raise ValueError(
@@ -183,7 +190,12 @@ def _check_io_pools(
 
 
 def _io_pool(name: str, workspace: Sequence[PoolInfo]) -> WorkspacePoolInfo:
-    """The workspace pool of this name."""
+    """Return the workspace pool of this name; refuse one that cannot hold inputs and outputs."""
+    if not name:
+        raise ValueError(
+            "the name of the I/O pool is missing; name a workspace pool (--io-pool POOL; in "
+            "Python io_memory_pool), or leave it out"
+        )
     named = {str(pool.pool_name): pool for pool in workspace if isinstance(pool, WorkspacePoolInfo)}
     if name not in named:
         known = ", ".join(map(shown, named)) or "none; list them (--workspace-pools)"
@@ -199,7 +211,8 @@ def _io_pool(name: str, workspace: Sequence[PoolInfo]) -> WorkspacePoolInfo:
 def _check_planned(
     io_pool: PoolInfo | None, workspace: Sequence[PoolInfo], is_planned: Callable[[], bool]
 ) -> None:
-    """Refuse that something is said about the pools of what no pool holds."""
+    """Refuse an I/O pool and pools with `io=` if no pool holds inputs and outputs, since they
+    would mean nothing then."""
     restricted = [pool for pool in workspace if str(pool.io) != ANY_IO]
     if (io_pool is None and not restricted) or is_planned():
         return
@@ -214,5 +227,5 @@ def _check_planned(
 
 
 def is_io_tensor(stmt: tirx.AllocBuffer) -> bool:
-    """Return whether the application writes or reads what an allocation holds."""
+    """Return whether an allocation holds an input or output, or rows of one in a ring."""
     return any(name in stmt.annotations for name in _IO_TENSORS)

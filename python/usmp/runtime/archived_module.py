@@ -131,13 +131,14 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
         raise DamagedMetadata(f"{where} has symbolic sizes, which the packed interface cannot have")
     _check_accelerators(metadata, where)
     _check_placement(memory, where)
-    if "io_pool" in memory:
-        read_value(memory, "io_pool", is_text, where)
     if "not_compared" in memory:
         read_value(memory, "not_compared", is_list_of(is_text), where)
     check_ram(memory, where)
     _check_dynamic_allocations(memory, where)
     archived_pools = [read_pool(pool, entries, where) for pool in pools]
+    if "io_pool" in memory:
+        workspace = {pool.name for pool in archived_pools if not pool.is_constant}
+        read_value(memory, "io_pool", lambda value: is_text(value) and value in workspace, where)
     check_operators(metadata, where)
     return ArchivedModule(
         name,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer, PoolBound
+from usmp.objects.executor import is_alignment
 from usmp.runtime.read_metadata import (
     DamagedMetadata,
     is_count,
@@ -152,8 +153,13 @@ def _place(entry: Any, where: str) -> tuple[int, int | None]:
     """The byte of a memory at which the plan begins, and the address of the first one."""
     alignment = read_value(entry, "alignment_bytes", is_size, where)
     lines, offset, first, address = (
-        read_value(entry, key, is_count, where) if key in entry else 0
-        for key in ("buffer_alignment_bytes", "pool_offset_bytes", "first_byte", "address")
+        read_value(entry, key, is_valid, where) if key in entry else 0
+        for key, is_valid in (
+            ("buffer_alignment_bytes", is_alignment),
+            ("pool_offset_bytes", is_count),
+            ("first_byte", is_count),
+            ("address", is_count),
+        )
     )
     is_aligned = (address + first) % alignment == 0 and (not lines or alignment % lines == 0)
     if entry["buffers"] and not (is_aligned and offset <= first):

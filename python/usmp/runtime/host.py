@@ -268,14 +268,15 @@ class HostModule(NotCopied):
 
     def _provide(self, pool: Mapping[str, Any]) -> np.ndarray:
         """Memory for an external pool; a constant pool with its content, or else zeros."""
-        size, alignment = pool["size_bytes"] + pool.get("first_byte", 0), pool["alignment_bytes"]
+        size, alignment = pool["size_bytes"], pool["alignment_bytes"]
+        first = pool.get("first_byte", 0)
         # As far from an aligned address as where the pool is on the device.
         skipped = pool.get("address", 0) % alignment
-        memory = aligned_empty([skipped + max(size, 1)], "uint8", alignment)[skipped:]
-        memory[pool.get("first_byte", 0) :] = 0
-        if pool["kind"] == "constant" and pool["size_bytes"]:
-            address = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
-            ctypes.memmove(memory.ctypes.data, address, size)
+        memory = aligned_empty([skipped + first + max(size, 1)], "uint8", alignment)[skipped:]
+        memory[first:] = 0
+        if pool["kind"] == "constant" and size:
+            content = ctypes.addressof(ctypes.c_uint8.in_dll(self._library, _host_pool(pool)))
+            ctypes.memmove(memory[first:].ctypes.data, content, size)
         return memory
 
 
@@ -372,10 +373,10 @@ def _host_pool(pool: Mapping[str, Any]) -> str:
 
 
 def _pool_definitions(prefix: str, pools: Sequence[Mapping[str, Any]]) -> str:
-    """What an application writes to keep external constant pools in its own memory."""
+    """Return C with the content of external constant pools, without the bytes of others before
+    it."""
     lines = [f'#include "{prefix}.h"']
     for pool in pools:
-        macro = f"{prefix}_{pool['c_name']}".upper()
-        size, data = f"{macro}_CONSTANT_POOL_SIZE", f"{macro}_CONSTANT_POOL_DATA"
-        lines.append(f"const uint8_t {_host_pool(pool)}[{size}] = {{ {data} }};")
+        data = f"{prefix}_{pool['c_name']}".upper() + "_CONSTANT_POOL_DATA"
+        lines.append(f"const uint8_t {_host_pool(pool)}[{pool['size_bytes']}] = {{ {data} }};")
     return "\n".join(lines) + "\n"

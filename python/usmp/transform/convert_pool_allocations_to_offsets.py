@@ -29,7 +29,7 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
-from usmp.objects.pool_places import line_bytes, rounded_up
+from usmp.objects.pool_places import has_place, line_bytes, rounded_up
 from usmp.passes import ModulePass
 from usmp.planning.offset_expressions import OffsetExpressions
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, global_symbol
@@ -253,9 +253,20 @@ class _Converter:
         return largest_bytes_of(self.mod)
 
     def _alignment(self, pool: PoolInfo) -> int:
-        """What suits every allocation in the pool, in bytes, and at least the usual one."""
-        places = self._placed[pool.pool_name]
-        alignments = (byte_alignment(stmt, self.executor) for stmt, _ in places)
+        """What suits every allocation in the pool, in bytes, and at least the usual one.
+
+        Where the plan begins at a place of the user's, that suits all allocations that may lie
+        there; see `usmp.objects.pool_places`.
+        """
+        name = str(pool.pool_name)
+        stmts = [stmt for stmt, _ in self._placed[name]]
+        if has_place(pool):
+            stmts += [
+                stmt
+                for stmt in self.plan
+                if any(str(other.pool_name) == name for other in annotated_pools(stmt, ""))
+            ]
+        alignments = (byte_alignment(stmt, self.executor) for stmt in stmts)
         return lcm(DEFAULT_BYTE_ALIGNMENT, line_bytes([pool]), *alignments)
 
     def _with_content(self, pool: PoolInfo) -> PoolInfo:

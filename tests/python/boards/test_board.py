@@ -10,7 +10,7 @@ import pytest
 
 from support.board_programs import every_board
 from support.compilers import require
-from usmp.boards.board import BOARDS, board_named
+from usmp.boards.board import BOARDS, Memory, board_named
 
 
 def test_the_boards():
@@ -41,6 +41,21 @@ def test_an_unknown_memory_is_refused_with_the_known_ones():
     assert str(error.value) == (
         'board mps2-an385 has no memory "dtcm"; its memories: flash, sram, psram'
     )
+
+
+def test_text_that_is_no_part_of_a_linker_script_is_refused():
+    with pytest.raises(ValueError) as error:
+        board_named("mps2-an385").memory("d\ntcm")
+    assert str(error.value).startswith('board mps2-an385 has no memory "d\\ntcm"; its memories: ')
+    with pytest.raises(ValueError) as error:
+        Memory("d\ntcm", 0, 16, "DTCM")
+    assert str(error.value) == (
+        'a memory is called "d\\ntcm", but the linker script takes ASCII letters, digits and _, '
+        "and no digit first; give it such a name"
+    )
+    for description in ("a */ b", "a\nb"):
+        with pytest.raises(ValueError, match="would end the comment in the linker script"):
+            Memory("dtcm", 0, 16, description)
 
 
 @pytest.mark.board

@@ -14,14 +14,22 @@ from usmp.boards.board import board_named
 from usmp.boards.emulator import EmulatedModule
 from usmp.boards.pools import board_pools
 from usmp.objects.targets import parse_targets
+from usmp.planning.session import planning_session
 
-AN505 = board_named("mps2-an505")
+AN505, STREAMING = board_named("mps2-an505"), streaming_model()
 
 
 def workspace(*names: str, io: str = "any") -> WorkspaceMemoryPools:
     """Pools of these names; the last one with this `io`."""
     pools = [WorkspacePoolInfo(name, ["c"]) for name in names]
     return WorkspaceMemoryPools([*pools[:-1], pools[-1].with_properties(io=io)])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_session():
+    """Builds of one model with other pools share what lowering makes of it."""
+    with planning_session():
+        yield
 
 
 def build(mod=Attention, **arguments) -> usmp.AOTExecutorFactoryModule:
@@ -73,7 +81,7 @@ def test_where_they_lie():
     lasting = WorkspacePoolInfo(
         "psram", ["c"], PoolInfoProperties(section_name=".noinit.psram", io="no")
     )
-    factory = build(streaming_model(), io_memory_pool="isram", state_memory_pool=lasting)
+    factory = build(STREAMING, io_memory_pool="isram", state_memory_pool=lasting)
     assert kinds(factory) == {"sram": intermediate, "isram": io, "psram": {"state"}}
     assert 'TVMGEN_SECTION(".noinit.psram")' in factory.source
     assert 'TVMGEN_SECTION(".bss.pool.isram")' in factory.source
@@ -142,7 +150,7 @@ def test_their_addresses_are_those_of_the_memory(tmp_path):
 def test_a_program_that_keeps_state(tmp_path):
     """The three memories hold intermediates, inputs and outputs, and states."""
     require_board(AN505)
-    factory = build(streaming_model(), io_memory_pool="isram", state_memory_pool="psram")
+    factory = build(STREAMING, io_memory_pool="isram", state_memory_pool="psram")
     module = EmulatedModule(factory.files(), factory.metadata["modules"]["default"], AN505)
     inputs = [np.random.default_rng(i).standard_normal((1, 8)).astype(np.float32) for i in range(3)]
     outputs, reference = module.run([{"x": x} for x in inputs]).outputs, Streaming()

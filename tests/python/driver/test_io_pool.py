@@ -103,6 +103,14 @@ REFUSED = [
         [*LISTED, "--io-pool=dma"],
         'I/O pool "dma" is no workspace pool; workspace pools: ccm, sram',
     ),
+    *(
+        (
+            [*where, "--io-pool="],
+            "the name of the I/O pool is missing; name a workspace pool (--io-pool POOL; in Python "
+            "io_memory_pool), or leave it out",
+        )
+        for where in (LISTED, ["--board=mps2-an505"])
+    ),
     (
         ["--workspace-io", "--io-pool=sram"],
         'I/O pool "sram" is no workspace pool; workspace pools: none; list them '

@@ -416,7 +416,7 @@ def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, digits_m
 def test_workspace_that_only_the_accelerator_may_access(refused, digits_model):
     flags = ["--usmp-workspace-pools=npu", "--usmp-workspace-pool-npu=target=accel"]
     assert refused("compile", digits_model, "--target=accel,c", *flags) == (
-        "__tvm_main__: no pool may hold buffer conv2d, which is written by target c of conv2d "
+        "the model: no pool may hold buffer conv2d, which is written by target c of conv2d "
         "(npu: accel)"
     )
 
@@ -424,7 +424,7 @@ def test_workspace_that_only_the_accelerator_may_access(refused, digits_model):
 def test_workspace_that_the_cpu_may_only_read(refused, digits_model):
     flags = ["--usmp-workspace-pools=npu", "--usmp-workspace-pool-npu=target=accel,c:ro"]
     assert refused("compile", digits_model, "--target=accel,c", *flags) == (
-        "__tvm_main__: no pool may hold buffer conv2d, which is written by target c of conv2d "
+        "the model: no pool may hold buffer conv2d, which is written by target c of conv2d "
         "(npu: accel, c (ro))"
     )
 
@@ -432,6 +432,6 @@ def test_workspace_that_the_cpu_may_only_read(refused, digits_model):
 def test_constants_that_only_the_accelerator_may_read(refused, digits_model):
     flags = ["--constant-pools=npu", "--constant-pools-targets=npu:accel"]
     assert refused("compile", digits_model, "--target=accel,c", *flags) == (
-        "__tvm_main__: no pool may hold buffer conv2d_constant_1, which is read by target c of "
+        "the model: no pool may hold buffer conv2d_constant_1, which is read by target c of "
         "__tvm_main__ (npu: accel)"
     )

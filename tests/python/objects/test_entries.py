@@ -7,7 +7,21 @@ import random
 
 import pytest
 
-from usmp.objects.entries import c_prefix_of_entry, check_only_entry, most_bytes_at_once
+from usmp.objects.entries import (
+    c_prefix_of_entry,
+    called_by_users,
+    check_only_entry,
+    most_bytes_at_once,
+)
+
+
+def test_users_know_no_names_of_functions_of_entries():
+    names = ("__tvm_main__", "__tvm_encode__", "conv2d")
+    assert [called_by_users(name) for name in names] == [
+        "the model",
+        'entry "encode"',
+        "operator conv2d",
+    ]
 
 
 def pairs(*names: str) -> set[frozenset[str]]:

@@ -96,6 +96,33 @@ def test_properties_refuse_an_alignment_that_is_no_power_of_two(alignment):
     )
 
 
+@pytest.mark.parametrize(("field", "limit"), [("alignment", 2**28), ("pool_offset", 2**62)])
+def test_properties_refuse_numbers_that_are_too_large(field, limit):
+    assert getattr(PoolInfoProperties(**{field: limit}), field) == limit
+    value = {"alignment": 2**62, "pool_offset": 2**63 - 1}[field]
+    with pytest.raises(ValueError) as error:
+        PoolInfoProperties(**{field: value})
+    assert str(error.value) == f"{field} of a memory pool must be at most {limit}, but is {value}"
+
+
+@pytest.mark.parametrize("field", ["alignment", "pool_offset", "address"])
+def test_properties_name_the_field_of_another_type(field):
+    for value in ("32", 1.5, None):
+        with pytest.raises(TypeError) as error:
+            PoolInfoProperties(**{field: value})
+        assert str(error.value) == (
+            f"{field} of a memory pool must be a whole number of bytes, not {value!r}"
+        )
+    with pytest.raises(ValueError) as too_large:
+        PoolInfoProperties(**{field: 2**63})
+    assert str(too_large.value) == (
+        f"{field} of a memory pool must fit in 64 bits with a sign, not {2**63}"
+    )
+    with pytest.raises(TypeError) as io:
+        PoolInfoProperties(io=None)
+    assert str(io.value) == 'io of a memory pool must be "any", "only" or "no", not None'
+
+
 @pytest.mark.parametrize("io", ["", "yes", "ONLY"])
 def test_properties_refuse_another_word_for_inputs_and_outputs(io):
     with pytest.raises(ValueError) as error:

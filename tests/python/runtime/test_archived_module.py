@@ -197,6 +197,18 @@ _POOLS = "modules/default/memory/pools"
         (_POOLS, [3], 'a pool of module "default" has no valid "name"'),
         (f"{_POOLS}/0/kind", ["workspace"], f'{_POOL} has no valid "kind"'),
         (f"{_POOLS}/0/alignment_bytes", 0, f'{_POOL} has no valid "alignment_bytes"'),
+        *(
+            (
+                f"{_POOLS}/0/buffer_alignment_bytes",
+                lines,
+                f'{_POOL} has no valid "buffer_alignment_bytes"',
+            )
+            for lines in (3, 0, True, 2.0)
+        ),
+        *(
+            ("modules/default/memory/io_pool", io_pool, 'module "default" has no valid "io_pool"')
+            for io_pool in ("other\n", 1)
+        ),
         (f"{_POOLS}/0/live_at_peak", ["z"], f'{_POOL} has no valid "live_at_peak"'),
         (f"{_POOLS}/0/buffers", [[]], f'a buffer of {_POOL} has no valid "name"'),
         (f"{_POOLS}/0/buffers/0/kind", [], f'buffer "a" of {_POOL} has no valid "kind"'),

@@ -151,18 +151,18 @@ def test_pools_that_were_chosen_before():
 
 def test_pools_that_were_chosen_before_and_leave_none():
     assert message_of(CCM, PSRAM, io_pool=PSRAM, mod=Chosen) == (
-        "__tvm_main__: no pool may hold buffer x, which is an input or output (ccm with io=any, "
+        "the model: no pool may hold buffer x, which is an input or output (ccm with io=any, "
         "sram with io=any; I/O pool: psram); add a pool for it, or leave out io= of one"
     )
 
 
 def test_no_pool_is_left():
     assert message_of(pool("ccm", "no"), pool("sram", "no")) == (
-        "__tvm_main__: no pool may hold buffer x, which is an input or output (ccm with io=no, "
+        "the model: no pool may hold buffer x, which is an input or output (ccm with io=no, "
         "sram with io=no); add a pool for it, or leave out io= of one"
     )
     assert message_of(pool("ccm", "only")) == (
-        "__tvm_main__: no pool may hold buffer last, which is neither an input nor an output "
+        "the model: no pool may hold buffer last, which is neither an input nor an output "
         "(ccm with io=only); add a pool for it, or leave out io= of one"
     )
 
@@ -170,7 +170,7 @@ def test_no_pool_is_left():
 def test_an_io_pool_that_a_target_may_not_write():
     read_only = WorkspacePoolInfo("sram", {"c": "ro"})
     assert message_of(CCM, read_only, io_pool=read_only) == (
-        "__tvm_main__: no pool may hold buffer x, which is written by target c of op (sram: c (ro))"
+        "the model: no pool may hold buffer x, which is written by target c of op (sram: c (ro))"
     )
 
 

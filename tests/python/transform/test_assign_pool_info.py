@@ -209,14 +209,14 @@ def test_no_target():
         (
             [DTCM],
             [FLASH],
-            "__tvm_main__: no pool may hold buffer a, which is allocated by target c of "
+            "the model: no pool may hold buffer a, which is allocated by target c of "
             "__tvm_main__ and written by target c -mcpu=cortex-m4 of op (dtcm: c -mcpu=cortex-m4)",
         ),
         (
             [SRAM, DTCM],
             [ConstantPoolInfo("rom", [C, M33]), ConstantPoolInfo("otp", ["accel"])],
-            "op: no pool may hold buffer weights, which is read by target c -mcpu=cortex-m4 of op "
-            "(rom: c, c -mcpu=cortex-m33; otp: accel)",
+            "operator op: no pool may hold buffer weights, which is read by target "
+            "c -mcpu=cortex-m4 of op (rom: c, c -mcpu=cortex-m33; otp: accel)",
         ),
     ],
 )

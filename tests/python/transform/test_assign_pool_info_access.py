@@ -189,6 +189,6 @@ def test_no_pool_for_all_targets():
     with pytest.raises(ValueError) as error:
         AssignPoolInfo()(with_pools(Offloaded, pools))
     assert first_line(error) == (
-        "__tvm_main__: no pool may hold buffer copied, which is written by target c of on_c "
+        "the model: no pool may hold buffer copied, which is written by target c of on_c "
         "and read by target c of on_accel (dtcm: c; wtcm: c (ro), accel)"
     )

@@ -130,7 +130,7 @@ def test_pools_that_were_chosen_before_and_leave_none():
 def test_a_state_pool_that_a_target_may_not_write():
     pool = WorkspacePoolInfo("backup", {"c": "ro"})
     assert message_of(pool, SRAM) == (
-        "__tvm_main__: no pool may hold buffer last, which is written by target c of op "
+        "the model: no pool may hold buffer last, which is written by target c of op "
         "(backup: c (ro))"
     )
 
