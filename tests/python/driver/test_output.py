@@ -29,6 +29,10 @@ def buffers(tmp_path) -> Path:
     return path
 
 
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""Python would keep compiled modules that are cut off where files may not grow."""
+
+
 def plan(buffers: Path, output: str, **options: object) -> subprocess.Popen[str]:
     """A command that writes a file and loads no TVM."""
     return subprocess.Popen(
@@ -85,6 +89,7 @@ def test_full_disk(buffers):
     process = plan(
         buffers,
         "plan.json",
+        env={**os.environ, **NO_BYTECODE},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )
     message = "tvmc: error: plan.json: cannot be written (File too large)\n"
@@ -97,7 +102,7 @@ def test_full_disk(buffers):
 def test_full_disk_for_temporary_files(digits_archive, tmp_path):
     done = subprocess.run(
         [TVMC, "run", digits_archive],
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, **NO_BYTECODE, "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,
