@@ -22,6 +22,7 @@ from support.built_ways import (
 )
 from support.c_program import SANITIZERS, sanitizing_compiler
 from support.quantized_models import CATALOG
+from usmp.planning.session import planning_session
 
 pytestmark = pytest.mark.models
 
@@ -46,6 +47,13 @@ OTHER_TYPE = [
 ]
 """Models of one operator whose output has another type than the input that it overwrites."""
 SUITE = [m for m in CATALOG[::60] if m.name not in OTHER_TYPE]
+
+
+@pytest.fixture(autouse=True)
+def one_session():
+    """Builds of one model share what they lower and plan alike."""
+    with planning_session():
+        yield
 
 
 def saved_bytes(matrix: Matrix) -> int:
