@@ -105,9 +105,17 @@ def _planned(
             continue
         original = dict(zip(copies, buffers, strict=True))
         found = {original[copy]: place for copy, place in plan.items() if copy in original}
-        if is_within_limits(found):
+        if _keeps_to_candidates(found) and is_within_limits(found):
             return found
     return None
+
+
+def _keeps_to_candidates(plan: Plan) -> bool:
+    """Return whether each buffer lies in one of its candidate pools; costs are of these only."""
+    return all(
+        str(place.pool_info.pool_name) in [str(pool.pool_name) for pool in buffer.pool_candidates]
+        for buffer, place in plan.items()
+    )
 
 
 def _from_cheapest(buffer: BufferInfo, costs: AccessCosts) -> list[PoolInfo]:

@@ -99,7 +99,7 @@ def _explained(solution: Solution, hints: _Hints) -> DoesNotFit:
         return misfit
 
     def of_hint(bytes_: int | None) -> int | None:
-        # Some pool has to hold them, and which one is open.
+        # The bytes may lie in any of these pools: count the fewest skipped.
         least = min(hints.skipped.get(each.pool.name, 0) for each in misfit.pools)
         return bytes_ + least if bytes_ else bytes_
 

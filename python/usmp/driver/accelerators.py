@@ -7,7 +7,7 @@ import runpy
 from collections.abc import Sequence
 from typing import Any
 
-from usmp.driver.errors import UsageError
+from usmp.driver.errors import UsageError, file_error
 
 
 def add_extension_option(parser: argparse._ActionsContainer) -> None:
@@ -34,7 +34,7 @@ def load_extensions(paths: Sequence[str]) -> None:
         try:
             runpy.run_path(path)
         except OSError as error:
-            raise UsageError(f"--extension {path}: {error.strerror or error}") from error
+            raise file_error(error, f"--extension {path}") from error
         except (Exception, SystemExit) as error:
             raise UsageError(f"--extension {path} failed: {error}") from error
 

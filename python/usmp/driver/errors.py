@@ -32,11 +32,22 @@ def tvmc_exceptions() -> Iterator[None]:
     except ValueError as error:
         raise UsageError(str(error)) from error
     except OSError as error:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        raise file_error(error, f"{where}{error.strerror or error}") from error
+        raise file_error(error, error.filename) from error
 
 
-def file_error(error: OSError, message: str) -> UsageError:
-    """Return the error with this message for one of the system."""
+def file_error(error: OSError, path: object, problem: str = "") -> UsageError:
+    """Return the error of a command for one of the system.
+
+    Parameters
+    ----------
+    error
+        of the system.
+    path
+        of the file, or where it is named; None if it is not known.
+    problem
+        what is wrong with it; by default what the system says.
+    """
+    where = "" if path is None else f"{path}: "
+    message = f"{where}{problem or error.strerror or error}"
     is_missing = isinstance(error, FileNotFoundError)
     return MissingFileError(message) if is_missing else UsageError(message)

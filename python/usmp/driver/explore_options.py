@@ -27,6 +27,7 @@ from usmp.driver.pool_flags import places_io, split_pool_flags
 from usmp.names import BALANCED, OPTIMIZE, PASS_OPTIONS, SMALL
 from usmp.support.plain_text import printable, shown
 from usmp.tvm018 import COMPILE_FLAGS, REFUSED, find
+from usmp.tvm018.old_name import tell_all
 
 if TYPE_CHECKING:
     from usmp.exploration.sweep import Configuration
@@ -112,8 +113,9 @@ def configurations(options: argparse.Namespace) -> list[Configuration]:
     from usmp.exploration.sweep import Configuration
 
     base = build_arguments(options)
-    sets = _sets(options.config, base)
-    dimensions = _dimensions(options, [options, *(each.parsed for each in sets)])
+    beside = [*options.FILE, *base]
+    sets = _sets(options.config, base, beside)
+    dimensions = _dimensions(options, [options, *(each.parsed for each in sets)], beside)
     count = len(sets)
     for dimension in dimensions:
         count *= len(dimension.values)
@@ -148,17 +150,23 @@ def parse_build(arguments: Sequence[str]) -> argparse.Namespace:
     return _parser().parse_args(split_pool_flags(arguments))
 
 
-def _current(arguments: Sequence[str]) -> list[str]:
+def _current(arguments: Sequence[str], beside: Sequence[str]) -> list[str]:
     """Return options of `tvmc compile` as they are today, and tell the user of those of TVM 0.18.
+
+    Parameters
+    ----------
+    arguments
+        the options.
+    beside
+        files and options that each configuration has.
 
     Raises
     ------
     UsageError
         options that are refused.
     """
-    (_, *current), old = current_arguments(["compile", *arguments])
-    for flag in old:
-        flag.row.tell(flag.value)
+    (_, *current), old = current_arguments(["compile", *arguments], beside)
+    tell_all(old)
     return current
 
 
@@ -172,7 +180,8 @@ def _check_is_current(text: str, name: str, value: str) -> None:
     """
     row = find(COMPILE_FLAGS, f"--{name}", value)
     if row is not None and f"--{name}" not in _parser()._option_string_actions:
-        instead = "" if row.verdict == REFUSED else "; in a --config it is taken"
+        taken = f'; write it in a --config, as {name}="--{name}={shown(value)}"'
+        instead = "" if row.verdict == REFUSED else taken
         raise UsageError(f"--vary {shown(text)}: {printable(row.sentence(value))}{instead}")
 
 
@@ -234,7 +243,7 @@ class _FlagSet:
     parsed: argparse.Namespace
 
 
-def _sets(given: Sequence[str], base: Sequence[str]) -> list[_FlagSet]:
+def _sets(given: Sequence[str], base: Sequence[str], beside: Sequence[str]) -> list[_FlagSet]:
     if not given:
         return [_FlagSet(None, [], parse_build([]))]
     sets: dict[str, _FlagSet] = {}
@@ -249,7 +258,7 @@ def _sets(given: Sequence[str], base: Sequence[str]) -> list[_FlagSet]:
         if name in sets:
             raise UsageError(f"--config: {shown(name)} is given twice; take another name")
         try:
-            words = _current(shlex.split(flags))
+            words = _current(shlex.split(flags), beside)
             parsed = parse_build(words)
             parse_build([*base, *words])
         except ValueError as error:
@@ -265,7 +274,7 @@ def _sets(given: Sequence[str], base: Sequence[str]) -> list[_FlagSet]:
 
 
 def _dimensions(
-    options: argparse.Namespace, given: Sequence[argparse.Namespace]
+    options: argparse.Namespace, given: Sequence[argparse.Namespace], beside: Sequence[str]
 ) -> list[Dimension]:
     fixed = {option for each in given for option in _given_options(each)}
     if not options.vary:
@@ -280,7 +289,7 @@ def _dimensions(
         ]
     found: dict[str, Dimension] = {}
     for text in options.vary:
-        dimension = _dimension(text)
+        dimension = _dimension(text, beside)
         if dimension.option in found:
             raise UsageError(
                 f"--vary {shown(text)}: {dimension.name} is varied twice; give all values at once"
@@ -294,7 +303,7 @@ def _dimensions(
     return list(found.values())
 
 
-def _dimension(text: str) -> Dimension:
+def _dimension(text: str, beside: Sequence[str]) -> Dimension:
     name, separator, listed = text.partition("=")
     name = name.strip().removeprefix("--")
     values = _values(text, listed)
@@ -314,7 +323,7 @@ def _dimension(text: str) -> Dimension:
                 f'--vary {shown(text)}: {name} takes {", ".join(known)}, not "{shown(value)}"'
             )
     for value in values:
-        parse_build(_current(dimension.arguments(value)))
+        parse_build(_current(dimension.arguments(value), beside))
     return dimension
 
 

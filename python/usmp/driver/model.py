@@ -224,7 +224,7 @@ def _load_module(path: str | Path) -> IRModule:
             raise ValueError("nodes refer to themselves, or are none that a model has")
         mod = load_json(text)
     except OSError as error:
-        raise file_error(error, f"{path}: {error.strerror or error}") from error
+        raise file_error(error, path) from error
     except Exception as error:
         raise UsageError(f"{path}: not a model that TVMCModel.save wrote") from error
     if not isinstance(mod, IRModule):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from usmp.driver.errors import UsageError
-from usmp.driver.old_flags import check_none_refused
-from usmp.tvm018 import ACCEPTED, SECTIONS, find
+from usmp.driver.old_flags import check_none_refused, split_values
+from usmp.tvm018 import ACCEPTED, SECTIONS, OldName, find
 from usmp.tvm018.model_formats import FORMAT_ENDINGS, MODEL_FORMAT
 from usmp.tvm018.old_name import WrittenName, tell_all
 from usmp.tvm018.tvmc_python import TVMC_NAMES
@@ -38,21 +38,27 @@ def check_old_arguments(function: str, arguments: Mapping[str, object]) -> None:
     old = [
         WrittenName(row, text)
         for name, value in arguments.items()
-        for text in _texts(value)
+        for text in _texts(value, _arity(rows, name))
         if (row := find(rows, name, text)) is not None
     ]
     check_none_refused(old, f"tvmc.{function}: ")
     tell_all(old)
 
 
-def _texts(value: object) -> list[str]:
+def _arity(rows: Sequence[OldName], name: str) -> str:
+    return next(row.arity for row in rows if row.name == name)
+
+
+def _texts(value: object, arity: str) -> list[str]:
     """Return the values of an argument as a command line has them; nothing for "no"."""
     if not value:
         return []
     if isinstance(value, list | tuple):
-        return [text for each in value for text in _texts(each)]
+        return [text for each in value for text in _texts(each, arity)]
+    if isinstance(value, str):
+        return split_values(arity, value)
     # A switch that is on, an object or a function has no text that a reader wants.
-    return [str(value) if isinstance(value, str | int) and value is not True else ""]
+    return [str(value) if isinstance(value, int) and value is not True else ""]
 
 
 def check_format(file: str | Path, model_format: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shlex
@@ -20,12 +21,6 @@ _WORD = re.compile(r"[a-z][a-z-]*")
 _HELP = frozenset(("-h", "--help"))
 _MODEL, _ARCHIVE = "model", "model.tar"
 """In the folder of a project: the unpacked archive, and the archive."""
-
-_RUN_VALUES = (
-    *("-i", "--inputs", "-o", "--outputs", "--output", "--fill-mode"),
-    *("--print-top", "--repeat", "--number"),
-)
-"""Flags of `tvmc run` in TVM 0.18 that a value follows, but for those that are gone."""
 
 _COMMAND, _BOARD, _BOARD_FLAG = "tvmc micro", f"{PROJECT_OPTION} board", "--board="
 
@@ -109,12 +104,25 @@ def run_on_device(arguments: Sequence[str]) -> str:
     arguments
         of the command line, without flags that are refused.
     """
-    pairs = list(pairwise(["", *arguments[arguments.index("run") + 1 :]]))
-    is_path = [not text.startswith("-") and before not in _RUN_VALUES for before, text in pairs]
-    paths = [_archive_in(text) for (_, text), is_one in zip(pairs, is_path, strict=True) if is_one]
-    others = [text for (_, text), is_one in zip(pairs, is_path, strict=True) if not is_one]
-    (archive, *_) = paths or ["ARCHIVE"]
+    others = list(arguments[arguments.index("run") + 1 :])
+    archive, flags = "ARCHIVE", _flags_with_values()
+    for index, (before, text) in enumerate(pairwise(["", *others])):
+        if not text.startswith("-") and before not in flags:
+            archive = _archive_in(others.pop(index))
+            break
     return _instead([["tvmc", "run", archive, _place_of(archive), *others]])
+
+
+def _flags_with_values() -> frozenset[str]:
+    """Return the flags of `tvmc run` that a value follows."""
+    from usmp.driver.run import add_run_parser
+
+    commands = argparse.ArgumentParser().add_subparsers()
+    add_run_parser(commands)
+    actions = commands.choices["run"]._actions
+    return frozenset(
+        flag for action in actions if action.nargs != 0 for flag in action.option_strings
+    )
 
 
 def _place_of(archive: str) -> str:
@@ -184,9 +192,10 @@ def _create(given: MicroArguments) -> list[list[str]]:
     # Other archives than those for a core have no outputs to expect without.
     compiled.append("--reference")
     # A sketch consists of what lies in its folder src.
-    test = f"{project}/{'src/' if platform == 'arduino' else ''}test"
+    sources = [f"{project}/src"] if platform == "arduino" else []
+    test = f"{(*sources, project)[0]}/test"
     return [
-        ["mkdir", "-p", model],
+        ["mkdir", "-p", model, *sources],
         compiled,
         ["tar", "-xf", archive, "-C", model],
         ["tvmc", "export-test", archive, "-o", test],

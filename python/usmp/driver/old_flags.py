@@ -26,15 +26,24 @@ _FLAGS: dict[str, tuple[OldName, ...]] = {
     # Its --config is another option.
     "explore": (*(row for row in MAIN_FLAGS if row.name != "--config"), *COMPILE_FLAGS),
 }
-"""Flags of TVM 0.18 by command; others have those of all commands. The last ones have the options
-of a build."""
+"""Flags of TVM 0.18 by command. Commands that are not listed have MAIN_FLAGS; `plan`, `explain`,
+`check` and `explore` build too, and have those of `compile`."""
 
 _OUTPUTS = ("-o", "--output")
 _LETTER = re.compile(r"(-[A-Za-z])=?(.*)", re.DOTALL)
 
 
-def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[WrittenName]]:
+def current_arguments(
+    arguments: Sequence[str], beside: Sequence[str] = ()
+) -> tuple[list[str], list[WrittenName]]:
     """Return the command line with flags of today only, and the flags of TVM 0.18 that it had.
+
+    Parameters
+    ----------
+    arguments
+        the command line.
+    beside
+        arguments that the command has as well, which are not returned.
 
     Raises
     ------
@@ -45,7 +54,7 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[Written
     command, _ = split_command(arguments)
     own_rows = _FLAGS.get(command, MAIN_FLAGS)
     rows = MAIN_FLAGS if command == "explore" else own_rows
-    written = _written(arguments)
+    written = _written([*arguments, *beside])
     current: list[str] = []
     old: list[WrittenName] = []
     remaining = list(arguments)
@@ -64,8 +73,13 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[Written
     refused = [flag for flag in old if flag.row.verdict == REFUSED]
     settings, targets = refused_settings(current), refused_in_targets(current)
     if refused or (settings and targets):
-        told = "".join(flag.row.reason for flag in refused)
-        others = [each for each in (*settings, *targets) if each.row.reason not in told]
+        told = [flag.row.reason for flag in refused]
+        # The reason of a flag such as --target-ethos-u-... has that of its target.
+        others = [
+            each
+            for each in (*settings, *targets)
+            if not any(each.row.reason in reason != each.row.reason for reason in told)
+        ]
         on_device = find(RUN_FLAGS, "--device", "micro")
         is_on_device = on_device in [flag.row for flag in refused]
         instead = [run_on_device([*current, *remaining])] if is_on_device else []
@@ -74,8 +88,8 @@ def current_arguments(arguments: Sequence[str]) -> tuple[list[str], list[Written
 
 
 def _written(arguments: Sequence[str]) -> set[str]:
-    """Return the arguments, flags with their values in one way to write them. Paths that are
-    written to are no FILE of the command."""
+    """Return the arguments, and each flag joined to its value. Values of -o and --output are left
+    out, so that an output is not taken for the model."""
     pairs = list(pairwise(["", *arguments]))
     return {
         *(text for before, text in pairs if before not in _OUTPUTS),
@@ -100,7 +114,7 @@ def check_none_refused(
     Raises
     ------
     UsageError
-        always.
+        some are refused.
     """
     reasons: dict[str, list[str]] = {}
     for flag in flags:
@@ -137,7 +151,7 @@ def _split_flag(
         is_repeated = bool(letter) and set(value) <= {name[1]}
         return name, [""] if is_repeated or not separator else [], 1
     if separator:
-        return name, _parts(arity, value), 1
+        return name, split_values(arity, value), 1
     if arity == OPTIONAL_TRUTH:
         is_given = bool(following) and parse_truth(following[0]) is not None
         return name, list(following) if is_given else [""], 1 + is_given
@@ -146,11 +160,11 @@ def _split_flag(
         return name, [" ".join(values)], 1 + len(values)
     if not list(_values(following)):
         raise UsageError(f"argument {name}: expected one argument (see tvmc {command} --help)")
-    return name, _parts(arity, following[0]), 2
+    return name, split_values(arity, following[0]), 2
 
 
-def _parts(arity: str, value: str) -> list[str]:
-    """Return the values of a flag, each of which has a row."""
+def split_values(arity: str, value: str) -> list[str]:
+    """Return the values in the text after a flag, each of which has a row."""
     if arity != COMMA_LIST:
         return [value]
     return [part.strip() for part in value.split(",") if part.strip()] or [""]

@@ -12,7 +12,8 @@ from usmp.tvm018.current_options import current_options
 from usmp.tvm018.old_name import WrittenName
 from usmp.tvm018.targets import TARGET_OPTION_FLAGS
 
-_BETWEEN_WORDS = re.compile(r"[\s,]+")
+_WORD = re.compile(r"-+(?:keys|libs)=\S+|[^\s,]+")
+"""A name or an option in the text of targets; commas of a list divide no targets."""
 
 
 def refused_settings(arguments: Sequence[str]) -> list[WrittenName]:
@@ -40,7 +41,7 @@ def refused_in_targets(arguments: Sequence[str]) -> list[WrittenName]:
         row = find(TARGET_OPTION_ROWS.get(kind, ()), f"-{name.lstrip('-')}", value)
         if not word.startswith("-"):
             row = find(TARGET_NAMES, word)
-            # Other words are values of a list, as in "-keys=arm_cpu,cpu".
+            # Other words are values of a list, as in "-mattr=+dsp,+fp".
             kind = word if row or word in TARGET_OPTION_ROWS else kind
             row = None if has_patterns or row is None else replace(row, name=f'target "{word}"')
         if row is not None:
@@ -65,4 +66,4 @@ def _values_of(flag: str, arguments: Sequence[str]) -> Iterator[str]:
 def _words(targets: Iterable[str]) -> Iterator[str]:
     for target in targets:
         if not target.lstrip().startswith("{"):
-            yield from filter(None, _BETWEEN_WORDS.split(target))
+            yield from _WORD.findall(target)

@@ -43,7 +43,7 @@ def check_readable(path: str) -> None:
     try:
         os.stat(path)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise file_error(error, path) from error
 
 
 @contextmanager
@@ -83,4 +83,4 @@ def _os_error(number: int) -> OSError:
 
 
 def _unwritable(path: str, error: OSError) -> UsageError:
-    return file_error(error, f"{path}: cannot be written ({error.strerror})")
+    return file_error(error, path, f"cannot be written ({error.strerror})")

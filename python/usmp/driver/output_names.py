@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import KeysView, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.errors import UsageError
@@ -39,7 +39,7 @@ class Outputs(dict[str, "np.ndarray"]):
 
     def keys(self) -> KeysView[str]:  # type: ignore[override]
         """Return the names in the model, among which `output_0`, ... are found too."""
-        return KeysView(self)
+        return _Names(self)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the output of that name, or `default` if there is none."""
@@ -48,6 +48,20 @@ class Outputs(dict[str, "np.ndarray"]):
     def under_all_names(self) -> dict[str, np.ndarray]:
         """Return the arrays by their names in the model, and then by their aliases too."""
         return {**self, **{alias: self[name] for alias, name in self.aliases.items()}}
+
+
+class _Names(KeysView[str]):
+    """The names of outputs, shown as the keys of a dictionary are, without the arrays."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        super().__init__(outputs)
+        self._outputs = outputs
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._outputs)
+
+    def __repr__(self) -> str:
+        return f"dict_keys({list(self)})"
 
 
 def output_aliases(names: Sequence[str], count: int | None = None) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from usmp.driver.buffers_misfit import misfit
 from usmp.driver.capacities import capacities
-from usmp.driver.errors import UsageError
+from usmp.driver.errors import UsageError, file_error
 from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.output import check_output, written
 from usmp.driver.plan_archive import note_options_of_models
@@ -87,7 +87,7 @@ def _read(path: str, file: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if path == _STDIN else Path(path).read_bytes()
     except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}") from error
+        raise file_error(error, file) from error
 
 
 def _solve(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from usmp.driver.errors import UsageError
+from usmp.driver.errors import UsageError, file_error
 from usmp.driver.output import check_readable
 from usmp.driver.plan_archive import ARCHIVE
 from usmp.support.plain_text import shown
@@ -94,7 +94,7 @@ def _content(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read(LARGEST_METADATA_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        raise file_error(error, path) from error
 
 
 def _checked_memory(memory: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from usmp.support.plain_text import printable
 def shown_warnings(options: argparse.Namespace, stderr: TextIO) -> Iterator[None]:
     """Write warnings about models and names of TVM 0.18 to `stderr`; with `--quiet` only those
     about names that mean something else now. What a name of TVM 0.18 means is told once, however
-    many builds a command makes, and not at all if the command fails.
+    many builds a command makes, and not at all if the command fails; warnings about models are.
 
     They wait for `show_waiting_warnings`, or for the end.
     """

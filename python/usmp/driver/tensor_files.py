@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from usmp.codegen.write_file import write_file
-from usmp.driver.errors import UsageError
+from usmp.driver.errors import UsageError, file_error
 from usmp.driver.output import written
 from usmp.driver.output_names import Outputs
 from usmp.driver.tensors import load_tensors, npz_content
@@ -159,7 +159,7 @@ def _read(file: TensorFile, infos: Infos, steps: int | None) -> np.ndarray:
     try:
         content = Path(file.path).read_bytes()
     except OSError as error:
-        raise UsageError(f"{file.path}: {error.strerror or error}") from error
+        raise file_error(error, file.path) from error
     assert file.name is not None
     if file.ending == _ARRAY:
         return _array(file, content)

@@ -11,7 +11,7 @@ import numpy as np
 
 from usmp.codegen.names import replace_forbidden
 from usmp.codegen.write_file import write_file
-from usmp.driver.errors import UsageError
+from usmp.driver.errors import UsageError, file_error
 from usmp.driver.output import written
 from usmp.support.plain_text import shown
 from usmp.support.unique_names import UniqueNames
@@ -42,7 +42,7 @@ def load_tensors(path: str) -> dict[str, np.ndarray]:
         with archive:
             return {name: archive[name] for name in archive.files}
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from error
+        raise file_error(error, path) from error
     except Exception as error:
         # A damaged file can make zipfile and numpy raise almost anything.
         raise UsageError(f"{path}: not an .npz file of arrays ({error})") from error

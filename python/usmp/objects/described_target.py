@@ -71,7 +71,7 @@ def split_targets(targets: OneTarget | Sequence[OneTarget]) -> list[OneTarget]:
     if isinstance(targets, Target | Mapping):
         return [targets]
     if isinstance(targets, str) and targets.lstrip().startswith("["):
-        return [json.dumps(fields) for fields in _parsed_list(targets)]
+        return [t if isinstance(t, str) else json.dumps(t) for t in _parsed_list(targets)]
     if isinstance(targets, str):
         parts = [""]
         for piece in _PIECE.findall(_unescaped(targets.strip())):
@@ -122,7 +122,8 @@ def described_target(target: OneTarget) -> DescribedTarget:
 def unknown_option(kind: str, option: str, text: str) -> ValueError:
     """Return the error about an option of a target that there is not."""
     current = TARGET_OPTIONS.get(kind, ())
-    old = {row.name: "" for row in TARGET_OPTION_ROWS[kind] if row.verdict != REFUSED}
+    rows = (row for row in TARGET_OPTION_ROWS[kind] if row.verdict != REFUSED)
+    old = dict.fromkeys(row.name for row in rows)
     groups = {
         "supported": [f"-{name}=" for name in current],
         "of TVM 0.18": [f"{name}=" for name in old if name[1:] not in current],

@@ -31,7 +31,7 @@ def rounded_up(size_bytes: int, line: int) -> int:
 
 
 def has_place(pool: PoolInfo) -> bool:
-    """Return whether a plan may begin behind the first byte of a memory."""
+    """Return whether the user gave a pool an address or an offset."""
     return int(pool.pool_offset) > 0 or int(pool.address) > 0
 
 

@@ -8,12 +8,12 @@ from tvm.ir import IRModule
 from usmp.names import C_NAMES, NAMES_018
 from usmp.objects.attributes import NAMES_018_ATTR, NAMES_OUTPUTS_ATTR, OUTPUT_NAMES_ATTR
 from usmp.relax.entries import relax_entries
-from usmp.tvm018.python_names import OUTPUT_TENSOR_NAMES
+from usmp.tvm018.python_names import OLD_OUTPUT_NAMES_ATTR, OUTPUT_TENSOR_NAMES
 
 
 def with_output_names(mod: IRModule) -> IRModule:
     """Rename TVM 0.18's attribute of the names of outputs, and tell the user."""
-    old = OUTPUT_TENSOR_NAMES.name.split()[1]
+    old = OLD_OUTPUT_NAMES_ATTR
     renamed = {
         variable: function.without_attr(old).with_attr(OUTPUT_NAMES_ATTR, function.attrs[old])
         for variable, function in mod.functions.items()

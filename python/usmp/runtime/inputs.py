@@ -38,7 +38,7 @@ def checked_run(
     if not sizes and not given_sizes:
         return checked_inputs(inputs, given), {}
     _check_names(inputs, given)
-    arrays = {name: _array(value) for name, value in given.items()}
+    arrays = {name: _array(name, value) for name, value in given.items()}
     found = sizes_of_run(sizes, inputs, arrays, given_sizes)
     ordered = {name: found[name] for name in sizes}
     return checked_inputs(at_sizes(inputs, ordered), arrays, ordered), ordered
@@ -68,7 +68,7 @@ def checked_inputs(
     _check_names(infos, given)
     arrays = {}
     for name, info in infos.items():
-        array = _array(given[name])
+        array = _array(name, given[name])
         if str(array.dtype) != info["dtype"] or list(array.shape) != info["shape"]:
             where = f" at {sizes_text(sizes)} ({described(info)})" if sizes else ""
             raise ValueError(
@@ -79,9 +79,16 @@ def checked_inputs(
     return arrays
 
 
-def _array(value: object) -> np.ndarray:
+def _array(name: str, value: object) -> np.ndarray:
     """Return an array for what a caller gives; it shares the memory of a tensor of TVM."""
-    return np.from_dlpack(value) if isinstance(value, tvm_ffi.Tensor) else np.asarray(value)
+    if not isinstance(value, tvm_ffi.Tensor):
+        return np.asarray(value)
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError) as error:
+        raise ValueError(
+            f'input "{name}" is a tensor of {value.dtype} on {value.device}; give an array of NumPy'
+        ) from error
 
 
 def _check_names(infos: Infos, given: Mapping[str, np.ndarray]) -> None:

@@ -23,7 +23,7 @@ _ANY_TRUTH = ("", *TRUE, *FALSE)
 _INTERFACES = (
     refused(
         "--executor",
-        f"{reasons.AOT_ONLY}, and needs no graph JSON: leave the option out",
+        f"{reasons.AOT_ONLY}, and needs no graph JSON: leave it out",
         values=("graph",),
     ),
     accepted(
@@ -34,7 +34,7 @@ _INTERFACES = (
     ),
     refused(
         "--use-vm",
-        f"{reasons.AOT_ONLY}: leave the option out; memory of TVM's virtual machine is planned "
+        f"{reasons.AOT_ONLY}: leave it out; memory of TVM's virtual machine is planned "
         "from Python (docs/tvm-vm.md)",
         arity=NO_VALUE,
     ),
@@ -64,7 +64,7 @@ _NO_LIBRARY = (
     f"{_FOR_TOOLCHAIN}: write mlf; shared libraries are made by TVM itself, as by "
     "tvm.compile(mod).export_library(path)"
 )
-_NO_CROSS = f"{_FOR_TOOLCHAIN}: leave the option out (docs/integrate.md)"
+_NO_CROSS = f"{_FOR_TOOLCHAIN}: leave it out (docs/integrate.md)"
 
 _OUTPUT = (
     *(refused(name, _NO_LIBRARY, values=("so", "tar")) for name in ("-f", "--output-format")),
@@ -129,13 +129,13 @@ _MODEL = (
     refused(
         "--desired-layout",
         "operators keep the layout of the model, unless another one takes less memory, which a "
-        "build finds out itself: leave the option out",
+        "build finds out itself: leave it out",
         arity=VALUES,
     ),
     accepted("--desired-layout-ops", _KEPT_LAYOUT, arity=VALUES),
     refused(
         "--mixed-precision",
-        "operators keep the types of the model: leave the option out, and quantize or convert "
+        "operators keep the types of the model: leave it out, and quantize or convert "
         "the model before",
         arity=NO_VALUE,
     ),
@@ -156,7 +156,7 @@ _OPT_LEVELS = tuple(
             values=("0",),
             changes_meaning=True,
         ),
-        refused(name, "the level must be 0, 1, 2 or 3: leave the option out for 3"),
+        refused(name, "the level must be 0, 1, 2 or 3: leave it out for 3"),
     )
 )
 

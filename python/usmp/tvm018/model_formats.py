@@ -49,7 +49,7 @@ MODEL_FORMAT: tuple[OldName, ...] = (
         refused(
             "--model-format",
             f"FILE is no {FORMAT_ENDINGS[name]} file by its name: rename it if it is one, and "
-            "leave the option out",
+            "leave it out",
             values=(name,),
         )
         for name in ("tflite", "onnx")

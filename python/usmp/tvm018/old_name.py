@@ -12,10 +12,16 @@ from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
 
 ACCEPTED, MAPPED, REFUSED = "accepted", "mapped", "refused"
 
-NO_VALUE, OPTIONAL_TRUTH, ONE_VALUE, VALUES = "no value", "optional truth", "one value", "values"
+NO_VALUE = "no value"
+"""The arity of a flag that no argument follows."""
+OPTIONAL_TRUTH = "optional truth"
+"""The arity of a flag that an argument follows if that is a value of a switch."""
+ONE_VALUE = "one value"
+"""The arity of a flag that one argument follows."""
+VALUES = "values"
+"""The arity of a flag that all arguments follow up to the next flag."""
 COMMA_LIST = "comma list"
-"""The arity of a flag, the number of arguments after it: none; at most one, which is a truth value;
-one; all up to the next flag; or one list of values between commas, each with its own row."""
+"""The arity of a flag that one argument follows, a list between commas whose parts have rows."""
 
 TRUE, FALSE = ("1", "true"), ("0", "false")
 """Values of switches, in lower case."""

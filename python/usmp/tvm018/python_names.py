@@ -22,8 +22,9 @@ UNPACKED = refused(
     "factory.source is the C and factory.run(inputs) runs it",
 )
 
+OLD_OUTPUT_NAMES_ATTR = "output_tensor_names"
 OUTPUT_TENSOR_NAMES = mapped(
-    "attribute output_tensor_names of main",
+    f"attribute {OLD_OUTPUT_NAMES_ATTR} of main",
     "output_names",
     "the attribute of a Relax function is called output_names",
 )
@@ -69,6 +70,13 @@ def _all_mapped(prefix: str, names: Iterable[str], reason: str) -> tuple[OldName
     return tuple(mapped(f"{prefix}.{name}", f"usmp.{name}", reason) for name in names)
 
 
+def _written_so(name: str, to: str, reason: str) -> OldName:
+    """Return the row of a name for which an expression is written."""
+    return mapped(name, to, f"{reason}: {to}")
+
+
+_SAME_KEYS = "metadata.json has the sizes under the same keys"
+
 _IMPORTED = (
     "usmp.import_model reads .tflite, .onnx and .pt2 files (torch.export); it returns the module "
     "alone, whose parameters are constants, and shape_dict is its input_shapes"
@@ -102,7 +110,7 @@ RELAY: tuple[OldName, ...] = (
     refused(
         "tvm.relay.op.contrib.cmsisnn.partition_for_cmsisnn",
         f'nothing is partitioned: {reasons.OWN_KERNELS}, of target "c -mcpu=cortex-m55" or '
-        "another core of tvmc list cores; leave the call out",
+        "another core (tvmc list cores); leave the call out",
     ),
     refused(
         "tvm.relay.op.contrib.ethosu.partition_for_ethosu",
@@ -147,10 +155,10 @@ MICRO_PACKAGE: tuple[OldName, ...] = (
         "usmp has it under the same name",
     ),
     *(refused(f"tvm.micro.{name}", reason) for name, reason in _MICRO_NAMES.items()),
-    mapped(
+    _written_so(
         "tvm.micro.model_library_format._build_function_memory_map",
         'factory.metadata["modules"][factory.module_name]["memory"]["functions"]',
-        "metadata.json has the sizes under the same keys",
+        _SAME_KEYS,
     ),
 )
 """Of `tvm.micro`."""
@@ -162,7 +170,7 @@ _AOT_RUN = (
 )
 
 TESTING: tuple[OldName, ...] = (
-    mapped(
+    _written_so(
         "tvm.testing.usmp.is_tvm_backendallocworkspace_calls",
         'any("TVMBackendAllocWorkspace" in text for text in factory.sources)',
         "the C has no such calls, unless tir.usmp.dynamic_allocator asks for them",
@@ -175,16 +183,16 @@ TESTING: tuple[OldName, ...] = (
         mapped(f"tvm.testing.aot.{name}", "factory.run(inputs)", _AOT_RUN)
         for name in ("compile_and_run", "run_and_check")
     ),
-    mapped(
+    _written_so(
         "tvm.testing.aot.generate_ref_data",
         "usmp.build(mod, reference=True).load_reference().run(inputs)",
         "a reference build computes what is to be compared, without kernels and streaming",
     ),
-    mapped(
+    _written_so(
         "tvm.micro.testing.utils.mlf_extract_workspace_size_bytes",
         'sum(module["memory"]["functions"]["main"][0]["workspace_size_bytes"] '
         'for module in usmp.load_archive(path).metadata["modules"].values())',
-        "metadata.json has the sizes under the same keys",
+        _SAME_KEYS,
     ),
     refused(
         "tvm.micro.testing.utils.create_header_file",

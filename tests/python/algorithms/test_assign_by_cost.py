@@ -193,6 +193,20 @@ def test_an_algorithm_that_counts_on_the_candidates_as_they_are():
     assert where(found) == {"only": "slow"}
 
 
+def test_an_algorithm_that_takes_a_pool_that_is_no_candidate():
+    """The plan by preference is there."""
+    placed = WorkspacePoolInfo("placed", ["c"], PoolInfoProperties(address=16))
+    slow, stray = pool("slow", latency=9), pool("stray")
+    only = buffer("only", 8, [placed, slow])
+
+    def straying(buffers, _):
+        known = {b: [*b.pool_candidates, stray][1] for b in buffers}
+        return {b: PoolAllocation(pool, 0) for b, pool in known.items()}
+
+    found, *_ = assign([only], {only: 1}, straying)
+    assert where(found) == {"only": "slow"}
+
+
 def test_no_plan_at_all():
     fast = pool("fast", 8, latency=1)
     buffers = live([buffer("a", 8, [fast]), buffer("b", 8, [fast])])

@@ -18,6 +18,7 @@ from usmp.driver.explore_options import (
 )
 from usmp.driver.pool_flags import split_pool_flags
 from usmp.names import PASS_OPTIONS
+from usmp.support.compatibility import CompatibilityNote
 from usmp.tvm018.pass_options import FUSION
 
 
@@ -181,4 +182,13 @@ def test_options_of_tvm_0_18_in_a_set_are_those_of_today():
 def test_options_of_tvm_0_18_that_are_refused(given, names):
     message = refusal(given)
     assert all(f"{name}: " in message for name in names)
-    assert message.endswith("; in a --config it is taken") is ("opt-level" in given)
+    as_config = '; write it in a --config, as opt-level="--opt-level=3"'
+    assert message.endswith(as_config) is ("opt-level" in given)
+
+
+def test_options_of_tvm_0_18_in_a_set_stand_beside_the_model_and_the_other_options():
+    given = ["--config=a=--model-format=tflite --runtime=crt", "--executor-aot-interface-api=c"]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert arguments_of(*given) == ["--runtime=crt --executor-aot-interface-api=c"]
+    assert [each.category for each in told] == [CompatibilityNote] * len(told)

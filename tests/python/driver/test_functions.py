@@ -204,7 +204,7 @@ def test_model_format(digits_model, format_name):
         (
             lambda model: tvmc.load("a.tflite", model_format="onnx"),
             'a.tflite: the file is not of format "onnx"; FILE is no .onnx file by its name: '
-            "rename it if it is one, and leave the option out",
+            "rename it if it is one, and leave it out",
         ),
         (
             lambda model: tvmc.load("a.tflite", model_format="caffe"),
@@ -216,11 +216,11 @@ def test_model_format(digits_model, format_name):
                 model, "c", cross="gcc", cross_options="-O2", dump_code=["tir", "ll"], use_vm=True
             ),
             "tvmc.compile: cross=gcc, cross_options=-O2: the archive holds C, or an object file of "
-            "target llvm, for your own toolchain: leave the option out (docs/integrate.md);\n"
+            "target llvm, for your own toolchain: leave it out (docs/integrate.md);\n"
             "dump_code=ll: LLVM's code is not kept; of target c clang -S -emit-llvm makes it of "
             "the files in codegen/host/src, and of target llvm the archive has the planned TIR in "
             "its folder src;\n"
-            "use_vm: aot is the only executor: leave the option out; memory of TVM's virtual "
+            "use_vm: aot is the only executor: leave it out; memory of TVM's virtual "
             "machine is planned from Python (docs/tvm-vm.md)",
         ),
         (

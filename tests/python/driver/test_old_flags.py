@@ -111,10 +111,10 @@ def test_a_row_beside_a_file_is_for_no_file_that_is_written(rows, line):
 
 def test_one_error_names_what_is_refused_in_values_too(monkeypatch):
     row = refused("--flag", "there is none")
-    monkeypatch.setitem(old_flags._FLAGS, "compile", (row,))
+    monkeypatch.setitem(old_flags._FLAGS, "compile", (row, *old_flags._FLAGS["compile"]))
     settings = ["--pass-config=tir.add_lower_pass = 1", "--pass-config", "relay.ext.mrvl.options=x"]
     settings += ["--pass-config", "tir.noalias=1", "--pass-config=damaged"]
-    target = "--target=ethos-u -a=1, c -executor=graph -keys=a,b -link-params=0"
+    target = "--target=ethos-u -a=1, c -executor=graph -keys=a,hexagon -libs=bnns -link-params=0"
     json = '--target={"kind": "c", "executor": "graph"}'
     names = ["tir.add_lower_pass=1", "relay.ext.mrvl.options=x"]
     of_target = ['target "ethos-u"', "-executor=graph", "-link-params=0"]
@@ -126,6 +126,11 @@ def test_one_error_names_what_is_refused_in_values_too(monkeypatch):
         (
             ["--flag=1", "--target-c-num-cores=2", "--target-llvm-num-cores", "4"],
             ["--flag=1", "--target-llvm-num-cores=4"],
+        ),
+        # One reason of a flag and of a setting.
+        (
+            ["--tuning-records=x", "--pass-config=relay.backend.use_meta_schedule=1"],
+            ["--tuning-records=x, relay.backend.use_meta_schedule=1"],
         ),
     ):
         with pytest.raises(UsageError) as error:

@@ -50,6 +50,9 @@ def test_run(module):
 
 def test_a_tensor_of_tvm_is_an_input(module):
     np.testing.assert_array_equal(module.run({"x": tvm.runtime.tensor(X)})["y"], Y)
+    unknown = tvm.runtime.empty((1, 4), "bfloat16")
+    with pytest.raises(ValueError, match=r'^input "x" is a tensor of bfloat16 on cpu(:0)?; give'):
+        module.run({"x": unknown})
 
 
 def test_inputs_and_outputs_are_described(module):

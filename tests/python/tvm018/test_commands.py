@@ -74,8 +74,9 @@ def create(board: str) -> list[str]:
 
 def created(project: str, target: str = "'--target=c -mcpu=CORE'", test: str | None = None) -> str:
     """The command lines for `tvmc micro create`."""
+    sources = f" {test.removesuffix('/test')}" if test else ""
     return (
-        f"mkdir -p {project}/model && tvmc compile MODEL {target} -o {project}/model.tar "
+        f"mkdir -p {project}/model{sources} && tvmc compile MODEL {target} -o {project}/model.tar "
         f"--reference && tar -xf {project}/model.tar -C {project}/model && "
         f"tvmc export-test {project}/model.tar -o {test or f'{project}/test'}"
     )
@@ -211,6 +212,10 @@ def test_the_lines_can_be_carried_out(model):
         (
             "run -o y.npz --device micro p --project-option a=b c=d --repeat 2",
             "tvmc run p/model.tar --serial=PORT -o y.npz --repeat 2",
+        ),
+        (
+            "run --size n=3 --device micro p --expected o.npz q",
+            "tvmc run p/model.tar --serial=PORT --size n=3 --expected o.npz q",
         ),
     ],
 )

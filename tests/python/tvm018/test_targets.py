@@ -260,7 +260,7 @@ def test_a_json_list():
     parser = argparse.ArgumentParser()
     add_target_options(parser)
     options = parser.parse_args([], argparse.Namespace(target=listed))
-    for written in (listed, full_target(options)):
+    for written in (listed, full_target(options), json.dumps(["accel", core])):
         targets, told = parsed(written)
         assert targets.names == ["accel", "c"]
         assert target_text(targets.cpu) == "c -mcpu=cortex-m33"

@@ -134,7 +134,7 @@ def test_the_parameters_of_a_package(package):
 
 
 def test_accepted_arguments_of_compile(model, package):
-    given = {**accepted(TVMC_COMPILE), "dump_code": ["tir", "c"], "target_host": "c"}
+    given = {**accepted(TVMC_COMPILE), "dump_code": "tir,c", "target_host": "c"}
     with pytest.warns(CompatibilityNote) as caught:
         noted_package = tvmc.compile(model, **given)
     assert noted_package.archive.files == package.archive.files
@@ -226,6 +226,7 @@ def test_outputs_are_found_by_both_names(tmp_path):
         keys = outputs.keys()
         assert "output_1" in keys and "output_2" not in keys
         assert list(keys) == ["y", "z"] and keys == {"y", "z"}
+        assert list(reversed(keys)) == ["z", "y"] and repr(keys) == "dict_keys(['y', 'z'])"
         assert dict(outputs) == {**outputs} == {"y": a, "z": b}
         assert outputs.get("output_2", 7) == 7
     with pytest.raises(KeyError):
