@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import os
+import signal
 from collections.abc import Generator
 from contextlib import nullcontext
 from pathlib import Path
@@ -39,6 +40,14 @@ def pytest_configure(config: pytest.Config) -> None:
     kernel_collection.start()
     # Or each process that a test starts compiles all modules of the checkout anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # What a shell starts in the background ignores SIGINT, and with nohup SIGHUP. What tests start
+    # and signal inherits that, but no handler.
+    for number, handler in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGHUP, lambda *_: None),
+    ):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
     # The module `readline`, which pytest loads, tells workers of a terminal of 80 columns, which a
     # shell does not.
     for size in ("COLUMNS", "LINES"):

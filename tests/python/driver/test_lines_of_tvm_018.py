@@ -20,8 +20,8 @@ FOR_C = (
     "--executor-aot-interface-api=c; TVM 0.18 made packed ones by default"
 )
 SYSTEM_LIB = (
-    "tvmc: note: --runtime-crt-system-lib=1: C calls functions by their names, and there is no "
-    "table of them"
+    "tvmc: note: --runtime-crt-system-lib=1: C calls functions by their names, as "
+    "tvmgen_<module>_run, and there is no table of them"
 )
 VECTORIZE = (
     "tvmc: note: tir.disable_vectorize=1: has no effect on this code, which TVM's own lowering "
