@@ -47,8 +47,9 @@ def _lines(rows: Sequence[OldName]) -> Iterator[str]:
 
 
 def _escaped(reason: str) -> str:
-    """Return the reason as Markdown shows it: angle brackets and bars would not be text."""
-    return reason.replace("|", "\\|").replace("<", "&lt;").replace("{value}", "VALUE")
+    """Return the reason in Markdown: bars and brackets would not be text."""
+    escaped = reason.replace("{value}", "VALUE").replace("<", "&lt;")
+    return escaped.replace("|", "\\|").replace("[", "\\[")
 
 
 if __name__ == "__main__":
