@@ -257,7 +257,8 @@ def run(
     RunError
         the model returned an error.
     """
-    other_device = {} if device == "cpu" else {"device": device}
+    # An empty name is no "no", as for other arguments.
+    other_device = {} if device == "cpu" else {"device": device or repr(device)}
     check_old_arguments(run.__name__, {**other_device, **old_arguments})
     if not isinstance(tvmc_package, TVMCPackage):
         raise UsageError("the model is not compiled yet; call tvmc.compile and run what it returns")

@@ -120,12 +120,14 @@ def test_accepted_arguments_of_run(package):
     assert noted(lambda: tvmc.run(package, hostname=None, rpc_key=None, options={}))[1] == []
 
 
-@pytest.mark.parametrize("device", ["micro", "cuda"])
-def test_other_devices(package, device):
-    row = find(TVMC_RUN, DEVICE, device)
+@pytest.mark.parametrize(
+    ("device", "text"), [("micro", "micro"), ("cuda", "cuda"), ("", "''"), (None, "None")]
+)
+def test_other_devices(package, device, text):
+    row = find(TVMC_RUN, DEVICE, text)
     with pytest.raises(tvmc.TVMCException) as error:
         tvmc.run(package, device)
-    assert str(error.value) == f"tvmc.run: {row.sentence(device)}"
+    assert str(error.value) == f"tvmc.run: {row.sentence(text)}"
 
 
 def test_the_parameters_of_a_package(package):

@@ -24,18 +24,7 @@ from usmp.tir.walk_expressions import ExprCallbacks, walk_expressions
 class ExpressionWalk(StatementWalk):
     """A walk that numbers program positions, and notes what expressions access at each.
 
-    Parameters
-    ----------
-    name
-        the name of the PrimFunc.
-    calls
-        the PrimFunc, and those that it may call.
-    points
-        what its variables point to.
-    callees
-        the liveness of those that it calls, by name.
-    kernels
-        the functions outside of the module that state what they do, by symbol.
+    Its parameters are those of `usmp.analysis.memory.liveness.walk_liveness`.
     """
 
     current: Outermost
