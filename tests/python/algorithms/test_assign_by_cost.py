@@ -207,6 +207,23 @@ def test_an_algorithm_that_takes_a_pool_that_is_no_candidate():
     assert where(found) == {"only": "slow"}
 
 
+def test_a_plan_fits_behind_what_suits_all_candidates():
+    """Of the 200 bytes, 77 are behind what suits both buffers, and 189 behind what suits one."""
+    placed = WorkspacePoolInfo("placed", ["c"], PoolInfoProperties(200, pool_offset=5))
+    slow, fast = pool("slow", latency=9), pool("fast")
+    small = buffer("small", 64, [slow, placed], alignment=16)
+    lined = buffer("lined", 128, [fast, placed], alignment=128)
+
+    def behind(buffers, _):
+        """Leave 64 bytes where a buffer has only one candidate."""
+        offsets = {b: 64 if list(b.pool_candidates) == [placed] else 0 for b in buffers}
+        return {b: PoolAllocation(b.pool_candidates[0], n) for b, n in offsets.items()}
+
+    found, *_ = assign(live([small, lined]), {small: 1, lined: 1}, behind)
+    assert where(found) == {"small": "placed", "lined": "fast"}
+    assert found.plan[small].byte_offset == 0
+
+
 def test_no_plan_at_all():
     fast = pool("fast", 8, latency=1)
     buffers = live([buffer("a", 8, [fast]), buffer("b", 8, [fast])])

@@ -55,6 +55,17 @@ def test_a_plan_begins_where_all_buffers_may_lie():
     assert error.smallest_pool_bytes == {"sram": 100 + SKIPPED}
 
 
+def test_an_alignment_that_is_no_power_of_two():
+    """48 is the first multiple of it and of the 16 bytes to which all pools are aligned."""
+    sram = pool("sram", 43 + 9, pool_offset=5)
+    only = BufferInfo("only", 9, [sram], 3, [LiveRange(0, 1)])
+    (limited,) = problem_of([only]).pools
+    assert limited.limit == 9
+    check_plan([only], {only: PoolAllocation(sram, 0)})
+    with pytest.raises(ValueError, match="43 of them before offset 0"):
+        check_plan([only], {only: PoolAllocation(sram, 3)})
+
+
 def test_a_size_hint_of_less_than_what_is_skipped():
     error = misfit(two_buffers(50))
     assert (error.available_bytes, error.needed_bytes) == (50, 100 + SKIPPED)
