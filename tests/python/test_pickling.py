@@ -6,6 +6,7 @@ import builtins
 import copy
 import importlib
 import inspect
+import io
 import pickle
 import re
 from concurrent.futures import ProcessPoolExecutor
@@ -14,11 +15,13 @@ from enum import Enum
 from functools import cache
 from multiprocessing import get_context
 from tempfile import TemporaryDirectory
+from types import TracebackType
 
 import numpy as np
 import pytest
 import tvm
 import tvm_ffi
+from tblib.pickling_support import pickle_exception, pickle_traceback
 
 import usmp
 import usmp_solver
@@ -112,6 +115,15 @@ OWN_CONSTRUCTOR = {
 }
 
 
+def copied_by_dask(error):
+    """Copy an exception as Dask does, which calls `__new__` of the class without a constructor."""
+    written = io.BytesIO()
+    pickler = pickle.Pickler(written)
+    pickler.dispatch_table = {type(error): pickle_exception, TracebackType: pickle_traceback}
+    pickler.dump(error)
+    return pickle.loads(written.getvalue())
+
+
 def test_there_are_exceptions():
     assert {"UnsupportedModelError", "DoesNotFitError", "NotAllowedError"} <= {
         name for _, name in EXCEPTIONS
@@ -125,7 +137,7 @@ def test_an_exception_comes_back_as_it_was(module, name):
     error = make()
     error.__notes__ = ["of mine"]
     error.where = "elsewhere"
-    for copied in copies(error):
+    for copied in (*copies(error), copied_by_dask(error)):
         assert type(copied) is error_class
         assert content(copied) == content(error)
         assert copied.__notes__ == ["of mine"] and copied.where == "elsewhere"

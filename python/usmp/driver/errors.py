@@ -12,7 +12,7 @@ class UsageError(TVMCException, ValueError):
     """A command line or an argument is wrong; the message names it."""
 
 
-class MissingFileError(UsageError, FileNotFoundError):
+class MissingFileError(FileNotFoundError, UsageError):
     """A file is missing, or the folder to write it to."""
 
 

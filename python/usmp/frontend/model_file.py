@@ -28,7 +28,7 @@ Model = TypeVar("Model")
 """What a reader makes of a model."""
 
 
-class MissingModelError(UnsupportedModelError, FileNotFoundError):
+class MissingModelError(FileNotFoundError, UnsupportedModelError):
     """A model file is missing."""
 
 

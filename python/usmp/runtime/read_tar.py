@@ -44,7 +44,7 @@ class ArchiveError(TVMCException, ValueError):
     """The file is not an archive that `tvmc compile` wrote; the message says why."""
 
 
-class MissingArchiveError(ArchiveError, FileNotFoundError):
+class MissingArchiveError(FileNotFoundError, ArchiveError):
     """The file is missing."""
 
 

@@ -48,7 +48,7 @@ class FaultError(TVMCException, RuntimeError):
     """usmp itself fails; the message says at what, and `__cause__` is how."""
 
 
-class OutOfMemoryError(TVMCException, MemoryError):
+class OutOfMemoryError(MemoryError, TVMCException):
     """The machine has too little memory; the message names the step and, if known, the operator."""
 
     @classmethod
