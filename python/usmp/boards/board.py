@@ -6,7 +6,6 @@ AN500, AN505 and AN547.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -27,9 +26,6 @@ CODE_RESERVE_BYTES = 128 * KIBIBYTE
 
 PROJECT_FOLDER = "project"
 """Where an archive has the project for its board."""
-
-
-_MEMORY_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
@@ -62,7 +58,7 @@ class Memory:
 
     def __post_init__(self) -> None:
         # Both stand in the linker script as they are.
-        if not _MEMORY_NAME.fullmatch(self.name):
+        if not (self.name.isascii() and self.name.isidentifier()):
             raise ValueError(
                 f'a memory is called "{shown(self.name)}", but the linker script takes ASCII '
                 "letters, digits and _, and no digit first; give it such a name"

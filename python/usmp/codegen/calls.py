@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tvm import tirx
 from tvm.ir import Call, GlobalVar, Op, StringImm, TensorLoad
 
@@ -14,7 +12,6 @@ from usmp.codegen.reserved_names import is_keyword
 from usmp.support.plain_text import printable
 from usmp.tir.nodes import nodes_of
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
 _IMPURE_CALLS = ("tirx.call_extern", "tirx.tvm_call_cpacked", "tirx.tvm_call_packed")
 
@@ -52,7 +49,7 @@ def extern_function(call: Call) -> str:
     name = extern_name(call)
     if name is None:
         raise UnsupportedInC(f"call of a function whose name is not a constant: {call}")
-    if not _IDENTIFIER.fullmatch(name) or is_keyword(name):
+    if not (name.isascii() and name.isidentifier()) or is_keyword(name):
         raise UnsupportedInC(
             f"call of {quoted(printable(name))}, which cannot be the name of a function in C; "
             "rename the function"

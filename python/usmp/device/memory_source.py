@@ -118,8 +118,8 @@ def _has_array(pool: ArchivedPool) -> bool:
 
 
 def _is_plan_alone(pool: ArchivedPool) -> bool:
-    """Whether the array of a pool leaves out the bytes of others before the plan: an image of the
-    program must not overwrite them."""
+    """Return whether the array of a pool leaves out the bytes before the plan, because an image of
+    the program must not overwrite them."""
     return _has_array(pool) and pool.is_constant and pool.first_byte > 0
 
 

@@ -257,7 +257,7 @@ def run(
     RunError
         the model returned an error.
     """
-    # An empty name is no "no", as for other arguments.
+    # An empty value of another argument means "no"; an empty device is an error.
     other_device = {} if device == "cpu" else {"device": device or repr(device)}
     check_old_arguments(run.__name__, {**other_device, **old_arguments})
     if not isinstance(tvmc_package, TVMCPackage):

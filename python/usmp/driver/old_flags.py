@@ -71,20 +71,40 @@ def current_arguments(
                 old.append(WrittenName(row, value))
                 current += row.replacement(value)
     refused = [flag for flag in old if flag.row.verdict == REFUSED]
-    settings, targets = refused_settings(current), refused_in_targets(current)
-    if refused or (settings and targets):
-        told = [flag.row.reason for flag in refused]
-        # The reason of a flag such as --target-ethos-u-... has that of its target.
-        others = [
-            each
-            for each in (*settings, *targets)
-            if not any(each.row.reason in reason != each.row.reason for reason in told)
-        ]
-        on_device = find(RUN_FLAGS, "--device", "micro")
-        is_on_device = on_device in [flag.row for flag in refused]
-        instead = [run_on_device([*current, *remaining])] if is_on_device else []
-        check_none_refused([*refused, *others], instead=instead)
+    _check_command_line(current, remaining, refused)
     return [*current, *remaining], old
+
+
+def _check_command_line(
+    current: Sequence[str], operands: Sequence[str], refused: Sequence[WrittenName]
+) -> None:
+    """Raise one error for the flags that are refused, and what is refused in values of other flags.
+
+    Without such flags, settings alone and targets alone are refused where they are read.
+
+    Parameters
+    ----------
+    current
+        the arguments before "--", with flags of today.
+    operands
+        the arguments from "--" on.
+    refused
+        flags that are refused.
+    """
+    settings, targets = refused_settings(current), refused_in_targets(current)
+    if not refused and not (settings and targets):
+        return
+    told = {flag.row.reason for flag in refused}
+    # The reason of a flag such as --target-ethos-u-... contains that of its target.
+    others = [
+        each
+        for each in (*settings, *targets)
+        if not any(each.row.reason in reason for reason in told - {each.row.reason})
+    ]
+    on_device = find(RUN_FLAGS, "--device", "micro")
+    is_on_device = on_device in [flag.row for flag in refused]
+    instead = [run_on_device([*current, *operands])] if is_on_device else []
+    check_none_refused([*refused, *others], instead=instead)
 
 
 def _written(arguments: Sequence[str]) -> set[str]:

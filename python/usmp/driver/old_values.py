@@ -46,9 +46,7 @@ def refused_in_targets(arguments: Sequence[str]) -> list[WrittenName]:
             row = None if has_patterns or row is None else replace(row, name=f'target "{word}"')
         if row is not None:
             found.append(WrittenName(row, value))
-    for before, text in pairwise([*arguments, ""]):
-        flag, separator, value = before.partition("=")
-        value = value if separator else text
+    for flag, value in _flags(arguments):
         row = find(TARGET_OPTION_FLAGS, flag, value)
         if row is not None:
             found.append(WrittenName(row, value))
@@ -56,11 +54,14 @@ def refused_in_targets(arguments: Sequence[str]) -> list[WrittenName]:
 
 
 def _values_of(flag: str, arguments: Sequence[str]) -> Iterator[str]:
-    for before, text in pairwise(["", *arguments]):
-        if before == flag:
-            yield text
-        elif text.startswith(f"{flag}="):
-            yield text.removeprefix(f"{flag}=")
+    return (value for name, value in _flags(arguments) if name == flag)
+
+
+def _flags(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each argument as a flag with its value, which is in it, or else what follows it."""
+    for argument, following in pairwise([*arguments, ""]):
+        flag, separator, value = argument.partition("=")
+        yield flag, value if separator else following
 
 
 def _words(targets: Iterable[str]) -> Iterator[str]:

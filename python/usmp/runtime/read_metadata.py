@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -59,7 +58,7 @@ def is_size(value: Any) -> bool:
 
 
 def is_identifier(value: Any) -> bool:
-    return is_text(value) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) is not None
+    return is_text(value) and value.isascii() and value.isidentifier()
 
 
 def is_list_of(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:

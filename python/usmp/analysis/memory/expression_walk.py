@@ -169,14 +169,14 @@ class ExpressionWalk(StatementWalk):
         self.position += 1
 
     def _note(self, var: tirx.Var, access: Access) -> None:
-        """Something is done to memory through this variable."""
+        """Note an access to memory through this variable."""
         if access.may_write:
             self.written.add(var)
         if access & Access.UNKNOWN:
             self.passed.add(var)
 
     def _escape(self, expr: tirx.Expr) -> None:
-        """The value of `expr` is kept: what it may point to can be accessed from now on."""
+        """Note that the value of `expr` is kept: what it points to may be accessed from now on."""
         for base in address_of(expr).bases:
             self._note(base, Access.UNKNOWN)
             for memory in self.points.memories_behind.get(base, ()):
@@ -185,8 +185,8 @@ class ExpressionWalk(StatementWalk):
                 self.current.access(memory, Access.UNKNOWN)
 
     def _keep_type(self, pointers: Iterable[tirx.Var]) -> None:
-        """In C these are pointers to what may be written, though a kernel states that it only
-        reads there: it is declared as without the statement."""
+        """Note that C declares these as pointers to what may be written, though a kernel states
+        that it only reads there: it is declared as without the statement."""
         pending, found = [*pointers], set[tirx.Var]()
         while pending:
             pointer = pending.pop()
