@@ -89,7 +89,7 @@ class _Hints:
 
     def counted(self, pool: str, end: int) -> int:
         """Return the smallest size hint of a pool within which a plan ends at this offset."""
-        return end + self.skipped.get(pool, 0) if end else 0
+        return end + self.skipped.get(pool, 0)
 
 
 def _explained(solution: Solution, hints: _Hints) -> DoesNotFit:

@@ -47,12 +47,13 @@ def test_text_that_is_no_part_of_a_linker_script_is_refused():
     with pytest.raises(ValueError) as error:
         board_named("mps2-an385").memory("d\ntcm")
     assert str(error.value).startswith('board mps2-an385 has no memory "d\\ntcm"; its memories: ')
-    with pytest.raises(ValueError) as error:
-        Memory("d\ntcm", 0, 16, "DTCM")
-    assert str(error.value) == (
-        'a memory is called "d\\ntcm", but the linker script takes ASCII letters, digits and _, '
-        "and no digit first; give it such a name"
-    )
+    for name, shown in (("d\ntcm", "d\\ntcm"), ("dtcmé", "dtcmé"), ("2tcm", "2tcm"), ("", "")):
+        with pytest.raises(ValueError) as error:
+            Memory(name, 0, 16, "DTCM")
+        assert str(error.value) == (
+            f'a memory is called "{shown}", but the linker script takes ASCII letters, digits and '
+            "_, and no digit first; give it such a name"
+        )
     for description in ("a */ b", "a\nb"):
         with pytest.raises(ValueError, match="would end the comment in the linker script"):
             Memory("dtcm", 0, 16, description)

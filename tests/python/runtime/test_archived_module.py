@@ -237,6 +237,7 @@ _POOLS = "modules/default/memory/pools"
         (f"{_POOLS}/0/buffers/0/overlaps", {"a": 4}, f'an overlap of {_A} has no valid "shared"'),
         (f"{_POOLS}/0/buffers/0/offset", 8, f'{_POOL} of 16 bytes does not hold buffer "a"'),
         (f"{_POOLS}/0/c_name", 'x"; int canary', f'{_POOL} has no valid "c_name"'),
+        (f"{_POOLS}/0/c_name", "é", f'{_POOL} has no valid "c_name"'),
         (f"{_POOLS}/0/size_bytes", 2**32 + 1, f'{_POOL} has no valid "size_bytes"'),
         (f"{_POOLS}/0/alignment_bytes", 2**62, f'{_POOL} has no valid "alignment_bytes"'),
         ("modules/default/c_prefix", "../x", 'module "default" has no valid "c_prefix"'),
