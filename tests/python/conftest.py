@@ -6,7 +6,7 @@ import gc
 import inspect
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -115,6 +115,15 @@ def shared_model():
         return path
 
     return find
+
+
+@pytest.fixture(scope="module")
+def one_session() -> Iterator[None]:
+    """Let the builds of a file of tests share what they import, lower and plan alike."""
+    from support.shared_builds import shared_builds
+
+    with shared_builds():
+        yield
 
 
 @pytest.fixture(scope="session")

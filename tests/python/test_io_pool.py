@@ -23,6 +23,7 @@ from support.quantized_models.chain import Chain
 from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
 from support.relax_models import PARAMS, Attention, X, attention
+from support.shared_builds import built_once
 from support.state_models import Streaming, streaming_model
 from support.updated_models import updating_model
 from usmp import (
@@ -33,18 +34,12 @@ from usmp import (
     WorkspacePoolInfo,
 )
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.planning.session import planning_session
 from usmp.relax.bind_params import bind_params
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 BOUND = bind_params(Attention, PARAMS)
 IO = {"input", "output"}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_session():
-    """Builds of one model with other pools share what lowering makes of it."""
-    with planning_session():
-        yield
 
 
 def pool(name: str, size: int = -1, **properties) -> WorkspacePoolInfo:
@@ -55,18 +50,8 @@ CCM, SRAM = pool("ccm"), pool("sram")
 streaming, entries = cache(streaming_model), cache(entry_model)
 
 
-_BUILT: dict[str, usmp.AOTExecutorFactoryModule] = {}
-
-
+@built_once
 def build(*pools, mod=BOUND, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
-    """What is built; once for all tests that ask for the same."""
-    key = repr((pools, id(mod), options, sorted(arguments.items())))
-    if key not in _BUILT:
-        _BUILT[key] = _build(pools, mod, options, arguments)
-    return _BUILT[key]
-
-
-def _build(pools, mod, options, arguments) -> usmp.AOTExecutorFactoryModule:
     named = {"use_workspace_io": True} | (options or {})
     config = {f"tir.usmp.{name}": value for name, value in named.items()}
     with PassContext(config=config):

@@ -50,8 +50,8 @@ SUITE = [m for m in CATALOG[::60] if m.name not in OTHER_TYPE]
 
 
 @pytest.fixture(autouse=True)
-def one_session():
-    """Builds of one model share what they lower and plan alike."""
+def session_of_a_test():
+    """Share what the builds of one test lower and plan alike: one model a test."""
     with planning_session():
         yield
 

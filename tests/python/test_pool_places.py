@@ -14,6 +14,7 @@ from tvm.script import relax as R
 import usmp
 from support.entry_models import entry_model
 from support.relax_models import PARAMS, Attention, X, attention
+from support.shared_builds import built_once
 from support.state_models import Streaming, streaming_model
 from usmp import (
     ConstantMemoryPools,
@@ -25,8 +26,9 @@ from usmp import (
 from usmp.analysis.plan_checker import check_places
 from usmp.device.memory_source import print_memory
 from usmp.objects import AllocatedPoolInfo, PlacedBuffer
-from usmp.planning.session import planning_session
 from usmp.relax.bind_params import bind_params
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 BOUND = bind_params(Attention, PARAMS)
 POISON = {"tir.usmp.poison_dead_bytes": True}
@@ -40,13 +42,6 @@ PLACES = [
     {"address": ODD},
     {"address": ODD, "pool_offset": 2, "alignment": 32},
 ]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_session():
-    """Builds of one model with other pools share what lowering makes of it."""
-    with planning_session():
-        yield
 
 
 def pools(*properties: dict, constants: dict | None = None) -> dict[str, object]:
@@ -71,18 +66,8 @@ def elsewhere(place: dict) -> dict:
     return place | {"address": place["address"] + 0x1000_0000} if "address" in place else place
 
 
-_BUILT: dict[str, usmp.AOTExecutorFactoryModule] = {}
-
-
-def build(*properties, constants=None, options=None, **arguments):
-    """What is built; once for all tests that ask for the same."""
-    key = repr((properties, constants, options, sorted(arguments.items())))
-    if key not in _BUILT:
-        _BUILT[key] = _build(properties, constants, options, arguments)
-    return _BUILT[key]
-
-
-def _build(properties, constants, options, arguments) -> usmp.AOTExecutorFactoryModule:
+@built_once
+def build(*properties, constants=None, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
     with PassContext(config=options or {}):
         return usmp.build(BOUND, **pools(*properties, constants=constants), **arguments)
 
@@ -215,9 +200,10 @@ def test_programs_for_devices_find_a_pool_at_its_address(tmp_path):
 
 def test_plans_are_the_same_each_time():
     place = {"address": ODD, "pool_offset": 2, "alignment": 32}
+    given = {"constants": elsewhere(place), "options": POISON}
     # A context of its own has no session.
-    again = Context().run(_build, [place], elsewhere(place), POISON, {})
-    assert build(place, constants=elsewhere(place), options=POISON).files() == again.files()
+    again = Context().run(build.__wrapped__, place, **given)
+    assert build(place, **given).files() == again.files()
 
 
 def test_the_summary_says_where_pools_are():

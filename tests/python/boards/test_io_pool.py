@@ -14,7 +14,8 @@ from usmp.boards.board import board_named
 from usmp.boards.emulator import EmulatedModule
 from usmp.boards.pools import board_pools
 from usmp.objects.targets import parse_targets
-from usmp.planning.session import planning_session
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 AN505, STREAMING = board_named("mps2-an505"), streaming_model()
 
@@ -23,13 +24,6 @@ def workspace(*names: str, io: str = "any") -> WorkspaceMemoryPools:
     """Pools of these names; the last one with this `io`."""
     pools = [WorkspacePoolInfo(name, ["c"]) for name in names]
     return WorkspaceMemoryPools([*pools[:-1], pools[-1].with_properties(io=io)])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_session():
-    """Builds of one model with other pools share what lowering makes of it."""
-    with planning_session():
-        yield
 
 
 def build(mod=Attention, **arguments) -> usmp.AOTExecutorFactoryModule:

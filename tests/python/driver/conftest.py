@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import usmp
-from support.shared_builds import shared_builds
 from support.tflite_file import one_operator_model
 from usmp.driver.tvmc import main
 
@@ -80,10 +78,3 @@ def digits_archive(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("digits") / "digits.tar"
     usmp.build(usmp.import_model(DIGITS)).export_model_library_format(path)
     return path
-
-
-@pytest.fixture(scope="module")
-def one_session() -> Iterator[None]:
-    """For files of tests whose commands compile the same model again and again."""
-    with shared_builds():
-        yield

@@ -10,14 +10,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec
 from unittest import mock
 
 from tvm.ir import IRModule
 
+from usmp import AOTExecutorFactoryModule
 from usmp.frontend import model_file
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.planning.session import planning_session
+
+_Arguments = ParamSpec("_Arguments")
+
+
+def built_once(
+    build: Callable[_Arguments, AOTExecutorFactoryModule],
+) -> Callable[_Arguments, AOTExecutorFactoryModule]:
+    """Wrap a function that builds, so that all tests get one object for the same arguments.
+
+    Arguments are the same if their texts are, and models if they are one object.
+    """
+    known: dict[str, tuple[object, AOTExecutorFactoryModule]] = {}
+
+    @wraps(build)
+    def found(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> AOTExecutorFactoryModule:
+        named = sorted(kwargs.items())
+        key = repr((args, [(n, id(v) if isinstance(v, IRModule) else v) for n, v in named]))
+        if key not in known:
+            # With the models, so that no other one gets the address of one of them.
+            known[key] = named, build(*args, **kwargs)
+        return known[key][1]
+
+    return found
 
 
 @contextmanager
