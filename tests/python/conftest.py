@@ -16,7 +16,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.script import relax as R
 
-from support import kernel_collection, unit_guard
+from support import compile_cache, kernel_collection, levels, unit_guard
 from support.markers import MARKERS, mark
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,16 @@ for _frame in inspect.stack(0):
         inspect.modulesbyfile[_frame.filename] = "__main__"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    levels.add_options(parser)
+
+
+def pytest_report_header() -> str:
+    return levels.header()
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    levels.use_options(config)
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
     named = config.args_source is pytest.Config.ArgsSource.ARGS
@@ -37,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Files that are named run as a whole, not only what runs by default.
         config.option.markexpr = ""
     unit_guard.refuse_files(SHARED)
+    compile_cache.use_folder(config.cache.mkdir("compiled"))
     kernel_collection.start()
     # Or each process that a test starts compiles all modules of the checkout anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -54,7 +64,15 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop(size, None)
 
 
-def pytest_unconfigure() -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _product_uses_compile_cache() -> Iterator[None]:
+    with compile_cache.product_uses_cache():
+        yield
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        compile_cache.remove_oldest()
     unit_guard.remove_scripts()
     kernel_collection.stop()
 

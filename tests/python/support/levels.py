@@ -1,0 +1,68 @@
+"""How much runs: samples of what is long, drawn by a seed, or with `--long` all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from random import Random
+from typing import TypeVar
+
+import pytest
+
+_Value = TypeVar("_Value")
+
+_is_long = False
+_seed = 0
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add the options of pytest that choose."""
+    group = parser.getgroup("usmp")
+    group.addoption("--long", action="store_true", help="run all cases, not samples of them")
+    group.addoption(
+        "--sample-seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="what draws the samples, and the random cases of property tests (default: %(default)s)",
+    )
+
+
+def use_options(config: pytest.Config) -> None:
+    """Do from now on what the options ask for."""
+    global _is_long, _seed
+    _is_long, _seed = config.getoption("--long"), config.getoption("--sample-seed")
+    if config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = str(_seed)
+
+
+def header() -> str:
+    """What a person needs to run the same tests again."""
+    return f"cases: {'all' if _is_long else 'samples'}, drawn with --sample-seed={_seed}"
+
+
+def sample(values: Collection[_Value], most: int) -> list[_Value]:
+    """Draw some of the cases of a test; all of them in a long run. Their order stays.
+
+    Parameters
+    ----------
+    values
+        the cases, in the same order in each process.
+    most
+        how many are drawn.
+    """
+    cases = list(values)
+    if _is_long or len(cases) <= most:
+        return cases
+    drawn = Random(f"{_seed} {len(cases)}").sample(range(len(cases)), most)
+    return [cases[index] for index in sorted(drawn)]
+
+
+def number(usual: int, in_long_run: int) -> int:
+    """How many random cases a test tries."""
+    return in_long_run if _is_long else usual
+
+
+def seeds(usual: int, in_long_run: int) -> range:
+    """The seeds of random cases: other ones for another `--sample-seed`."""
+    first = _seed * 1_000_003
+    return range(first, first + number(usual, in_long_run))
