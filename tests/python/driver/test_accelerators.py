@@ -15,6 +15,8 @@ from support.board_programs import require_board
 from usmp.boards.board import board_named
 from usmp.runtime.reference import REFERENCE
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 EXAMPLE = ROOT / "examples/06_accelerator"
 COMPILE = (

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+
 import pytest
 
 from support.accelerator_models import registered
+from support.all_cases import check_all
+from usmp.driver.memory_pools import add_pool_options, memory_pools, state_pool
+from usmp.driver.pool_flags import split_pool_flags
+from usmp.objects.targets import parse_targets
 from usmp.relax.accelerators import quantized_operator
 
 pytestmark = pytest.mark.usefixtures("one_session")
@@ -160,7 +166,7 @@ WRONG_TARGETS = [
     ),
 ]
 
-WRONG_FLAGS = [
+WRONG_POOLS = [
     (
         [RFC, "--workspace-pools=a"],
         "--usmp-workspace-pools and --workspace-pools are two spellings for workspace pools; "
@@ -225,17 +231,8 @@ WRONG_FLAGS = [
         "name another pool",
     ),
     (
-        ["--state-pool=sram", "--workspace-pools=sram"],
-        'state pool "sram" is the only workspace pool, and holds nothing but state; '
-        "add a workspace pool for everything else",
-    ),
-    (
         ["--state-pool=backup", "--usmp-workspace-pool-backup=size=0"],
         f"size=0 in --usmp-workspace-pool-backup: {SIZE}",
-    ),
-    (
-        ["--state-pool=backup", "--board=mps2-an385"],
-        'board mps2-an385 has no memory "backup"; its memories: flash, sram, psram',
     ),
     (
         [*rfc("size=1"), "--usmp-workspace-pool-dtcm=size=2"],
@@ -257,12 +254,24 @@ WRONG_FLAGS = [
         "--workspace-pools-internal=dtcm:1: write it as POOL,...",
     ),
     (
-        [RFC, "--usmp-workspace-pool-dtcm", "--target=c"],
+        [RFC, "--usmp-workspace-pool-dtcm="],
         "--usmp-workspace-pool-dtcm says nothing; "
         'write it as --usmp-workspace-pool-dtcm="target=c;size=64K"',
     ),
+]
+
+WRONG_FLAGS = [
     (
-        [RFC, "--usmp-workspace-pool-dtcm="],
+        ["--state-pool=sram", "--workspace-pools=sram"],
+        'state pool "sram" is the only workspace pool, and holds nothing but state; '
+        "add a workspace pool for everything else",
+    ),
+    (
+        ["--state-pool=backup", "--board=mps2-an385"],
+        'board mps2-an385 has no memory "backup"; its memories: flash, sram, psram',
+    ),
+    (
+        [RFC, "--usmp-workspace-pool-dtcm", "--target=c"],
         "--usmp-workspace-pool-dtcm says nothing; "
         'write it as --usmp-workspace-pool-dtcm="target=c;size=64K"',
     ),
@@ -319,12 +328,31 @@ WRONG_FLAGS = [
 ]
 
 
+def test_wrong_pools():
+    """What reads the flags says what is wrong with them."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    add_pool_options(parser)
+    targets = parse_targets("accel,c")
+
+    def check(flags: list[str], message: str) -> None:
+        with pytest.raises(ValueError) as error:
+            options = parser.parse_args(split_pool_flags(flags))
+            memory_pools(options, targets)
+            state_pool(options, targets)
+        assert str(error.value) == message
+
+    wrong = WRONG_VALUES + WRONG_TARGETS + WRONG_POOLS
+    check_all({f"{index} {' '.join(each[0])}": each for index, each in enumerate(wrong)}, check)
+
+
 @pytest.mark.parametrize(
-    ("flags", "message"), WRONG_VALUES + WRONG_TARGETS + WRONG_FLAGS, ids=lambda value: str(value)
+    ("flags", "message"),
+    [WRONG_VALUES[0], WRONG_TARGETS[0], WRONG_POOLS[0], *WRONG_FLAGS],
+    ids=lambda value: str(value),
 )
-def test_wrong_flags(refused, digits_model, flags, message):
+def test_wrong_flags(refused, small_model, flags, message):
     with registered(quantized_operator("accel.lstm", "lstm")):
-        assert refused("compile", digits_model, "--target=accel,c", *flags) == message
+        assert refused("compile", small_model, "--target=accel,c", *flags) == message
 
 
 # ---- pools in which the digits model has no place; greedy_by_size without overlap needs 2048

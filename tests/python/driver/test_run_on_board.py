@@ -19,7 +19,7 @@ from usmp.codegen.model_library_format import write_archive
 from usmp.runtime import load_archive
 from usmp.runtime.reference import REFERENCE
 
-pytestmark = pytest.mark.board
+pytestmark = [pytest.mark.board, pytest.mark.usefixtures("one_session")]
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 BOARDS = "mps2-an385, mps2-an386, mps2-an500, mps2-an505, mps3-an547, riscv32-virt"

@@ -9,20 +9,19 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from support.children import run_tvmc
 from support.placement_graphs import graph
+from support.small_digits import small_digits
 from usmp.algorithms import get_algorithm
 from usmp.driver import build_options
 from usmp.driver.search import command_deadline, time_budget, watched_search
 from usmp.exploration import processes
 from usmp.support.deadline import Deadline
 
-TVMC = str(Path(sys.executable).with_name("tvmc"))
 CORES = [("one", "cortex-m0"), ("two", "cortex-m0"), ("three", "cortex-m4")]
 
 UNLIMITED = {"tir.usmp.time_budget": "60s"}
@@ -74,21 +73,18 @@ def hard():
 
 
 @pytest.fixture
-def extended(digits_model, tmp_path):
-    """Run `tvmc` on the digits model with an endless search that is interrupted."""
+def extended(tmp_path):
+    """Run `tvmc` on a small model with an endless search that is interrupted."""
+    model = tmp_path / "digits.tflite"
+    model.write_bytes(small_digits())
 
     def run(interrupts: int, *arguments: str) -> subprocess.CompletedProcess[str]:
         extension = tmp_path / "endless.py"
         compares = any("usmp" in argument for argument in arguments)
         values = f"INTERRUPTS = {interrupts}\nCOMPARES_BY_AUTO = {compares}\n"
         extension.write_text(values + _ENDLESS)
-        return subprocess.run(
-            [TVMC, arguments[0], str(digits_model), *arguments[1:], "--extension", str(extension)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
+        command = (arguments[0], model, *arguments[1:], "--extension", extension)
+        return run_tvmc(*command, folder=tmp_path)
 
     return run
 

@@ -3,60 +3,74 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-TVMC = str(Path(sys.executable).with_name("tvmc"))
+import usmp
+from support.children import TVMC, run
+
 HEAVY = {"numpy", "rich", "torch", "tvm", "tvm_ffi"}
 
 
 def loaded(*arguments: str, **settings: str) -> set[str]:
     """The top-level packages that a process loads, with these settings of the environment."""
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", *arguments],
-        # Else the command keeps what it loads late out of stderr.
-        env={**os.environ, "TVM_LOG_DEBUG": "1", **settings},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    # Else the command keeps what it loads late out of stderr.
+    environment = {**os.environ, "TVM_LOG_DEBUG": "1", **settings}
+    done = run(sys.executable, "-X", "importtime", *arguments, env=environment)
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["--help"],
-        ["--version"],
-        ["compile", "--help"],
-        ["plan", "--help"],
-        ["explore", "--help"],
-        ["explore", "missing.tflite"],
-        ["explain", "--help"],
-        ["run", "--help"],
-        ["diff", "--help"],
-        ["diff", "missing.tar", "missing.tar"],
-        ["check", "--help"],
-        ["check", "missing.tflite", "--boards", "all"],
-        ["export-test", "--help"],
-        ["export-test", "missing.tar"],
-        ["compile"],
-        ["micro", "build", "project", "zephyr"],
-        ["nope"],
-        ["compile", "missing.tflite"],
-        ["list"],
-        ["list", "--format", "json"],
-        ["completion", "bash"],
-    ],
-    ids=" ".join,
-)
-def test_command_that_needs_no_tvm(arguments):
-    packages = loaded(TVMC, *arguments)
+# One process runs them all, and says which packages there are after each.
+_ONE_AFTER_THE_OTHER = """
+import sys
+from usmp.driver import tvmc
+for words in {commands}:
+    try:
+        tvmc.main(words)
+    except SystemExit:
+        pass
+    print(sorted(set(sys.modules) & {heavy}), words, file=sys.__stderr__)
+"""
+
+
+COMMANDS = [
+    [],
+    ["--help"],
+    ["--version"],
+    ["compile", "--help"],
+    ["plan", "--help"],
+    ["explore", "--help"],
+    ["explore", "missing.tflite"],
+    ["explain", "--help"],
+    ["run", "--help"],
+    ["diff", "--help"],
+    ["diff", "missing.tar", "missing.tar"],
+    ["check", "--help"],
+    ["check", "missing.tflite", "--boards", "all"],
+    ["export-test", "--help"],
+    ["export-test", "missing.tar"],
+    ["compile"],
+    ["micro", "build", "project", "zephyr"],
+    ["nope"],
+    ["compile", "missing.tflite"],
+    ["list"],
+    ["list", "--format", "json"],
+    ["completion", "bash"],
+    ["list", "targets"],
+]
+
+
+def test_commands_that_need_no_tvm():
+    script = _ONE_AFTER_THE_OTHER.format(commands=COMMANDS, heavy=HEAVY)
+    shown = run(sys.executable, "-c", script).stderr.splitlines()
+    assert [line for line in shown if line[0] == "["] == [f"[] {words}" for words in COMMANDS]
+
+
+def test_the_script_needs_no_tvm():
+    packages = loaded(TVMC, "list")
     assert "usmp" in packages
     assert not packages & HEAVY
 
@@ -65,26 +79,39 @@ def test_module_that_needs_no_tvm():
     assert not loaded("-m", "usmp", "--version") & HEAVY
 
 
-def test_command_that_needs_tvm(digits_model):
+def test_command_that_needs_tvm(small_model):
     """The test of the tests above: what is loaded late is seen."""
-    assert {"numpy", "rich", "tvm", "tvm_ffi"} <= loaded(TVMC, "plan", str(digits_model))
+    assert {"numpy", "rich", "tvm", "tvm_ffi"} <= loaded(TVMC, "plan", str(small_model))
 
 
-@pytest.mark.parametrize("ending", [".tflite", ".pt2"])
-def test_torch_is_loaded_for_its_own_models_only(digits_model, tmp_path, ending):
+_HAS_TORCH = """
+import sys
+from usmp.driver import tvmc
+tvmc.main(sys.argv[1:])
+print("torch" in sys.modules, file=sys.__stdout__)
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "has_torch"),
+    [
+        (["plan", "model.tflite"], False),
+        (["plan", "model.tar"], False),
+        (["run", "model.tar", "--module-name=none"], False),
+        (["export-test", "model.tar", "--module-name=none"], False),
+        (["plan", "model.pt2"], True),
+    ],
+    ids=" ".join,
+)
+def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, command, has_torch):
     """Where it is installed, TVM loads it."""
     pytest.importorskip("torch")
-    model = tmp_path / f"model{ending}"
-    model.write_bytes(digits_model.read_bytes())
-    command = "import sys; from usmp.driver import tvmc; tvmc.main(sys.argv[1:]); "
-    command += "print('torch' in sys.modules, file=sys.__stdout__)"
-    done = subprocess.run(
-        [sys.executable, "-c", command, "plan", str(model)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.splitlines()[-1] == str(ending == ".pt2")
+    if command[1] == "model.tar":
+        usmp.build(small_model).export_model_library_format(tmp_path / "model.tar")
+    for name in ("model.tflite", "model.pt2"):
+        (tmp_path / name).write_bytes(small_model.read_bytes())
+    done = run(sys.executable, "-c", _HAS_TORCH, *command, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == str(has_torch)
 
 
 @pytest.mark.parametrize("name", ["tvmc.py", "tvmc", "flash", "__main__.py", "-m", "python"])

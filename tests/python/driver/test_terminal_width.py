@@ -14,6 +14,8 @@ import usmp
 from conftest import ROOT
 from usmp.driver.tvmc import main
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 WIDTHS = (60, 80, 100)
 WIDEST = 1000

@@ -23,6 +23,8 @@ import pytest
 TVMC = str(Path(sys.executable).with_name("tvmc"))
 SECONDS = 300
 """After which a process is killed, and its test fails: many times what any takes."""
+WITHOUT_TORCH = {"PYTHONPATH": str(Path(__file__).with_name("without_torch"))}
+"""The environment of processes that load TVM, but shall not load PyTorch, which TVM tries."""
 _SIGNALS = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE)
 
 Command = Sequence[object]
@@ -120,7 +122,11 @@ def _become_tvmc(
         os.chdir(folder)
         sys.argv = words
         from usmp.__main__ import run as run_main
+        from usmp.support import termination
 
+        # What commands in this process have left.
+        termination._State.settled = None
+        termination._undo.clear()
         os._exit(run_main())
     except BaseException:
         traceback.print_exc()
