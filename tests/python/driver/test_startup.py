@@ -101,7 +101,7 @@ print("torch" in sys.modules, file=sys.__stdout__)
         (["export-test", "model.tar", "--module-name=none"], False),
         (["plan", "model.pt2"], True),
     ],
-    ids=" ".join,
+    ids=str,
 )
 def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, command, has_torch):
     """Where it is installed, TVM loads it."""
