@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import usmp
+from support import levels
 from support.children import TVMC, run
+from usmp.driver.build_options import _needs_no_torch
 
 HEAVY = {"numpy", "rich", "torch", "tvm", "tvm_ffi"}
 
@@ -93,17 +96,22 @@ print("torch" in sys.modules, file=sys.__stdout__)
 
 
 @pytest.mark.parametrize(
-    ("command", "has_torch"),
+    "command",
     [
-        (["plan", "model.tflite"], False),
-        (["plan", "model.tar"], False),
-        (["run", "model.tar", "--module-name=none"], False),
-        (["export-test", "model.tar", "--module-name=none"], False),
-        (["plan", "model.pt2"], True),
+        ["plan", "model.tflite"],
+        *levels.sample(
+            [
+                ["plan", "model.tar"],
+                ["run", "model.tar", "--module-name=none"],
+                ["export-test", "model.tar", "--module-name=none"],
+            ],
+            1,
+        ),
+        *levels.sample([["plan", "model.pt2"]], 0),
     ],
-    ids=str,
+    ids=" ".join,
 )
-def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, command, has_torch):
+def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, command):
     """Where it is installed, TVM loads it."""
     pytest.importorskip("torch")
     if command[1] == "model.tar":
@@ -111,10 +119,27 @@ def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, command,
     for name in ("model.tflite", "model.pt2"):
         (tmp_path / name).write_bytes(small_model.read_bytes())
     done = run(sys.executable, "-c", _HAS_TORCH, *command, cwd=tmp_path)
-    assert done.stdout.splitlines()[-1] == str(has_torch)
+    assert done.stdout.splitlines()[-1] == str(command[1] == "model.pt2")
 
 
-@pytest.mark.parametrize("name", ["tvmc.py", "tvmc", "flash", "__main__.py", "-m", "python"])
+@pytest.mark.parametrize(
+    ("files", "extensions", "needs_none"),
+    [
+        (["a.tflite"], [], True),
+        (["a.tflite", "b.onnx"], [], True),
+        (["a.tflite", "b.pt2"], [], False),
+        (["a.tflite"], ["mine.py"], False),
+    ],
+)
+def test_what_has_no_use_for_torch(files, extensions, needs_none):
+    options = argparse.Namespace(FILE=files, extension=extensions)
+    assert _needs_no_torch(options) is needs_none
+
+
+NAMES = ("tvmc.py", "tvmc", "flash", "__main__.py", "-m", "python")
+
+
+@pytest.mark.parametrize("name", levels.sample(NAMES, 2))
 def test_whatever_the_program_is_called(tmp_path, name):
     """The installed script, renamed as in an application that brings it along."""
     script = tmp_path / name
@@ -124,20 +149,24 @@ def test_whatever_the_program_is_called(tmp_path, name):
     assert not packages & HEAVY
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "sys.argv[:] = ['tvmc']",
-        "sys.argv[:] = ['/usr/lib/application.cgi', 'serve']",
-        "sys.argv.clear()",
-        "del sys.argv, sys.orig_argv",
-    ],
-)
-def test_where_the_interpreter_is_part_of_another_program(arguments):
-    command = "from usmp.driver import tvmc; tvmc.main(['list']); tvmc.main(['nope'])"
-    packages = loaded("-c", f"import sys; {arguments}; {command}")
-    assert "usmp" in packages
-    assert not packages & HEAVY
+_PART_OF_ANOTHER_PROGRAM = """
+import sys
+for change in (
+    "sys.argv[:] = ['tvmc']",
+    "sys.argv[:] = ['/usr/lib/application.cgi', 'serve']",
+    "sys.argv.clear()",
+    "del sys.argv, sys.orig_argv",
+):
+    exec(change)
+    from usmp.driver import tvmc
+    print(tvmc.main(["list"]), tvmc.main(["nope"]), file=sys.__stderr__)
+"""
+
+
+def test_where_the_interpreter_is_part_of_another_program():
+    shown = run(sys.executable, "-c", _PART_OF_ANOTHER_PROGRAM).stderr.splitlines()
+    assert shown.count("0 1") == 4
+    assert not loaded("-c", _PART_OF_ANOTHER_PROGRAM) & HEAVY
 
 
 def test_completion_of_shells_that_needs_no_tvm():

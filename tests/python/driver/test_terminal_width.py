@@ -12,6 +12,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
+from support import levels
 from usmp.driver.tvmc import main
 
 pytestmark = pytest.mark.usefixtures("one_session")
@@ -101,7 +102,7 @@ def test_all_boards(printed, digits_archive):
     check(printed, "check", digits_archive, "--boards", "all", widths=(60,))
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3, 5])
+@pytest.mark.parametrize("columns", levels.sample([1, 2, 3, 5], 2))
 def test_terminals_of_hardly_any_width(printed, digits_archive, columns):
     for command in OF_AN_ARCHIVE.values():
         assert printed(columns, *command, digits_archive)
