@@ -99,14 +99,9 @@ print("torch" in sys.modules, file=sys.__stdout__)
     "command",
     [
         ["plan", "model.tflite"],
-        *levels.sample(
-            [
-                ["plan", "model.tar"],
-                ["run", "model.tar", "--module-name=none"],
-                ["export-test", "model.tar", "--module-name=none"],
-            ],
-            1,
-        ),
+        ["plan", "model.tar"],
+        ["run", "model.tar", "--module-name=none"],
+        ["export-test", "model.tar", "--module-name=none"],
         *levels.sample([["plan", "model.pt2"]], 0),
     ],
     ids=" ".join,
