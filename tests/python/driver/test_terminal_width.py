@@ -13,6 +13,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support import levels
+from support.small_digits import small_digits
 from usmp.driver.tvmc import main
 
 pytestmark = pytest.mark.usefixtures("one_session")
@@ -23,12 +24,15 @@ WIDEST = 1000
 
 
 @pytest.fixture(scope="module")
-def digits_without_overlap(tmp_path_factory) -> Path:
-    """An archive of the same model with other options, which has other sizes."""
-    path = tmp_path_factory.mktemp("other") / "digits.tar"
-    with PassContext(config={"tir.usmp.overlap": False}):
-        usmp.build(usmp.import_model(DIGITS)).export_model_library_format(path)
-    return path
+def small_archives(tmp_path_factory) -> list[Path]:
+    """Archives of one model with and without overlap, which have different sizes."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "model.tflite").write_bytes(small_digits())
+    for overlap in (True, False):
+        with PassContext(config={"tir.usmp.overlap": overlap}):
+            factory = usmp.build(usmp.import_model(folder / "model.tflite"))
+        factory.export_model_library_format(folder / f"{overlap}.tar")
+    return [folder / "True.tar", folder / "False.tar"]
 
 
 Printed = Callable[..., list[str]]
@@ -92,9 +96,9 @@ def test_without_a_plan(printed, command):
 
 
 @pytest.mark.cc
-def test_code_is_measured(printed, digits_archive, digits_without_overlap):
-    check(printed, "diff", digits_archive, digits_without_overlap)
-    check(printed, "check", digits_archive, "--max-ram", "64K", "--max-flash", "1K")
+def test_code_is_measured(printed, small_archives):
+    check(printed, "diff", *small_archives)
+    check(printed, "check", small_archives[0], "--max-ram", "64K", "--max-flash", "1K")
 
 
 @pytest.mark.board
