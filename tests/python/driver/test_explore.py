@@ -97,7 +97,7 @@ def test_interrupted_and_continued(kept, digits, tmp_path):
 
 
 def test_cluster(kept, digits, tmp_path):
-    """Workers in processes of their own."""
+    """Workers that are spoken to as those of other computers; in a long run, in processes."""
     pytest.importorskip("distributed")
     program = tmp_path / "cluster.py"
     program.write_text("""
@@ -107,13 +107,18 @@ from usmp.driver.tvmc import main
 
 if __name__ == "__main__":
     with LocalCluster(
-        n_workers=int(sys.argv[1]), threads_per_worker=2, dashboard_address=None
+        n_workers=2,
+        threads_per_worker=2,
+        processes=sys.argv[1] == "processes",
+        protocol="tcp://",
+        dashboard_address=None,
     ) as cluster:
         status = main([*sys.argv[2:], "--scheduler", cluster.scheduler_address])
     sys.exit(status)
 """)
     path = tmp_path / "sweep.json"
-    command = (sys.executable, program, levels.number(1, 2), "explore", digits, *OPTIONS)
+    kind = ("threads", "processes")[levels.number(0, 1)]
+    command = (sys.executable, program, kind, "explore", digits, *OPTIONS)
     environment = {**os.environ, **WITHOUT_TORCH}
     run(*command, "-q", "-o", path, check=True, cwd=tmp_path, env=environment)
     assert path.read_bytes() == kept.read_bytes()

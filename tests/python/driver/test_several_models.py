@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import usmp
-from support.onnx_models import residual_cnn
+from support.onnx_models import small_model
 from support.quantized_models.model import Spec
 from support.small_digits import small_digits
 from support.tflite_builder import write_model
@@ -307,10 +307,11 @@ def test_methods_of_a_pytorch_module(tvmc, refused):
 
 
 @pytest.mark.cc
-def test_models_of_different_formats(tvmc, digits_model):
-    Path("cnn.onnx").write_bytes(residual_cnn())
-    assert tvmc("compile", digits_model, "cnn.onnx", "-o", "both.tar").status == 0
-    alone = [usmp.build(path).load() for path in (digits_model, "cnn.onnx")]
+def test_models_of_different_formats(tvmc):
+    Path("digits.tflite").write_bytes(small_digits())
+    Path("layer.onnx").write_bytes(small_model())
+    assert tvmc("compile", "digits.tflite", "layer.onnx", "-o", "both.tar").status == 0
+    alone = [usmp.build(path).load() for path in ("digits.tflite", "layer.onnx")]
     module = load_archive("both.tar").load()
     generator = np.random.default_rng(1)
     for _ in range(3):

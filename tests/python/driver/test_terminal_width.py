@@ -102,8 +102,8 @@ def test_code_is_measured(printed, small_archives):
 
 
 @pytest.mark.board
-def test_all_boards(printed, digits_archive):
-    check(printed, "check", digits_archive, "--boards", "all", widths=(60,))
+def test_all_boards(printed, small_archives):
+    check(printed, "check", small_archives[0], "--boards", "all", widths=(60,))
 
 
 @pytest.mark.parametrize("columns", levels.sample([1, 2, 3, 5], 2))

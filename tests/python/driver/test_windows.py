@@ -9,6 +9,8 @@ import pytest
 
 from driver.conftest import DIGITS
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 
 def test_the_summary_and_the_header(tvmc):
     outcome = tvmc("compile", str(DIGITS), "--stream-input=image:hop=2")
