@@ -16,7 +16,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.script import relax as R
 
-from support import compile_cache, kernel_collection, levels, unit_guard
+from support import compile_cache, costs, kernel_collection, levels, unit_guard
 from support.markers import MARKERS, mark
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +31,7 @@ for _frame in inspect.stack(0):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     levels.add_options(parser)
+    costs.add_options(parser)
 
 
 def pytest_report_header() -> str:
@@ -39,6 +40,8 @@ def pytest_report_header() -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     levels.use_options(config)
+    if config.getoption("--costs") is not None:
+        config.pluginmanager.register(costs.Costs(config.getoption("--costs")))
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
     named = config.args_source is pytest.Config.ArgsSource.ARGS
