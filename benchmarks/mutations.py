@@ -342,14 +342,16 @@ class Copy:
         original = target.read_text()
         target.write_text(mutation.content)
         try:
-            levels = zip(("file", "package"), mutation.tests, strict=False)
-            for level, tests in [*levels, *[("unit", ["-m", "unit"])] * with_unit]:
-                if self.notices(tests):
-                    break
-            else:
-                return "none"
+            levels = [*zip(("file", "package"), mutation.tests, strict=False)]
+            levels += [("unit", ["-m", "unit"])] * with_unit
+            noticing = next(
+                ((level, tests) for level, tests in levels if self.notices(tests)), None
+            )
         finally:
             target.write_text(original)
+        if noticing is None:
+            return "none"
+        level, tests = noticing
         if tuple(tests) not in self._passing:
             if self.notices(tests):
                 raise SystemExit(f"fails without any change: pytest {' '.join(tests)}")
