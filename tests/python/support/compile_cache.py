@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -38,7 +39,7 @@ _ENVIRONMENT = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH",
 _MOST_BYTES = 4 << 30
 
 _folder: Path | None = None
-_inside = False
+_thread = threading.local()
 
 
 class _NotCached(Exception):
@@ -67,19 +68,18 @@ def is_compiler(program: str | os.PathLike[str]) -> bool:
     return COMPILER.fullmatch(os.path.basename(program)) is not None
 
 
-def is_inside() -> bool:
-    """Whether a command is started by this module, or by the product."""
-    return _inside
+def is_running() -> bool:
+    """Whether `cached` runs in this thread, so that what is started was not found."""
+    return getattr(_thread, "is_running", False)
 
 
 @contextmanager
-def _started_here() -> Iterator[None]:
-    global _inside
-    before, _inside = _inside, True
+def _running() -> Iterator[None]:
+    before, _thread.is_running = is_running(), True
     try:
         yield
     finally:
-        _inside = before
+        _thread.is_running = before
 
 
 Start = Callable[[], "subprocess.CompletedProcess[str]"]
@@ -102,7 +102,7 @@ def cached(
         runs it where there is no entry. Only a command that succeeds in silence becomes one.
     """
     arguments = [os.fspath(argument) for argument in command]
-    with _started_here():
+    with _running():
         try:
             if _folder is None:
                 raise _NotCached
@@ -169,7 +169,7 @@ def _contents(folder: Path) -> dict[str, str]:
 
 
 def _project_key(command: Sequence[str], directory: Path) -> str:
-    """A hash of `make` in a project; the compiler that it calls is named by the command or a file."""
+    """A hash of a project, of what `make` is told, and of the compilers that it may call."""
     programs = {name: _identity(name) for name in _cross_compilers()}
     return _digest(["make", command[1:], _contents(directory), programs, _environment()])
 
@@ -263,7 +263,7 @@ def _file_part(path: Path, directories: Sequence[Path], scanned: dict[Path, None
 def _includes(
     content: bytes, folder: Path, directories: Sequence[Path], scanned: dict[Path, None]
 ) -> list[object]:
-    """What is found where the directives of a text look; a header that is nowhere is the compiler's."""
+    """What the directives of a text find; a header that is nowhere is one of the compiler."""
     parts: list[object] = []
     for match in _INCLUDE.finditer(content):
         named = _NAMED.match(match[1] if match[1] is not None else match[2])

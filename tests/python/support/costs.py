@@ -71,7 +71,8 @@ class Costs:
             numbers[marker] += 1
         terminalreporter.section("CPU seconds")
         each = ", ".join(f"{taken:.1f}" for taken in self._collections)
-        write(f"{sum(seconds.values()):8.1f} s {len(self._tests):6} tests, and collection: {each} s")
+        total = sum(seconds.values())
+        write(f"{total:8.1f} s {len(self._tests):6} tests, and collection: {each} s")
         for marker, taken in seconds.most_common():
             write(f"{taken:8.1f} s {numbers[marker]:6} {marker}")
         dearest = sorted(self._tests.items(), key=lambda test: -test[1][0])
