@@ -12,7 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tvm
+
+from usmp.driver.without_torch import without_torch
+
+with without_torch():
+    import tvm
+
 from tvm import relax, tirx
 from tvm.script import relax as R
 
@@ -22,11 +27,28 @@ from support.markers import MARKERS, mark
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
 
-# TVM's decorators look for the module of each frame of the stack. For frames of no module, those of
-# pytest's workers for one, Python searches all modules every time, unless it knows already.
-for _frame in inspect.stack(0):
-    if inspect.getmodule(_frame.frame) is None:
-        inspect.modulesbyfile[_frame.filename] = "__main__"
+
+def _stack(context: int = 1) -> list[inspect.FrameInfo]:
+    """Return what `inspect.stack` does, with the source of the nearest callers only.
+
+    TVM's decorators call it for each function, and read no line of others. Below pytest there
+    are many, whose files Python would look for and read each time.
+    """
+    frame = inspect.currentframe()
+    found: list[inspect.FrameInfo] = []
+    while frame is not None and (frame := frame.f_back) is not None:
+        code = frame.f_code
+        found.append(
+            inspect.FrameInfo(frame, *inspect.getframeinfo(frame, context))
+            if len(found) < 4
+            else inspect.FrameInfo(
+                frame, code.co_filename, frame.f_lineno, code.co_name, None, None
+            )
+        )
+    return found
+
+
+inspect.stack = _stack
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
