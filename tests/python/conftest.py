@@ -12,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tvm
-from tvm import relax, tirx
-from tvm.script import relax as R
 
 from support import compile_cache, kernel_collection, levels, unit_guard
+from support.lazy import LOADED, lazy, loaded_libraries
 from support.markers import MARKERS, mark
+
+# Not before `support`, which loads TVM alone.
+tvm, tirx, relax, R = (lazy(f"tvm{name}") for name in ("", ".tirx", ".relax", ".script.relax"))
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
@@ -82,7 +83,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mark(config, items)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    session.config.stash[LOADED] = loaded_libraries()
     # Garbage collection need not look at all tests and libraries each time.
     gc.collect()
     gc.freeze()
