@@ -15,6 +15,7 @@ import pytest
 
 from usmp.driver.without_torch import without_torch
 
+# Together with PyTorch it takes seconds more to load, which few tests need.
 with without_torch():
     import tvm
 
@@ -22,6 +23,7 @@ from tvm import relax, tirx
 from tvm.script import relax as R
 
 from support import compile_cache, costs, kernel_collection, levels, unit_guard
+from support.lazy import LOADED, loaded_libraries
 from support.markers import MARKERS, mark
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,7 +109,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mark(config, items)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    session.config.stash[LOADED] = loaded_libraries()
     # Garbage collection need not look at all tests and libraries each time.
     gc.collect()
     gc.freeze()

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from conftest import ROOT, SHARED
+from support.lazy import LOADED
 from support.markers import COLLECTED, FILES, MARKERS
 from support.unit_guard import MARKER_OF_PROGRAM, check_calls, refuse
 
@@ -29,6 +30,10 @@ def test_each_test_has_one_marker(request):
 def test_markers_of_what_was_selected(request):
     for item in request.session.items:
         assert len([name for name in MARKERS if item.get_closest_marker(name)]) == 1, item.nodeid
+
+
+def test_collecting_tests_loads_no_large_library(request):
+    assert request.config.stash[LOADED] == []
 
 
 def test_files_with_a_marker_are_there():

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from support.executorch_kernels import differences, registered
+from support.lazy import lazy
+
+differences = lazy("support.executorch_kernels:differences")
+registered = lazy("support.executorch_kernels:registered")
+
 
 pytestmark = pytest.mark.models
 

@@ -8,11 +8,13 @@ from functools import partial
 from importlib import util
 from pathlib import Path
 
-import executorch.exir.memory_planning as memory_planning
 import pytest
-import torch
 
-from usmp_solver.integrations.executorch import MemoryPlanning
+from support.lazy import lazy
+
+memory_planning = lazy("executorch.exir.memory_planning")
+torch = lazy("torch")
+MemoryPlanning = lazy("usmp_solver.integrations.executorch:MemoryPlanning")
 
 pytestmark = pytest.mark.models
 

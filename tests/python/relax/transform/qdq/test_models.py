@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 import tvm_ffi
-from onnx import numpy_helper
 from tvm import tirx
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Reference, mobile_block, perceptron, quantized, residual_cnn
 from support.qdq_models import float_counts, integer_calls
 from usmp.aot_pipeline import lower_to_aot
-from usmp.frontend.onnx.importer import import_onnx
+
+onnx = lazy("onnx")
+numpy_helper = lazy("onnx.numpy_helper")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 PER_CHANNEL_BYTES = 2048
 """Beside 3 %: factors of channels, tables of functions and softmax."""
