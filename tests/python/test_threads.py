@@ -17,6 +17,7 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
+from support import levels
 from support.lazy import lazy
 from support.onnx_models import Graph, perceptron
 from support.relax_models import PARAMS, Attention, X, attention
@@ -169,7 +170,7 @@ def test_threads_run_one_module_in_turn():
     expected = [attention(x) for x in inputs]
 
     def run(number: int) -> HostModule:
-        for _ in range(300):
+        for _ in range(levels.number(60, 300)):
             (value,) = factory.run({"x": inputs[number]}).values()
             np.testing.assert_allclose(value, expected[number], rtol=1e-5)
         return factory._loaded
