@@ -1,4 +1,5 @@
-"""A model in place of that of examples/digits, where only its tensors matter."""
+"""Models in place of that of examples/digits, where only its tensors or its kinds of operators
+matter."""
 
 from __future__ import annotations
 
@@ -24,3 +25,30 @@ def small_digits() -> bytes:
     graph.operator("SOFTMAX", [scores], [probabilities], table)
     graph.output(probabilities)
     return write_model(graph)
+
+
+def small_convolutions() -> bytes:
+    """Three convolutions, of which streaming and overlaps make the memory smaller; it compiles in a
+    third of the time of digits."""
+    graph, quantization = Graph(), per_tensor(0.05, -3)
+    generator = np.random.default_rng(0)
+    tensor = graph.input((1, 8, 8, 2), "int8", quantization, "image")
+    channels, rows = 2, 8
+    for filters, stride in ((6, 1), (4, 2), (8, 1)):
+        content = generator.integers(-127, 128, (filters, 3, 3, channels), np.int8)
+        weights = graph.constant(content, per_tensor(0.01))
+        bias = graph.constant(np.zeros(filters, np.int32), per_tensor(0.0005))
+        channels, rows = filters, rows // stride
+        read, tensor = tensor, graph.tensor((1, rows, rows, filters), "int8", quantization)
+        table = options("Conv2DOptions", stride_h=stride, stride_w=stride, **_NO_DILATION)
+        graph.operator("CONV_2D", [read, weights, bias], [tensor], table)
+    flat = graph.tensor((1, 128), "int8", quantization)
+    graph.operator("RESHAPE", [tensor, graph.constant(np.array([1, 128], np.int32))], [flat])
+    probabilities = graph.tensor((1, 128), "int8", per_tensor(1 / 256, -128), name="probabilities")
+    table = options("SoftmaxOptions", beta=1.0)
+    graph.operator("SOFTMAX", [flat], [probabilities], table)
+    graph.output(probabilities)
+    return write_model(graph)
+
+
+_NO_DILATION = {"dilation_h_factor": 1, "dilation_w_factor": 1}
