@@ -25,6 +25,8 @@ pytestmark = pytest.mark.board
 AN385 = board_named("mps2-an385")
 SMALL = small_digits()
 IMAGE = {"image": np.ones((1, 8, 8, 1), np.int8)}
+
+
 @cache
 def built(board, target="c", profile=True):
     """A model of two operators, built once for each board."""
