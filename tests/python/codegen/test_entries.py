@@ -253,6 +253,23 @@ def test_packed_tables_of_entries():
     assert 'tvmgen_check_all("tvmgen_default_reset", &arguments_0[1], 1, args' in source
 
 
+def test_reset_says_that_pools_are_unused_where_states_are_in_none_of_them():
+    """Compilers warn of a parameter that is not used; without external pools there is none."""
+    kept = workspace("kept", is_internal=True)
+    for pools, pool, is_unused in (
+        ([SRAM, kept], "sram", False),
+        ([SRAM, kept], "kept", True),
+        ([kept], "kept", False),
+    ):
+        state = PlacedBuffer("k", "__tvm_a__", 3, pool, 8, 8, 8, [], [])
+        model = Interface("default", [entry("a", [], [], pools)], pools, [state])
+        source = print_entry_point_source(model, [MainFunction("a", ["uint8_t*"] * len(pools))])
+        start = source.index("void tvmgen_default_reset(")
+        _, clears, *others = source[start : source.index("\n}", start)].splitlines()
+        assert clears.startswith("  memset((uint8_t*)")
+        assert others == ["  (void)workspace_pools;"] * is_unused
+
+
 # ---- whole models
 
 
