@@ -5,13 +5,11 @@ import random
 import pytest
 from ortools.sat.python import cp_model
 
+from support import levels
 from usmp.algorithms import get_algorithm
 from usmp.objects import BufferInfo, PoolInfoProperties, WorkspacePoolInfo
 
 pytestmark = pytest.mark.property
-
-GRAPHS = 6000
-SHARES = 5
 
 
 def random_graph(seed):
@@ -100,10 +98,10 @@ def fits_in_the_order_of_size(buffers, conflicts):
     return status != cp_model.INFEASIBLE
 
 
-@pytest.mark.parametrize("share", range(SHARES))
-def test_plans_are_sound_and_misfits_are_real(share):
+def test_plans_are_sound_and_misfits_are_real():
     planned = misfits = 0
-    for seed in range(share, GRAPHS, SHARES):
+    seeds = levels.seeds(600, 6000)
+    for seed in seeds:
         buffers, conflicts = random_graph(seed)
         found = {
             name: plan(name, buffers)
@@ -118,5 +116,5 @@ def test_plans_are_sound_and_misfits_are_real(share):
             assert not fits_in_the_order_of_size(buffers, conflicts), seed
         else:
             assert found["hill_climb"] is not None
-    assert planned > GRAPHS / SHARES / 2
-    assert misfits > GRAPHS / SHARES / 50
+    assert planned > len(seeds) / 2
+    assert misfits > len(seeds) / 50
