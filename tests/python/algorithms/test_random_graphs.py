@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from ortools.sat.python import cp_model
 
 from support import levels
 from usmp.algorithms import get_algorithm
@@ -64,6 +63,8 @@ def assert_sound(buffers, conflicts, places):
 def fits_in_the_order_of_size(buffers, conflicts):
     """Whether there are pools and offsets such that every buffer lies above those that it
     conflicts with and that come before it: largest first, then most conflicts, then by name."""
+    from ortools.sat.python import cp_model
+
     degree = [sum(i in pair for pair in conflicts) for i in range(len(buffers))]
     order = sorted(
         range(len(buffers)),
