@@ -7,15 +7,9 @@ import pytest
 from support.lazy import TorchModule, lazy
 
 torch = lazy("torch")
-MemoryPlanningAlgorithmSuite = lazy("executorch.exir.memory_planning:MemoryPlanningAlgorithmSuite")
-memory_planning = lazy("executorch.exir.memory_planning")
-PassResult = lazy("executorch.exir.pass_base:PassResult")
-TensorSpec = lazy("executorch.exir.tensor:TensorSpec")
-nn = lazy("torch.nn")
 Recorded = lazy("support.executorch_programs:Recorded")
 plan = lazy("support.executorch_programs:plan")
 MemoryPlanning = lazy("usmp_solver.integrations.executorch:MemoryPlanning")
-is_element_wise = lazy("usmp_solver.integrations.executorch:is_element_wise")
 
 pytestmark = pytest.mark.models
 
@@ -33,7 +27,7 @@ class Function(TorchModule):
 
 def planned(function, *inputs, algorithm=None, **options):
     """The plan of the outermost graph, and the program; outputs are those of greedy's program."""
-    model = function if isinstance(function, nn.Module) else Function(function)
+    model = function if isinstance(function, TorchModule) else Function(function)
     recorded = Recorded(algorithm or MemoryPlanning())
     program = plan(model, inputs, recorded, **options)
     program.verify(**{name: value for name, value in options.items() if name.startswith("alloc_")})
@@ -43,6 +37,8 @@ def planned(function, *inputs, algorithm=None, **options):
 
 def overwritten(found, program):
     """Names of the nodes whose output is in the place of an input, with that input's."""
+    from executorch.exir.tensor import TensorSpec
+
     names = {}
     for node in program.graph_module.graph.nodes:
         if isinstance(node.meta.get("spec"), TensorSpec):
@@ -50,12 +46,14 @@ def overwritten(found, program):
     return {names[output]: names[spec] for output, spec in found.in_place.items()}
 
 
-def rows():
-    return torch.linspace(-2, 3, 24).reshape(4, 6)
+@pytest.fixture(autouse=True)
+def _inputs():
+    global X
+    X = torch.linspace(-2, 3, 24).reshape(4, 6)
 
 
 def test_chains_stay_at_one_place():
-    found, program = planned(lambda x: torch.tanh(torch.exp(torch.relu(x))), rows())
+    found, program = planned(lambda x: torch.tanh(torch.exp(torch.relu(x))), X)
     assert len(found.in_place) == 3
     assert program.sizes == [0, 96]
     assert found.is_optimal
@@ -65,29 +63,29 @@ def test_the_option_keeps_outputs_apart():
     def function(x):
         return torch.tanh(torch.exp(torch.relu(x)))
 
-    found, program = planned(function, rows(), algorithm=MemoryPlanning(in_place=False))
+    found, program = planned(function, X, algorithm=MemoryPlanning(in_place=False))
     assert found.in_place == {} and program.sizes == [0, 192]
     only_exp = MemoryPlanning(in_place=lambda operator: "exp" in operator.name())
-    found, program = planned(function, rows(), algorithm=only_exp)
+    found, program = planned(function, X, algorithm=only_exp)
     assert list(overwritten(found, program)) == ["aten_exp_default"]
 
 
 def test_an_input_with_other_users_stays():
     # x is read by the sum after the exponential; exp(x) is in no one's place, the sum in either's.
-    found, program = planned(lambda x: x + torch.exp(x), rows())
+    found, program = planned(lambda x: x + torch.exp(x), X)
     assert overwritten(found, program) == {"aten_add_tensor": "inputs_0"}
     assert program.sizes == [0, 192]
 
 
 def test_a_residual_takes_the_place_of_what_dies():
-    found, program = planned(lambda x: torch.relu(x + torch.mm(x, torch.mm(x.T, x))), rows())
+    found, program = planned(lambda x: torch.relu(x + torch.mm(x, torch.mm(x.T, x))), X)
     assert {"aten_add_tensor", "aten_relu_default"} <= set(overwritten(found, program))
 
 
 def test_a_tensor_that_is_read_twice_by_one_call():
-    found, program = planned(lambda x: torch.exp(x) * torch.exp(x), rows())
+    found, program = planned(lambda x: torch.exp(x) * torch.exp(x), X)
     assert len(found.in_place) == 2
-    found, program = planned(lambda x: x * x, rows())
+    found, program = planned(lambda x: x * x, X)
     assert program.sizes == [0, 96] and len(found.in_place) == 1
 
 
@@ -98,7 +96,7 @@ def test_a_tensor_that_was_written_in_place_lives_on(in_place):
         other = torch.relu(torch.mm(torch.sin(x), torch.cos(x)))
         return other + torch.sigmoid(written), torch.exp(written)
 
-    inputs = rows()[:, :4].contiguous(), torch.tensor([1, 3]), torch.full((2, 4), 0.5)
+    inputs = X[:, :4].contiguous(), torch.tensor([1, 3]), torch.full((2, 4), 0.5)
     config = {"run_reinplace_pass": True}
     program = plan(Function(function), inputs, MemoryPlanning(in_place=in_place), config=config)
     targets = [str(node.target) for node in program.graph_module.graph.nodes]
@@ -109,6 +107,8 @@ def test_a_tensor_that_was_written_in_place_lives_on(in_place):
 
 
 def test_a_place_that_is_shared_is_counted_once():
+    from executorch.exir.pass_base import PassResult
+
     def share(graph_module):
         for node in graph_module.graph.nodes:
             if "relu" in str(node.target):
@@ -119,7 +119,7 @@ def test_a_place_that_is_shared_is_counted_once():
         return torch.relu(torch.sin(torch.tanh(x)) + y) * 2
 
     sizes = [
-        plan(Function(function), (rows(), rows()), algorithm, config={"passes": [share]}).sizes
+        plan(Function(function), (X, X), algorithm, config={"passes": [share]}).sizes
         for algorithm in (MemoryPlanning(), MemoryPlanning(in_place=False), None)
     ]
     assert sizes[0] <= sizes[1] <= sizes[2]
@@ -127,33 +127,31 @@ def test_a_place_that_is_shared_is_counted_once():
 
 def test_a_smaller_input_is_not_overwritten():
     row = torch.ones(6)
-    found, program = planned(lambda row, x: torch.exp(row) + torch.exp(x), row, rows())
+    found, program = planned(lambda row, x: torch.exp(row) + torch.exp(x), row, X)
     assert "aten_add_tensor" in overwritten(found, program)
     assert overwritten(found, program)["aten_add_tensor"] == "aten_exp_default_1"
     # Broadcast both ways: neither has the output's form.
     found, program = planned(
-        lambda a, b: torch.exp(a) + torch.exp(b), rows()[:, 0].reshape(4, 1).clone(), rows()[0]
+        lambda a, b: torch.exp(a) + torch.exp(b), X[:, 0].reshape(4, 1).clone(), X[0]
     )
     assert "aten_add_tensor" not in overwritten(found, program)
 
 
 def test_any_argument_may_be_the_one():
-    condition = rows() > 0
-    found, program = planned(
-        lambda c, x, y: torch.where(c, x, y), condition, rows()[:1].clone(), rows()
-    )
+    condition = X > 0
+    found, program = planned(lambda c, x, y: torch.where(c, x, y), condition, X[:1].clone(), X)
     # The condition has another type, and the second argument is broadcast.
     names = [node for node in program.graph_module.graph.nodes if node.op == "placeholder"]
     assert list(found.in_place.values()) == [names[2].meta["spec"]]
 
 
 def test_other_types_and_views():
-    found, program = planned(lambda x: torch.exp(x) > 1, rows())
+    found, program = planned(lambda x: torch.exp(x) > 1, X)
     assert set(overwritten(found, program)) == {"aten_exp_default"}
-    found, program = planned(lambda x: torch.relu(torch.exp(x).view(6, 4)), rows())
+    found, program = planned(lambda x: torch.relu(torch.exp(x).view(6, 4)), X)
     assert len(found.in_place) == 2 and program.sizes == [0, 96]
     # The exponential is read again through its view.
-    found, program = planned(lambda x: (torch.relu(y := torch.exp(x)), y.view(3, 8) * 2), rows())
+    found, program = planned(lambda x: (torch.relu(y := torch.exp(x)), y.view(3, 8) * 2), X)
     assert "aten_relu_default" not in overwritten(found, program)
 
 
@@ -161,12 +159,12 @@ def test_outputs_and_inputs_that_are_provided():
     def function(x):
         return torch.tanh(torch.relu(x))
 
-    found, program = planned(function, rows(), alloc_graph_input=False, alloc_graph_output=False)
+    found, program = planned(function, X, alloc_graph_input=False, alloc_graph_output=False)
     assert found.in_place == {} and program.sizes == [0, 96]
-    found, _ = planned(function, rows(), alloc_graph_input=False)
+    found, _ = planned(function, X, alloc_graph_input=False)
     assert len(found.in_place) == 1
     # The output is an input of its own too.
-    found, program = planned(lambda x: (x, torch.relu(x)), rows())
+    found, program = planned(lambda x: (x, torch.relu(x)), X)
     assert found.in_place == {}
 
 
@@ -187,7 +185,7 @@ class Counter(TorchModule):
 
 
 def test_state_is_not_overwritten():
-    found, program = planned(Counter(), rows())
+    found, program = planned(Counter(), X)
     states = [node for node in program.graph_module.graph.nodes if "state" in node.name]
     assert not {node.meta["spec"] for node in states} & set(found.in_place.values())
 
@@ -204,7 +202,7 @@ def test_state_of_several_methods_has_one_place():
         if name != "forward":
             entry.owner = model
             entry.function = lambda x: model.reset(x)
-        methods[name] = torch.export.export(entry, (rows(),))
+        methods[name] = torch.export.export(entry, (X,))
     passes = MemoryPlanningPass(MemoryPlanning(), share_mutable_buffers=True)
     config = ExecutorchBackendConfig(memory_planning_pass=passes, emit_mutable_buffer_names=True)
     program = to_edge(methods).to_executorch(config)
@@ -214,7 +212,7 @@ def test_state_of_several_methods_has_one_place():
     assert {name: len(each) for name, each in sizes.items()} == {"forward": 3, "reset": 3}
     assert sizes["forward"][2] == sizes["reset"][2]
     method = Runtime.get().load_program(program.buffer).load_method("forward")
-    assert method.execute([rows()])[0].shape == rows().shape
+    assert method.execute([X])[0].shape == X.shape
 
 
 def test_dynamic_shapes_have_places_for_the_longest():
@@ -242,11 +240,11 @@ def test_branches_do_not_overwrite_each_others_outputs():
         second = torch.cond(q, lambda x: torch.exp(x) * 5, lambda x: torch.tanh(x) * 7, [x])
         return first - second
 
-    inputs = torch.tensor(True), torch.tensor(False), rows()
+    inputs = torch.tensor(True), torch.tensor(False), X
     program = plan(Function(function), inputs, MemoryPlanning())
     program.verify()
     (got,) = program.run(inputs)
-    got = torch.frombuffer(bytearray(got), dtype=torch.float32).reshape(rows().shape)
+    got = torch.frombuffer(bytearray(got), dtype=torch.float32).reshape(X.shape)
     torch.testing.assert_close(got, function(*inputs))
 
 
@@ -256,24 +254,21 @@ def test_bodies_of_map():
     def function(xs, y):
         return torch_map(lambda x, y: torch.relu(torch.exp(x) + y), xs, y) * 2
 
-    planned(function, rows(), torch.ones(6))
+    planned(function, X, torch.ones(6))
 
 
 def test_suites_of_algorithms():
+    from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, greedy, naive
+
     for algorithm in (MemoryPlanning(), MemoryPlanning().plan):
         suite = MemoryPlanningAlgorithmSuite([algorithm])
-        program = plan(Function(lambda x: torch.relu(torch.exp(x))), (rows(),), suite)
+        program = plan(Function(lambda x: torch.relu(torch.exp(x))), (X,), suite)
         program.verify()
         assert program.sizes == [0, 96]
     # Algorithms that are not taken leave nothing behind: `naive` refuses what lies in others.
-    for suite in (
-        [MemoryPlanning().plan, memory_planning.naive],
-        [memory_planning.greedy, MemoryPlanning().plan],
-    ):
+    for suite in ([MemoryPlanning().plan, naive], [greedy, MemoryPlanning().plan]):
         program = plan(
-            Function(lambda x: torch.relu(torch.exp(x))),
-            (rows(),),
-            MemoryPlanningAlgorithmSuite(suite),
+            Function(lambda x: torch.relu(torch.exp(x))), (X,), MemoryPlanningAlgorithmSuite(suite)
         )
         assert program.sizes == [0, 96]
 
@@ -281,7 +276,7 @@ def test_suites_of_algorithms():
 def test_planning_again_changes_nothing():
     from executorch.exir.memory_planning import apply_algo
 
-    program = plan(Function(lambda x: torch.relu(torch.exp(x) + x)), (rows(),), MemoryPlanning())
+    program = plan(Function(lambda x: torch.relu(torch.exp(x) + x)), (X,), MemoryPlanning())
     module = program.graph_module
     signature = program.manager.exported_program().graph_signature
     assert apply_algo(MemoryPlanning(), module, 16, signature) == program.sizes
@@ -289,6 +284,8 @@ def test_planning_again_changes_nothing():
 
 
 def test_what_is_element_wise_comes_from_pytorch():
+    from usmp_solver.integrations.executorch import is_element_wise
+
     aten = torch.ops.aten
     yes = aten.add.out, aten.relu.out, aten.where.self_out, aten.clone.out, aten.max.out
     no = aten.mm.out, aten.max.dim_max, aten.max.unary_out, aten.permute_copy.out, aten.cat.out

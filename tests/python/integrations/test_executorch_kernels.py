@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from support.lazy import lazy
-
-differences = lazy("support.executorch_kernels:differences")
-registered = lazy("support.executorch_kernels:registered")
-
-
 pytestmark = pytest.mark.models
 
 
@@ -37,6 +31,8 @@ OPERATORS = {
 
 
 def test_operators_in_place():
+    from support.executorch_kernels import differences, registered
+
     operators = {operator.name(): operator for operator in registered()}
     assert len(operators) > 90 and set(operators) >= OPERATORS
     for name in sorted(OPERATORS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from importlib import metadata, util
 
 import pytest
@@ -11,18 +12,14 @@ import pytest
 from support.lazy import lazy
 
 torch = lazy("torch")
-memory_planning = lazy("executorch.exir.memory_planning")
 TensorSpec = lazy("executorch.exir.tensor:TensorSpec")
-Graph = lazy("torch.fx:Graph")
-GraphModule = lazy("torch.fx:GraphModule")
 MemoryPlanning = lazy("usmp_solver.integrations.executorch:MemoryPlanning")
-interface = lazy("usmp_solver.integrations.executorch:interface")
 
 pytestmark = pytest.mark.models
 
 
 def empty():
-    return GraphModule(torch.nn.Module(), Graph())
+    return torch.fx.GraphModule(torch.nn.Module(), torch.fx.Graph())
 
 
 def tensor(size, first, last, **fields):
@@ -62,7 +59,7 @@ def test_tensors_inside_others_keep_them_alive():
 
 
 def test_memory_of_inner_graphs_is_reserved():
-    module = GraphModule(torch.nn.Module(), Graph())
+    module = empty()
     module.input_mem_buffer_sizes = [0, 128]
     spec = tensor(64, 0, 1)
     assert sizes(spec, module=module) == [0, 192]
@@ -92,7 +89,7 @@ def inside(size, offset, memory=None):
         (lambda: [tensor(4, 0, 1, mem_id=-1)], "has mem_id -1"),
         (lambda: [tensor(4, 0, 1, mem_id=1 << 40)], "has mem_id 1099511627776"),
         (lambda: [tensor(4, 0, 1, mem_id="sram")], "has mem_id 'sram'"),
-        (lambda: circle(), "lies inside itself"),
+        (circle, "lies inside itself"),
         (lambda: inside(16, 0)[1:], "which is not planned here"),
         (lambda: inside(64, 16), "which has 64 bytes"),
         (lambda: inside(16, -16), r"takes bytes \[-16, 0\)"),
@@ -143,12 +140,21 @@ def test_it_loads_no_tvm():
     assert subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL) == "[]\n"
 
 
+@pytest.fixture
 def imported_anew():
-    spec = util.spec_from_file_location("interface_again", interface.__file__)
+    from usmp_solver.integrations.executorch import interface
+
+    return partial(import_again, interface.__file__)
+
+
+def import_again(path):
+    spec = util.spec_from_file_location("interface_again", path)
     spec.loader.exec_module(util.module_from_spec(spec))
 
 
-def test_a_version_whose_interface_differs(monkeypatch):
+def test_a_version_whose_interface_differs(imported_anew, monkeypatch):
+    from executorch.exir import memory_planning
+
     monkeypatch.delattr(memory_planning, "SpecAllocResult")
     monkeypatch.setattr(metadata, "version", lambda name: "1.2.0")
     with pytest.raises(ImportError) as caught:
@@ -159,7 +165,7 @@ def test_a_version_whose_interface_differs(monkeypatch):
     )
 
 
-def test_a_version_that_does_not_load(monkeypatch):
+def test_a_version_that_does_not_load(imported_anew, monkeypatch):
     monkeypatch.setitem(sys.modules, "executorch.exir.control_flow", None)
     with pytest.raises(
         ImportError, match=r"^ExecuTorch 1\.5\.1 cannot be imported: .*control_flow"
@@ -167,7 +173,7 @@ def test_a_version_that_does_not_load(monkeypatch):
         imported_anew()
 
 
-def test_no_executorch(monkeypatch):
+def test_no_executorch(imported_anew, monkeypatch):
     def version(name):
         raise metadata.PackageNotFoundError(name)
 

@@ -10,12 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from support.lazy import lazy
-
-memory_planning = lazy("executorch.exir.memory_planning")
-torch = lazy("torch")
-MemoryPlanning = lazy("usmp_solver.integrations.executorch:MemoryPlanning")
-
 pytestmark = pytest.mark.models
 
 LAYOUTS = {
@@ -46,6 +40,11 @@ def load(name: str, path: Path):
 
 @pytest.fixture
 def upstream(monkeypatch):
+    import torch
+    from executorch.exir import memory_planning
+
+    from usmp_solver.integrations.executorch import MemoryPlanning
+
     algorithm = MemoryPlanning()
 
     def greedy(alignment, specs, graph_module, graph_signature, extra_padding=0):
