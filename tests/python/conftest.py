@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tvm
 from tvm import relax, tirx
 from tvm.script import relax as R
 
@@ -167,12 +166,9 @@ def model():
 def expected():
     """What TVM's own compiler computes for a Relax module: a list of arrays."""
 
-    def run(mod, *inputs):
-        machine = relax.VirtualMachine(tvm.compile(mod, target="llvm"), tvm.cpu())
-        result = machine["main"](*map(tvm.runtime.tensor, inputs))
-        return [result.numpy()] if hasattr(result, "numpy") else [r.numpy() for r in result]
+    from support.relax_vm import compiled
 
-    return run
+    return lambda mod, *inputs: compiled(mod)(*inputs)
 
 
 @pytest.fixture(scope="session")
