@@ -17,10 +17,8 @@ from usmp.driver.without_torch import without_torch
 
 # Together with PyTorch it takes seconds more to load, which few tests need.
 with without_torch():
-    import tvm
-
-from tvm import relax, tirx
-from tvm.script import relax as R
+    from tvm import relax, tirx
+    from tvm.script import relax as R
 
 from support import compile_cache, costs, kernel_collection, levels, unit_guard
 from support.lazy import LOADED, loaded_libraries
@@ -195,12 +193,9 @@ def model():
 def expected():
     """What TVM's own compiler computes for a Relax module: a list of arrays."""
 
-    def run(mod, *inputs):
-        machine = relax.VirtualMachine(tvm.compile(mod, target="llvm"), tvm.cpu())
-        result = machine["main"](*map(tvm.runtime.tensor, inputs))
-        return [result.numpy()] if hasattr(result, "numpy") else [r.numpy() for r in result]
+    from support.relax_vm import compiled
 
-    return run
+    return lambda mod, *inputs: compiled(mod)(*inputs)
 
 
 @pytest.fixture(scope="session")
