@@ -164,9 +164,18 @@ def shared_model():
 @pytest.fixture(scope="module")
 def one_session() -> Iterator[None]:
     """Let the builds of a file of tests share what they import, lower and plan alike."""
-    from support.shared_builds import shared_builds
+    from support.shared_builds import SharedBuilds
 
-    with shared_builds():
+    with SharedBuilds().opened():
+        yield
+
+
+@pytest.fixture(scope="module")
+def digits_session() -> Iterator[None]:
+    """Let the builds of the model of examples/digits share this with those of other files."""
+    from support.shared_builds import shared_by_process
+
+    with shared_by_process().opened():
         yield
 
 
