@@ -18,13 +18,15 @@ from tvm.target import Target
 
 import usmp
 from support import levels
+from support.lazy import lazy
 from support.onnx_models import Graph, perceptron
 from support.relax_models import PARAMS, Attention, X, attention
 from support.small_digits import small_digits
 from usmp.driver import tvmc
 from usmp.driver.native_log import silenced_native_log
-from usmp.frontend.onnx import importer
 from usmp.runtime import HostModule
+
+importer = lazy("usmp.frontend.onnx.importer")
 
 Job = Callable[[], object]
 

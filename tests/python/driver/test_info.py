@@ -12,12 +12,14 @@ import pytest
 import usmp
 from support.archives import write_tar
 from support.entry_models import entry_model
+from support.lazy import lazy
 from support.onnx_models import residual_cnn
 from support.relax_models import PARAMS, Attention
 from support.tflite_builder import Signature, write_model
 from support.tflite_signatures import REAL, counter_file, reading, summing
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
 
+onnx = lazy("onnx")
 pytestmark = pytest.mark.usefixtures("one_session")
 
 IMAGE = {

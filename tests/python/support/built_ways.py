@@ -57,6 +57,8 @@ class Way:
         seed of the choice of operators that run interleaved; None for none.
     proof
         whether the planner proves that fewer bytes do not suffice, which takes long.
+    interleave
+        whether operators run in another order, or interleaved, where that takes fewer bytes.
     """
 
     overlap: bool = True
@@ -69,6 +71,7 @@ class Way:
     prune: bool = True
     segments: int | None = None
     proof: bool = True
+    interleave: bool = True
 
     def __str__(self) -> str:
         flags = "sanitizers" if "-g" in self.flags else " ".join(self.flags)
@@ -131,6 +134,8 @@ class Matrix:
                 "tir.usmp.optimize": way.optimize,
                 "tir.usmp.prune_constant_channels": way.prune,
                 "tir.usmp.algorithm": "auto" if way.proof else "hill_climb",
+                "tir.usmp.streaming": way.interleave,
+                "tir.usmp.order_operators": way.interleave,
             }
             streamed = nullcontext() if way.segments is None else any_segments(way.segments)
             with PassContext(opt_level=3, config=config), streamed:

@@ -5,10 +5,12 @@ import pytest
 from tvm import relax
 
 import usmp
+from support.lazy import lazy
 from support.onnx_integer_graphs import random_integer_graph
 from support.onnx_models import Reference
-from usmp.frontend.onnx.importer import import_onnx
 from usmp.runtime import HostModule
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 UNDEFINED = (
     "-O1",

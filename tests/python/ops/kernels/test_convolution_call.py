@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import cycle, product
+
 import pytest
 
-from support.kernel_models import check_kernel
+from support.kernel_models import check_functions_and_loops, check_outputs, check_schedule
 
 pytestmark = pytest.mark.models
 
@@ -19,27 +21,41 @@ SCHEDULES = {
 }
 
 
-@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4"])
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_models(name, core, monkeypatch):
-    check_kernel(name, core, SCHEDULES[name], monkeypatch)
+CORES = ["cortex-m3", "cortex-m4"]
+FOUR_PIXELS = "4 pixels x 1 channel, vectors"
+ON_VECTORS = {
+    "conv_2d_kernel_1x1_one_output": FOUR_PIXELS,
+    "conv_2d_kernel_1x1_three_outputs": FOUR_PIXELS,
+    "conv_2d_kernel_1x1_more_outputs": FOUR_PIXELS,
+    "conv_2d_two_outputs_stride_2": FOUR_PIXELS,
+    "conv_2d_two_outputs_dilation_2x1": FOUR_PIXELS,
+    # Pixels of the left are kept where they would lie over others.
+    "conv_2d_two_outputs_of_a_row": f"{FOUR_PIXELS}, windows on the stack, the left ones copied",
+}
+CASES = [
+    *((name, core, SCHEDULES[name]) for name, core in zip(SCHEDULES, cycle(CORES), strict=False)),
+    *((name, "cortex-m55", tile) for name, tile in ON_VECTORS.items()),
+]
+"""Models, cores, and what the schedules say."""
+
+
+def test_functions_and_loops():
+    cases = [*product(SCHEDULES, CORES), *((name, "cortex-m55") for name in ON_VECTORS)]
+    check_functions_and_loops(cases)
+
+
+@pytest.mark.parametrize(("name", "core", "schedule"), CASES)
+def test_schedules(name, core, schedule):
+    check_schedule(name, core, schedule)
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "core"),
     [
-        "kernel_1x1_one_output",
-        "kernel_1x1_three_outputs",
-        "kernel_1x1_more_outputs",
-        "two_outputs_stride_2",
-        "two_outputs_dilation_2x1",
+        ("depthwise_conv_2d_multiplier_2", "cortex-m4"),
+        ("conv_2d_groups_as_channels", "cortex-m3"),
+        ("conv_2d_two_outputs_of_a_row", "cortex-m55"),
     ],
 )
-def test_few_outputs_are_computed_of_four_pixels_on_vectors(name, monkeypatch):
-    tile = "4 pixels x 1 channel, vectors"
-    check_kernel(f"conv_2d_{name}", "cortex-m55", tile, monkeypatch)
-
-
-def test_pixels_of_the_left_are_kept_where_they_would_lie_over_others(monkeypatch):
-    tile = "4 pixels x 1 channel, vectors, windows on the stack, the left ones copied"
-    check_kernel("conv_2d_two_outputs_of_a_row", "cortex-m55", tile, monkeypatch)
+def test_outputs(name, core):
+    check_outputs(name, core)

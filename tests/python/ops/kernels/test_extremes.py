@@ -7,7 +7,7 @@ import pytest
 from tvm import relax, tirx
 from tvm.ir import IRModule
 
-from support.kernel_models import check_kernel
+from support.kernel_models import check_functions_and_loops, check_outputs, check_schedule
 from usmp.objects.cores import CORES
 from usmp.ops.kernels.extremes import extremes_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
@@ -46,8 +46,24 @@ def test_others_stay():
     assert kernel_of(maximum, (4, 3, 10), (4, 3, 10), "int16") is None
 
 
+CASES = [
+    (name, core)
+    for name in ("maximum_same_shape", "minimum_broadcast_one_number")
+    for core in ("cortex-m3", "cortex-m4")
+]
+
+
 @pytest.mark.models
-@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m4"])
-@pytest.mark.parametrize("name", ["maximum_same_shape", "minimum_broadcast_one_number"])
-def test_models(name, core, monkeypatch):
-    check_kernel(name, core, "tvmgen_extremes(", monkeypatch)
+def test_functions_and_loops():
+    check_functions_and_loops(CASES)
+
+
+@pytest.mark.models
+@pytest.mark.parametrize(("name", "core"), CASES)
+def test_models_have_the_kernel(name, core):
+    check_schedule(name, core, "tvmgen_extremes(")
+
+
+@pytest.mark.models
+def test_outputs():
+    check_outputs("minimum_broadcast_one_number", "cortex-m4")

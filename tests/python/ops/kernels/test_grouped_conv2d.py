@@ -7,7 +7,7 @@ import pytest
 from tvm import relax
 from tvm.ir import Call, GenericConst
 
-from support.kernel_models import check_kernel
+from support.kernel_models import check_functions_and_loops, check_schedule
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import faster_schedules, schedule_of
 from usmp.ops import quantized
@@ -72,6 +72,8 @@ def test_one_group_single_channels_and_channels_first_have_none(groups, layout):
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("core", ["cortex-m3", "cortex-m55"])
-def test_models(core, monkeypatch):
-    check_kernel("conv_2d_groups_2", core, "2 groups", monkeypatch)
+def test_models():
+    cores = "cortex-m3", "cortex-m55"
+    check_functions_and_loops(("conv_2d_groups_2", core) for core in cores)
+    for core in cores:
+        check_schedule("conv_2d_groups_2", core, "2 groups")

@@ -8,7 +8,7 @@ from tvm import relax, tirx
 from tvm.ir import IRModule
 
 from ops.kernels.test_pooling import RescalingInterpreter
-from support.kernel_models import check_kernel
+from support.kernel_models import check_functions_and_loops, check_outputs, check_schedule
 from support.tir_interpreter import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
 from usmp.objects.cores import CORES
@@ -100,16 +100,27 @@ def test_what_has_no_kernel():
         assert matmul_kernel(call, M4) is None
 
 
+MODELS = [
+    ("batch_matmul_plain", "cortex-m4", "1 row x 4 columns"),
+    ("batch_matmul_adjoint_second", "cortex-m3", "columns"),
+    ("batch_matmul_broadcast", "cortex-m55", "1 row x 4 columns"),
+    ("batch_matmul_four_axes", "cortex-m3", "1 row x 4 columns"),
+    ("batch_matmul_constant", "cortex-m55", "columns"),
+]
+
+
 @pytest.mark.models
-@pytest.mark.parametrize(
-    ("name", "core", "schedule"),
-    [
-        ("batch_matmul_plain", "cortex-m4", "1 row x 4 columns"),
-        ("batch_matmul_adjoint_second", "cortex-m3", "columns"),
-        ("batch_matmul_broadcast", "cortex-m55", "1 row x 4 columns"),
-        ("batch_matmul_four_axes", "cortex-m3", "1 row x 4 columns"),
-        ("batch_matmul_constant", "cortex-m55", "columns"),
-    ],
-)
-def test_models(name, core, schedule, monkeypatch):
-    check_kernel(name, core, schedule, monkeypatch)
+def test_functions_and_loops():
+    check_functions_and_loops((name, core) for name, core, _ in MODELS)
+
+
+@pytest.mark.models
+@pytest.mark.parametrize(("name", "core", "schedule"), MODELS)
+def test_schedules(name, core, schedule):
+    check_schedule(name, core, schedule)
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("name", ["batch_matmul_plain", "batch_matmul_constant"])
+def test_outputs(name):
+    check_outputs(name, "cortex-m55")

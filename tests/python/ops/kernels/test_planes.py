@@ -11,9 +11,9 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
-from usmp.objects.cores import CORES, PORTABLE
+from support.kernel_models import differences, kernel_bodies
+from usmp.objects.schedule import schedule_of
 from usmp.ops import quantized
-from usmp.ops.kernels import select
 from usmp.ops.quantized import (
     Layout,
     OutputLimits,
@@ -27,7 +27,13 @@ pytestmark = pytest.mark.cc
 
 DATA, OUTPUT = Quantization("int8", (0.1,), (-5,)), Quantization("int8", (0.1,), (3,))
 LIMITS = OutputLimits("int8", -100, 127)
-CONFIG = {"tir.usmp.use_workspace_io": True, "tir.usmp.poison_dead_bytes": True}
+CONFIG = {
+    "tir.usmp.use_workspace_io": True,
+    "tir.usmp.poison_dead_bytes": True,
+    # No two of the convolutions depend on each other.
+    "tir.usmp.streaming": False,
+    "tir.usmp.order_operators": False,
+}
 
 WINDOWS = {
     # Batch, channels and outputs; data, kernel, strides, dilations, padding, output.
@@ -41,16 +47,16 @@ WINDOWS = {
 }
 
 
-def convolutions(layout="NCHW"):
-    """A model of all of them, from data of a layout to NHWC."""
+def convolutions():
+    """A model of all of them, from data with channels first to NHWC."""
     builder, params = relax.BlockBuilder(), []
     for name, ((batch, channels, _), window) in WINDOWS.items():
-        shape = Layout(layout).order(batch, *window.data, channels)
+        shape = (batch, channels, *window.data)
         params.append(relax.Var(f"x{name}".replace(" ", "_"), relax.TensorType(shape, "int8")))
     with builder.function("main", params):
         with builder.dataflow():
             results = [
-                builder.emit(convolution(builder, x, name, layout))
+                builder.emit(convolution(builder, x, name))
                 for name, x in zip(WINDOWS, params, strict=True)
             ]
             output = builder.emit_output(relax.Tuple(results))
@@ -58,50 +64,65 @@ def convolutions(layout="NCHW"):
     return builder.get()
 
 
-def convolution(builder, x, name, layout):
+def constants(name):
+    """The weights, biases and scales of a convolution."""
     (_, channels, outputs), window = WINDOWS[name]
     generator = np.random.default_rng(1)
     weight = generator.integers(-127, 128, (outputs, *window.kernel, channels)).astype(np.int8)
     bias = generator.integers(-999, 999, outputs).astype(np.int32)
     multipliers = tuple(QuantizedMultiplier((3 << 29) - c, -7) for c in range(outputs))
+    return weight, bias, Rescale(multipliers, OUTPUT, LIMITS)
+
+
+def convolution(builder, x, name):
+    (_, _, outputs), window = WINDOWS[name]
+    weight, bias, rescale = constants(name)
     weights = Quantization("int8", (0.1,) * outputs, (0,) * outputs)
-    ends = (DATA, Rescale(multipliers, OUTPUT, LIMITS), Layout(layout), weights, Layout("NHWC"))
+    ends = (DATA, rescale, Layout("NCHW"), weights, Layout("NHWC"))
     return quantized.conv2d(builder, x, weight, bias, window, *ends)
 
 
-def built(layout, target):
-    with PassContext(config=CONFIG):
-        return usmp.build(convolutions(layout), target=target)
-
-
-def run(layout, inputs):
-    factory = built(layout, "llvm")
-    names = [param.name for param in convolutions(layout)["main"].params]
-    outputs = factory.run(dict(zip(names, inputs, strict=True)))
-    return b"".join(output.tobytes() for output in outputs.values())
-
-
-@pytest.fixture(scope="module")
-def images():
-    """Data of each convolution, and the bytes of all without kernels."""
-    generator = np.random.default_rng(2)
-    shapes = [(batch, channels, *w.data) for (batch, channels, _), w in WINDOWS.values()]
-    data = [generator.integers(-128, 128, shape).astype(np.int8) for shape in shapes]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(select, "_KERNELS", ())
-        return data, run("NHWC", [np.ascontiguousarray(x.transpose(0, 2, 3, 1)) for x in data])
+def expected(name, data):
+    """What a convolution computes from data with channels first."""
+    (_, _, outputs), window = WINDOWS[name]
+    weight, bias, rescale = constants(name)
+    x = data.astype(np.int64) - DATA.zero_points[0]
+    x = np.pad(x, [(0, 0), (0, 0), *((before, 40) for before in window.padding)])
+    total = np.zeros((data.shape[0], *window.output, outputs), np.int64) + bias
+    for taps in np.ndindex(window.kernel):
+        first = [tap * step for tap, step in zip(taps, window.dilations, strict=True)]
+        rows, columns = (
+            slice(start, start + (extent - 1) * step + 1, step)
+            for start, extent, step in zip(first, window.output, window.strides, strict=True)
+        )
+        total += np.einsum(
+            "bcyx,oc->byxo", x[:, :, rows, columns], weight[(slice(None), *taps)].astype(int)
+        )
+    scaled = [rescale.factors[index[-1]].apply(int(t)) for index, t in np.ndenumerate(total)]
+    result = np.reshape(scaled, total.shape) + OUTPUT.zero_points[0]
+    return np.clip(result, LIMITS.minimum, LIMITS.maximum).astype(np.int8)
 
 
 @pytest.mark.parametrize("core", ["generic", "cortex-m3", "cortex-m4", "cortex-m55"])
-def test_kernels(core, images, tmp_path, monkeypatch):
-    data, expected = images
-    factory = built("NCHW", f"c -mcpu={core}")
+def test_kernels(core):
+    bodies = kernel_bodies(convolutions(), core)
+    tiles = [schedule_of(body.func).tile for body in bodies]
+    tile = re.compile(r"[12] pixels? x \d channels?(, vectors)?")
+    assert all(tile.match(text) for text in tiles)
+    assert {"vectors" in text for text in tiles} == {core == "cortex-m55"}
+    assert len({body.operator.digest for body in bodies}) == len(WINDOWS)
+    assert differences(bodies) == []
+
+
+def test_outputs(tmp_path):
+    generator = np.random.default_rng(2)
+    shapes = [(batch, channels, *w.data) for (batch, channels, _), w in WINDOWS.values()]
+    data = [generator.integers(-128, 128, shape).astype(np.int8) for shape in shapes]
+    with PassContext(config=CONFIG):
+        factory = usmp.build(convolutions(), target="c -mcpu=cortex-m55")
+    assert len(re.findall(r"pixels? x \d channels?, vectors", factory.source)) == len(WINDOWS)
     read = b"".join(x.tobytes() for x in data)
-    assert run_as_program(factory, tmp_path, SANITIZERS, read) == expected
-    source = next(v for path, v in factory.files().items() if path.endswith("lib0.c"))
-    tile = rb"[12] pixels? x \d channels?(?:, vectors)?"
-    tiles = re.findall(tile, source)
-    assert len(tiles) == len(WINDOWS)
-    assert all(tile.endswith(b"vectors") == (core == "cortex-m55") for tile in tiles)
-    monkeypatch.setattr("usmp.aot_pipeline.core_of", lambda _: CORES.get(core, PORTABLE))
-    assert run("NCHW", data) == expected, "the loops that analyses see"
+    outputs = run_as_program(factory, tmp_path, SANITIZERS, read)
+    assert outputs == b"".join(
+        expected(*each).tobytes() for each in zip(WINDOWS, data, strict=True)
+    )

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+import tflite
 from tvm import tirx
+from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 import usmp
 from support.imported_models import imported
+from support.joined_models import joined, part_of
+from support.levels import number, sample
 from support.litert import Reference
 from support.micro import Micro
 from support.quantized_models import CATALOG, QuantizedModel
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.runtime import HostModule
 
-RANDOM_INPUTS = 50
+RANDOM_INPUTS = number(20, in_long_run=50)
 ORACLES = {"micro": Micro, "litert": Reference}
 IN_PLACE = {"tir.usmp.use_workspace_io": True, "tir.usmp.poison_dead_bytes": True}
 CONSTANT = {
@@ -41,9 +46,33 @@ def families() -> dict[str, list[QuantizedModel]]:
 
 
 FAMILIES = families()
-SMALL_FAMILY = 20
-"""Of larger ones every other model is built here; `benchmarks/overlap_matrix.py --suite` builds
-all, in more ways, and compares them with the same reference."""
+BATCH = 12
+"""Models of one operator each that are one program."""
+
+
+def kind(model: QuantizedModel) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+    """What models have in common that differ in numbers and options: operators, the number of
+    subgraphs, and types of tensors."""
+    content = tflite.Model.GetRootAsModel(model.make(), 0)
+    graph = content.Subgraphs(0)
+    operators = [graph.Operators(i).OpcodeIndex() for i in range(graph.OperatorsLength())]
+    return (
+        tuple(content.OperatorCodes(index).BuiltinCode() for index in operators),
+        content.SubgraphsLength(),
+        tuple(graph.Tensors(i).Type() for i in range(graph.TensorsLength())),
+    )
+
+
+def chosen(models: list[QuantizedModel]) -> list[QuantizedModel]:
+    """Some of each kind; all in a long run, as `benchmarks/overlap_matrix.py --suite` builds all,
+    in more ways, and compares them with the same reference."""
+    kinds = defaultdict(list)
+    for model in models:
+        kinds[kind(model)].append(model)
+    # Almost each network is of its own kind, of operators that other models have alone.
+    networks = sample([of for of in kinds if len(of[0]) > 1], 10)
+    kept = [alike for of, alike in kinds.items() if len(of[0]) == 1 or of in networks]
+    return [model for alike in kept for model in sample(alike, 2 + len(alike) // 10)]
 
 
 def inputs_of(content: bytes, count: int = RANDOM_INPUTS) -> list[dict[str, np.ndarray]]:
@@ -62,34 +91,67 @@ def assert_same_bytes(actual: Mapping[str, np.ndarray], expected: Mapping[str, n
             raise AssertionError(f"{name}: equal numbers of different bytes")
 
 
-def check_outputs(model: QuantizedModel) -> None:
-    """Build the model with the output over the input where it may be, and everything dead
-    overwritten, and compare what it computes with the reference."""
-    content = model.make()
-    mod = imported(model)
-    # One operator alone has no other one to run interleaved with.
-    operators = sum(isinstance(func, tirx.PrimFunc) for func in mod.functions.values())
-    with PassContext(opt_level=3, config=IN_PLACE | {"tir.usmp.streaming": operators > 1}):
+def check_outputs(models: Sequence[QuantizedModel]) -> None:
+    """Build models as one with the outputs over the inputs where they may be, and everything dead
+    overwritten, and compare what it computes with the references.
+
+    A model of several operators is built alone, and may run them interleaved.
+    """
+    contents = {model.name: model.make() for model in models}
+    alone = len(models) == 1
+    mod = imported(models[0]) if alone else import_tflite(joined(contents))
+    config = {
+        **IN_PLACE,
+        "tir.usmp.streaming": alone and operator_count(mod) > 1,
+        "tir.usmp.order_operators": alone,
+    }
+    with PassContext(opt_level=3, config=config):
         factory = usmp.build(mod)
     ours = HostModule(factory.files(), factory.metadata["modules"]["default"], ["-O0"])
-    # Neither is made anew between two inputs, so models that keep state are compared too.
-    reference = ORACLES[model.oracle](content)
-    for inputs in inputs_of(content):
-        assert_same_bytes(ours.run(inputs), reference.run(inputs))
+    # None is made anew between two inputs, so models that keep state are compared too.
+    references = {model.name: ORACLES[model.oracle](contents[model.name]) for model in models}
+    for inputs in inputs_of(*contents.values() if alone else [joined(contents)]):
+        outputs = ours.run(inputs)
+        for name, reference in references.items():
+            if alone:
+                assert_same_bytes(outputs, reference.run(inputs))
+            else:
+                expected = reference.run(part_of(inputs, name))
+                assert_same_bytes(part_of(outputs, name), expected)
+
+
+def operator_count(mod: IRModule) -> int:
+    return sum(isinstance(func, tirx.PrimFunc) for func in mod.functions.values())
+
+
+def batches(models: list[QuantizedModel]) -> list[list[QuantizedModel]]:
+    """Models of one operator and one subgraph together, and each other one alone."""
+    kinds = [kind(model) for model in models]
+    is_simple = [len(operators) == subgraphs == 1 for operators, subgraphs, _ in kinds]
+    simple = [model for model, together in zip(models, is_simple, strict=True) if together]
+    others = [[model] for model, together in zip(models, is_simple, strict=True) if not together]
+    return [*(simple[i : i + BATCH] for i in range(0, len(simple), BATCH)), *others]
+
+
+def failures_of(models: list[QuantizedModel]) -> dict[str, str]:
+    """What fails, by the name of the model: each is tried alone if all together fail."""
+    try:
+        check_outputs(models)
+    except (AssertionError, RuntimeError, ValueError) as error:
+        text = f"{type(error).__name__}: {error}"
+        if len(models) == 1:
+            return {models[0].name: text}
+        each = [failures_of([model]) for model in models]
+        return {n: t for found in each for n, t in found.items()} or {"together": text}
+    return {}
 
 
 @pytest.mark.models
 @pytest.mark.parametrize("family", FAMILIES)
 def test_outputs_equal_the_reference(family):
     """All models that are chosen are tried, also after one that fails."""
-    failures = {}
-    models = FAMILIES[family]
-    for model in models if len(models) <= SMALL_FAMILY else models[::2]:
-        try:
-            check_outputs(model)
-        except (AssertionError, RuntimeError, ValueError) as error:
-            failures[model.name] = f"{type(error).__name__}: {error}"
-    assert failures == {}
+    found = [failures_of(batch) for batch in batches(chosen(FAMILIES[family]))]
+    assert {name: text for each in found for name, text in each.items()} == {}
 
 
 def test_catalog_is_large_and_its_names_are_unique():
@@ -98,21 +160,21 @@ def test_catalog_is_large_and_its_names_are_unique():
 
 
 def test_models_are_the_same_each_time_they_are_made():
-    assert [m.name for m in CATALOG if m.make() != m.make()] == []
+    assert [m.name for m in sample(CATALOG, 200) if m.make() != m.make()] == []
 
 
 @pytest.mark.models
 def test_outputs_depend_on_the_inputs():
     """A model that always gives the same output would prove little."""
-    constant = set()
-    for model in CATALOG:
+    constant, models = set(), sample(CATALOG, 200)
+    for model in models:
         content = model.make()
         reference = ORACLES[model.oracle](content)
         runs = [reference.run(inputs) for inputs in inputs_of(content, 8)]
         for name in runs[0]:
             if all((run[name] == runs[0][name]).all() for run in runs):
                 constant.add(model.name)
-    assert constant == CONSTANT
+    assert constant == CONSTANT & {model.name for model in models}
 
 
 @pytest.mark.models

@@ -6,13 +6,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tvm import tirx
 
-from support.built_ways import DISJOINT, Matrix, Way, available, model_of_suite, real_model
-from support.c_program import SANITIZERS
-from support.kernel_models import check_kernel
-from support.quantized_models import CATALOG
-from usmp.objects.cores import CORES
-from usmp.planning.session import planning_session
+import usmp
+from support.built_ways import DISJOINT, Way, available, real_model
+from support.c_program import SANITIZERS, sanitizing_compiler
+from support.imported_models import imported_model
+from support.kernel_models import (
+    check_functions_and_loops,
+    check_outputs,
+    check_schedule,
+    kernel_bodies,
+)
+from support.levels import sample
+from usmp.tir.nodes import nodes_of
+from usmp.tir.tensor_intrin import intrinsic_call
 
 pytestmark = pytest.mark.models
 
@@ -100,72 +108,72 @@ FUNCTIONS = {
 """Models of one operator, and a function that computes it."""
 
 
-def model_named(name: str) -> tuple[Matrix, bytes]:
-    return model_of_suite(next(model for model in CATALOG if model.name == name), 3)
+TILES = {
+    "conv_2d_dilation_2_valid": "1 pixel x 4 channels, vectors, windows on",
+    "conv_2d_dilation_of_many_channels": "1 pixel x 4 channels, vectors, windows on",
+    "sequence_conv_dilation_leaky_relu": "2 pixels x 4 channels, vectors, windows on",
+    "conv_2d_dilation_of_very_many_channels": "vectors, windows in place",
+    "conv_2d_very_many_channels_valid": "vectors, windows in place",
+    "conv_2d_groups_dilation_2": "2 pixels x 4 channels, vectors, 2 groups",
+    "conv_2d_groups_dilation_1x3_three_outputs": "4 pixels x 1 channel, vectors, 2 groups",
+    "conv_2d_groups_of_very_many_channels": "vectors, 2 groups, windows in place",
+    "conv_2d_groups_of_very_many_channels_dilation": "vectors, 2 groups, windows in place",
+    "sequence_wide_groups_leaky_relu": "vectors, 2 groups, windows in place",
+    "sequence_conv_leaky_relu": "4 channels",
+    "sequence_conv_1x1_quantize": "4 channels",
+    "sequence_depthwise_hard_swish": "16 channels",
+    "sequence_groups_leaky_relu": "2 groups",
+}
+"""Models of windows that are copied or in place, and of a function after a sum; their schedules."""
+FIRST = {function: name for name, function in reversed(FUNCTIONS.items())}
+"""One model for each function."""
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_and_loops_compute_what_the_operator_does(name, monkeypatch):
+@pytest.mark.parametrize("names", [dict.fromkeys(FUNCTIONS), TILES], ids=["functions", "tiles"])
+def test_functions_and_loops_compute_what_the_operator_does(names):
     """LLVM computes loops, not functions."""
-    matrix, expected = model_named(name)
-    way = Way(target=TARGET, poison=True, flags=tuple(SANITIZERS))
-    assert matrix.failures(available([way]), expected) == []
-    source = next(v for k, v in matrix.factory(way).files().items() if k.endswith("lib0.c"))
-    assert f"  {FUNCTIONS[name]}".encode() in source
-    monkeypatch.setattr("usmp.aot_pipeline.core_of", lambda _: CORES["cortex-m55"])
-    assert matrix.failures([Way(target="llvm")], expected) == []
+    check_functions_and_loops((name, "cortex-m55") for name in names)
+
+
+def called_by(body):
+    """Names of the functions that a kernel calls."""
+    calls = map(intrinsic_call, nodes_of(body.func.body, tirx.AttrStmt))
+    return {call.args[0].value for call in calls if call is not None}
+
+
+def test_kernels_call_functions():
+    missing = {}
+    for name, function in FUNCTIONS.items():
+        bodies = kernel_bodies(imported_model(name), "cortex-m55")
+        called = set().union(*map(called_by, bodies))
+        if not any(f"{call}(".startswith(function) for call in called):
+            missing[name] = called
+    assert missing == {}
+
+
+@pytest.mark.parametrize("function", FIRST)
+def test_outputs(function):
+    assert f"  {function}" in check_outputs(FIRST[function], "cortex-m55")
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_windows_and_functions_after_sums_take_no_more_memory(name):
+    check_schedule(name, "cortex-m55", TILES[name])
 
 
 @pytest.mark.parametrize(
-    ("name", "tile"),
-    [
-        ("conv_2d_dilation_2_valid", "1 pixel x 4 channels, vectors, windows on"),
-        (
-            "conv_2d_dilation_of_many_channels",
-            "1 pixel x 4 channels, vectors, windows on",
-        ),
-        (
-            "sequence_conv_dilation_leaky_relu",
-            "2 pixels x 4 channels, vectors, windows on",
-        ),
-        ("conv_2d_dilation_of_very_many_channels", "vectors, windows in place"),
-        ("conv_2d_very_many_channels_valid", "vectors, windows in place"),
-        ("conv_2d_groups_dilation_2", "2 pixels x 4 channels, vectors, 2 groups"),
-        ("conv_2d_groups_dilation_1x3_three_outputs", "4 pixels x 1 channel, vectors, 2 groups"),
-        ("conv_2d_groups_of_very_many_channels", "vectors, 2 groups, windows in place"),
-        ("conv_2d_groups_of_very_many_channels_dilation", "vectors, 2 groups, windows in place"),
-        ("sequence_wide_groups_leaky_relu", "vectors, 2 groups, windows in place"),
-    ],
+    "name", sample(["mlperf_kws_int8", "mlperf_strww_int8", "mlperf_ad01_int8"], 1)
 )
-def test_windows_that_are_copied_or_in_place_take_no_more_memory(name, tile, monkeypatch):
-    check_kernel(name, "cortex-m55", tile, monkeypatch)
-
-
-@pytest.mark.parametrize("name", ["mlperf_kws_int8", "mlperf_strww_int8", "mlperf_ad01_int8"])
 def test_models(shared_model, name):
     poisoned = Way(target=TARGET, poison=True, proof=False)
-    ways = [replace(poisoned, flags=tuple(SANITIZERS)), replace(poisoned, poison=False)]
-    with planning_session():
-        matrix, expected = real_model(shared_model(name), 3, UNPROVED)
-        assert matrix.failures(available(ways), expected) == []
+    matrix, expected = real_model(shared_model(name), 3, UNPROVED)
+    ways = [replace(poisoned, flags=tuple(SANITIZERS), compiler=sanitizing_compiler())]
+    assert matrix.failures(available(ways), expected) == []
 
 
 def test_an_addition_after_a_convolution(shared_model):
-    matrix, expected = real_model(shared_model("mlperf_resnet8_int8"), 2, UNPROVED)
-    way = Way(target=TARGET, poison=True, proof=False)
-    assert matrix.failures(available([way]), expected) == []
-    source = next(v for k, v in matrix.factory(way).files().items() if k.endswith("lib0.c"))
-    assert source.count(b"  tvmgen_mve_add(") >= 3
-
-
-@pytest.mark.parametrize(
-    ("name", "tile"),
-    [
-        ("conv_leaky_relu", "4 channels"),
-        ("conv_1x1_quantize", "4 channels"),
-        ("depthwise_hard_swish", "16 channels"),
-        ("groups_leaky_relu", "2 groups"),
-    ],
-)
-def test_a_function_after_a_sum_takes_no_more_memory(name, tile, monkeypatch):
-    check_kernel(f"sequence_{name}", "cortex-m55", tile, monkeypatch)
+    mod = usmp.import_model(shared_model("mlperf_resnet8_int8"))
+    bodies = kernel_bodies(mod, "cortex-m55")
+    added = {body.operator.title for body in bodies if "tvmgen_mve_add" in called_by(body)}
+    assert len(added) == 3
+    assert all("CONV_2D" in title for title in added)
