@@ -160,7 +160,6 @@ import os, threading
 import tvm
 from tvm import relax
 import usmp
-from support.children import run
 from usmp.support.compiler_lock import compiler_lock
 x = relax.Var("x", relax.TensorType((1, 4), "float32"))
 

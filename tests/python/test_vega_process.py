@@ -12,7 +12,6 @@ from usmp.support.vega_process import VegaFailed, run_vega
 _SWEEP = """
 import sys
 from resource import RLIM_INFINITY, RLIMIT_AS, setrlimit
-from support.children import run
 from usmp.support.vega_process import VegaFailed, run_vega
 
 PICTURE = {"$schema": "https://vega.github.io/schema/vega/v6.json", "width": 9, "height": 9}

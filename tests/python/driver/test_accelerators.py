@@ -16,8 +16,6 @@ from support.quantized_models.convolutions import Conv, conv_2d
 from usmp.boards.board import board_named
 from usmp.runtime.reference import REFERENCE
 
-pytestmark = pytest.mark.usefixtures("one_session")
-
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 EXAMPLE = ROOT / "examples/06_accelerator"
 COMPILE = (
@@ -89,7 +87,7 @@ def test_on_a_board(tvmc, extension, tmp_path):
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
-        ((), "the model calls tvmgen_digits_accel_main_0, "),
+        ((), "the model calls tvmgen_digits_accel_main_0 of accelerators (accel); "),
         (("--extra-source", "missing.c"), "missing.c: no such file"),
     ],
 )
@@ -106,7 +104,8 @@ def test_no_source_for_the_functions(tvmc, one_convolution, extension):
     tvmc(*one_convolution, "--target=accel,c", "--extension", extension)
     done = tvmc("run", "digits.tar")
     assert done.status == 1
-    assert done.stderr.startswith("tvmc: error: the model calls tvmgen_digits_accel_main_0, ")
+    message = "tvmc: error: the model calls tvmgen_digits_accel_main_0 of accelerators (accel); "
+    assert done.stderr.startswith(message)
     assert done.stderr.count("\n") == 1
 
 

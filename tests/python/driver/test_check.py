@@ -159,8 +159,8 @@ def test_a_board_whose_memories_are_too_small(tvmc, small, without_compilers, mo
         memory if memory.is_read_only else replace(memory, size_bytes=stack + 20)
         for memory in board.memories
     ]
-    small = replace(board, memories=tuple(memories), workspace_memories=("sram",))
-    monkeypatch.setattr(boards, "BOARDS", (small,))
+    tight = replace(board, memories=tuple(memories), workspace_memories=("sram",))
+    monkeypatch.setattr(boards, "BOARDS", (tight,))
     targets, status = checked(tvmc, small, "--boards=mps2-an385")
     assert status == NOT_WITHIN
     assert "mps2-an385" in targets["mps2-an385"]["why_not"]
