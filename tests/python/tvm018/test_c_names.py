@@ -12,7 +12,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.onnx_models import Graph
 from support.small_digits import small_digits
 from usmp.driver.tvmc import main
@@ -99,14 +99,15 @@ def test_an_application_for_tvms_header_gives_the_same_outputs(
     flags = [*STRICT, f"-I{tmp_path}/codegen/host/include"]
     objects = tmp_path / "model.o"
     source = tmp_path / "codegen/host/src/default_lib0.c"
-    subprocess.run([compilers[0], C, *flags, "-c", source, "-o", objects], check=True)
+    run_compiler([compilers[0], C, *flags, "-c", source, "-o", objects])
     for compiler, standard, ending in zip(compilers, (C, CPP), (".c", ".cc"), strict=True):
         main_file = (tmp_path / "main").with_suffix(ending)
         main_file.write_text(application)
         program = tmp_path / compiler
         command = [compiler, standard, *flags, main_file, objects, "-lm", "-o", program]
-        subprocess.run(command, check=True)
-        done = subprocess.run([program], input=X.tobytes(), stdout=subprocess.PIPE, check=True)
+        run_compiler(command)
+        done = subprocess.run([program], input=X.tobytes(), capture_output=True, timeout=60)
+        assert done.returncode == 0
         assert done.stdout == b"".join(value.tobytes() for value in expected)
 
 
@@ -224,8 +225,8 @@ int main(void) {
     sources = [tmp_path / "main.c", *tmp_path.glob("codegen/host/src/*.c")]
     program = tmp_path / "program"
     command = ["gcc", C, *STRICT, f"-I{tmp_path}/codegen/host/include", *sources, "-lm"]
-    subprocess.run([*command, "-o", program], check=True)
-    subprocess.run([program], check=True)
+    run_compiler([*command, "-o", program])
+    subprocess.run([program], check=True, timeout=60)
 
 
 def test_files_and_symbols_that_are_refused_are_in_no_archive(digits):

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from support.children import run
 from support.tflite_file import one_operator_model
 from usmp.boards.board import BOARDS
 from usmp.driver import tvmc
@@ -300,10 +301,9 @@ def test_other_commands_go_on():
         refuse_old_command(arguments)
 
 
-def test_the_module_of_the_command(capfd):
+def test_the_module_of_the_command():
     (row,) = MODULES
     assert importlib.util.find_spec("tvm.driver.tvmc") is None
     assert "write python -m usmp, or tvmc" in row.reason
-    done = subprocess.run([sys.executable, "-m", "usmp", "--version"], check=True)
-    assert done.returncode == 0
-    assert capfd.readouterr().out.startswith("usmp ")
+    done = run(sys.executable, "-m", "usmp", "--version", check=True)
+    assert done.stdout.startswith("usmp ")
