@@ -134,7 +134,7 @@ def test_a_model_is_built_and_compiled_for_each_core(tvmc, small):
     assert status == 0
     code = {name: target["flash"]["parts"]["code"] for name, target in targets.items()}
     assert code["nrf52840"] == code["nrf52832"] < code["raspberry-pi-pico"]
-    assert all("-mcpu=cortex-m4" in note for note in targets["nrf52832"]["notes"][:1])
+    assert any("-mcpu=cortex-m4" in note for note in targets["nrf52832"]["notes"])
     for target in targets.values():
         assert 0 < target["ram"]["parts"]["stack"] < 1000
         assert target["ram"]["all_counted"]
