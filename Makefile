@@ -9,7 +9,7 @@ CPP := $(wildcard src/usmp/*.h src/usmp/*.cc src/usmp_solver/*.h src/usmp_solver
 SOURCES := setup.py pyproject.toml CMakeLists.txt $(wildcard src/usmp/*.* src/usmp_solver/*.*) \
 	$(filter-out src/usmp_solver/tests/%,$(wildcard src/usmp_solver/*/*))
 
-.PHONY: demo test test-unit docs lint format clean
+.PHONY: demo test test-unit test-long docs lint format clean
 # Tests start many processes: none of them should compile the Python of this package anew.
 unexport PYTHONDONTWRITEBYTECODE
 # Two installs into one environment at a time would disturb each other.
@@ -19,7 +19,13 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/digits/demo.py
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m "" -n auto --dist worksteal
+	$(BIN)/python -m pytest -m "" -n auto --dist worksteal --costs 20
+
+# All catalogs, boards, models and random cases, in random order; another SEED draws other cases.
+SEED ?= 0
+test-long: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -m "" --long --sample-seed $(SEED) -p randomly --randomly-seed $(SEED) \
+		-n auto --dist worksteal --costs 100
 
 # What needs no compiler, no emulator and no public models.
 test-unit: $(VENV)/.installed-test

@@ -12,25 +12,48 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tvm
-from tvm import relax, tirx
-from tvm.script import relax as R
 
-from support import compile_cache, kernel_collection, levels, unit_guard
+from usmp.driver.without_torch import without_torch
+
+# Together with PyTorch it takes seconds more to load, which few tests need.
+with without_torch():
+    from tvm import relax, tirx
+    from tvm.script import relax as R
+
+from support import compile_cache, costs, kernel_collection, levels, unit_guard
+from support.lazy import LOADED, loaded_libraries
 from support.markers import MARKERS, mark
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
 
-# TVM's decorators look for the module of each frame of the stack. For frames of no module, those of
-# pytest's workers for one, Python searches all modules every time, unless it knows already.
-for _frame in inspect.stack(0):
-    if inspect.getmodule(_frame.frame) is None:
-        inspect.modulesbyfile[_frame.filename] = "__main__"
+
+def _stack(context: int = 1) -> list[inspect.FrameInfo]:
+    """Return what `inspect.stack` does, with the source of the nearest callers only.
+
+    TVM's decorators call it for each function, and read no line of others. Below pytest there
+    are many, whose files Python would look for and read each time.
+    """
+    frame = inspect.currentframe()
+    found: list[inspect.FrameInfo] = []
+    while frame is not None and (frame := frame.f_back) is not None:
+        code = frame.f_code
+        found.append(
+            inspect.FrameInfo(frame, *inspect.getframeinfo(frame, context))
+            if len(found) < 4
+            else inspect.FrameInfo(
+                frame, code.co_filename, frame.f_lineno, code.co_name, None, None
+            )
+        )
+    return found
+
+
+inspect.stack = _stack
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     levels.add_options(parser)
+    costs.add_options(parser)
 
 
 def pytest_report_header() -> str:
@@ -39,13 +62,15 @@ def pytest_report_header() -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     levels.use_options(config)
+    if config.getoption("--costs") is not None:
+        config.pluginmanager.register(costs.Costs(config.getoption("--costs")))
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if named and not any(a.startswith("-m") for a in config.invocation_params.args):
         # Files that are named run as a whole, not only what runs by default.
         config.option.markexpr = ""
-    unit_guard.refuse_files(SHARED)
+    unit_guard.watch(SHARED)
     compile_cache.use_folder(config.cache.mkdir("compiled"))
     kernel_collection.start()
     # Or each process that a test starts compiles all modules of the checkout anew.
@@ -82,7 +107,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mark(config, items)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    session.config.stash[LOADED] = loaded_libraries()
     # Garbage collection need not look at all tests and libraries each time.
     gc.collect()
     gc.freeze()
@@ -138,9 +164,18 @@ def shared_model():
 @pytest.fixture(scope="module")
 def one_session() -> Iterator[None]:
     """Let the builds of a file of tests share what they import, lower and plan alike."""
-    from support.shared_builds import shared_builds
+    from support.shared_builds import SharedBuilds
 
-    with shared_builds():
+    with SharedBuilds().opened():
+        yield
+
+
+@pytest.fixture(scope="module")
+def digits_session() -> Iterator[None]:
+    """Let the builds of the model of examples/digits share this with those of other files."""
+    from support.shared_builds import shared_by_process
+
+    with shared_by_process().opened():
         yield
 
 
@@ -167,12 +202,9 @@ def model():
 def expected():
     """What TVM's own compiler computes for a Relax module: a list of arrays."""
 
-    def run(mod, *inputs):
-        machine = relax.VirtualMachine(tvm.compile(mod, target="llvm"), tvm.cpu())
-        result = machine["main"](*map(tvm.runtime.tensor, inputs))
-        return [result.numpy()] if hasattr(result, "numpy") else [r.numpy() for r in result]
+    from support.relax_vm import compiled
 
-    return run
+    return lambda mod, *inputs: compiled(mod)(*inputs)
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,12 @@ import pytest
 from tvm.target import Target
 
 import usmp
-from support.c_program import SANITIZERS
-from support.compilers import require
+from support.c_program import SANITIZERS, build_program
+from support.compilers import require, run_compiler
 from support.relax_models import PARAMS, Attention, attention
+from support.small_digits import small_digits
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.frontend.tflite.importer import import_tflite
 
 RUNS = 8
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -60,12 +62,12 @@ int main(void) {
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory) -> Path:
-    """Of the digits model, quantized, and a float one whose weights lie in the user's memory."""
-    digits = Path(__file__).resolve().parents[2] / "examples/digits/digits_int8.tflite"
+    """Of a quantized model, and a float one whose weights lie in the user's memory."""
+    digits = import_tflite(small_digits())
     sram = WorkspaceMemoryPools([WorkspacePoolInfo("sram", [Target("c")])])
     flash = ConstantMemoryPools([ConstantPoolInfo("flash", [Target("c")])])
     models = [
-        usmp.build(usmp.import_model(digits), workspace_memory_pools=sram, module_name="digits"),
+        usmp.build(digits, workspace_memory_pools=sram, module_name="digits"),
         usmp.build(
             Attention,
             params=PARAMS,
@@ -78,20 +80,9 @@ def archive(tmp_path_factory) -> Path:
     return usmp.export_model_library_format(models, path)
 
 
-def sources(archive: Path, folder: Path) -> list[Path]:
-    """Unpack the archive and the application beside it."""
-    usmp.load_archive(archive).extract(folder)
-    (folder / "main.c").write_text(MAIN)
-    return [*sorted(folder.glob("codegen/host/src/*.c")), folder / "main.c"]
-
-
 @pytest.mark.cc
 def test_two_models_share_one_workspace(archive, tmp_path, digits_images):
-    program = tmp_path / "program"
-    include = tmp_path / "codegen/host/include"
-    files = sources(archive, tmp_path)
-    command = ["gcc", *STRICT, *SANITIZERS, f"-I{include}", *files, "-lm", "-o", program]
-    subprocess.run(command, check=True)
+    program = build_program(usmp.load_archive(archive).files, MAIN, tmp_path, SANITIZERS)
     images, _ = digits_images
     vectors = np.random.default_rng(0).standard_normal((RUNS, 1, 16)).astype(np.float32)
     data = b"".join(images[i].tobytes() + vectors[i].tobytes() for i in range(RUNS))
@@ -119,6 +110,8 @@ def probabilities(archive: Path, images: np.ndarray) -> np.ndarray:
 def test_it_compiles(archive, tmp_path, compiler):
     require(compiler[0])
     include = f"-I{tmp_path}/codegen/host/include"
-    for source in sources(archive, tmp_path):
+    usmp.load_archive(archive).extract(tmp_path)
+    (tmp_path / "main.c").write_text(MAIN)
+    for source in [*tmp_path.glob("codegen/host/src/*.c"), tmp_path / "main.c"]:
         output = source.with_suffix(".o")
-        subprocess.run([*compiler, "-O2", *STRICT, include, "-c", source, "-o", output], check=True)
+        run_compiler([*compiler, "-O2", *STRICT, include, "-c", source, "-o", output])

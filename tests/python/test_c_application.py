@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,8 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
-from support.c_program import SANITIZERS
-from support.compilers import require
+from support.c_program import SANITIZERS, build_program
+from support.compilers import require, run_compiler
 from support.relax_models import PARAMS, Attention, X, attention
 from usmp import (
     ConstantMemoryPools,
@@ -25,26 +27,35 @@ from usmp.codegen.c_literals import element_literals
 from usmp.runtime.write_files import write_files
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
-EXTERNAL = {
-    "workspace_memory_pools": WorkspaceMemoryPools([WorkspacePoolInfo("sram", [Target("c")])]),
-    "constant_memory_pools": ConstantMemoryPools([ConstantPoolInfo("flash", [Target("c")])]),
+SRAM = {"workspace_memory_pools": WorkspaceMemoryPools([WorkspacePoolInfo("sram", [Target("c")])])}
+DTCM = WorkspacePoolInfo("dtcm", [Target("c")], PoolInfoProperties(size_hint_bytes=256))
+POOLS = {
+    "internal": {},
+    "shared": SRAM,
+    "external": SRAM
+    | {"constant_memory_pools": ConstantMemoryPools([ConstantPoolInfo("flash", [Target("c")])])},
+    "two": {
+        "workspace_memory_pools": WorkspaceMemoryPools(
+            [DTCM, WorkspacePoolInfo("sram", [Target("c")])]
+        )
+    },
 }
 
 
-def build(name: str, scale: float = 1, io: bool = False, **pools) -> usmp.AOTExecutorFactoryModule:
+@cache
+def build(
+    name: str, pools: str = "internal", scale: float = 1, io: bool = False
+) -> usmp.AOTExecutorFactoryModule:
     params = {key: (scale * value).astype(np.float32) for key, value in PARAMS.items()}
     with PassContext(config={"tir.usmp.use_workspace_io": io}):
-        return usmp.build(Attention, params=params, module_name=name, **pools)
+        return usmp.build(Attention, params=params, module_name=name, **POOLS[pools])
 
 
 def program_output(folder: Path, main: str, *models: usmp.AOTExecutorFactoryModule) -> np.ndarray:
     """The floats that `main`, linked with the models, prints for the input `X`."""
-    for model in models:
-        written(folder, model)
-    (folder / "main.c").write_text("#include <stdio.h>\n#include <string.h>\n" + main)
-    sources = [*folder.glob("codegen/host/src/*.c"), folder / "main.c"]
-    command = ["gcc", "-std=c99", *STRICT, *SANITIZERS, f"-I{folder}/codegen/host/include"]
-    subprocess.run([*command, *sources, "-lm", "-o", folder / "program"], check=True)
+    files = {name: content for model in models for name, content in model.files().items()}
+    main = f"#include <stdio.h>\n#include <string.h>\n{main}"
+    build_program(files, main, folder, SANITIZERS)
     return np.frombuffer(output_of(folder), np.float32)
 
 
@@ -77,7 +88,7 @@ int main(void) {
   return fwrite(y, sizeof(y), 1, stdout) != 1;
 }
 """
-    output = program_output(tmp_path, main, build("first"), build("second", 2.0))
+    output = program_output(tmp_path, main, build("first"), build("second", scale=2))
     np.testing.assert_allclose(output[:64], attention().ravel(), rtol=1e-5)
     np.testing.assert_allclose(output[64:], attention(scale=2).ravel(), rtol=1e-5)
 
@@ -135,25 +146,24 @@ MAPPED = """inputs = tvmgen_net_map_inputs(&pools);
 )
 def test_pools_of_the_application(tmp_path, io, declare, assign, place, passed):
     main = EXTERNAL_MAIN % (declare, assign, place, passed)
-    output = program_output(tmp_path, main, build("net", io=io, **EXTERNAL))
+    output = program_output(tmp_path, main, build("net", "external", io=io))
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
-@pytest.mark.parametrize("pools", [{}, EXTERNAL], ids=["internal", "external"])
 @pytest.mark.parametrize(
     "compiler",
     [["g++", "-std=c++11"], ["gcc", "-std=c99"], ["gcc", "-std=c11"], ["clang", "-std=c99"]],
     ids="".join,
 )
-def test_header_compiles_alone(tmp_path, compiler, pools, io):
+def test_header_compiles_alone(tmp_path, compiler):
     require(compiler[0])
     suffix = ".cc" if compiler[0] == "g++" else ".c"
-    (tmp_path / "tvmgen_net.h").write_text(build("net", io=io, **pools).header)
     source = tmp_path / f"application{suffix}"
     source.write_text('#include "tvmgen_net.h"\n#include "tvmgen_net.h"\nint used;\n')
-    subprocess.run([*compiler, *STRICT, "-c", source, "-o", tmp_path / "a.o"], check=True)
+    for pools, io in product(("internal", "external"), (False, True)):
+        (tmp_path / "tvmgen_net.h").write_text(build("net", pools, io=io).header)
+        run_compiler([*compiler, *STRICT, "-c", source, "-o", tmp_path / "a.o"])
 
 
 IN_READ_ONLY_MEMORY = """
@@ -184,16 +194,14 @@ int main(void) {
 def test_inputs_and_constants_in_read_only_memory(tmp_path, compiler):
     """The application casts nothing."""
     require(compiler[0])
-    folder = written(tmp_path, build("net", **EXTERNAL))
+    folder = written(tmp_path, build("net", "external"))
     main = "main.cc" if compiler[0] == "g++" else "main.c"
     (folder / main).write_text(IN_READ_ONLY_MEMORY % ", ".join(element_literals(X, "float32")))
     strict = [*STRICT, "-Wcast-qual", f"-I{folder}/codegen/host/include"]
     source = folder / "codegen/host/src/net_lib0.c"
-    subprocess.run(
-        ["gcc", "-std=c99", *strict, "-c", source, "-o", "net.o"], cwd=folder, check=True
-    )
+    run_compiler(["gcc", "-std=c99", *strict, "-c", source, "-o", "net.o"], cwd=folder)
     command = [*compiler, *strict, *SANITIZERS, main, "net.o", "-lm", "-o", "program"]
-    subprocess.run(command, cwd=folder, check=True)
+    run_compiler(command, cwd=folder)
     output = np.frombuffer(output_of(folder), np.float32)
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 
@@ -201,8 +209,8 @@ def test_inputs_and_constants_in_read_only_memory(tmp_path, compiler):
 def symbols_of(folder, compiler, optimization):
     """Name -> the letter of `nm`, of the object file of a model."""
     include, source = f"-I{folder}/codegen/host/include", folder / "codegen/host/src/net_lib0.c"
-    command = [*compiler, "-std=c99", *STRICT, optimization, include, "-c", source]
-    subprocess.run([*command, "-o", folder / "net.o"], check=True)
+    command = [compiler, "-std=c99", *STRICT, optimization, include, "-c", source]
+    run_compiler([*command, "-o", folder / "net.o"])
     listed = subprocess.run(["nm", folder / "net.o"], capture_output=True, text=True, check=True)
     words = [line.split()[-2:] for line in listed.stdout.splitlines()]
     return {name: letter for letter, name in words if not name.startswith((".", "$"))}
@@ -210,27 +218,28 @@ def symbols_of(folder, compiler, optimization):
 
 @pytest.mark.board
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
-@pytest.mark.parametrize("optimization", ["-O0", "-Os"])
 @pytest.mark.parametrize(
     ("io", "pools", "entry_points", "memory"),
     [
-        (False, {}, {"run"}, {"global_workspace"}),
-        (True, {}, {"run", "map_inputs", "map_outputs"}, {"global_workspace"}),
-        (True, EXTERNAL, {"run", "map_inputs", "map_outputs"}, set()),
+        (False, "internal", {"run"}, {"global_workspace"}),
+        (True, "internal", {"run", "map_inputs", "map_outputs"}, {"global_workspace"}),
+        (True, "external", {"run", "map_inputs", "map_outputs"}, set()),
     ],
     ids=["internal", "workspace-io", "external"],
 )
 def test_nothing_is_global_but_the_entry_points(
-    tmp_path, compiler, optimization, io, pools, entry_points, memory
+    tmp_path, compiler, io, pools, entry_points, memory
 ):
     """And nothing can be written but the internal workspace."""
     require(compiler)
-    symbols = symbols_of(written(tmp_path, build("net", io=io, **pools)), [compiler], optimization)
-    defined = {name: letter for name, letter in symbols.items() if letter != "U"}
-    external = {name for name, letter in defined.items() if letter.isupper()}
-    assert external == {f"tvmgen_net_{name}" for name in entry_points}
-    written_to = {name for name, letter in defined.items() if letter.upper() in "BDCGS"}
-    assert written_to == {f"tvmgen_net_{name}" for name in memory}
+    folder = written(tmp_path, build("net", pools, io=io))
+    for optimization in ("-O0", "-Os"):
+        symbols = symbols_of(folder, compiler, optimization)
+        defined = {name: letter for name, letter in symbols.items() if letter != "U"}
+        external = {name for name, letter in defined.items() if letter.isupper()}
+        assert external == {f"tvmgen_net_{name}" for name in entry_points}, optimization
+        written_to = {name for name, letter in defined.items() if letter.upper() in "BDCGS"}
+        assert written_to == {f"tvmgen_net_{name}" for name in memory}, optimization
 
 
 # ---- written against the header of TVM 0.18
@@ -327,33 +336,23 @@ int main(void) {
   return fwrite(tvmgen_detection_outputs.output, TVMGEN_DETECTION_OUTPUT_SIZE, 1, stdout) != 1;
 }
 """
-TWO_POOLS = {
-    "workspace_memory_pools": WorkspaceMemoryPools(
-        [
-            WorkspacePoolInfo("dtcm", [Target("c")], PoolInfoProperties(size_hint_bytes=256)),
-            WorkspacePoolInfo("sram", [Target("c")]),
-        ]
-    )
-}
 
 
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("main", "io", "pools"),
-    [(USE_CASE_1, False, {}), (USE_CASE_3, False, EXTERNAL), (USE_CASE_4, True, TWO_POOLS)],
+    [(USE_CASE_1, False, "internal"), (USE_CASE_3, False, "external"), (USE_CASE_4, True, "two")],
     ids=["U1", "U3", "U4"],
 )
 def test_applications_written_for_tvm_0_18(tmp_path, main, io, pools):
-    output = program_output(tmp_path, main, build("detection", io=io, **pools))
+    output = program_output(tmp_path, main, build("detection", pools, io=io))
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 
 
 @pytest.mark.cc
 def test_two_models_share_a_workspace(tmp_path):
     """Use case U2; the assertions are ours."""
-    sram = {"workspace_memory_pools": EXTERNAL["workspace_memory_pools"]}
-    output = program_output(
-        tmp_path, USE_CASE_2, build("first", **sram), build("second", 2.0, **sram)
-    )
+    models = build("first", "shared"), build("second", "shared", scale=2)
+    output = program_output(tmp_path, USE_CASE_2, *models)
     np.testing.assert_allclose(output[:64], attention().ravel(), rtol=1e-5)
     np.testing.assert_allclose(output[64:], attention(scale=2).ravel(), rtol=1e-5)

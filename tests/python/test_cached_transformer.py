@@ -13,6 +13,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
+from support.lazy import lazy
 from support.main_calls import called
 from support.poison import poisoned
 from support.pytorch_cache import (
@@ -25,8 +26,10 @@ from support.pytorch_cache import (
     exported_step,
 )
 from support.pytorch_models import seeded, torch
-from usmp.frontend.pytorch.importer import import_pytorch, import_pytorch_methods
 from usmp.runtime import HostModule
+
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
+import_pytorch_methods = lazy("usmp.frontend.pytorch.importer:import_pytorch_methods")
 
 pytestmark = pytest.mark.cc
 

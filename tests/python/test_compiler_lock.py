@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ import pytest
 from tvm.ir import IRModule
 
 import usmp
+from support.children import run
 from usmp.support.compiler_lock import locked_property, one_at_a_time
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork processes")
@@ -114,13 +114,7 @@ def test_entry_points_wait_before_they_do_anything(call):
 
 
 def printed(program: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run(sys.executable, "-W", "ignore", "-c", program)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -166,6 +160,7 @@ import os, threading
 import tvm
 from tvm import relax
 import usmp
+from support.children import run
 from usmp.support.compiler_lock import compiler_lock
 x = relax.Var("x", relax.TensorType((1, 4), "float32"))
 

@@ -16,7 +16,7 @@ from conftest import ROOT
 from usmp.driver.tvmc import main
 from usmp.tvm018 import DISABLED_PASSES, SECTIONS
 
-pytestmark = pytest.mark.cc
+pytestmark = [pytest.mark.cc, pytest.mark.usefixtures("one_session")]
 
 PAGE = (ROOT / "docs/from-tvm-0.18.md").read_text()
 BY_HAND = re.sub(r"<!-- names: .*?<!-- end -->", "", PAGE, flags=re.DOTALL)

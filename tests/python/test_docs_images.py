@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from conftest import ROOT
+from support.shared_builds import built_once
 
 IMAGES = ROOT / "docs/images"
 
@@ -26,8 +27,9 @@ def script(name):
 
 
 @pytest.fixture(scope="module")
-def draw_arena():
+def draw_arena(one_session):
     with script("draw_arena") as loaded:
+        loaded.plan_of_digits = built_once(loaded.plan_of_digits)
         yield loaded
 
 

@@ -15,7 +15,7 @@ import pytest
 import usmp
 from conftest import ROOT
 from support.board_programs import require_board
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.device_programs import SERVE, build_program, line_to
 from support.small_digits import small_digits
 from usmp.boards.board import board_named
@@ -114,7 +114,7 @@ def test_all_of_it_compiles_for_the_core(folder):
     strict = "-std=c99 -Wall -Wextra -Werror -pedantic -Wconversion -O2 -mthumb -mcpu=cortex-m3"
     include = ["-Itest", "-Icodegen/host/include"]
     sources = [str(path) for path in Path("test").glob("*.c")]
-    subprocess.run([compiler, *strict.split(), *include, "-c", *sources], check=True)
+    run_compiler([compiler, *strict.split(), *include, "-c", *sources])
 
 
 @pytest.mark.cc

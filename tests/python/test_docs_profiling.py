@@ -11,10 +11,14 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support.board_programs import require_board
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.python_here import run_python
+from support.small_digits import small_digits
 from usmp.boards.board import board_named
 from usmp.driver.tvmc import main
+from usmp.frontend.tflite.importer import import_tflite
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 PAGE = (ROOT / "docs/profiling.md").read_text()
 CORES = ("cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")
@@ -54,7 +58,7 @@ def test_the_python_runs(tmp_path):
 @pytest.fixture(scope="module")
 def profiled() -> usmp.AOTExecutorFactoryModule:
     with PassContext(config={"tir.usmp.profile": True}):
-        return usmp.build(ROOT / "examples/digits/digits_int8.tflite")
+        return usmp.build(import_tflite(small_digits()))
 
 
 @pytest.mark.board
@@ -67,7 +71,7 @@ def test_the_hooks_compile(tmp_path, profiled, core):
     (tmp_path / "hooks.c").write_text(block("c"))
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-mthumb"]
     command = [compiler, f"-mcpu={core}", *strict, "-r", "-nostdlib", "hooks.c", "model.c"]
-    subprocess.run([*command, "-o", "both.o"], cwd=tmp_path, check=True)
+    run_compiler([*command, "-o", "both.o"], cwd=tmp_path)
     nm = subprocess.run(
         ["arm-none-eabi-nm", "both.o"], cwd=tmp_path, check=True, capture_output=True, text=True
     )

@@ -18,13 +18,16 @@ FILES = sorted(
     for package in ("usmp", "usmp_solver")
     for path in (ROOT / "python" / package).rglob("*.py")
 )
+NAMES = re.compile(r"[\w., ]+")
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def documented(path: Path) -> list[tuple[Documented, str]]:
     """The functions and classes of a file that have a docstring with sections."""
-    tree = ast.parse((ROOT / path).read_text())
-    nodes = (node for node in ast.walk(tree) if isinstance(node, Documented))
+    content = (ROOT / path).read_text()
+    if not re.search(r"^ *-{3,}$", content, re.MULTILINE):
+        return []
+    nodes = (node for node in ast.walk(ast.parse(content)) if isinstance(node, Documented))
     pairs = ((node, ast.get_docstring(node)) for node in nodes)
     return [(node, text) for node, text in pairs if text and re.search(r"^-{3,}$", text, re.M)]
 
@@ -44,19 +47,41 @@ def names_of(node: Documented) -> set[str]:
     return fields.union(*(names_of(item) for item in methods if item.name == "__init__"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
-def test_docstrings_parse(path):
-    for node, text in documented(path):
-        where = f"{path}:{node.lineno} {node.name}"
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+def faults_of(node: Documented, text: str) -> list[str]:
+    """List what is wrong in a docstring."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
             parsed = docscrape.NumpyDocString(text)
-        listed = [name.strip("* ") for p in parsed["Parameters"] for name in p.name.split(",")]
-        assert set(listed) <= names_of(node), where
-        entries = [p for s in ("Parameters", "Returns", "Yields", "Raises") for p in parsed[s]]
-        assert all(entry.desc for entry in entries), where
-        assert all(re.fullmatch(r"[\w., ]+", entry.type) for entry in parsed["Raises"]), where
+        except (UserWarning, ValueError) as error:
+            return [str(error)]
+    listed = [name.strip("* ") for p in parsed["Parameters"] for name in p.name.split(",")]
+    entries = [p for s in ("Parameters", "Returns", "Yields", "Raises") for p in parsed[s]]
+    return [
+        *(f"{name} is no parameter" for name in listed if name not in names_of(node)),
+        *(f"{entry} has no text" for entry in entries if not entry.desc),
+        *(f"{e.type} is no error" for e in parsed["Raises"] if not NAMES.fullmatch(e.type)),
+    ]
 
 
-def test_there_are_docstrings_to_parse():
-    assert sum(len(documented(path)) for path in FILES) > 300
+def test_docstrings_parse():
+    found = [(path, *pair) for path in FILES for pair in documented(path)]
+    assert len(found) > 300
+    faults = [
+        f"{path}:{node.lineno} {node.name}: {fault}"
+        for path, node, text in found
+        for fault in faults_of(node, text)
+    ]
+    assert not faults, "\n".join(faults)
+
+
+def test_faults_are_found():
+    function, *_ = ast.parse("def f(x): ...").body
+    sections = "Parameters\n----------\n{}\n\nRaises\n------\n{}\n    If so."
+    right = faults_of(function, sections.format("x\n    It.", "KeyError"))
+    assert right == []
+    wrong = faults_of(function, sections.format("x, y", "a b-c"))
+    assert [fault.split(" ", 1)[1] for fault in wrong[:1]] == ["is no parameter"]
+    assert len(wrong) == 3
+    (fault,) = faults_of(function, "Its arguments\n-------------\nNone")
+    assert "Unknown section Its Arguments" in fault

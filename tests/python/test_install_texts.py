@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 import usmp
 from conftest import ROOT
+from support.children import run
 from usmp.support.distribution import EXTRAS, NAME
 
 INSTALL = re.compile(
@@ -140,9 +141,7 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(tmp_path
         tmp_path / "venv",
         "demo",
     ]
-    finished = subprocess.run(
-        command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
-    )
+    finished = run(*command, env={"PATH": str(tmp_path)})
     assert (finished.returncode, finished.stdout) == (1, "")
     become = "" if os.getuid() == 0 else "sudo "
     assert finished.stderr == (

@@ -8,9 +8,11 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support import onnx_models, public_models
+from support.lazy import lazy
 from support.tflite_builder import Graph, options, per_tensor, write_model
-from usmp.frontend.onnx.importer import import_onnx
 from usmp.frontend.tflite.importer import import_tflite
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 WORKSPACE_IO = {"tir.usmp.use_workspace_io": True}
 MCUNET_PEAKS = {"float": 76800, "int8": 20406}

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from conftest import ROOT, SHARED
+from support.lazy import LOADED
 from support.markers import COLLECTED, FILES, MARKERS
 from support.unit_guard import MARKER_OF_PROGRAM, check_calls, refuse
 
@@ -31,6 +32,10 @@ def test_markers_of_what_was_selected(request):
         assert len([name for name in MARKERS if item.get_closest_marker(name)]) == 1, item.nodeid
 
 
+def test_collecting_tests_loads_no_large_library(request):
+    assert request.config.stash[LOADED] == []
+
+
 def test_files_with_a_marker_are_there():
     assert [name for name in FILES if not (ROOT / "tests/python" / name).exists()] == []
 
@@ -47,7 +52,7 @@ def test_unit_tests_run_by_default(pytestconfig):
 
 def test_make_test_runs_everything():
     recipe = re.search(r"^test:.*\n\t(.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert recipe[1] == '$(BIN)/python -m pytest -m "" -n auto --dist worksteal'
+    assert recipe[1] == '$(BIN)/python -m pytest -m "" -n auto --dist worksteal --costs 20'
 
 
 def test_a_unit_test_that_compiles_is_refused():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from multiprocessing import active_children
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.children import run
 from usmp.support import termination
 from usmp.support.meanwhile import meanwhile
 
@@ -158,14 +158,8 @@ with meanwhile(compute):
 )
 def test_a_signal_ends_both_with_one_line(tmp_path, name, status, words):
     """One to the group of processes, as a terminal sends it."""
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED.format(name=name)],
-        cwd=tmp_path,
-        start_new_session=True,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (sys.executable, "-c", INTERRUPTED.format(name=name))
+    done = run(*command, cwd=tmp_path, start_new_session=True)
     assert (done.returncode, done.stdout, done.stderr) == (status, "", f"tvmc: {words}\n")
     assert not exists(int((tmp_path / "process").read_text()))
 

@@ -6,16 +6,19 @@ import io
 import re
 from pathlib import Path
 
-import onnx
 import pytest
-from onnx import TensorProto, helper
 from rich.console import Console
 from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
+from support.lazy import lazy
 from usmp.report import print_memory_summary, print_operators
+
+onnx = lazy("onnx")
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 

@@ -44,7 +44,8 @@ def nearly(inputs):
     return [np.abs(inputs["x"]) * np.float32(1.000001)]
 
 
-ABS = trial_of("Abs", absolute)
+def absolutes():
+    return trial_of("Abs", absolute)
 
 
 def without_reference(inputs):
@@ -52,15 +53,15 @@ def without_reference(inputs):
 
 
 def test_equal_elements():
-    assert outcome(ABS).verdict == "equal"
+    assert outcome(absolutes()).verdict == "equal"
 
 
 def test_close_elements():
-    assert outcome(replace(ABS, reference=nearly, tolerance=Tolerance())).verdict == "close"
+    assert outcome(replace(absolutes(), reference=nearly, tolerance=Tolerance())).verdict == "close"
 
 
 def test_elements_that_are_not_close_enough():
-    result = outcome(replace(ABS, reference=nearly))
+    result = outcome(replace(absolutes(), reference=nearly))
     assert (result.verdict, result.is_fault) == ("wrong", True)
     assert result.detail == (
         "run 0, output 0: 3 of 4 elements differ, first at [0]: 1.0, not 1.0000009536743164"
@@ -75,7 +76,9 @@ def test_nan_of_the_reference_only(nan_is_free, verdict):
         return [np.where(inputs["x"] == 2, np.float32(np.nan), np.abs(inputs["x"]))]
 
     tolerance = Tolerance(0, 0, nan_is_free)
-    assert outcome(replace(ABS, reference=reference, tolerance=tolerance)).verdict == verdict
+    assert (
+        outcome(replace(absolutes(), reference=reference, tolerance=tolerance)).verdict == verdict
+    )
 
 
 def test_nan_that_the_reference_does_not_have():
@@ -84,7 +87,7 @@ def test_nan_that_the_reference_does_not_have():
     def reference(inputs):
         return [np.nan_to_num(np.abs(inputs["x"]))]
 
-    assert outcome(replace(ABS, reference=reference, tolerance=free)).verdict == "wrong"
+    assert outcome(replace(absolutes(), reference=reference, tolerance=free)).verdict == "wrong"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,7 @@ def test_nan_that_the_reference_does_not_have():
     ],
 )
 def test_other_outputs(reference, detail):
-    result = outcome(replace(ABS, reference=reference))
+    result = outcome(replace(absolutes(), reference=reference))
     assert (result.verdict, result.detail) == ("wrong", detail)
 
 
@@ -106,7 +109,7 @@ def test_integers_are_exact():
 
 
 def test_no_reference():
-    result = outcome(replace(ABS, reference=without_reference))
+    result = outcome(replace(absolutes(), reference=without_reference))
     assert (result.verdict, result.detail) == ("no reference", "not this one")
 
 
@@ -118,7 +121,7 @@ def test_refusals_are_told_without_the_file():
 
 
 def test_c_that_the_compiler_refuses_is_a_crash():
-    result = outcome(ABS, ["--no-such-option"])
+    result = outcome(absolutes(), ["--no-such-option"])
     assert (result.verdict, result.is_fault) == ("crash", True)
 
 
@@ -127,7 +130,7 @@ def test_programs_that_end_by_a_signal(monkeypatch):
         os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr("usmp.runtime.HostModule.run", ends)
-    assert outcome(ABS).detail == "the C program ends by SIGKILL"
+    assert outcome(absolutes()).detail == "the C program ends by SIGKILL"
 
 
 def test_errors_that_are_not_for_a_user(monkeypatch):
@@ -135,7 +138,7 @@ def test_errors_that_are_not_for_a_user(monkeypatch):
         raise KeyError("x")
 
     monkeypatch.setattr("usmp.import_model", fails)
-    assert outcome(ABS).verdict == "crash"
+    assert outcome(absolutes()).verdict == "crash"
 
 
 def test_mutants_differ_in_one_number_and_are_the_same_each_time():
@@ -143,20 +146,20 @@ def test_mutants_differ_in_one_number_and_are_the_same_each_time():
     mutants = [mutant_of(trial, Random(seed)) for seed in (0, 0, 1)]
     assert mutants[0].model == mutants[1].model != trial.model
     assert mutants[0].description.startswith(f"{trial.description}; changed: axis=")
-    assert mutant_of(ABS, Random(0)) is None
+    assert mutant_of(absolutes(), Random(0)) is None
 
 
 def test_mutants_that_only_the_reference_refuses():
-    taken = replace(ABS, reference=without_reference)
+    taken = replace(absolutes(), reference=without_reference)
     assert outcome_of_mutant(taken).verdict == "taken"
     assert outcome_of_mutant(taken).is_fault
     assert outcome_of_mutant(replace(taken, model=b"x")).verdict == "refused"
-    assert outcome_of_mutant(ABS).verdict == "equal"
+    assert outcome_of_mutant(absolutes()).verdict == "equal"
 
 
 def test_mutants_that_end_the_compiler(monkeypatch):
     monkeypatch.setattr("usmp.import_model", lambda path: os.kill(os.getpid(), signal.SIGKILL))
-    assert outcome_of_mutant(ABS).detail == "the compiler ends by SIGKILL"
+    assert outcome_of_mutant(absolutes()).detail == "the compiler ends by SIGKILL"
 
 
 @pytest.mark.parametrize("operator", ["AveragePool", "Pad", "Split", "TopK"])

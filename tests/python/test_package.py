@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 import pytest
 
 import usmp
+from support.children import run
 from usmp import _public
 
 HEAVY = ("numpy", "rich", "torch", "tvm", "tvm_ffi")
@@ -20,35 +20,33 @@ WITHOUT_TORCH = "import sys; sys.modules['torch'] = None"
 
 def done(script: str, *arguments: str, before: str = f"{WITHOUT_TORCH}\n", **settings: str) -> str:
     """What a process of its own prints, with these arguments and settings of the environment."""
-    finished = subprocess.run(
-        [sys.executable, "-W", "error", "-c", before + script, *arguments],
-        env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (sys.executable, "-W", "error", "-c", before + script, *arguments)
+    finished = run(*command, env={**os.environ, **settings})
     assert (finished.returncode, finished.stderr) == (0, "")
     return finished.stdout
 
 
-LOADED = f"print(sorted(set({HEAVY}) & set(sys.modules)))"
+_NEED_NO_TVM = f"""
+import sys
+for statement in (
+    "import usmp",
+    "import usmp; assert 'build' in usmp.__all__ and usmp.__version__",
+    "import usmp; assert {{'build', 'transform'}} <= set(dir(usmp))",
+    "import usmp; assert not hasattr(usmp, 'nothing') and not hasattr(usmp, '_nothing')",
+    "from usmp.support.plain_text import shown; shown('x')",
+    "from usmp.support.termination import end",
+    "import usmp.driver.tvmc",
+    "import usmp.names",
+):
+    exec(statement)
+    loaded = set({HEAVY}) & set(sys.modules)
+    if loaded:
+        print(statement, sorted(loaded))
+"""
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import usmp",
-        "import usmp; assert 'build' in usmp.__all__ and usmp.__version__",
-        "import usmp; assert {'build', 'transform'} <= set(dir(usmp))",
-        "import usmp; assert not hasattr(usmp, 'nothing') and not hasattr(usmp, '_nothing')",
-        "from usmp.support.plain_text import shown; shown('x')",
-        "from usmp.support.termination import end",
-        "import usmp.driver.tvmc",
-        "import usmp.names",
-    ],
-)
-def test_what_needs_no_tvm_loads_none(statement):
-    assert done(f"import sys; {statement}; {LOADED}", before="") == "[]\n"
+def test_what_needs_no_tvm_loads_none():
+    assert done(_NEED_NO_TVM, before="") == ""
 
 
 def test_solver_loads_no_tvm():
@@ -182,5 +180,5 @@ from usmp.objects import BufferInfo, WorkspacePoolInfo
 buffers = [BufferInfo("a", 4, [WorkspacePoolInfo("pool", [])])]
 print([place.byte_offset for place in plan(buffers, 4).values()])
 """
-    command = [sys.executable, "-c", WITHOUT_TORCH + program]
-    assert subprocess.check_output(command, text=True) == "[0]\n"
+    done = run(sys.executable, "-c", WITHOUT_TORCH + program, check=True)
+    assert done.stdout == "[0]\n"

@@ -16,13 +16,15 @@ import usmp
 from support import tflite_builder
 from support.board_programs import require_board, run_models
 from support.c_program import SANITIZERS, run_as_program
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
 from support.tflite_builder import per_tensor, write_model
 from usmp.boards.board import board_named
-from usmp.frontend.onnx.importer import import_onnx
-from usmp.frontend.pytorch.importer import import_pytorch
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects import Executor, StateInfo
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 
 X = np.array([1, -2, 3, 100], np.int8)
 Y = np.array([0.5, 1, -2], np.float32)

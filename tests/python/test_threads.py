@@ -17,13 +17,16 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
+from support import levels
+from support.lazy import lazy
 from support.onnx_models import Graph, perceptron
 from support.relax_models import PARAMS, Attention, X, attention
 from support.small_digits import small_digits
 from usmp.driver import tvmc
 from usmp.driver.native_log import silenced_native_log
-from usmp.frontend.onnx import importer
 from usmp.runtime import HostModule
+
+importer = lazy("usmp.frontend.onnx.importer")
 
 Job = Callable[[], object]
 
@@ -167,7 +170,7 @@ def test_threads_run_one_module_in_turn():
     expected = [attention(x) for x in inputs]
 
     def run(number: int) -> HostModule:
-        for _ in range(300):
+        for _ in range(levels.number(60, 300)):
             (value,) = factory.run({"x": inputs[number]}).values()
             np.testing.assert_allclose(value, expected[number], rtol=1e-5)
         return factory._loaded

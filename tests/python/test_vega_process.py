@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
 
+from support.children import run
 from usmp.support.vega_process import VegaFailed, run_vega
 
 _SWEEP = """
 import sys
 from resource import RLIM_INFINITY, RLIMIT_AS, setrlimit
+from support.children import run
 from usmp.support.vega_process import VegaFailed, run_vega
 
 PICTURE = {"$schema": "https://vega.github.io/schema/vega/v6.json", "width": 9, "height": 9}
@@ -33,12 +34,7 @@ for megabytes in map(int, sys.argv[1:]):
 def test_each_limit_of_address_space_ends_in_a_message():
     pytest.importorskip("vl_convert")
     limits = [60, 100, 4000]
-    done = subprocess.run(
-        [sys.executable, "-c", _SWEEP, *map(str, limits)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run(sys.executable, "-c", _SWEEP, *limits)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     # In 4 GB, JavaScript can be joined, but nothing be drawn.

@@ -15,6 +15,7 @@ from usmp.driver.output import check_output, check_readable, written
 from usmp.driver.progress import add_quiet_option, stages
 from usmp.driver.run_sizes import add_size_option, fill_run, given_sizes
 from usmp.driver.whole_number import whole_number
+from usmp.driver.without_torch import without_torch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,9 +118,10 @@ def export_test(options: argparse.Namespace) -> None:
     path = options.output or f"{Path(options.FILE).stem}_test"
     check_readable(options.FILE)
     _check_options(options, path)
-    from usmp.device.device_files import device_files
-    from usmp.device.testable_module import check_testable
-    from usmp.runtime import load_archive
+    with without_torch():
+        from usmp.device.device_files import device_files
+        from usmp.device.testable_module import check_testable
+        from usmp.runtime import load_archive
 
     archive = load_archive(options.FILE)
     module = archive.module(options.module_name)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _READ = """
 import sys
+# Or TVM loads PyTorch where it is installed, which takes longer than all else.
+sys.modules["torch"] = None
 import usmp.objects
 from tvm.ir import load_json
 str(load_json(sys.stdin.buffer.read().decode()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from usmp.driver.errors import UsageError
 from usmp.driver.output import check_readable
 from usmp.driver.state_options import check_export
+from usmp.driver.without_torch import without_torch
 
 if TYPE_CHECKING:
     from usmp.objects import StateLayout
@@ -74,7 +75,8 @@ def planned_module(options: argparse.Namespace) -> ArchivedModule:
             raise UsageError(f"{flag} belongs to a model, and {file} is planned already")
     check_readable(file)
     check_export(options)
-    from usmp.runtime import load_archive
+    with without_torch():
+        from usmp.runtime import load_archive
 
     archive = load_archive(file)
     (default,) = (a.default for _, a in options.of_models if a.dest == "module_name")

@@ -34,6 +34,7 @@ from usmp.driver.run_times import (
 )
 from usmp.driver.serial_options import add_serial_options, check_serial_options
 from usmp.driver.whole_number import whole_number
+from usmp.driver.without_torch import without_torch
 from usmp.names import DEFAULT_ARENA_BYTES
 
 if TYPE_CHECKING:
@@ -155,7 +156,9 @@ def run_model(options: argparse.Namespace) -> None:
         )
     from usmp.driver.tensor_files import output_files, path_of, read_inputs, write_outputs
     from usmp.driver.tensors import print_tensors, print_top
-    from usmp.runtime import HostEntry, load_archive
+
+    with without_torch():
+        from usmp.runtime import HostEntry, load_archive
 
     archive = load_archive(options.FILE)
     has_files = options.inputs or options.outputs

@@ -189,9 +189,7 @@ class LimitedBuilder(relax.BlockBuilder):  # type: ignore[misc]
             arguments = [self._with_spans(a, made, is_read=True) for a in expr.args]
             span = self._joined_span()
             marked = Call(expr.op, arguments, expr.attrs, expr.ty_args, span, expr.ty)
-            marked = super().normalize(marked)
-            if isinstance(marked, Call) and marked.span is None:
-                marked = with_span(marked, span)
+            marked = with_span(super().normalize(marked), span)
             marked = super().emit(marked) if is_read else marked
         elif isinstance(expr, relax.TupleGetItem):
             whole = self._with_spans(expr.tuple_value, made, is_read=True)

@@ -235,9 +235,9 @@ def test_a_deadline_ends_a_search_of_fixed_work():
 
 def test_no_size_hint_is_advised_that_is_no_larger():
     """When the advice is looked for, more work may find a plan within the size hint."""
-    (peak,) = peaks("auto", hard(count=60)).values()
+    (peak,) = peaks("auto", hard()).values()
     with pytest.raises(ValueError) as error:
-        searched("auto", hard(count=60, pools=[pool("sram", peak)]), 1e-9)
+        searched("auto", hard(pools=[pool("sram", peak)]), 1e-9)
     assert str(error.value).splitlines()[1:] == [
         f'  pool "sram": size_hint_bytes={peak}',
         "No plan was found, and none is proved impossible: more work may find one "

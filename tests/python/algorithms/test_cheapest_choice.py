@@ -1,10 +1,12 @@
 """The cheapest choice against all choices there are."""
 
+import sys
 from itertools import product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support import levels
 from usmp.algorithms.cheapest_choice import Choices, Limit, by_saving_per_byte, cheapest_choice
 
 
@@ -37,7 +39,7 @@ def problems(draw):
     return Choices(costs, limits)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=levels.number(150, 1000))
 @given(problems())
 def test_finds_the_optimum_and_proves_it(choices):
     feasible = [c for c in product(*choices.costs) if keeps_limits(choices, c)]
@@ -58,7 +60,7 @@ def test_finds_the_optimum_and_proves_it(choices):
         assert offered == []
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=levels.number(60, 500))
 @given(problems())
 def test_offers_all_that_are_cheaper_while_none_works(choices):
     known = 1 + max(cost_of(choices, c) for c in product(*choices.costs))
@@ -89,11 +91,12 @@ def test_stops_when_the_budget_is_spent():
 
 
 def test_more_items_than_python_calls_are_deep():
-    choices = Choices([{0: 1, 1: 3}] * 2000, [Limit(0, dict.fromkeys(range(2000), 1), 1500)])
+    items = sys.getrecursionlimit() + 100
+    choices = Choices([{0: 1, 1: 3}] * items, [Limit(0, dict.fromkeys(range(items), 1), 900)])
     found = []
-    known = 6000
+    known = 3 * items
     cheapest_choice(choices, known, lambda c: found.append(c) or cost_of(choices, c), 10**7, 99)
-    assert cost_of(choices, found[-1]) == 1500 * 1 + 500 * 3
+    assert cost_of(choices, found[-1]) == 900 * 1 + (items - 900) * 3
 
 
 def test_saving_per_byte():

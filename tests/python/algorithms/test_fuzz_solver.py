@@ -1,16 +1,14 @@
 """The solver on problems that libFuzzer makes up, judged by the reference of its unit tests.
 
-`benchmarks/fuzz_solver.py` does the same for as long as you like, with optimized code. Here most of
-the time goes into compiling it.
+`benchmarks/fuzz_solver.py` does the same for as long as you like, with optimized code. A long run
+of tests compiles the solver with sanitizers; else its library is as it is installed.
 """
 
 import pytest
 
+from support import levels
 from support.compilers import require
-from support.solver_fuzzing import build, can_build, fuzz
-
-RUNS = 1000
-MOST_SECONDS = 10
+from support.solver_fuzzing import build, build_with_library, can_build, fuzz
 
 
 @pytest.mark.cc
@@ -18,12 +16,13 @@ def test_no_problem_makes_the_solver_err(tmp_path):
     require("clang++")
     if not can_build(tmp_path):
         pytest.skip("clang++ lacks libFuzzer (apt-get install libclang-rt-dev)")
+    program = (build_with_library, build)[levels.number(0, 1)](tmp_path)
     outcome = fuzz(
-        build(tmp_path, "-O0"),
-        seconds=MOST_SECONDS,
-        seed=1,
+        program,
+        seconds=levels.number(10, 120),
+        seed=levels.seeds(1, 1).start + 1,
         corpus=tmp_path / "corpus",
-        runs=RUNS,
+        runs=levels.number(1000, 100_000),
     )
     assert outcome.failure == ""
     assert outcome.executions > 0  # How many there are in that time is up to the machine.

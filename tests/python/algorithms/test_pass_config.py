@@ -1,3 +1,5 @@
+"""Options of the pass context: what they take, and what is refused."""
+
 import pytest
 from tvm.ir.transform import PassContext
 
@@ -29,34 +31,39 @@ NAMES_OPTIONS = ["tir.usmp.stream_inputs", "tir.usmp.stream_outputs"]
 PERCENTAGE_OPTIONS = ["tir.usmp.max_extra_macs"]
 
 
-@pytest.mark.parametrize("option", BOOL_OPTIONS)
-@pytest.mark.parametrize(("value", "read"), [(True, True), (False, False), (1, True), (0, False)])
-def test_bool_option_reads_back(option, value, read):
-    with PassContext(config={option: value}):
-        assert PassContext.current().config[option] is read
+def read_back(options, values):
+    """What the options are after each of the values was given, of which `options` are names."""
+    found = {}
+    for option in options:
+        for value in values:
+            with PassContext(config={option: value}):
+                found.setdefault(option, []).append(PassContext.current().config[option])
+    return found
 
 
-@pytest.mark.parametrize("option", STRING_OPTIONS)
-def test_string_option_reads_back(option):
-    with PassContext(config={option: "greedy_by_conflicts"}):
-        assert PassContext.current().config[option] == "greedy_by_conflicts"
+def test_bool_options_read_back():
+    found = read_back(BOOL_OPTIONS, [True, False, 1, 0])
+    # An int is equal to a bool.
+    texts = {option: str(values) for option, values in found.items()}
+    assert texts == dict.fromkeys(BOOL_OPTIONS, "[True, False, True, False]")
 
 
-@pytest.mark.parametrize("option", NAMES_OPTIONS)
-@pytest.mark.parametrize(
-    ("value", "read"),
-    [("", []), ("a", ["a"]), ("a,b:0", ["a", "b:0"]), (["a,b"], ["a,b"]), ([], [])],
-)
-def test_names_option_is_an_array_or_has_commas(option, value, read):
-    with PassContext(config={option: value}):
-        assert list(PassContext.current().config[option]) == read
+def test_string_options_read_back():
+    found = read_back(STRING_OPTIONS, ["greedy_by_conflicts"])
+    assert found == {option: ["greedy_by_conflicts"] for option in STRING_OPTIONS}
 
 
-@pytest.mark.parametrize("option", PERCENTAGE_OPTIONS)
-@pytest.mark.parametrize("value", ["10%", 10, 2.5])
-def test_percentage_option_reads_back(option, value):
-    with PassContext(config={option: value}):
-        assert PassContext.current().config[option] == value
+def test_names_options_are_arrays_or_have_commas():
+    found = read_back(NAMES_OPTIONS, ["", "a", "a,b:0", ["a,b"], []])
+    lists = {option: [list(names) for names in values] for option, values in found.items()}
+    read = [[], ["a"], ["a", "b:0"], ["a,b"], []]
+    assert lists == {option: read for option in NAMES_OPTIONS}
+
+
+def test_percentage_options_read_back():
+    values = ["10%", 10, 2.5]
+    found = read_back(PERCENTAGE_OPTIONS, values)
+    assert found == {option: values for option in PERCENTAGE_OPTIONS}
 
 
 def test_options_are_unset_by_default():
@@ -64,22 +71,26 @@ def test_options_are_unset_by_default():
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "expected", "got"),
+    ("options", "value", "expected", "got"),
     [
-        *((option, "abc", "bool", "ffi.SmallStr") for option in BOOL_OPTIONS),
-        *((option, 1.0, "bool", "float") for option in BOOL_OPTIONS),
-        *((option, 3, "str", "int") for option in STRING_OPTIONS),
-        *((option, 3, "Array<str>", "int") for option in NAMES_OPTIONS),
-        *((option, True, "percentage", "bool") for option in PERCENTAGE_OPTIONS),
-        *((option, [1], "percentage", "ffi.Array") for option in PERCENTAGE_OPTIONS),
+        (BOOL_OPTIONS, "abc", "bool", "ffi.SmallStr"),
+        (BOOL_OPTIONS, 1.0, "bool", "float"),
+        (STRING_OPTIONS, 3, "str", "int"),
+        (NAMES_OPTIONS, 3, "Array<str>", "int"),
+        (PERCENTAGE_OPTIONS, True, "percentage", "bool"),
+        (PERCENTAGE_OPTIONS, [1], "percentage", "ffi.Array"),
     ],
 )
-def test_wrong_type_is_refused(option, value, expected, got):
-    with pytest.raises(AttributeError) as error:
-        PassContext(config={option: value})
-    assert str(error.value) == (
+def test_wrong_type_is_refused(options, value, expected, got):
+    messages = []
+    for option in options:
+        with pytest.raises(AttributeError) as error:
+            PassContext(config={option: value})
+        messages.append(str(error.value))
+    assert messages == [
         f"Expect config {option} to have type {expected}, but instead get {got}"
-    )
+        for option in options
+    ]
 
 
 def test_wrong_type_is_refused_as_by_an_option_of_tvm():

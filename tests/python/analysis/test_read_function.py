@@ -68,3 +68,25 @@ def test_a_tensor_is_used_when_it_is_first_passed():
 
 def test_another_device_is_not_managed():
     assert len(MEMORY.tensors) == 3
+
+
+def test_tensors_of_no_axis_are_managed_and_those_of_parts_of_bytes_or_any_number_are_not():
+    @I.ir_module(check_well_formed=False)  # `_any` is no shape that the check takes.
+    class Mod:
+        @R.function
+        def main(shape: R.Shape(ndim=-1)) -> R.Tensor((), "float32"):
+            R.func_attr({"relax.force_pure": True})
+            scalar: R.Tensor((), "float32") = R.builtin.alloc_tensor(
+                R.shape([]), R.dtype("float32"), 0, R.str("global")
+            )
+            _halves: R.Tensor((8,), "int4") = R.builtin.alloc_tensor(
+                R.shape([8]), R.dtype("int4"), 0, R.str("global")
+            )
+            _any: R.Tensor(ndim=-1, dtype="float32") = R.builtin.alloc_tensor(
+                shape, R.dtype("float32"), 0, R.str("global")
+            )
+            return scalar
+
+    memory = read_function(Mod, "main", is_in_host_memory)
+    assert [(each.name, each.ndim) for each in memory.tensors] == [("main.scalar", 0)]
+    assert memory.num_unmanaged == 2

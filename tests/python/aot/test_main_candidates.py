@@ -9,6 +9,7 @@ import tvm
 from tvm import relax
 
 import usmp
+from support import levels
 from support.main_calls import called
 from usmp.aot.main_candidates import MainCandidates
 from usmp.aot_pipeline import lower_to_aot
@@ -83,7 +84,7 @@ def random_body(seed):
 
 
 @pytest.mark.parametrize("option", [None, "use_workspace_io", "preserve_inputs"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", levels.seeds(2, 8))
 def test_no_simple_choice_needs_less(model, others, seed, option):
     config = {f"tir.usmp.{name}": True for name in ("use_workspace_io", option) if option}
     mod = model(random_body(seed), ("x", (8, 5), "float32"))

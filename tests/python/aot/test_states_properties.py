@@ -15,6 +15,7 @@ import tvm
 from tvm import tirx
 from tvm.target import Target
 
+from support import levels
 from support.state_models_random import StateModel
 from support.tir_interpreter import Interpreter, Pointer
 from usmp.aot.main_versions import MainVersions
@@ -37,7 +38,7 @@ from usmp_solver import ALGORITHMS
 
 pytestmark = pytest.mark.property
 
-SEEDS = 120
+SEEDS = levels.seeds(40, 160)
 RUNS = 3
 DOES_NOT_FIT = "the space available in the provided pools exceeded"
 
@@ -150,7 +151,7 @@ def end(buffer) -> int:
 @pytest.mark.parametrize("pools", ["one", "several"])
 def test_models_with_states_compute_the_same(io, pools):
     tried: Counter[str] = Counter()
-    for seed in range(SEEDS):
+    for seed in SEEDS:
         model, random = Model(seed), Random(seed)
         inputs = [np.frombuffer(random.randbytes(4), np.int8) for _ in range(RUNS)]
         limits = [random.choice([1, 4, 20, 40, 80]), random.choice([20, 40]), 200]
@@ -160,4 +161,4 @@ def test_models_with_states_compute_the_same(io, pools):
         if mod is not None:
             assert run(mod, inputs, model.initial) == model.expected(inputs), (seed, algorithm)
             tried[algorithm] += 1
-    assert min(tried[name] for name in ALGORITHMS) > SEEDS // len(ALGORITHMS) // 2
+    assert min(tried[name] for name in ALGORITHMS) > len(SEEDS) // len(ALGORITHMS) // 2

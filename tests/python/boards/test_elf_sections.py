@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 import usmp
-from conftest import ROOT
 from support.byte_mutations import mutated_bytes
+from support.relax_models import PARAMS, Attention
 from usmp.boards.board import board_named
 from usmp.boards.elf_sections import read_sections
 from usmp.runtime import BuildError
@@ -19,7 +19,7 @@ BOARD = board_named("mps2-an385")
 @pytest.fixture(scope="module")
 def content() -> bytes:
     target = "llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3"
-    factory = usmp.build(usmp.import_model(ROOT / "examples/digits/digits_int8.tflite"), target)
+    factory = usmp.build(Attention, target, params=PARAMS)
     return factory.files()["codegen/host/lib/default_lib1.o"]
 
 

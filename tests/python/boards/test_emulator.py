@@ -1,4 +1,4 @@
-"""Programs in the emulators of boards: numbers, outputs, and what can go wrong."""
+"""Programs in the emulators of boards: outputs, memory, and what can go wrong."""
 
 from __future__ import annotations
 
@@ -12,49 +12,46 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from conftest import ROOT
-from support.board_programs import (
-    build_program,
-    every_board,
-    require_board,
-    run_program,
-    small_model,
-)
+from support.board_programs import every_board, require_board, run_program
+from support.levels import sample
 from support.micro import Micro
-from usmp.boards.board import Board, board_named
+from support.small_digits import small_digits
+from usmp.boards.board import BOARDS, Board, board_named
 from usmp.boards.board_run import program_memory
-from usmp.boards.emulator import EmulatedModule, EmulatorError, run_emulator
+from usmp.boards.emulator import EmulatedModule, EmulatorError
 from usmp.boards.project import project_files
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.runtime import BuildError
 
 pytestmark = pytest.mark.board
 
-AN385 = board_named("mps2-an385")
-DIGITS = ROOT / "examples/digits/digits_int8.tflite"
-X = {"x": np.zeros((1, 16), np.float32)}
-"""The input of `small_model`, whose output is 256 bytes."""
+AN385, AN547 = board_named("mps2-an385"), board_named("mps3-an547")
+SMALL = small_digits()
+IMAGE = {"image": np.zeros((1, 8, 8, 1), np.int8)}
 
 
 @cache
-def digits(board: Board) -> usmp.AOTExecutorFactoryModule:
-    return usmp.build(usmp.import_model(DIGITS), board=board)
+def small(board: Board) -> usmp.AOTExecutorFactoryModule:
+    """A model with the tensors of the one of examples/digits."""
+    return usmp.build(import_tflite(SMALL), board=board)
 
 
-def emulated(board, variables=None, factory=None) -> EmulatedModule:
+def emulated(board, variables=None, factory=None, **files) -> EmulatedModule:
+    """A program; of other `files`, name -> content, if there are any."""
     require_board(board)
-    factory = factory or digits(board)
+    factory = factory or small(board)
     metadata = factory.metadata["modules"]["default"]
-    return EmulatedModule(factory.files(), metadata, board, variables)
+    return EmulatedModule(factory.files() | files, metadata, board, variables)
 
 
 @cache
-def emulated_digits(board: Board) -> EmulatedModule:
+def emulated_small(board: Board) -> EmulatedModule:
     return emulated(board)
 
 
 @every_board
-def test_digits(digits_model, board):
-    module, reference = emulated_digits(board), Micro(digits_model)
+def test_a_model(board):
+    module, reference = emulated_small(board), Micro(SMALL)
     inputs = [reference.random_inputs(seed) for seed in range(4)]
     first, second = module.run(inputs), module.run(inputs)
     for given, outputs in zip(inputs, first.outputs, strict=True):
@@ -66,8 +63,8 @@ def test_digits(digits_model, board):
     assert first.stack_used_bytes == second.stack_used_bytes < first.stack_size_bytes == 16384
 
 
-def test_threads_run_one_program_in_turn(digits_model):
-    module, reference = emulated_digits(AN385), Micro(digits_model)
+def test_threads_run_one_program_in_turn():
+    module, reference = emulated_small(AN385), Micro(SMALL)
     inputs = [reference.random_inputs(seed) for seed in range(4)]
     expected = [{n: v.tobytes() for n, v in reference.run(given).items()} for given in inputs]
     with ThreadPoolExecutor(4) as threads:
@@ -76,138 +73,68 @@ def test_threads_run_one_program_in_turn(digits_model):
 
 
 @every_board
-def test_memory_of_digits(board):
-    """Weights are in read-only memory only, and all but pools and stack is small."""
-    sections = emulated_digits(board).sections()
-    places = {section.name: section.memory for section in sections}
+def test_places_of_sections(board):
+    """Weights are in read-only memory only."""
+    sections = {section.name: section for section in emulated_small(board).sections()}
+    places = {name: section.memory for name, section in sections.items()}
     assert places[".constants_flash"] == "flash"
     assert places[".text"] == board.code_memory
     assert places[".stack"] == board.data_memory
     assert places[f".pool_{board.data_memory}"] == board.data_memory
-    stack = next(section for section in sections if section.name == ".stack")
-    assert stack.address == board.memory(board.data_memory).base
-    memory = program_memory(sections, board)
+    assert sections[".stack"].address == board.memory(board.data_memory).base
+
+
+OTHER_BOARDS = [board for board in BOARDS if board.name not in ("mps2-an385", "mps3-an547")]
+
+
+@pytest.mark.parametrize(
+    "board", [AN385, AN547, *sample(OTHER_BOARDS, 0)], ids=lambda board: board.name
+)
+def test_memory_of_digits(digits_model, board):
+    """All but pools and stack is small."""
+    factory = usmp.build(digits_model, board=board)
+    module, reference = emulated(board, factory=factory), Micro(digits_model)
+    inputs = reference.random_inputs(0)
+    (outputs,) = module.run([inputs]).outputs
+    assert outputs["probabilities"].tobytes() == reference.run(inputs)["probabilities"].tobytes()
+    memory = program_memory(module.sections(), board)
     # For vectors weights are padded, and what follows a depthwise convolution is no part of its
     # segment.
-    pools, constants = (1024, 27368) if board.name == "mps3-an547" else (928, 27112)
+    pools, constants = (1024, 27368) if board == AN547 else (928, 27112)
     assert (memory.pools, memory.stack, memory.constants) == (pools, 16384, constants)
     assert memory.variables <= 64
     # A segment is one function; operators one after the other take 18712.
     assert memory.code <= (23 if board.name == "riscv32-virt" else 20) << 10
 
 
-def test_inputs_and_outputs_of_the_program(digits_model):
+def test_inputs_and_outputs_of_the_program():
     """Arrays of its own then take RAM beyond the pools."""
-    config = {"tir.usmp.use_workspace_io": False, "tir.usmp.streaming": False}
-    with PassContext(config=config):
-        factory = usmp.build(usmp.import_model(digits_model), board=AN385)
-    module = emulated(AN385, factory=factory)
-    reference = Micro(digits_model)
+    with PassContext(config={"tir.usmp.use_workspace_io": False}):
+        factory = usmp.build(import_tflite(SMALL), board=AN385)
+    module, reference = emulated(AN385, factory=factory), Micro(SMALL)
     given = reference.random_inputs(0)
     (outputs,) = module.run([given]).outputs
     assert outputs["probabilities"].tobytes() == reference.run(given)["probabilities"].tobytes()
     assert program_memory(module.sections(), AN385).variables >= 64 + 10
 
 
-LOOPS = """#include "measure.h"
-#include "report.h"
-static void loop(uint32_t count) {
-  measure_begin();
-#ifdef __riscv
-  __asm__ volatile("1: addi %0, %0, -1\\nbnez %0, 1b" : "+r"(count));
-#else
-  __asm__ volatile("1: subs %0, #1\\nbne 1b" : "+l"(count) : : "cc");
-#endif
-  report(-1, "instructions", measure_end());
-}
-int main(void) {
-  for (uint32_t count = 1; count <= 40; ++count) loop(count);
-  loop(1000);
-  loop(1000000);
-  loop(100000007);
-  return 0;
-}
-"""
-COUNTS = [*range(1, 41), 1000, 1_000_000, 100_000_007]
-
-
-@every_board
-def test_instructions_are_counted(tmp_path, board):
-    """Two a round, and a few around the loop."""
-    require_board(board)
-    project = build_program(board, [small_model(board)], LOOPS, tmp_path)
-    printed, _ = run_program(board, project)
-    counted = map(int, re.findall(r"^instructions (\d+)$", printed, re.MULTILINE))
-    excess = [n - 2 * count for n, count in zip(counted, COUNTS, strict=True)]
-    assert max(map(abs, excess)) <= 5, excess
-
-
-OVERFLOW = """
-static int deeper(volatile int* above, int level) {
-  volatile int array[100];
-  array[0] = *above + level;
-  return level == 0 ? array[0] : deeper(array, level - 1) + array[0];
-}
-int main(void) {
-  volatile int zero = 0;
-  return deeper(&zero, 1000000);
-}
-"""
-
-
-ONE_WORD_TOO_MUCH = """
-__attribute__((noinline)) static int larger_than_the_stack(void) {
-  volatile int array[4096];
-  array[0] = 1;
-  return array[0];
-}
-int main(void) { return larger_than_the_stack() - 1; }
-"""
-
-
-@every_board
-@pytest.mark.parametrize("main", [OVERFLOW, ONE_WORD_TOO_MUCH], ids=["far", "one-word"])
-def test_a_stack_that_overflows(tmp_path, board, main):
-    """Also where writes out of memory are lost in silence."""
-    require_board(board)
-    project = build_program(board, [small_model(board)], main, tmp_path)
-    with pytest.raises(EmulatorError) as error:
-        run_program(board, project)
-    assert str(error.value) == (
-        f"the program failed in {board.emulator.program} with exit status 3: fault: the stack "
-        "overflowed; give it more with STACK_SIZE"
-    )
-
-
-def test_a_smaller_stack(digits_model):
-    module = emulated(AN385, {"STACK_SIZE": "1024"})
-    runs = module.run([Micro(digits_model).random_inputs(0)])
+def test_a_smaller_stack():
+    runs = emulated(AN385, {"STACK_SIZE": "1024"}).run([IMAGE])
     assert runs.stack_size_bytes == 1024
     assert 64 <= runs.stack_used_bytes < 512
 
 
-def test_a_program_that_does_not_end(tmp_path):
-    require_board(AN385)
-    factory = small_model(AN385)
-    project = build_program(AN385, [factory], "int main(void) { for (;;) { } }\n", tmp_path)
-    with pytest.raises(EmulatorError) as error:
-        run_emulator(AN385, project, "model.elf", 0.5)
-    assert str(error.value) == (
-        "the program did not end within 0.5 seconds in qemu-system-arm; give it more with --timeout"
-    )
-
-
 def test_code_that_does_not_fit():
     """Only the linker knows how large code is."""
-    memories = (replace(AN385.memories[0], size_bytes=30 << 10), *AN385.memories[1:])
-    small = replace(AN385, name="small", memories=memories)
-    require_board(small)
-    factory = digits(AN385)
-    files = factory.files() | project_files(factory.interface, small)
+    memories = (replace(AN385.memories[0], size_bytes=2 << 10), *AN385.memories[1:])
+    board = replace(AN385, name="small", memories=memories)
+    require_board(board)
+    factory = small(AN385)
+    files = factory.files() | project_files(factory.interface, board)
     with pytest.raises(BuildError) as error:
-        EmulatedModule(files, factory.metadata["modules"]["default"], small)
+        EmulatedModule(files, factory.metadata["modules"]["default"], board)
     assert re.fullmatch(
-        r"the program does not fit board small: flash \(30720 bytes at 0x00000000\) overflowed by "
+        r"the program does not fit board small: flash \(2048 bytes at 0x00000000\) overflowed by "
         r"\d+ bytes; use smaller pools or a smaller stack \(STACK_SIZE\)",
         str(error.value),
     )
@@ -215,7 +142,7 @@ def test_code_that_does_not_fit():
 
 def test_a_stack_that_does_not_fit():
     with pytest.raises(BuildError) as error:
-        emulated(AN385, {"STACK_SIZE": str(8 << 20)}, small_model(AN385))
+        emulated(AN385, {"STACK_SIZE": str(8 << 20)})
     assert "sram (4194304 bytes at 0x20000000) overflowed by 4194" in str(error.value)
 
 
@@ -231,7 +158,7 @@ def test_a_stack_that_does_not_fit():
     ],
 )
 def test_missing_tools_of_the_build(tmp_path, monkeypatch, tools, message):
-    factory = digits(AN385)
+    factory = small(AN385)
     for tool in tools:
         (tmp_path / tool).write_text("#!/bin/sh\n")
         (tmp_path / tool).chmod(0o755)
@@ -249,62 +176,83 @@ def test_missing_tools_of_the_build(tmp_path, monkeypatch, tools, message):
     ],
 )
 def test_a_missing_emulator(monkeypatch, name, message):
-    board = board_named(name)
-    module = emulated(board, factory=small_model(board))
+    module = emulated_small(board_named(name))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(EmulatorError) as error:
-        module.run([X])
+        module.run([IMAGE])
     assert str(error.value) == message
 
 
-WRITES = """#include "semihosting.h"
+OWN_MAIN = """#include "semihosting.h"
+static void write(const char* report, int32_t report_bytes, int32_t output_bytes) {
+  static const char outputs[10];
+  semihosting_write(semihosting_open("report.txt", SEMIHOSTING_WRITE), report, report_bytes);
+  semihosting_write(semihosting_open("outputs.bin", SEMIHOSTING_WRITE), outputs, output_bytes);
+}
 int main(void) {
-  static const char report[] = "REPORT", outputs[256];
-  const int32_t report_file = semihosting_open("report.txt", SEMIHOSTING_WRITE);
-  const int32_t outputs_file = semihosting_open("outputs.bin", SEMIHOSTING_WRITE);
-  semihosting_write(report_file, report, sizeof(report) - 1);
-  semihosting_write(outputs_file, outputs, SIZE);
+  static const char whole[] = "instructions 1\\nstack_used 1\\nstack_size 1\\n";
+  uint8_t chosen = 0;
+  semihosting_read(semihosting_open("inputs.bin", SEMIHOSTING_READ), &chosen, 1);
+  if (chosen == 1) write(whole, sizeof(whole) - 1, 10);
+  if (chosen == 2) write("ready", 5, 10);
+  if (chosen == 3) write("", 0, 10);
+  if (chosen == 4) write(whole, sizeof(whole) - 1, 0);
+  if (chosen == 5) write(whole, sizeof(whole) - 1, 9);
+  while (chosen == 6) {
+  }
   return 0;
 }
 """
-REPORT = "instructions 1\\nstack_used 1\\nstack_size 1\\n"
+
+
+@pytest.fixture(scope="module")
+def own_main() -> EmulatedModule:
+    """A program that does what the first byte of its input tells."""
+    return emulated(AN385, **{"project/main.c": OWN_MAIN.encode()})
+
+
+def choosing(number: int) -> dict[str, np.ndarray]:
+    return {"image": np.full((1, 8, 8, 1), number, np.int8)}
+
+
+def test_a_main_of_ones_own(own_main):
+    runs = own_main.run([choosing(1)])
+    assert (runs.instructions, runs.stack_used_bytes, runs.stack_size_bytes) == ([1], 1, 1)
+    assert runs.outputs[0]["probabilities"].tobytes() == bytes(10)
 
 
 @pytest.mark.parametrize(
-    "main",
-    [
-        "int main(void) { return 0; }\n",
-        WRITES.replace("REPORT", "ready").replace("SIZE", "256"),
-        WRITES.replace("REPORT", "").replace("SIZE", "256"),
-        WRITES.replace("REPORT", REPORT).replace("SIZE", "0"),
-        WRITES.replace("REPORT", REPORT).replace("SIZE", "255"),
-    ],
+    "number",
+    [0, 2, 3, 4, 5],
     ids=["nothing", "no report", "empty report", "no outputs", "short outputs"],
 )
-def test_a_main_of_ones_own_that_does_not_write_what_it_should(main):
-    require_board(AN385)
-    factory = small_model(AN385)
-    files = factory.files() | {"project/main.c": main.encode()}
-    module = EmulatedModule(files, factory.metadata["modules"]["default"], AN385)
+def test_a_main_of_ones_own_that_does_not_write_what_it_should(own_main, number):
+    for name in ("report.txt", "outputs.bin"):
+        # What a run before wrote.
+        (own_main._project / name).unlink(missing_ok=True)
     with pytest.raises(EmulatorError) as error:
-        module.run([X])
+        own_main.run([choosing(number)])
     assert str(error.value) == (
         "the program ended without a whole outputs.bin and report.txt; a main.c other than that of "
         "tvmc compile has to write them as that does"
     )
 
 
-def test_inputs_that_end_too_early(tmp_path):
-    require_board(AN385)
-    factory = small_model(AN385)
-    main = factory.files()["project/main.c"].decode()
-    project = build_program(AN385, [factory], main, tmp_path)
+def test_a_program_that_does_not_end(own_main):
+    with pytest.raises(EmulatorError) as error:
+        own_main.run([choosing(6)], timeout_seconds=0.5)
+    assert str(error.value) == (
+        "the program did not end within 0.5 seconds in qemu-system-arm; give it more with --timeout"
+    )
+
+
+def test_inputs_that_end_too_early():
+    project = emulated_small(AN385)._project
     with pytest.raises(EmulatorError, match=r"inputs\.bin holds no whole set of inputs$"):
         run_program(AN385, project, bytes(63))
 
 
 def test_wrong_inputs():
-    module = emulated_digits(AN385)
     with pytest.raises(ValueError) as error:
-        module.run([{"image": np.zeros((8, 8), np.int8)}])
+        emulated_small(AN385).run([{"image": np.zeros((8, 8), np.int8)}])
     assert str(error.value) == ('input "image" is int8[8, 8]; the model takes int8[1, 8, 8, 1]')

@@ -9,21 +9,23 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from conftest import ROOT
 from support.accelerator_models import TWO_C, Two
 from support.board_programs import build_program, require_board, run_program
 from support.entry_models import INITIAL, WEIGHTS, Entries, calls, entry_model, forgetting_model
 from support.entry_programs import EntriesModel
+from support.levels import sample, seeds
 from support.micro import Micro
-from support.state_models import Streaming, streaming_model
+from support.quantized_models.variables import VECTOR, delay
+from support.small_digits import small_digits
+from support.state_models import streaming_model
 from usmp.boards.board import BOARDS, Board, board_named
 from usmp.boards.board_run import program_memory
 from usmp.boards.emulator import EmulatedModule, EmulatorError, run_emulator
+from usmp.frontend.tflite.importer import import_tflite
 
 pytestmark = pytest.mark.board
 
 AN385 = board_named("mps2-an385")
-DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 RUNS = 40
 
 two_boards = pytest.mark.parametrize("board", ["mps2-an385", "mps3-an547"])
@@ -64,7 +66,7 @@ def test_entries_that_share_a_state(board, io):
 
 
 @two_boards
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", seeds(1, 3))
 def test_random_programs_of_integers(board, seed):
     """Integers are equal, also in the second session, which starts the board anew."""
     board, model = board_named(board), EntriesModel(seed)
@@ -79,63 +81,37 @@ def test_random_programs_of_integers(board, seed):
         assert found == model.expected(runs)
 
 
+@pytest.fixture
+def two_models(request, shared_model) -> dict[str, bytes]:
+    """A model with state, and another one."""
+    if request.param == "small":
+        return {"stream": delay(VECTOR, "random"), "other": small_digits()}
+    names = {"stream": "mww_okay_nabu_v2_int8", "other": "mlperf_strww_int8"}
+    return {key: shared_model(name).read_bytes() for key, name in names.items()}
+
+
 @two_boards
-def test_two_models_in_one_memory(board):
+@pytest.mark.parametrize("two_models", ["small", *sample(["public"], 0)], indirect=True)
+def test_two_models_in_one_memory(board, two_models):
     """The state of one lasts through runs of the other, which use all other bytes of it."""
     board = board_named(board)
-    models = {"digits": usmp.import_model(DIGITS), "stream": streaming_model()}
+    models = {name: import_tflite(content) for name, content in two_models.items()}
     # Without a proof, operators are planned sooner.
     with PassContext(config={"tir.usmp.algorithm": "hill_climb"}):
-        alone = {name: usmp.build(mod, board=board) for name, mod in models.items()}
         factory = usmp.build(models, board=board)
-    module, reference = emulated(factory, board), Micro(DIGITS)
-    random = np.random.default_rng(0)
-    runs = []
-    for name in random.choice(list(models), RUNS):
-        x = random.standard_normal((1, 8)).astype(np.float32)
-        given = reference.random_inputs(len(runs)) if name == "digits" else {"x": x}
-        runs.append((str(name), given))
-    outcome, streaming = module.run(runs), Streaming()
-    for (name, given), outputs in zip(runs, outcome.outputs, strict=True):
-        if name == "digits":
-            assert as_bytes([outputs]) == as_bytes([reference.run(given)])
-        else:
-            expected = streaming.run(given["x"])
-            np.testing.assert_array_equal(outputs["z"], expected["z"])
-            np.testing.assert_allclose(outputs["y"], expected["y"], rtol=1e-4, atol=1e-5)
-    state = factory.interface.state_size_bytes
-    assert state == alone["stream"].interface.state_size_bytes
-    aligned = 16 * len(factory.interface.states)
-    digits = alone["digits"].interface.workspace_size_bytes
-    assert memory_bytes(module, board) <= digits + state + aligned
-
-
-def test_a_keyword_spotter_beside_another_model(shared_model):
-    """Bytes of tflite-micro, in the memory of the larger one and the state."""
-    board = AN385
-    paths = {
-        "spotter": shared_model("mww_okay_nabu_v2_int8"),
-        "detector": shared_model("mlperf_strww_int8"),
-    }
-    models = {name: usmp.import_model(path) for name, path in paths.items()}
-    # One after the other, and without a proof, operators are planned sooner.
-    config = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}
-    with PassContext(config=config):
-        factory = usmp.build(models, board=board)
-        own = {name: usmp.build(mod, board=board).interface for name, mod in models.items()}
-    references = {name: Micro(path) for name, path in paths.items()}
-    order = np.random.default_rng(3).choice(list(paths), RUNS, p=[0.8, 0.2])
+        alone = {name: usmp.build(mod, board=board).interface for name, mod in models.items()}
+    references = {name: Micro(content) for name, content in two_models.items()}
+    order = np.random.default_rng(3).choice(list(models), RUNS, p=[0.8, 0.2])
     runs = [(str(name), references[name].random_inputs(i)) for i, name in enumerate(order)]
-    host = factory.load()
     expected = as_bytes([references[name].run(given) for name, given in runs])
+    host = factory.load()
     assert as_bytes([host.run(given, name) for name, given in runs]) == expected
     module = emulated(factory, board)
-    outcome = module.run(runs)
-    assert as_bytes(outcome.outputs) == expected
-    state = own["spotter"].state_size_bytes
-    most = max(own["spotter"].workspace_size_bytes - state, own["detector"].workspace_size_bytes)
-    assert factory.interface.state_size_bytes == state
-    assert memory_bytes(module, board) <= state + most + 16 * len(own["spotter"].states)
+    assert as_bytes(module.run(runs).outputs) == expected
+    state = factory.interface.state_size_bytes
+    assert state == alone["stream"].state_size_bytes > 0
+    most = max(alone["stream"].workspace_size_bytes - state, alone["other"].workspace_size_bytes)
+    assert memory_bytes(module, board) <= state + most + 16 * len(factory.interface.states)
 
 
 @pytest.mark.parametrize("io", [True, False], ids=["workspace-io", "own-io"])
@@ -176,8 +152,14 @@ def test_entries_with_functions_of_an_accelerator(tmp_path):
     assert str(error.value).splitlines()[-1] == "error: entry b returned a status other than 0"
 
 
-def test_an_entry_without_a_name():
-    module = emulated(usmp.build(entry_model(), board=AN385), AN385)
+@pytest.fixture(scope="module")
+def entries():
+    require_board(AN385)
+    return usmp.build(entry_model(), board=AN385)
+
+
+def test_an_entry_without_a_name(entries):
+    module = emulated(entries, AN385)
     x = np.zeros((1, 8), np.float32)
     with pytest.raises(ValueError) as error:
         module.run([{"x": x}])
@@ -213,11 +195,9 @@ def test_the_only_entry_by_its_name():
     ],
     ids=["unknown", "long", "empty", "short", "surplus"],
 )
-def test_files_that_do_not_fit(tmp_path, runs, inputs, message):
-    require_board(AN385)
-    factory = usmp.build(entry_model(), board=AN385)
-    main = factory.files()["project/main.c"].decode()
-    project = build_program(AN385, [factory], main, tmp_path)
+def test_files_that_do_not_fit(tmp_path, entries, runs, inputs, message):
+    main = entries.files()["project/main.c"].decode()
+    project = build_program(AN385, [entries], main, tmp_path)
     (project / "runs.txt").write_text(runs)
     with pytest.raises(EmulatorError) as error:
         run_program(AN385, project, bytes(inputs))
@@ -225,12 +205,10 @@ def test_files_that_do_not_fit(tmp_path, runs, inputs, message):
     assert str(error.value).splitlines()[-1].endswith(f"error: {message}")
 
 
-def test_a_program_without_files_runs_each_entry_once(tmp_path):
+def test_a_program_without_files_runs_each_entry_once(tmp_path, entries):
     """On zeros, although an entry uses the bytes of another one's inputs."""
-    require_board(AN385)
-    factory = usmp.build(entry_model(), board=AN385)
-    main = factory.files()["project/main.c"].decode()
-    project = build_program(AN385, [factory], main, tmp_path)
+    main = entries.files()["project/main.c"].decode()
+    project = build_program(AN385, [entries], main, tmp_path)
     printed = run_emulator(AN385, project, "model.elf", 60)
     assert [line.split()[0] for line in printed.splitlines()] == [
         *["instructions"] * 3,

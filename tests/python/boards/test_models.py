@@ -22,14 +22,17 @@ from support.board_programs import (
     run_models,
     run_program,
 )
+from support.levels import sample, seeds
 from support.micro import Micro
 from support.quantized_models import CATALOG
 from support.quantized_models.model import Spec
 from support.quantized_models.shapes import transpose
+from support.small_digits import small_convolutions, small_digits
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.boards.board import BOARDS, board_named
 from usmp.boards.board_run import program_memory
 from usmp.boards.emulator import EmulatedModule
+from usmp.frontend.tflite.importer import import_tflite
 
 pytestmark = pytest.mark.board
 
@@ -90,8 +93,11 @@ def as_bytes(runs: Sequence[Tensors]) -> list[dict[str, bytes]]:
     return [{name: value.tobytes() for name, value in run.items()} for run in runs]
 
 
-@pytest.mark.parametrize("board", ["mps2-an385", "mps3-an547"])
-@pytest.mark.parametrize("name", POOLS)
+OTHERS = [(name, board) for name in POOLS for board in ("mps2-an385", "mps3-an547")]
+OTHERS.remove(("kws", "mps3-an547"))
+
+
+@pytest.mark.parametrize(("name", "board"), [("kws", "mps3-an547"), *sample(OTHERS, 1)])
 def test_mlperf_tiny(shared_model, name, board):
     model, board = shared_model(f"mlperf_{name}_int8"), board_named(board)
     module, reference = emulated(model, board), Micro(model)
@@ -117,13 +123,16 @@ def test_mlperf_tiny(shared_model, name, board):
 
 @pytest.mark.parametrize(
     ("name", "board"),
-    [
-        ("kws", "mps2-an386"),
-        ("kws", "mps2-an500"),
-        ("ad01", "mps2-an505"),
-        ("strww", "mps2-an505"),
-        ("kws", "riscv32-virt"),
-    ],
+    sample(
+        [
+            ("kws", "mps2-an386"),
+            ("kws", "mps2-an500"),
+            ("ad01", "mps2-an505"),
+            ("strww", "mps2-an505"),
+            ("kws", "riscv32-virt"),
+        ],
+        1,
+    ),
 )
 def test_some_models_on_the_other_boards(shared_model, name, board):
     model = shared_model(f"mlperf_{name}_int8")
@@ -145,8 +154,9 @@ def test_an_operator_that_the_compiler_could_take_for_nothing(tmp_path):
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
 
-@every_board
+@pytest.mark.parametrize("board", sample(BOARDS, 1), ids=lambda board: board.name)
 def test_a_float_model(shared_model, board):
+    """test_entries.py has small ones for all boards."""
     model = shared_model("mlperf_ad01_float")
     module, reference = emulated(model, board), Micro(model)
     inputs = reference.random_inputs(0)
@@ -156,21 +166,21 @@ def test_a_float_model(shared_model, board):
 
 
 @every_board
-def test_an_object_file_for_the_board(digits_model, board):
+def test_an_object_file_for_the_board(board):
     """Target llvm alone means the board's processor."""
     require_board(board)
-    # One after the other, operators are planned and compiled sooner.
-    with PassContext(config={"tir.usmp.streaming": False}):
-        factory = usmp.build(imported(digits_model), target="llvm", board=board)
+    content = small_digits()
+    factory = usmp.build(import_tflite(content), target="llvm", board=board)
     assert "codegen/host/lib/default_lib1.o" in factory.files()
     metadata = factory.metadata["modules"]["default"]
-    module, reference = EmulatedModule(factory.files(), metadata, board), Micro(digits_model)
+    module, reference = EmulatedModule(factory.files(), metadata, board), Micro(content)
     inputs = [reference.random_inputs(seed) for seed in range(RUNS)]
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
 
-@pytest.mark.parametrize("state_pool", [None, "isram"])
+@pytest.mark.parametrize("state_pool", sample([None, "isram"], 1))
 def test_a_streaming_model_keeps_its_state(shared_model, state_pool):
+    """test_lasting_state.py and test_io_pool.py have small ones in both."""
     model, board = shared_model("mww_okay_nabu_v2_int8"), board_named("mps3-an547")
     with PassContext(config=SEARCHED_LESS):
         module, reference = emulated(model, board, state_memory_pool=state_pool), Micro(model)
@@ -180,16 +190,16 @@ def test_a_streaming_model_keeps_its_state(shared_model, state_pool):
 
 @every_board
 def test_operators_in_one_program(tmp_path, board):
-    """A part of the catalog, another one on each board."""
+    """A part of the catalog, another one on each board and for each seed of the samples."""
     require_board(board)
-    chosen = [m for m in CATALOG if m.oracle == "micro"][BOARDS.index(board) :: 60]
+    of_micro = [model for model in CATALOG if model.oracle == "micro"]
+    first = BOARDS.index(board) + seeds(1, 1)[0] * len(BOARDS)
+    chosen = sample(of_micro[first % 60 :: 60], 4)
     models, expected = [], []
     for number, model in enumerate(chosen):
-        path = tmp_path / "model.tflite"
-        path.write_bytes(model.make())
-        mod = usmp.import_model(path)
-        factory = usmp.build(mod, module_name=f"m{number}", board=board)
-        reference = Micro(path)
+        content = model.make()
+        factory = usmp.build(import_tflite(content), module_name=f"m{number}", board=board)
+        reference = Micro(content)
         inputs = [reference.random_inputs(seed) for seed in range(4)]
         models.append((factory, inputs))
         expected.append(as_bytes([reference.run(one) for one in inputs]))
@@ -248,22 +258,17 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize("board", ["mps2-an385", "mps3-an547"])
-def test_two_models_share_one_workspace(shared_model, tmp_path, board):
+def test_two_models_share_one_workspace(tmp_path):
     """Use case U2 of the RFC: run after one another, in the same bytes."""
-    board = board_named(board)
+    board = board_named("mps3-an547")
     require_board(board)
-    paths = {
-        "first": shared_model("mlperf_kws_int8"),
-        "second": shared_model("mlperf_strww_int8"),
-    }
+    contents = {"first": small_digits(), "second": small_convolutions()}
     pools = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])])
     factories, expected, given, main = [], b"", b"", SHARED_WORKSPACE
-    for name, path in paths.items():
-        # One after the other, operators are planned sooner.
-        with PassContext(config={"tir.usmp.streaming": False}):
-            factory = usmp.build(imported(path), workspace_memory_pools=pools, module_name=name)
-        reference = Micro(path)
+    for name, content in contents.items():
+        mod = import_tflite(content)
+        factory = usmp.build(mod, workspace_memory_pools=pools, module_name=name)
+        reference = Micro(content)
         inputs = reference.random_inputs(0)
         given += b"".join(value.tobytes() for value in inputs.values())
         expected += b"".join(value.tobytes() for value in reference.run(inputs).values())

@@ -11,8 +11,12 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.placement_graphs import pool
+from support.small_digits import small_convolutions
 from usmp.algorithms import DoesNotFitError, get_algorithm
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects import BufferInfo, LiveRange
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 
 def element_wise(elements: int, constant: bool = False):
@@ -94,39 +98,44 @@ def test_a_size_hint_of_the_user_counts_too():
     assert "dtcm (524288 bytes at 0x20000000) has 1000 bytes for pools" in text
 
 
+@pytest.fixture(scope="module")
+def convolutions():
+    return import_tflite(small_convolutions())
+
+
 @pytest.mark.parametrize(
     ("options", "needed"),
     [
-        ({}, 928),
-        ({"algorithm": "exact"}, 928),
-        ({"time_budget": "1min"}, 928),
-        ({"streaming": False}, 1248),
-        ({"algorithm": "greedy_by_size", "streaming": False}, 1536),
-        ({"custom_algorithm": "greedy_by_conflicts", "streaming": False}, 1536),
-        ({"algorithm": "no_sharing"}, 3994),
+        ({}, 272),
+        ({"algorithm": "exact"}, 272),
+        ({"time_budget": "1min"}, 272),
+        ({"streaming": False}, 400),
+        ({"algorithm": "greedy_by_size", "streaming": False}, 448),
+        ({"custom_algorithm": "greedy_by_conflicts", "streaming": False}, 448),
+        ({"algorithm": "no_sharing"}, 832),
     ],
     ids=str,
 )
 def test_the_bytes_that_it_would_take_are_those_of_the_chosen_algorithm(
-    digits_model, options, needed
+    convolutions, options, needed
 ):
-    properties = usmp.PoolInfoProperties(size_hint_bytes=900)
+    properties = usmp.PoolInfoProperties(size_hint_bytes=260)
     pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"], properties)])
     with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
-        text = refusal(digits_model, "mps2-an385", workspace_memory_pools=pools)
-    assert f"has 900 bytes for pools, {needed - 900} too few; " in text
+        text = refusal(convolutions, "mps2-an385", workspace_memory_pools=pools)
+    assert f"has 260 bytes for pools, {needed - 260} too few; " in text
     assert f"with enough memory it would take {needed} bytes of sram" in text
 
 
-def test_the_error_has_the_sizes(digits_model):
-    properties = usmp.PoolInfoProperties(size_hint_bytes=900)
+def test_the_error_has_the_sizes(convolutions):
+    properties = usmp.PoolInfoProperties(size_hint_bytes=260)
     pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"], properties)])
     with pytest.raises(DoesNotFitError) as raised:
-        usmp.build(digits_model, board="mps2-an385", workspace_memory_pools=pools)
+        usmp.build(convolutions, board="mps2-an385", workspace_memory_pools=pools)
     error = raised.value
-    assert (error.needed_bytes, error.available_bytes, error.is_exact) == (928, 900, True)
-    assert error.smallest_pool_bytes == {"sram": 928}
-    assert "28 too few" in str(error)
+    assert (error.needed_bytes, error.available_bytes, error.is_exact) == (272, 260, True)
+    assert error.smallest_pool_bytes == {"sram": 272}
+    assert "12 too few" in str(error)
 
 
 def test_other_errors_stay_what_they_are():

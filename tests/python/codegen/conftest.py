@@ -1,14 +1,13 @@
 """Print TIR as C, compile it, and load it."""
 
 import ctypes
-import subprocess
 
 import pytest
 import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
-from support.compilers import require
+from support.compilers import require, run_compiler
 from usmp.analysis.memory.facts import facts_of_functions
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_function import print_function
@@ -72,10 +71,7 @@ def compile_c(tmp_path):
         source.write_text(text)
         library = tmp_path / f"code{len(list(tmp_path.iterdir()))}.so"
         command = [compiler, *STRICT, *(flags or ("-O1",)), "-shared", "-fPIC", str(source)]
-        done = subprocess.run(
-            [*command, "-o", str(library), "-lm"], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
+        run_compiler([*command, "-o", str(library), "-lm"])
         return ctypes.CDLL(str(library))
 
     return build

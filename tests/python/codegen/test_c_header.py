@@ -1,11 +1,11 @@
 """The header of a compiled model."""
 
 import re
-import subprocess
 from dataclasses import replace
 
 import pytest
 
+from support.compilers import run_compiler
 from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_macros import STATIC_ASSERT
@@ -15,7 +15,7 @@ from usmp.objects import PoolAllocation, TensorInfo
 def compiles(text, *flags, language="c"):
     """Whether a compiler takes the header on its own, without a warning."""
     command = ["gcc", "-x", language, "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
-    done = subprocess.run([*command, *flags, "-"], input=text, text=True, check=False)
+    done = run_compiler([*command, *flags, "-"], input=text, check=False)
     return done.returncode == 0
 
 

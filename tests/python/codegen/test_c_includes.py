@@ -1,10 +1,10 @@
 """A source file includes the headers of the C library that it uses, and no others."""
 
 import re
-import subprocess
 
 import pytest
 
+from support.compilers import run_compiler
 from usmp.codegen.c_includes import library_includes
 
 
@@ -55,4 +55,4 @@ def test_strings_begin_no_comment():
 def test_the_functions_are_declared_as_the_library_has_them(mode):
     text = f"{library_includes('memset(')}#include <string.h>\nint is_not_empty;\n"
     options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
-    subprocess.run(["gcc", mode, *options, "-x", "c", "-"], input=text, text=True, check=True)
+    run_compiler(["gcc", mode, *options, "-x", "c", "-"], input=text)

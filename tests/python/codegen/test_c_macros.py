@@ -1,11 +1,9 @@
 """Macros of the header: what they say, which of them clash, and what they let compile."""
 
-import subprocess
-
 import numpy as np
 import pytest
 
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_macros import print_macros
@@ -31,12 +29,8 @@ def errors_of(request, tmp_path):
     require(command[0])
 
     def errors(text):
-        done = subprocess.run(
-            [*command, *STRICT, "-c", "-", "-o", tmp_path / "x.o"],
-            input=text,
-            capture_output=True,
-            text=True,
-            check=False,
+        done = run_compiler(
+            [*command, *STRICT, "-c", "-", "-o", tmp_path / "x.o"], input=text, check=False
         )
         assert (done.returncode == 0) == (not done.stderr)
         return done.stderr

@@ -10,24 +10,24 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from conftest import ROOT
 from support.c_program import SANITIZERS, build_program
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.entry_models import entry_model
+from support.relax_models import PARAMS, Attention, X, attention
 
 pytestmark = pytest.mark.cc
 
-DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 MAIN = """
 #include <stdio.h>
 #include "tvmgen_default.h"
 HOOKS
 int main(void) {
-  static int8_t image[64], probabilities[10];
-  struct tvmgen_default_inputs inputs = {image};
-  struct tvmgen_default_outputs outputs = {probabilities};
+  static float x[16], y[64];
+  for (int i = 0; i < 16; ++i) x[i] = (float)i / 8;
+  struct tvmgen_default_inputs inputs = {x};
+  struct tvmgen_default_outputs outputs = {y};
   const int32_t status = tvmgen_default_run(&inputs, &outputs);
-  for (int i = 0; i < 10; ++i) printf("%d ", probabilities[i]);
+  for (int i = 0; i < 64; ++i) printf("%g ", y[i]);
   return status;
 }
 """
@@ -38,11 +38,12 @@ void tvmgen_default_operator_end(int32_t operator_index) { printf("%d> ", (int)o
 
 
 @cache
-def profiled(model, *arguments, streaming=True, profile=True):
-    """A file, or the function that makes a model, built once with each choice of arguments."""
-    config = {"tir.usmp.profile": profile, "tir.usmp.streaming": streaming}
-    with PassContext(config=config):
-        return usmp.build(model() if callable(model) else model, *arguments)
+def profiled(model, *arguments, profile=True):
+    """A model, or the function that makes one, built once with each choice of arguments."""
+    params = PARAMS if model is Attention else None
+    with PassContext(config={"tir.usmp.profile": profile}):
+        made = model if model is Attention else model()
+        return usmp.build(made, *arguments, params=params)
 
 
 def output(factory, main, folder, flags=SANITIZERS):
@@ -53,27 +54,26 @@ def output(factory, main, folder, flags=SANITIZERS):
 
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_hooks_of_the_application_take_the_place_of_weak_ones(tmp_path, target):
-    flags = SANITIZERS if target == "c" else ["-O2"]
-    factory = profiled(DIGITS, target, streaming=False)
-    without = profiled(DIGITS, streaming=False, profile=False)
-    plain = output(without, MAIN.replace("HOOKS", ""), tmp_path / "plain")
+    flags = SANITIZERS if target == "c" else ["-O0"]
+    factory = profiled(Attention, target)
+    without = profiled(Attention, target, profile=False)
+    plain = output(without, MAIN.replace("HOOKS", ""), tmp_path / "plain", flags)
     weak = output(factory, MAIN.replace("HOOKS", ""), tmp_path / "weak", flags)
     strong = output(factory, MAIN.replace("HOOKS", HOOKS), tmp_path / "strong", flags)
     assert weak == plain
-    assert strong == " ".join(f"<{i} {i}>" for i in range(9)) + f" {plain}"
+    assert len(plain.split()) == 64
+    assert strong == " ".join(f"<{i} {i}>" for i in range(6)) + f" {plain}"
 
 
 def test_a_packed_model_has_hooks_too():
     packed = usmp.Executor("aot", {"interface-api": "packed"})
-    factory = profiled(DIGITS, "c", packed, streaming=False)
-    image = {"image": np.ones((1, 8, 8, 1), np.int8)}
-    without = profiled(DIGITS, streaming=False, profile=False)
-    expected = without.run(image)["probabilities"]
-    np.testing.assert_array_equal(factory.run(image)["probabilities"], expected)
-    assert factory.source.count("_operator_begin(") == 10
+    factory = profiled(Attention, "c", packed)
+    (output,) = factory.run({"x": X}).values()
+    np.testing.assert_allclose(output, attention(), rtol=1e-5)
+    assert factory.source.count("_operator_begin(") == 7
 
 
-@pytest.mark.parametrize("model", [DIGITS, entry_model], ids=["digits", "float"])
+@pytest.mark.parametrize("model", [Attention, entry_model], ids=["one entry", "interleaved"])
 def test_nothing_else_is_added(model):
     plain, hooked = profiled(model, profile=False), profiled(model)
     definitions = "\n".join(
@@ -98,27 +98,27 @@ def _without(text, part):
 
 
 def test_the_header_lists_the_operators():
-    header = profiled(DIGITS, streaming=False).header
-    assert "#define TVMGEN_DEFAULT_OPERATOR_COUNT 9\n" in header
-    line = " * 3: fused_conv2d2_add, int8[1][4][4][32], int8[1][4][4][32] -> int8[1][4][4][32]\n"
-    assert line in header
+    header = profiled(Attention, "c").header
+    assert "#define TVMGEN_DEFAULT_OPERATOR_COUNT 6\n" in header
+    assert " * 4: matmul, float32[1][16] -> float32[1][64]\n" in header
     assert "void tvmgen_default_operator_begin(int32_t operator_index);\n" in header
     assert "void tvmgen_default_operator_end(int32_t operator_index);\n" in header
-    assert ' of entry "tell", ' in profiled(entry_model).header
 
 
 def test_operators_that_run_interleaved_are_one():
-    header = profiled(DIGITS).header
-    assert "#define TVMGEN_DEFAULT_OPERATOR_COUNT 6\n" in header
-    assert " * 0: conv2d_to_conv2d1, int8[1][8][8][1] -> int8[1][4][4][32]\n" in header
+    header = profiled(entry_model).header
+    assert "#define TVMGEN_DEFAULT_OPERATOR_COUNT 7\n" in header
+    assert ' * 1: add of entry "learn", float32[1][8], float32[1][8] -> float32[1][8]\n' in header
+    line = ' * 6: matmul_to_max of entry "plain", float32[3][8] -> float32[3][8], float32[3]\n'
+    assert line in header
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_the_c_is_strict_c99(tmp_path, compiler):
     require(compiler)
-    factory = profiled(DIGITS)
+    factory = profiled(entry_model)
     (tmp_path / "tvmgen_default.h").write_text(factory.header)
     (tmp_path / "lib0.c").write_text(factory.source)
     options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c", "lib0.c"]
     for level in ("-O0", "-O2", "-Os"):
-        subprocess.run([compiler, *options, level], cwd=tmp_path, check=True)
+        run_compiler([compiler, *options, level], cwd=tmp_path)

@@ -11,7 +11,7 @@ import tvm_ffi
 from tvm.target import Target
 
 import usmp
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.interface_views import constants, interface, tensor, workspace
 from support.relax_models import PARAMS, Attention, X, attention
 from support.state_models import Streaming, streaming_model
@@ -40,7 +40,7 @@ def library_of(folder, files, compiler="gcc"):
     include = [f"-I{folder}/codegen/host/include", *tvm_ffi_include()]
     sources = sorted(folder.glob("codegen/host/src/*.c"))
     command = [compiler, *STRICT, "-shared", "-fPIC", *include, *sources, "-lm"]
-    subprocess.run([*command, "-o", folder / "model.so"], check=True)
+    run_compiler([*command, "-o", folder / "model.so"])
     return str(folder / "model.so")
 
 
@@ -103,7 +103,7 @@ def test_the_operators_stay_c99_and_need_nothing(tmp_path):
     (tmp_path / "tvmgen_net.h").write_text(factory.header)
     (tmp_path / "net_lib0.c").write_text(factory.source)
     strict = ["-std=c99", *STRICT[1:], "-Wmissing-prototypes"]
-    subprocess.run(["gcc", *strict, "-c", "net_lib0.c", "-o", "x.o"], cwd=tmp_path, check=True)
+    run_compiler(["gcc", *strict, "-c", "net_lib0.c", "-o", "x.o"], cwd=tmp_path)
 
 
 def test_only_the_packed_function_and_the_main_function_are_external(net):
@@ -251,7 +251,7 @@ def test_tensors_of_any_kind(tmp_path, shape, dtype):
         "void planned_main(const uint8_t* x, uint8_t* pool) { (void)x; (void)pool; }\n"
     )
     command = ["gcc", *STRICT, *tvm_ffi_include(), "-shared", "-fPIC", "packed.c", "-o", "x.so"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    run_compiler(command, cwd=tmp_path)
     run = tvm_ffi.load_module(str(tmp_path / "x.so"))["tvmgen_default_run"]
     run(tvm_ffi.from_dlpack(np.zeros(shape, dtype)))
     with pytest.raises(ValueError, match="must be"):

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.interface_views import constants, interface, tensor, workspace
 from usmp.codegen.c_entry_points import MainFunction, print_entry_point_source
 from usmp.codegen.c_header import print_header
@@ -36,12 +36,8 @@ def object_of(request, tmp_path):
         source = print_entry_point_source(model, [MainFunction("planned_main", types)])
         (tmp_path / f"{model.prefix}.h").write_text(print_header(model))
         (tmp_path / "x.c").write_text(change(source))
-        return subprocess.run(
-            [*command, *STRICT, "-c", "x.c", "-o", "x.o"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
+        return run_compiler(
+            [*command, *STRICT, "-c", "x.c", "-o", "x.o"], cwd=tmp_path, check=False
         )
 
     return compiled

@@ -15,7 +15,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 import usmp
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.hostile_names import check_c, hostile_name
 from support.interface_views import entry, interface, tensor
 from support.size_expressions import BOUNDS, random_expression
@@ -207,7 +207,7 @@ def test_expressions_of_c_have_the_values_of_expressions(tmp_path):
         "#include <stdint.h>\nint main(void) {\n" + "\n".join(checks) + "\n  return 0;\n}\n"
     )
     command = ["gcc", "-w", "-O0", "-fsanitize=undefined", "-fno-sanitize-recover=all", "main.c"]
-    subprocess.run([*command, "-o", "main"], cwd=tmp_path, check=True)
+    run_compiler([*command, "-o", "main"], cwd=tmp_path)
     subprocess.run([tmp_path / "main"], check=True)
 
 
@@ -293,7 +293,7 @@ def program(factory: usmp.AOTExecutorFactoryModule, folder: Path, **texts: str) 
     sources = [*folder.glob("codegen/host/src/*.c"), *folder.glob("codegen/host/lib/*.o")]
     command = ["gcc", "-std=c99", *STRICT, *SANITIZERS, f"-I{folder}/codegen/host/include"]
     command += [str(path) for path in (*sources, folder / "main.c")]
-    subprocess.run([*command, "-lm", "-o", folder / "program"], check=True)
+    run_compiler([*command, "-lm", "-o", folder / "program"])
     return folder / "program"
 
 

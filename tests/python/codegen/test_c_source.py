@@ -9,6 +9,7 @@ from tvm.ir import IRModule
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from support.compilers import run_compiler
 from usmp.codegen.c_types import UnsupportedInC
 from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
@@ -149,8 +150,7 @@ def run_program(tmp_path, header, source, flags, compiler="gcc", driver=DRIVER):
     (tmp_path / "source.c").write_text(source)
     (tmp_path / "driver.c").write_text(driver)
     command = [compiler, *STRICT, *flags, "source.c", "driver.c", "-o", "program", "-lm"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_compiler(command, cwd=tmp_path)
     done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

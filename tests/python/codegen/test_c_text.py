@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from support.compilers import run_compiler
 from usmp.codegen.c_text import c_string, comment, comment_text, quoted
 
 HOSTILE = [
@@ -74,6 +75,6 @@ def test_strings_are_what_c_makes_of_their_literals(tmp_path, text):
     source = f"#include <stdio.h>\nint main(void) {{ static const char s[] = {c_string(text)};\n"
     source += "fwrite(s, 1, sizeof(s) - 1, stdout); return 0; }\n"
     (tmp_path / "x.c").write_text(source, encoding="ascii")
-    subprocess.run(["gcc", "-std=c99", "x.c", "-o", "x"], cwd=tmp_path, check=True)
+    run_compiler(["gcc", "-std=c99", "x.c", "-o", "x"], cwd=tmp_path)
     done = subprocess.run([tmp_path / "x"], capture_output=True, check=True)
     assert done.stdout == text.encode()

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
-from tvm.ir.transform import PassContext
 
 import usmp
-from conftest import ROOT
-from support.compilers import require
+from support.compilers import require, run_compiler
+from support.imported_models import imported_model
 
 
 @pytest.fixture(scope="module")
 def source():
-    """Operators one after the other, which are less code to compile."""
-    with PassContext(config={"tir.usmp.streaming": False}):
-        return usmp.build(ROOT / "examples/digits/digits_int8.tflite", "c -mcpu=cortex-m4")
+    return usmp.build(imported_model("conv_2d_same"), "c -mcpu=cortex-m4")
 
 
 def compiled(factory, folder, compiler, *options):
@@ -27,9 +22,7 @@ def compiled(factory, folder, compiler, *options):
         if path.startswith("codegen/"):
             (folder / name).write_bytes(content)
     command = [compiler, "-std=c99", "-O2", "-c", "-I.", *options, "default_lib0.c"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stderr
+    return run_compiler(command, cwd=folder).stderr
 
 
 @pytest.mark.cc

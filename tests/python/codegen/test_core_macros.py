@@ -1,11 +1,10 @@
 """Names of tensors that are macros of the headers of a core, a board or a device."""
 
 import re
-import subprocess
 
 import pytest
 
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.hostile_names import check_c
 from support.interface_views import interface, tensor, workspace
 from usmp.codegen.c_header import print_header
@@ -85,12 +84,9 @@ def test_headers_compile_behind_the_macros(language, standard):
 @pytest.mark.parametrize("device", ["atmega328p", "atmega2560", "atmega32u4"])
 def test_no_member_is_a_macro_of_an_arduino_with_an_avr(device):
     require("avr-gcc")
-    done = subprocess.run(
+    done = run_compiler(
         ["avr-gcc", f"-mmcu={device}", "-Os", "-DF_CPU=16000000UL", "-dM", "-E", "-"],
         input="".join(f"#include <{header}.h>\n" for header in AVR_HEADERS),
-        capture_output=True,
-        text=True,
-        check=True,
     )
     defined = set(re.findall(r"^#define (\w+)(?: |$)", done.stdout, re.MULTILINE))
     assert {"PORTB", "PB0", "TCCR1A", "SREG", "XL", "sinf", "PROGMEM"} <= defined

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import math
-import subprocess
 
 import numpy as np
 import pytest
 
-from support.compilers import require
+from support.compilers import require, run_compiler
 from usmp.codegen.c_files import C_INTRINSICS, text_of
 from usmp.codegen.c_helpers import Helpers
 from usmp.ops.quantized import gemmlowp
@@ -42,9 +41,7 @@ def intrinsics(tmp_path_factory) -> ctypes.CDLL:
     (folder / "all.c").write_text("\n".join(["#include <stdint.h>", features, functions]))
     flags = ["-std=c99", "-O1", "-shared", "-fPIC", "-fsanitize=undefined"]
     trap = ["-fsanitize-undefined-trap-on-error", "-fno-sanitize=shift"]
-    subprocess.run(
-        ["gcc", *flags, *trap, "-Wall", "-Werror", "-o", "all.so", "all.c"], cwd=folder, check=True
-    )
+    run_compiler(["gcc", *flags, *trap, "-Wall", "-Werror", "-o", "all.so", "all.c"], cwd=folder)
     return ctypes.CDLL(str(folder / "all.so"))
 
 

@@ -8,14 +8,17 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 import usmp
+from support import levels
 from support.avr import compile_for_avr, run_models_on_avr, run_on_avr
 from support.imported_models import imported
+from support.intrinsic_arguments import columns_of, definitions_of, in_c
 from support.litert import Reference
 from support.micro import Micro
 from support.quantized_models import CATALOG
 from support.signal_models import front_end
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
 from usmp.codegen.c_files import C_INTRINSICS
+from usmp.codegen.llvm.intrinsics import LLVM_INTRINSICS
 from usmp.device.device_files import device_files
 from usmp.device.golden_runs import GoldenRun
 from usmp.ops.quantized.fixed_point import Rounding
@@ -42,8 +45,7 @@ l2_normalization_lowest_zero_point svdf_plain lstm_plain lstm_int16 sequence_att
 
 
 def test_models(tmp_path):
-    chosen = [model for model in CATALOG if model.name in MODELS]
-    assert len(chosen) == len(MODELS)
+    chosen = [model for model in CATALOG if model.name in levels.sample(MODELS, 16)]
     built, expected = [], {}
     for model in chosen:
         content = model.make()
@@ -101,6 +103,41 @@ int main(void) {
 """
     written = run_on_avr(files, b"", 4, tmp_path, "-Os")
     assert int.from_bytes(written, "little", signed=True) == added
+
+
+def test_functions_of_fixed_point_arithmetic(tmp_path):
+    """All of them compute what they compute where `int` has 32 bits."""
+    names = list(C_INTRINSICS)
+    # Edges come first.
+    columns = {name: [column[:60] for column in columns_of(name)] for name in names}
+    calls, inputs = [], []
+    for name in names:
+        places = [f"{dtype}_t a{i};" for i, dtype in enumerate(LLVM_INTRINSICS[name][1])]
+        reads = [f"read_inputs(&a{i}, sizeof(a{i}));" for i in range(len(places))]
+        passed = ", ".join(f"a{i}" for i in range(len(places)))
+        calls.append(f"""  for (uint8_t i = 0; i < {len(columns[name][0])}; ++i) {{
+    {" ".join(places)}
+    {" ".join(reads)}
+    const int32_t result = {name}({passed});
+    write_outputs(&result, sizeof(result));
+  }}""")
+        rows = zip(*columns[name], strict=True)
+        inputs += [argument.tobytes() for row in rows for argument in row]
+    main = f"""#include "board.h"
+
+{definitions_of(*names)}
+int main(void) {{
+  begin();
+{chr(10).join(calls)}
+  for (;;) {{
+  }}
+}}
+"""
+    count = sum(4 * len(columns[name][0]) for name in names)
+    written = run_on_avr({"main.c": main}, b"".join(inputs), count, tmp_path, "-Os")
+    results = iter(np.frombuffer(written, "<i4").tolist())
+    expected = {name: in_c(name, columns[name], tmp_path) for name in names}
+    assert {name: [next(results) for _ in expected[name]] for name in names} == expected
 
 
 def test_products_of_floats(tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.c_program import SANITIZERS
-from support.compilers import require
+from support.compilers import require, run_compiler
 from usmp.boards.board import BOARDS
 from usmp.runtime.arena import HostArena
 from usmp.runtime.c_compiler import compile_c
@@ -133,7 +133,7 @@ def test_it_compiles_without_warnings(compiler, tmp_path):
     require(compiler)
     language = ["-x", "c++"] if compiler == "g++" else ["-std=c99"]
     command = [compiler, *language, "-O2", *WARNINGS, "-c", SOURCE, "-o", str(tmp_path / "a.o")]
-    subprocess.run(command, check=True)
+    run_compiler(command)
 
 
 @pytest.mark.board
@@ -142,7 +142,7 @@ def test_it_needs_no_library(toolchain, tmp_path):
     require(toolchain.compiler)
     path = tmp_path / "a.o"
     command = [toolchain.compiler, *toolchain.options, "-std=c99", "-Os", *WARNINGS]
-    subprocess.run([*command, "-c", SOURCE, "-o", str(path)], check=True)
+    run_compiler([*command, "-c", SOURCE, "-o", str(path)])
     command = [f"{toolchain.prefix}nm", "-u", str(path)]
     symbols = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     # Compilers may call memcpy, and need it anyway.

@@ -12,23 +12,22 @@ from tvm import relax
 from tvm.ir.transform import PassContext
 
 import usmp
-from conftest import ROOT
 from support.archives import relu_archive
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.device_programs import SELF_TEST, STRICT, build_program, self_test
 from support.entry_models import entry_model
 from support.relax_models import PARAMS, Attention
+from support.small_digits import small_convolutions
 from support.state_models import streaming_model
 from support.symbolic_models import build_symbolic
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.model_library_format import write_archive
 from usmp.driver.tvmc import main
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.runtime import load_archive
 from usmp.runtime.reference import REFERENCE
 
 pytestmark = pytest.mark.cc
-
-DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
 
 def built(mod, folder, options=(), **arguments):
@@ -43,15 +42,15 @@ def written(factory, folder):
 
 
 @pytest.fixture(scope="module")
-def digits(tmp_path_factory):
-    """The digits model with all that its application can provide: pools, rows, an output."""
-    folder = tmp_path_factory.mktemp("digits")
+def convolutions(tmp_path_factory):
+    """A model with all that its application can provide: pools, rows, an output."""
+    folder = tmp_path_factory.mktemp("convolutions")
     pools = {
         "workspace_memory_pools": WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])]),
         "constant_memory_pools": ConstantMemoryPools([ConstantPoolInfo("flash", ["c"])]),
     }
     options = {"stream_inputs": ["image"], "use_workspace_io": True}
-    return built(DIGITS, folder, options, **pools)
+    return built(import_tflite(small_convolutions()), folder, options, **pools)
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +65,11 @@ def exported(archive, folder, *arguments):
     return folder
 
 
-def test_pools_and_rows_of_the_application(digits, tmp_path):
-    assert self_test(digits, exported(digits, tmp_path / "test", "--runs=2"), tmp_path) == 0
+def test_pools_and_rows_of_the_application(convolutions, tmp_path):
+    assert (
+        self_test(convolutions, exported(convolutions, tmp_path / "test", "--runs=2"), tmp_path)
+        == 0
+    )
 
 
 def test_several_runs_with_state(states, tmp_path):
@@ -163,11 +165,11 @@ def compile_strictly(compiler, archive, folder):
     load_archive(archive).extract(folder)
     include = [f"-I{folder / 'codegen/host/include'}", f"-I{test}"]
     command = [*compiler, *STRICT, *include, "-c", *map(str, sorted(test.glob("*.c")))]
-    subprocess.run(command, cwd=folder, check=True)
+    run_compiler(command, cwd=folder)
 
 
-def test_clang(digits, tmp_path):
-    compile_strictly(["clang"], digits, tmp_path)
+def test_clang(convolutions, tmp_path):
+    compile_strictly(["clang"], convolutions, tmp_path)
 
 
 def test_another_archive_does_not_compile(states, tmp_path):

@@ -12,8 +12,11 @@ from tvm.relax.backend import _ffi_api
 
 from conftest import ROOT
 from support.board_programs import require_board
+from support.quantized_models.convolutions import Conv, conv_2d
 from usmp.boards.board import board_named
 from usmp.runtime.reference import REFERENCE
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 EXAMPLE = ROOT / "examples/06_accelerator"
@@ -22,6 +25,14 @@ COMPILE = (
     *("--usmp-algorithm=hill_climb", "--pass-config=tir.usmp.streaming=0"),
 )
 """By the least planning: what is planned is no matter of these tests."""
+
+
+@pytest.fixture
+def one_convolution(tmp_path) -> tuple[object, ...]:
+    """The same for a model of one convolution."""
+    path = tmp_path / "convolution.tflite"
+    path.write_bytes(conv_2d(Conv()))
+    return ("compile", path, *COMPILE[2:])
 
 
 @pytest.fixture
@@ -82,15 +93,17 @@ def test_on_a_board(tvmc, extension, tmp_path):
         (("--extra-source", "missing.c"), "missing.c: no such file"),
     ],
 )
-def test_no_source_for_the_functions_on_a_board(refused, tvmc, extension, sources, message):
+def test_no_source_for_the_functions_on_a_board(
+    refused, tvmc, one_convolution, extension, sources, message
+):
     options = ("--target=accel,c", "--extension", extension, "--board", "mps2-an385")
-    assert tvmc(*COMPILE, *options).status == 0
+    assert tvmc(*one_convolution, *options).status == 0
     assert refused("run", "digits.tar", "--board", "mps2-an385", *sources).startswith(message)
 
 
 @pytest.mark.cc
-def test_no_source_for_the_functions(tvmc, extension):
-    tvmc(*COMPILE, "--target=accel,c", "--extension", extension)
+def test_no_source_for_the_functions(tvmc, one_convolution, extension):
+    tvmc(*one_convolution, "--target=accel,c", "--extension", extension)
     done = tvmc("run", "digits.tar")
     assert done.status == 1
     assert done.stderr.startswith("tvmc: error: the model calls tvmgen_digits_accel_main_0, ")
@@ -99,28 +112,28 @@ def test_no_source_for_the_functions(tvmc, extension):
 
 @pytest.mark.parametrize("name", ["accel", "my-npu"])
 @pytest.mark.parametrize("pools", [(), ("--usmp-workspace-pools=sram",)])
-def test_no_patterns_are_registered(refused, name, pools):
-    message = refused(*COMPILE, f"--target={name},c", *pools)
+def test_no_patterns_are_registered(refused, one_convolution, name, pools):
+    message = refused(*one_convolution, f"--target={name},c", *pools)
     assert message.startswith(f'unknown target "{name}": no patterns of an accelerator have this')
 
 
 @pytest.mark.parametrize("name", ["accel", "my-npu"])
-def test_a_note_where_only_pools_list_it(tvmc, name):
+def test_a_note_where_only_pools_list_it(tvmc, one_convolution, name):
     pools = ("--workspace-pools=sram", f"--workspace-pools-targets=sram:c,{name}")
-    done = tvmc(*COMPILE, f"--target={name},c", *pools)
+    done = tvmc(*one_convolution, f"--target={name},c", *pools)
     note = f"note: no operator is taken by target {name}: no patterns are registered for it\n"
     assert (done.status, done.stderr) == (0, "")
     assert done.stdout.startswith(note)
 
 
-def test_a_note_where_no_pattern_matches(tvmc, tmp_path):
+def test_a_note_where_no_pattern_matches(tvmc, one_convolution, tmp_path):
     path = tmp_path / "lstm.py"
     path.write_text(
         "from tvm.relax.backend.pattern_registry import register_patterns\n"
         "from usmp.relax.accelerators import quantized_operator\n"
         "register_patterns([quantized_operator('idle.lstm', 'lstm')])\n"
     )
-    done = tvmc(*COMPILE, "--target=idle,c", "--extension", path)
+    done = tvmc(*one_convolution, "--target=idle,c", "--extension", path)
     _ffi_api.RemovePatterns(["idle.lstm"])
     assert done.stdout.startswith(
         "note: no operator is taken by target idle: its patterns match nothing\n"
@@ -136,11 +149,11 @@ def test_a_note_where_no_pattern_matches(tvmc, tmp_path):
         ("import sys; sys.exit(3)", "--extension {path} failed: 3 (SystemExit at {line})"),
     ],
 )
-def test_an_extension_that_fails(tvmc, tmp_path, content, message):
+def test_an_extension_that_fails(tvmc, one_convolution, tmp_path, content, message):
     path = tmp_path / "extension.py"
     if content is not None:
         path.write_text(content)
-    done = tvmc(*COMPILE, "--target=accel,c", "--extension", path)
+    done = tvmc(*one_convolution, "--target=accel,c", "--extension", path)
     line = f"{path}, line 1; TVM_BACKTRACE=1 shows the traceback"
     shown = message.format(path=path, name=path.name, line=line)
     assert (done.status, done.stderr) == (1, f"tvmc: error: {shown}\n")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
+import argcomplete
 import pytest
 
+from support.children import TVMC, run
 from support.commands import COMMANDS
 from support.compilers import require
 from usmp.driver.list_command import SECTIONS
+from usmp.driver.tvmc import main
 from usmp.names import ALGORITHMS, PASS_OPTIONS, TARGETS
-
-BIN = Path(sys.executable).parent
 
 # What bash does at the tab key: it sets the line and calls the function.
 _BASH = """
@@ -29,70 +30,95 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 
 def shell(*command: str, folder: Path) -> str:
-    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    path = f"{Path(TVMC).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "HOME": str(folder)}
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
-    ).stdout
+    return run(*command, cwd=folder, env=environment, check=True).stdout
 
 
 @pytest.fixture
-def bash(tmp_path):
-    """What bash offers for the line, in a folder with files of each sort."""
+def folder(tmp_path, monkeypatch) -> Path:
+    """A folder with files of each sort."""
     for name in ("net.tflite", "net.onnx", "net.tar", "notes.txt"):
         (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
-    def offers(line: str) -> set[str]:
-        script = _BASH.format(line=shlex.quote(line))
-        return set(shell("bash", "--norc", "-c", script, folder=tmp_path).split())
 
-    return offers
+LINES = {
+    "tvmc ": set(COMMANDS),
+    "tvmc co": {"compile", "completion"},
+    "tvmc ch": {"check"},
+    "tvmc --v": {"--version"},
+    "tvmc compile ": {"net.tflite", "net.onnx"},
+    "tvmc compile net.onnx ": {"net.tflite", "net.onnx"},
+    "tvmc compile net.onnx kws=net.t": {"net.tflite"},
+    "tvmc plan net.t": {"net.tflite", "net.tar"},
+    "tvmc explore net.": {"net.tflite", "net.onnx"},
+    "tvmc run ": {"net.tar"},
+    "tvmc export-test ": {"net.tar"},
+    "tvmc info ": {"net.tflite", "net.onnx", "net.tar"},
+    "tvmc compile net.tflite --target-c": {"--target-c-mcpu"},
+    "tvmc compile --target-c-mcpu=cortex-m0": {"cortex-m0", "cortex-m0plus"},
+    "tvmc compile --target ": set(TARGETS),
+    # Bash takes "=" for the end of a word, so that only what follows is offered.
+    "tvmc compile --target=l": {"llvm"},
+    "tvmc run --board mps2-an5": {"mps2-an500", "mps2-an505"},
+    "tvmc compile --usmp-algorithm ": set(ALGORITHMS),
+    "tvmc plan --format ": {"table", "json", "csv"},
+    "tvmc explain net.t": {"net.tflite", "net.tar"},
+    "tvmc explain --format ": {"text", "json", "markdown"},
+    "tvmc run --fill-mode ": {"random", "zeros", "ones"},
+    "tvmc compile --pass-config ": {f"{name}=" for name in PASS_OPTIONS},
+    "tvmc compile --pass-config tir.usmp.algorithm=": set(ALGORITHMS),
+    "tvmc compile --pass-config tir.usmp.enable=": {"0", "1"},
+    "tvmc compile --pass-config tir.usmp.custom_algorithm=": set(),
+    "tvmc diff ": {"net.tar"},
+    "tvmc check net.tar --boards stm32f4": {"stm32f411re", "stm32f446re"},
+    "tvmc check net.tar --boards nrf52840,stm32f411": {"nrf52840,stm32f411re"},
+    "tvmc list ": {*SECTIONS, "options-of-0.18"},
+    "tvmc compile --runtime": {"--runtime"},
+    "tvmc completion ": {"bash", "zsh", "fish"},
+}
+
+
+@pytest.fixture
+def offered(folder, monkeypatch):
+    """What the command answers for the line, where bash asks."""
+    settings = {"": "1", "_SHELL": "bash", "_IFS": "\n", "_COMP_WORDBREAKS": " \t\n\"'><=;|&(:"}
+    for name, value in settings.items():
+        monkeypatch.setenv(f"_ARGCOMPLETE{name}", value)
+    # It would close descriptor 9, which is pytest's.
+    monkeypatch.setattr(argcomplete.CompletionFinder, "_init_debug_stream", lambda finder: None)
+    autocomplete = argcomplete.autocomplete
+
+    def ask(line: str) -> set[str]:
+        monkeypatch.setenv("COMP_LINE", line)
+        monkeypatch.setenv("COMP_POINT", str(len(line)))
+        stream = io.StringIO()
+        answer = partial(autocomplete, exit_method=end, output_stream=stream)
+        monkeypatch.setattr(argcomplete, "autocomplete", answer)
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main([])
+        return set(stream.getvalue().split())
+
+    return ask
+
+
+def end(status: int) -> None:
+    raise SystemExit(status)
+
+
+def test_offers(offered):
+    assert {line: offered(line) for line in LINES} == LINES
+    assert offered("tvmc compile --") >= {"--output", "--module-name", "--pass-config", "--quiet"}
 
 
 @pytest.mark.parametrize(
-    ("line", "offers"),
-    [
-        ("tvmc ", set(COMMANDS)),
-        ("tvmc co", {"compile", "completion"}),
-        ("tvmc ch", {"check"}),
-        ("tvmc --v", {"--version"}),
-        ("tvmc compile ", {"net.tflite", "net.onnx"}),
-        ("tvmc compile net.onnx ", {"net.tflite", "net.onnx"}),
-        ("tvmc compile net.onnx kws=net.t", {"net.tflite"}),
-        ("tvmc plan net.t", {"net.tflite", "net.tar"}),
-        ("tvmc explore net.", {"net.tflite", "net.onnx"}),
-        ("tvmc run ", {"net.tar"}),
-        ("tvmc export-test ", {"net.tar"}),
-        ("tvmc info ", {"net.tflite", "net.onnx", "net.tar"}),
-        ("tvmc compile net.tflite --target-c", {"--target-c-mcpu"}),
-        ("tvmc compile --target-c-mcpu=cortex-m0", {"cortex-m0", "cortex-m0plus"}),
-        ("tvmc compile --target ", set(TARGETS)),
-        # Bash takes "=" for the end of a word, so that only what follows is offered.
-        ("tvmc compile --target=l", {"llvm"}),
-        ("tvmc run --board mps2-an5", {"mps2-an500", "mps2-an505"}),
-        ("tvmc compile --usmp-algorithm ", set(ALGORITHMS)),
-        ("tvmc plan --format ", {"table", "json", "csv"}),
-        ("tvmc explain net.t", {"net.tflite", "net.tar"}),
-        ("tvmc explain --format ", {"text", "json", "markdown"}),
-        ("tvmc run --fill-mode ", {"random", "zeros", "ones"}),
-        ("tvmc compile --pass-config ", {f"{name}=" for name in PASS_OPTIONS}),
-        ("tvmc compile --pass-config tir.usmp.algorithm=", set(ALGORITHMS)),
-        ("tvmc compile --pass-config tir.usmp.enable=", {"0", "1"}),
-        ("tvmc compile --pass-config tir.usmp.custom_algorithm=", set()),
-        ("tvmc diff ", {"net.tar"}),
-        ("tvmc check net.tar --boards stm32f4", {"stm32f411re", "stm32f446re"}),
-        ("tvmc check net.tar --boards nrf52840,stm32f411", {"nrf52840,stm32f411re"}),
-        ("tvmc list ", {*SECTIONS, "options-of-0.18"}),
-        ("tvmc compile --runtime", {"--runtime"}),
-        ("tvmc completion ", {"bash", "zsh", "fish"}),
-    ],
+    "line", ["tvmc co", "tvmc compile net.onnx kws=net.t", "tvmc compile --target=l"]
 )
-def test_bash(bash, line, offers):
-    assert bash(line) == offers
-
-
-def test_every_long_option_of_compile(bash):
-    assert bash("tvmc compile --") >= {"--output", "--module-name", "--pass-config", "--quiet"}
+def test_bash(folder, line):
+    script = _BASH.format(line=shlex.quote(line))
+    assert set(shell("bash", "--norc", "-c", script, folder=folder).split()) == LINES[line]
 
 
 def test_fish(tmp_path):

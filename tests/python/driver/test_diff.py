@@ -21,6 +21,8 @@ from usmp.report.diff_json import diff_json
 from usmp.report.diff_tables import diff_tables, markdown_diff
 from usmp.report.plan_diff import Change, diff_builds
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite"
 
 

@@ -6,6 +6,10 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.usefixtures("one_session")
+
 QUICK = ("--no-suggestions", "--module-name=net")
 
 

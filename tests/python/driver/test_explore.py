@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from support.interrupted_commands import TVMC, ended_by
+from support import levels
+from support.children import WITHOUT_TORCH, run, run_tvmc, wait_until
+from support.interrupted_commands import ended_by
 from support.small_digits import small_digits
 from usmp.driver.tvmc import main
 
@@ -76,8 +78,7 @@ def test_interrupted_and_continued(kept, digits, tmp_path):
     arguments = ("explore", digits, *OPTIONS, "-j1", "-q", "-o", path)
 
     def has_some(process: subprocess.Popen[str]) -> None:
-        while not path.exists() and process.poll() is None:
-            time.sleep(0.01)
+        wait_until(process, path.exists)
 
     ended = ended_by(arguments, tmp_path, has_some, signal.SIGINT)
     kept_line, line = ended.stderr.splitlines()
@@ -90,13 +91,13 @@ def test_interrupted_and_continued(kept, digits, tmp_path):
     partly = json.loads(path.read_text())
     assert not partly["complete"]
     assert len(partly["configurations"]) == done < 4
-    again = subprocess.run([TVMC, *map(str, arguments)], capture_output=True, text=True, check=True)
-    assert (again.stdout, again.stderr) == ("", "")
+    again = run_tvmc(*arguments, folder=tmp_path)
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
     assert path.read_bytes() == kept.read_bytes()
 
 
 def test_cluster(kept, digits, tmp_path):
-    """Two workers, in processes of their own."""
+    """Workers in processes of their own."""
     pytest.importorskip("distributed")
     program = tmp_path / "cluster.py"
     program.write_text("""
@@ -106,14 +107,15 @@ from usmp.driver.tvmc import main
 
 if __name__ == "__main__":
     with LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None
+        n_workers=int(sys.argv[1]), threads_per_worker=2, dashboard_address=None
     ) as cluster:
-        status = main([*sys.argv[1:], "--scheduler", cluster.scheduler_address])
+        status = main([*sys.argv[2:], "--scheduler", cluster.scheduler_address])
     sys.exit(status)
 """)
     path = tmp_path / "sweep.json"
-    command = [sys.executable, program, "explore", digits, *OPTIONS, "-q", "-o", path]
-    subprocess.run([*map(str, command)], check=True, stdout=subprocess.DEVNULL, cwd=tmp_path)
+    command = (sys.executable, program, levels.number(1, 2), "explore", digits, *OPTIONS)
+    environment = {**os.environ, **WITHOUT_TORCH}
+    run(*command, "-q", "-o", path, check=True, cwd=tmp_path, env=environment)
     assert path.read_bytes() == kept.read_bytes()
 
 

@@ -7,17 +7,20 @@ import tarfile
 from collections import Counter
 from pathlib import Path
 
-import onnx
 import pytest
 
 import usmp
 from support.archives import write_tar
 from support.entry_models import entry_model
+from support.lazy import lazy
 from support.onnx_models import residual_cnn
 from support.relax_models import PARAMS, Attention
 from support.tflite_builder import Signature, write_model
 from support.tflite_signatures import REAL, counter_file, reading, summing
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
+
+onnx = lazy("onnx")
+pytestmark = pytest.mark.usefixtures("one_session")
 
 IMAGE = {
     "name": "image",
@@ -97,6 +100,8 @@ def test_tflite_with_several_signatures(tvmc, tmp_path):
 
 @pytest.mark.models
 def test_onnx(tvmc, tmp_path):
+    import onnx
+
     path = tmp_path / "model.onnx"
     path.write_bytes(residual_cnn())
     found = described(tvmc, path)
@@ -172,10 +177,10 @@ def test_damaged_tflite(refused, digits_model, tmp_path):
     assert refused("info", path).startswith(f"{path}: ")
 
 
-def test_plan_of_an_archive_is_that_of_the_model(tvmc, digits_model):
-    tvmc("compile", digits_model, "-o", "model.tar")
+def test_plan_of_an_archive_is_that_of_the_model(tvmc, small_model):
+    tvmc("compile", small_model, "-o", "model.tar")
     for shown_as in ("table", "json", "csv"):
-        of_model = tvmc("plan", digits_model, "--format", shown_as)
+        of_model = tvmc("plan", small_model, "--format", shown_as)
         of_archive = tvmc("plan", "model.tar", "--format", shown_as)
         assert (of_archive.status, of_archive.stderr) == (0, "")
         assert of_archive.stdout == of_model.stdout

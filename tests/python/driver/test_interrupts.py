@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from support.interrupted_commands import TVMC, after, at_start, ended_by
+from support import levels
+from support.children import SECONDS, TVMC, run, run_tvmc, start, wait_until
+from support.interrupted_commands import after, at_start, ended_by
 
 SIGINT, SIGTERM, SIGHUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 LINES = {
@@ -21,7 +23,6 @@ LINES = {
     SIGHUP: "tvmc: terminated, the terminal is gone\n",
 }
 OLD = b"what was there before"
-MOMENTS = 8
 
 
 def extension(folder: Path, text: str) -> str:
@@ -29,13 +30,6 @@ def extension(folder: Path, text: str) -> str:
     path = folder / "extension.py"
     path.write_text(f"import os, signal\n{text}\n")
     return f"--extension={path}"
-
-
-def interrupt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command that interrupts itself."""
-    return subprocess.run(
-        [TVMC, *arguments], capture_output=True, text=True, check=False, cwd=folder
-    )
 
 
 def check_compile(ended, number: signal.Signals, output: Path, new: bytes) -> None:
@@ -60,20 +54,21 @@ def test_any_moment_of_compile(small_model, tmp_path):
     assert whole.status == 0
     new = output.read_bytes()
     statuses = []
-    for index in range(MOMENTS):
+    moments = levels.number(4, 12)
+    for index in range(moments):
         output.write_bytes(OLD)
         number = (SIGINT, SIGTERM)[index % 2]
-        moment = after(seconds * index / MOMENTS)
+        moment = after(seconds * index / moments)
         twice = (number, number) if index % 4 > 1 else (number,)
         ended = ended_by(arguments, tmp_path, moment, *twice)
         check_compile(ended, number, output, new)
         statuses.append(ended.status)
-    assert set(statuses[: MOMENTS // 3]) == {130, 143}
+    assert set(statuses[:2]) == {130, 143}
 
 
 def test_start(tmp_path):
     for number in (SIGINT, SIGTERM, SIGHUP):
-        for _ in range(4):
+        for _ in range(levels.number(1, 4)):
             ended = ended_by(["completion", "bash"], tmp_path, at_start, number)
             assert (ended.status, ended.stderr) in ((128 + number, LINES[number]), (0, ""))
 
@@ -82,12 +77,7 @@ def test_little_is_loaded_before_signals_are_taken_care_of():
     """Until then Python answers, with a traceback."""
 
     def loaded(*command: str) -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-X", "importtime", *command],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = run(sys.executable, "-X", "importtime", *command, check=True)
         lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
         return [line.rpartition("|")[2].strip() for line in lines]
 
@@ -98,17 +88,16 @@ def test_little_is_loaded_before_signals_are_taken_care_of():
     assert "usmp.driver.tvmc" in modules
 
 
-@pytest.mark.parametrize("number", LINES, ids=lambda number: number.name)
+@pytest.mark.parametrize("number", levels.sample(LINES, 1), ids=lambda number: number.name)
 def test_programs_and_their_files_go_too(digits_archive, tmp_path, number):
     ready = tmp_path / "ready"
-    os.mkfifo(ready)
     compiler = tmp_path / "compiler"
     compiler.write_text(f"#!/bin/sh\ntouch $TMPDIR/left\nsleep 600 &\necho > {ready}\nwait\n")
     compiler.chmod(0o755)
     ended = ended_by(
         ["run", digits_archive],
         tmp_path,
-        lambda process: ready.read_text(),
+        lambda process: wait_until(process, ready.exists),
         number,
         number,
         environment={"CC": str(compiler)},
@@ -120,8 +109,8 @@ def test_programs_and_their_files_go_too(digits_archive, tmp_path, number):
 @pytest.mark.cc
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_any_moment_of_run(digits_archive, tmp_path):
-    for index in range(5):
-        ended = ended_by(["run", digits_archive], tmp_path, after(0.2 * index), SIGINT)
+    for seconds in levels.sample((0, 0.2, 0.4, 0.6, 0.8), 2):
+        ended = ended_by(["run", digits_archive], tmp_path, after(seconds), SIGINT)
         assert (ended.status, ended.stderr) in ((130, LINES[SIGINT]), (0, ""))
         assert (ended.temporary, ended.processes) == ([], [])
 
@@ -133,13 +122,13 @@ try:
 except BaseException:
     pass
 """
-    done = interrupt(tmp_path, "list", extension(tmp_path, swallowing))
+    done = run_tvmc("list", extension(tmp_path, swallowing), folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", LINES[SIGINT])
 
 
 def test_python_that_ends(tmp_path):
     at_exit = "import atexit\natexit.register(os.kill, os.getpid(), signal.SIGINT)"
-    done = interrupt(tmp_path, "list", "boards", extension(tmp_path, at_exit))
+    done = run_tvmc("list", "boards", extension(tmp_path, at_exit), folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "mps2-an385" in done.stdout
 
@@ -151,7 +140,7 @@ import gc
 gc.collect = lambda: os.kill(os.getpid(), signal.SIGINT)
 raise RuntimeError("broken")
 """
-    done = interrupt(tmp_path, "list", extension(tmp_path, late))
+    done = run_tvmc("list", extension(tmp_path, late), folder=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 
@@ -163,7 +152,7 @@ usmp.driver.compile.print_summary = lambda factory: os.kill(os.getpid(), signal.
 """
     (tmp_path / "model.tar").write_bytes(OLD)
     arguments = ("compile", str(small_model), "-o", "model.tar")
-    done = interrupt(tmp_path, *arguments, extension(tmp_path, late))
+    done = run_tvmc(*arguments, extension(tmp_path, late), folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "model.tar").read_bytes() != OLD
 
@@ -174,7 +163,7 @@ def test_while_the_output_is_written(small_model, tmp_path):
     output.parent.mkdir()
     output.write_bytes(OLD)
     arguments = ("compile", str(small_model), "-o", str(output))
-    done = interrupt(tmp_path, *arguments, extension(tmp_path, late))
+    done = run_tvmc(*arguments, extension(tmp_path, late), folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (143, "", LINES[SIGTERM])
     assert output.read_bytes() == OLD
     assert [path.name for path in output.parent.iterdir()] == ["model.tar"]
@@ -184,16 +173,17 @@ def test_signal_that_is_ignored_stays_ignored(tmp_path):
     """As under `nohup`, and of commands in the background of a script."""
     kill = "os.kill(os.getpid(), signal.SIGINT)\nos.kill(os.getpid(), signal.SIGHUP)"
     option = extension(tmp_path, kill)
-    command = f"trap '' INT HUP; exec {TVMC} list boards {option}"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    done = run("sh", "-c", f"trap '' INT HUP; exec {TVMC} list boards {option}")
     assert (done.returncode, done.stderr) == (0, "")
     assert "mps2-an385" in done.stdout
 
 
 def test_terminal_is_as_before(digits_model):
     terminal, end = pty.openpty()
-    process = subprocess.Popen(
-        [TVMC, "plan", str(digits_model)],
+    process = start(
+        TVMC,
+        "plan",
+        digits_model,
         stdout=subprocess.DEVNULL,
         stderr=end,
         env={**os.environ, "TERM": "xterm"},
@@ -209,7 +199,7 @@ def test_terminal_is_as_before(digits_model):
     except OSError:
         pass  # What a terminal says at its end.
     os.close(terminal)
-    assert process.wait() == 130
+    assert process.wait(SECONDS) == 130
     # The line is empty, and the cursor is back.
     assert shown.endswith(b"\r\x1b[2K\x1b[?25htvmc: interrupted\r\n")
 
@@ -223,23 +213,23 @@ tvmc.main(["list"])
 after = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
 assert before == after
 """
-    subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
+    run(sys.executable, "-c", script, check=True)
 
 
 def test_what_an_extension_registers_for_the_end_of_the_process(tmp_path, small_model):
     """It runs once, and what it writes is there."""
     script = tmp_path / "end.py"
     script.write_text("import atexit\natexit.register(print, 'the end')\n")
-    command = [TVMC, "plan", small_model, "--format", "csv", f"--extension={script}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = ("plan", small_model, "--format", "csv", f"--extension={script}")
+    done = run_tvmc(*command, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "the end"
     assert done.stdout.count("the end") == 1
 
 
 def test_a_profiler_sees_the_end():
-    profiled = [sys.executable, "-m", "cProfile", "-m", "usmp", "list", "targets"]
-    done = subprocess.run(profiled, capture_output=True, text=True, check=True)
+    profiled = (sys.executable, "-m", "cProfile", "-m", "usmp", "list", "targets")
+    done = run(*profiled, check=True)
     assert "function calls" in done.stdout
 
 
@@ -250,7 +240,7 @@ def test_closed_stdout_or_stderr(tmp_path, closed):
     buffers.write_text("id,lower,upper,size\na,0,1,4\n")
     command = f"{TVMC} plan --buffers {buffers} --format csv"
     for line in (f"{command} -o {output} {closed}>&-", f"exec {command} {closed}>&-"):
-        done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+        done = run("sh", "-c", line)
         assert (done.returncode, done.stderr) == (0, "")
     planned = "id,lower,upper,size,offset\na,0,1,4,0\n"
     assert output.read_text() == planned

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import tvm_ffi
 from tvm.relax.backend.pattern_registry import register_patterns
 from tvm.relax.dpl import is_op, wildcard
 
+from support.children import TVMC, WITHOUT_TORCH, run
 from usmp.driver import list_command
 from usmp.names import BOARDS, CORES, PASS_OPTIONS
 from usmp.parts import PARTS
@@ -157,6 +157,6 @@ def test_algorithm_of_an_extension_that_loads_no_tvm(tmp_path):
         "import tvm_ffi\n"
         "tvm_ffi.register_global_func('tir.usmp.algo.of_extension', lambda b, p: {})\n"
     )
-    command = [Path(sys.executable).with_name("tvmc"), "list", "algorithms"]
-    done = subprocess.run([*command, "--extension", extension], capture_output=True, text=True)
+    command = (TVMC, "list", "algorithms", "--extension", extension)
+    done = run(*command, env={**os.environ, **WITHOUT_TORCH})
     assert "\n  of_extension " in done.stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from support.small_digits import small_digits
 from usmp.driver.memory_pools import add_pool_options, memory_pools, state_pool
 from usmp.driver.pool_flags import split_pool_flags
 from usmp.objects import (
@@ -259,19 +260,27 @@ def test_arguments_after_two_dashes_are_left_alone():
 # ---- the whole command
 
 
-def test_algorithm_by_its_own_flag(tvmc, digits_model):
+@pytest.fixture
+def model(tmp_path) -> Path:
+    """Two operators, with constants and a tensor between them."""
+    path = tmp_path / "digits.tflite"
+    path.write_bytes(small_digits())
+    return path
+
+
+def test_algorithm_by_its_own_flag(tvmc, model):
     setting = ["--pass-config", "tir.usmp.algorithm=hill_climb"]
-    by_flag = tvmc("compile", digits_model, "--usmp-algorithm=hill_climb", "-o", "a.tar")
-    by_both = tvmc("compile", digits_model, "--usmp-algorithm=hill_climb", *setting, "-o", "b.tar")
-    by_setting = tvmc("compile", digits_model, *setting, "-o", "c.tar")
+    by_flag = tvmc("compile", model, "--usmp-algorithm=hill_climb", "-o", "a.tar")
+    by_both = tvmc("compile", model, "--usmp-algorithm=hill_climb", *setting, "-o", "b.tar")
+    by_setting = tvmc("compile", model, *setting, "-o", "c.tar")
     assert by_flag.status == by_both.status == by_setting.status == 0
     assert len({Path(f"{name}.tar").read_bytes() for name in "abc"}) == 1
     assert "Memory of default (hill_climb)" in by_flag.stdout
 
 
-def test_pools_that_stay_empty_are_named(tvmc, digits_model):
+def test_pools_that_stay_empty_are_named(tvmc, model):
     flags = ["--workspace-pools=sram,psram", "--constant-pools=flash,qspi"]
-    outcome = tvmc("compile", digits_model, *flags)
+    outcome = tvmc("compile", model, *flags)
     assert outcome.stdout.splitlines()[-2:] == [
         "Pool psram stays empty: its size is 0, and its address may be NULL.",
         "Pool qspi stays empty: its size is 0, and its address may be NULL.",
@@ -279,10 +288,10 @@ def test_pools_that_stay_empty_are_named(tvmc, digits_model):
     assert os.listdir() == ["module.tar"]
 
 
-def test_size_that_the_shell_cut_off(tvmc, digits_model):
+def test_size_that_the_shell_cut_off(tvmc, model):
     """Of `--usmp-workspace-pool-dtcm=target=c;size=1000` only this arrives."""
     flags = ["--usmp-workspace-pools=dtcm,sram", "--usmp-workspace-pool-dtcm=target=c"]
-    first, *_ = tvmc("compile", digits_model, *flags).stdout.splitlines()
+    first, *_ = tvmc("compile", model, *flags).stdout.splitlines()
     assert first == (
         "note: pool dtcm has no size, so nothing is left for pool sram; if you gave one, write it "
         'in quotes, as --usmp-workspace-pool-dtcm="target=c;size=64K"'
@@ -293,14 +302,14 @@ def test_size_that_the_shell_cut_off(tvmc, digits_model):
     "flag",
     ["--usmp-workspace-pool-dtcm=target=c;size=1000", "--usmp-workspace-pool-sram=target=c"],
 )
-def test_no_note_where_no_size_is_missing(tvmc, digits_model, flag):
-    outcome = tvmc("compile", digits_model, "--usmp-workspace-pools=dtcm,sram", flag)
+def test_no_note_where_no_size_is_missing(tvmc, model, flag):
+    outcome = tvmc("compile", model, "--usmp-workspace-pools=dtcm,sram", flag)
     assert (outcome.status, outcome.stdout.count("note:")) == (0, 0)
 
 
-def test_both_spellings_write_the_same_archive(tvmc, digits_model):
+def test_both_spellings_write_the_same_archive(tvmc, model):
     for flags, path in ((RFC_U3, "rfc.tar"), (TVM_U3, "tvm.tar")):
-        assert tvmc("compile", digits_model, "--target=accel,c", *flags, "-o", path).status == 0
+        assert tvmc("compile", model, "--target=accel,c", *flags, "-o", path).status == 0
     assert Path("rfc.tar").read_bytes() == Path("tvm.tar").read_bytes()
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+
 import pytest
 
 from support.accelerator_models import registered
+from support.all_cases import check_all
+from usmp.driver.memory_pools import add_pool_options, memory_pools, state_pool
+from usmp.driver.pool_flags import split_pool_flags
+from usmp.objects.targets import parse_targets
 from usmp.relax.accelerators import quantized_operator
-
-pytestmark = pytest.mark.usefixtures("one_session")
 
 RFC = "--usmp-workspace-pools=dtcm,sram"
 TVM = "--workspace-pools=dtcm,sram"
@@ -160,7 +164,7 @@ WRONG_TARGETS = [
     ),
 ]
 
-WRONG_FLAGS = [
+WRONG_POOLS = [
     (
         [RFC, "--workspace-pools=a"],
         "--usmp-workspace-pools and --workspace-pools are two spellings for workspace pools; "
@@ -225,17 +229,8 @@ WRONG_FLAGS = [
         "name another pool",
     ),
     (
-        ["--state-pool=sram", "--workspace-pools=sram"],
-        'state pool "sram" is the only workspace pool, and holds nothing but state; '
-        "add a workspace pool for everything else",
-    ),
-    (
         ["--state-pool=backup", "--usmp-workspace-pool-backup=size=0"],
         f"size=0 in --usmp-workspace-pool-backup: {SIZE}",
-    ),
-    (
-        ["--state-pool=backup", "--board=mps2-an385"],
-        'board mps2-an385 has no memory "backup"; its memories: flash, sram, psram',
     ),
     (
         [*rfc("size=1"), "--usmp-workspace-pool-dtcm=size=2"],
@@ -257,12 +252,24 @@ WRONG_FLAGS = [
         "--workspace-pools-internal=dtcm:1: write it as POOL,...",
     ),
     (
-        [RFC, "--usmp-workspace-pool-dtcm", "--target=c"],
+        [RFC, "--usmp-workspace-pool-dtcm="],
         "--usmp-workspace-pool-dtcm says nothing; "
         'write it as --usmp-workspace-pool-dtcm="target=c;size=64K"',
     ),
+]
+
+WRONG_FLAGS = [
     (
-        [RFC, "--usmp-workspace-pool-dtcm="],
+        ["--state-pool=sram", "--workspace-pools=sram"],
+        'state pool "sram" is the only workspace pool, and holds nothing but state; '
+        "add a workspace pool for everything else",
+    ),
+    (
+        ["--state-pool=backup", "--board=mps2-an385"],
+        'board mps2-an385 has no memory "backup"; its memories: flash, sram, psram',
+    ),
+    (
+        [RFC, "--usmp-workspace-pool-dtcm", "--target=c"],
         "--usmp-workspace-pool-dtcm says nothing; "
         'write it as --usmp-workspace-pool-dtcm="target=c;size=64K"',
     ),
@@ -319,119 +326,28 @@ WRONG_FLAGS = [
 ]
 
 
+def test_wrong_pools():
+    """What reads the flags says what is wrong with them."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    add_pool_options(parser)
+    targets = parse_targets("accel,c")
+
+    def check(flags: list[str], message: str) -> None:
+        with pytest.raises(ValueError) as error:
+            options = parser.parse_args(split_pool_flags(flags))
+            memory_pools(options, targets)
+            state_pool(options, targets)
+        assert str(error.value) == message
+
+    wrong = WRONG_VALUES + WRONG_TARGETS + WRONG_POOLS
+    check_all({f"{index} {' '.join(each[0])}": each for index, each in enumerate(wrong)}, check)
+
+
 @pytest.mark.parametrize(
-    ("flags", "message"), WRONG_VALUES + WRONG_TARGETS + WRONG_FLAGS, ids=lambda value: str(value)
+    ("flags", "message"),
+    [WRONG_VALUES[0], WRONG_TARGETS[0], WRONG_POOLS[0], *WRONG_FLAGS],
+    ids=lambda value: str(value),
 )
-def test_wrong_flags(refused, digits_model, flags, message):
+def test_wrong_flags(refused, small_model, flags, message):
     with registered(quantized_operator("accel.lstm", "lstm")):
-        assert refused("compile", digits_model, "--target=accel,c", *flags) == message
-
-
-# ---- pools in which the digits model has no place; greedy_by_size without overlap needs 2048
-# bytes, and 27120 of constants
-
-NO_STREAMING = "--pass-config=tir.usmp.streaming=0"
-GREEDY = ("--usmp-algorithm=greedy_by_size", "--pass-config=tir.usmp.overlap=0", NO_STREAMING)
-
-TOO_SMALL = (
-    "TVM USMP Error: the space available in the provided pools exceeded when trying to allocate "
-    "the buffer : {buffer} alignment 16) {pools} Please increase the size_hints for memory pools. "
-    "The smallest size_hint_bytes with which the same algorithm succeeds: {least}. Another pool "
-    "among the candidates of the buffer, or another tir.usmp.algorithm, may also help."
-)
-
-
-def test_size_hint_that_is_too_small(refused, digits_model):
-    flags = [*GREEDY, "--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=2047"]
-    assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
-        buffer="conv2d1 (512 bytes,",
-        pools='pool "sram": size_hint_bytes=2047, 1536 bytes already taken, the buffer would end '
-        "at byte 2048",
-        least='2048 for pool "sram"',
-    )
-
-
-def test_size_hints_that_are_too_small_together(refused, digits_model):
-    flags = [*GREEDY, "--workspace-pools=dtcm,sram"]
-    flags += [f"--workspace-pools-size-hint-bytes={name}:1000" for name in ("dtcm", "sram")]
-    assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
-        buffer="conv2d3 (1024 bytes,",
-        pools='pool "dtcm": size_hint_bytes=1000, 0 bytes already taken, the buffer would end at '
-        'byte 1024 pool "sram": size_hint_bytes=1000, 0 bytes already taken, the buffer would end '
-        "at byte 1024",
-        least='1536 for pool "dtcm", or 1536 for pool "sram"',
-    )
-
-
-def test_the_smallest_size_is_told_however_many_pools_there_are(refused, digits_model):
-    names = [f"memory_number_{index}" for index in range(24)]
-    flags = [*GREEDY, f"--workspace-pools={','.join(names)}"]
-    flags += [f"--workspace-pools-size-hint-bytes={name}:16" for name in names]
-    message = refused("compile", digits_model, *flags)
-    assert message.startswith(
-        "TVM USMP Error: the space available in the provided pools exceeded when trying to "
-        'allocate the buffer : conv2d3 (1024 bytes, alignment 16) pool "memory_number_0": '
-    )
-    assert (
-        " ... Please increase the size_hints for memory pools. The smallest size_hint_bytes with "
-        'which the same algorithm succeeds: 2048 for pool "memory_number_0", or ' in message
-    )
-    assert len(message) < 2100
-
-
-def test_constant_pool_that_is_too_small(refused, digits_model):
-    flags = [*GREEDY, "--usmp-parameter-pools=flash", "--usmp-parameter-pool-flash=size=1000"]
-    assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
-        buffer="conv2d3_constant_1 (18432 bytes,",
-        pools='pool "flash": size_hint_bytes=1000, 0 bytes already taken, the buffer would end at '
-        "byte 18432",
-        least='27120 for pool "flash"',
-    )
-
-
-def test_the_smallest_size_of_the_message_is_enough(tvmc, digits_model):
-    for least in (["workspace", "sram", 2048], ["constant", "flash", 27120]):
-        side, name, size = least
-        flags = [f"--{side}-pools={name}", f"--{side}-pools-size-hint-bytes={name}:{size}"]
-        assert tvmc("compile", digits_model, *GREEDY, *flags).status == 0
-
-
-def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, digits_model):
-    """With what they may share taken off."""
-    pools = ["--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=1247"]
-    assert refused("compile", digits_model, *pools, NO_STREAMING) == (
-        "TVM USMP Error: the space available in the provided pools exceeded when trying to "
-        "allocate the buffer : conv2d (1024 bytes, alignment 16) "
-        'pool "sram": size_hint_bytes=1247 No plan fits: 5 buffers together need at least 1248 '
-        'bytes: "conv2d" (1024 bytes), "conv2d1" (512 bytes), "depthwise_conv2d" (512 bytes), '
-        '"fused_conv2d2_add" (512 bytes), "conv2d3" (1024 bytes); without any one of them the rest '
-        "fits. Please increase the size_hints for memory pools. The smallest size_hint_bytes with "
-        'which a plan fits: 1248 for pool "sram". Another pool among the candidates of the buffers '
-        "may also help."
-    )
-    pools[1] = f"{pools[1][:-4]}1248"
-    assert tvmc("compile", digits_model, *pools, NO_STREAMING).status == 0
-
-
-def test_workspace_that_only_the_accelerator_may_access(refused, digits_model):
-    flags = ["--usmp-workspace-pools=npu", "--usmp-workspace-pool-npu=target=accel"]
-    assert refused("compile", digits_model, "--target=accel,c", *flags) == (
-        "the model: no pool may hold buffer conv2d, which is written by target c of conv2d "
-        "(npu: accel)"
-    )
-
-
-def test_workspace_that_the_cpu_may_only_read(refused, digits_model):
-    flags = ["--usmp-workspace-pools=npu", "--usmp-workspace-pool-npu=target=accel,c:ro"]
-    assert refused("compile", digits_model, "--target=accel,c", *flags) == (
-        "the model: no pool may hold buffer conv2d, which is written by target c of conv2d "
-        "(npu: accel, c (ro))"
-    )
-
-
-def test_constants_that_only_the_accelerator_may_read(refused, digits_model):
-    flags = ["--constant-pools=npu", "--constant-pools-targets=npu:accel"]
-    assert refused("compile", digits_model, "--target=accel,c", *flags) == (
-        "the model: no pool may hold buffer conv2d_constant_1, which is read by target c of "
-        "__tvm_main__ (npu: accel)"
-    )
+        assert refused("compile", small_model, "--target=accel,c", *flags) == message

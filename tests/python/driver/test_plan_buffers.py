@@ -7,17 +7,16 @@ import io
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from support.children import TVMC, run
 from support.plan_rule import faults
 from usmp_solver import Buffer, Pool, Problem, parse_csv, read_csv
 from usmp_solver.library import function
 
-TVMC = str(Path(sys.executable).with_name("tvmc"))
 EXAMPLE = """\
 id,lower,upper,size
 b1,0,3,4
@@ -108,13 +107,8 @@ def test_file_has_what_stdout_would(tvmc, example, shown_as):
 
 def test_stdin(example):
     with open(example) as stdin:
-        done = subprocess.run(
-            [TVMC, "plan", "--buffers", "-", "--format=csv"],
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        command = (TVMC, "plan", "--buffers", "-", "--format=csv")
+        done = run(*command, stdin=stdin, check=True)
     assert len(rows(done.stdout)) == 5
 
 
@@ -126,7 +120,7 @@ def test_it_loads_no_tvm_and_no_pytorch(example):
         "assert {'numpy', 'rich', 'tvm_ffi'} <= set(sys.modules)\n"
         "assert not {'torch', 'tvm'} & set(sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    run(sys.executable, "-c", script, check=True)
 
 
 def test_columns_in_any_order_and_by_their_other_names():

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from support.all_cases import check_all
+
 HEADER = "id,lower,upper,size"
 
 
@@ -15,123 +17,122 @@ def quoted(text: str) -> str:
     return "\n".join([f'"{header.partition(",")[0]}",{header.partition(",")[2]}', *lines])
 
 
-@pytest.mark.parametrize("changed", [str, quoted], ids=["plain", "quoted"])
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "id,lower,size\na,0,1\n",
-            ', line 1: the column "upper" is missing; these must be there: id, lower, upper, size',
-        ),
-        (
-            "id,lower,upper,size,lower\n",
-            ', line 1: two columns say "lower"; leave one of them out',
-        ),
-        (
-            "id,begin,upper,size,lower\n",
-            ', line 1: two columns say "lower"; leave one of them out',
-        ),
-        (
-            f"{HEADER},aligment\n",
-            ', line 1: the column "aligment" is unknown; known: id, buffer, buffer_id, lower, '
-            "begin, start, upper, end, size, alignment, offset, gaps, pool, hint; the first line "
-            "must name the columns",
-        ),
-        (f"{HEADER}\n", ": there is no buffer below the first line"),
-        (
-            f"{HEADER}\na,0,1,1\nb,0,1\n",
-            ", line 3: the line has 3 cells, but the first line names 4 columns; write cells that "
-            "have commas in quotes",
-        ),
-        (
-            f"{HEADER}\na,0,1,1,1\n",
-            ", line 2: the line has 5 cells, but the first line names 4 columns; write cells that "
-            "have commas in quotes",
-        ),
-        (
-            f"{HEADER}\na,0,1,1\nb,5,5,1\n",
-            ', line 3, buffer "b": it lives from 5 to 5, which is no time',
-        ),
-        (
-            f"{HEADER}\na,0,1,1\nb,5,-6,1\n",
-            ', line 3, buffer "b": it lives from 5 to -6, which is no time',
-        ),
-        (
-            f"{HEADER}\na,0,1,1\nb,0,1,1\na,0,1,1\n",
-            ', line 4, buffer "a": line 2 has the same id; give each its own',
-        ),
-        (f"{HEADER}\na,0,1,1\n,0,1,1\n", ", line 3: the buffer has no id"),
-        (
-            f"{HEADER}\na,0,1,1.5\n",
-            ', line 2, buffer "a": size is "1.5"; write a whole number',
-        ),
-        (f"{HEADER}\na,0,,1\n", ', line 2, buffer "a": upper is ""; write a whole number'),
-        (f"{HEADER}\na,-,1,1\n", ', line 2, buffer "a": lower is "-"; write a whole number'),
-        (
-            f"{HEADER}\na,0,9223372036854775808,1\n",
-            ', line 2, buffer "a": upper is "9223372036854775808"; the number does not fit 64 bits',
-        ),
-        (f"{HEADER}\na,0,1,-4\n", ', line 2, buffer "a": its size, -4, is negative'),
-        (
-            f"{HEADER},alignment\na,0,1,1,0\n",
-            ', line 2, buffer "a": its alignment is 0, but must be 1 or more',
-        ),
-        (
-            f"{HEADER},offset\na,0,1,1,-1\n",
-            ', line 2, buffer "a": it is pinned to the offset -1; leave the cell empty if any '
-            "offset will do",
-        ),
-        (
-            f"{HEADER},offset,alignment\na,0,1,1,6,4\n",
-            ', line 2, buffer "a": it is pinned to the offset 6, which is no multiple of its '
-            "alignment, 4",
-        ),
-        (
-            f"{HEADER},offset\na,0,1,9,9223372036854775800\n",
-            ', line 2, buffer "a": pinned to the offset 9223372036854775800, it ends beyond 64 '
-            "bits",
-        ),
-        (
-            "id,start,end,size\na,0,9223372036854775807,1\n",
-            ', line 2, buffer "a": its end, 9223372036854775807, is too large',
-        ),
-        (
-            f"{HEADER},pool\na,0,1,1,x||y\n",
-            ', line 2, buffer "a": pool is "x||y"; write the pools that may hold it as sram|flash',
-        ),
-        (
-            f"{HEADER},gaps\na,0,9,1,4-2\n",
-            ', line 2, buffer "a": the gap "4-2" is empty or negative; its end must be after its '
-            "begin",
-        ),
-        (
-            f"{HEADER},gaps\na,0,9,1,2-4\nb,0,9,1,7-10\n",
-            ', line 3, buffer "b": the gap "7-10" is not within the life of the buffer, 0 to 9',
-        ),
-        (
-            f"{HEADER},gaps\na,0,9,1,2-4 3-5\n",
-            ', line 2, buffer "a": the gaps "2-4" and "3-5" overlap; write one for both',
-        ),
-        (
-            f"{HEADER},gaps\na,0,9,1,2:4\n",
-            ', line 2, buffer "a": the gap "2:4" cannot be read; write gaps as "3-5 7-9": from '
-            "when to when, with a blank between them",
-        ),
-        (
-            f"{HEADER},gaps\na,0,9,8,2-4@0:4\n",
-            ', line 2, buffer "a": the gap "2-4@0:4" has a window, which keeps some of the bytes; '
-            "that is not supported: leave the gap out, and all bytes are kept",
-        ),
-        (
-            f"{HEADER},gaps\na,0,9,1,0-9\n",
-            ', line 2, buffer "a": the gaps leave nothing of the buffer\'s life; leave the buffer '
-            "out",
-        ),
-    ],
-)
-def test_files(refused, changed, text, message):
-    Path("in.csv").write_text(changed(text))
-    assert refused("plan", "--buffers", "in.csv") == f"in.csv{message}"
+FILES = [
+    (
+        "id,lower,size\na,0,1\n",
+        ', line 1: the column "upper" is missing; these must be there: id, lower, upper, size',
+    ),
+    (
+        "id,lower,upper,size,lower\n",
+        ', line 1: two columns say "lower"; leave one of them out',
+    ),
+    (
+        "id,begin,upper,size,lower\n",
+        ', line 1: two columns say "lower"; leave one of them out',
+    ),
+    (
+        f"{HEADER},aligment\n",
+        ', line 1: the column "aligment" is unknown; known: id, buffer, buffer_id, lower, '
+        "begin, start, upper, end, size, alignment, offset, gaps, pool, hint; the first line "
+        "must name the columns",
+    ),
+    (f"{HEADER}\n", ": there is no buffer below the first line"),
+    (
+        f"{HEADER}\na,0,1,1\nb,0,1\n",
+        ", line 3: the line has 3 cells, but the first line names 4 columns; write cells that "
+        "have commas in quotes",
+    ),
+    (
+        f"{HEADER}\na,0,1,1,1\n",
+        ", line 2: the line has 5 cells, but the first line names 4 columns; write cells that "
+        "have commas in quotes",
+    ),
+    (
+        f"{HEADER}\na,0,1,1\nb,5,5,1\n",
+        ', line 3, buffer "b": it lives from 5 to 5, which is no time',
+    ),
+    (
+        f"{HEADER}\na,0,1,1\nb,5,-6,1\n",
+        ', line 3, buffer "b": it lives from 5 to -6, which is no time',
+    ),
+    (
+        f"{HEADER}\na,0,1,1\nb,0,1,1\na,0,1,1\n",
+        ', line 4, buffer "a": line 2 has the same id; give each its own',
+    ),
+    (f"{HEADER}\na,0,1,1\n,0,1,1\n", ", line 3: the buffer has no id"),
+    (
+        f"{HEADER}\na,0,1,1.5\n",
+        ', line 2, buffer "a": size is "1.5"; write a whole number',
+    ),
+    (f"{HEADER}\na,0,,1\n", ', line 2, buffer "a": upper is ""; write a whole number'),
+    (f"{HEADER}\na,-,1,1\n", ', line 2, buffer "a": lower is "-"; write a whole number'),
+    (
+        f"{HEADER}\na,0,9223372036854775808,1\n",
+        ', line 2, buffer "a": upper is "9223372036854775808"; the number does not fit 64 bits',
+    ),
+    (f"{HEADER}\na,0,1,-4\n", ', line 2, buffer "a": its size, -4, is negative'),
+    (
+        f"{HEADER},alignment\na,0,1,1,0\n",
+        ', line 2, buffer "a": its alignment is 0, but must be 1 or more',
+    ),
+    (
+        f"{HEADER},offset\na,0,1,1,-1\n",
+        ', line 2, buffer "a": it is pinned to the offset -1; leave the cell empty if any '
+        "offset will do",
+    ),
+    (
+        f"{HEADER},offset,alignment\na,0,1,1,6,4\n",
+        ', line 2, buffer "a": it is pinned to the offset 6, which is no multiple of its '
+        "alignment, 4",
+    ),
+    (
+        f"{HEADER},offset\na,0,1,9,9223372036854775800\n",
+        ', line 2, buffer "a": pinned to the offset 9223372036854775800, it ends beyond 64 bits',
+    ),
+    (
+        "id,start,end,size\na,0,9223372036854775807,1\n",
+        ', line 2, buffer "a": its end, 9223372036854775807, is too large',
+    ),
+    (
+        f"{HEADER},pool\na,0,1,1,x||y\n",
+        ', line 2, buffer "a": pool is "x||y"; write the pools that may hold it as sram|flash',
+    ),
+    (
+        f"{HEADER},gaps\na,0,9,1,4-2\n",
+        ', line 2, buffer "a": the gap "4-2" is empty or negative; its end must be after its begin',
+    ),
+    (
+        f"{HEADER},gaps\na,0,9,1,2-4\nb,0,9,1,7-10\n",
+        ', line 3, buffer "b": the gap "7-10" is not within the life of the buffer, 0 to 9',
+    ),
+    (
+        f"{HEADER},gaps\na,0,9,1,2-4 3-5\n",
+        ', line 2, buffer "a": the gaps "2-4" and "3-5" overlap; write one for both',
+    ),
+    (
+        f"{HEADER},gaps\na,0,9,1,2:4\n",
+        ', line 2, buffer "a": the gap "2:4" cannot be read; write gaps as "3-5 7-9": from '
+        "when to when, with a blank between them",
+    ),
+    (
+        f"{HEADER},gaps\na,0,9,8,2-4@0:4\n",
+        ', line 2, buffer "a": the gap "2-4@0:4" has a window, which keeps some of the bytes; '
+        "that is not supported: leave the gap out, and all bytes are kept",
+    ),
+    (
+        f"{HEADER},gaps\na,0,9,1,0-9\n",
+        ', line 2, buffer "a": the gaps leave nothing of the buffer\'s life; leave the buffer out',
+    ),
+]
+
+
+def test_files(refused):
+    def check(text: str, message: str) -> None:
+        for written in (text, quoted(text)):
+            Path("in.csv").write_text(written)
+            assert refused("plan", "--buffers", "in.csv") == f"in.csv{message}"
+
+    check_all({text: (text, message) for text, message in FILES}, check)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from usmp.driver.profile import print_profile
 from usmp.runtime.operator_profile import OperatorProfile, OperatorTensor, Profile
 from usmp.runtime.reference import REFERENCE
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 X = OperatorTensor("int8", (1, 4))
 PROFILE = Profile(
     "default",

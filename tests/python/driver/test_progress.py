@@ -8,29 +8,21 @@ import os
 import pty
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
+from support.children import SECONDS, TVMC, start
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.progress import silent, stages
 from usmp.driver.shown_warnings import shown_warnings
 from usmp.tvm018.old_name import accepted
 
-TVMC = str(Path(sys.executable).with_name("tvmc"))
-
 
 def on_a_terminal(*arguments: object) -> tuple[str, str]:
     """Stdout, and what a terminal that is only stderr gets."""
     terminal, end = pty.openpty()
-    process = subprocess.Popen(
-        [TVMC, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=end,
-        text=True,
-        env={**os.environ, "TERM": "xterm"},
-    )
+    environment = {**os.environ, "TERM": "xterm"}
+    process = start(TVMC, *arguments, stdout=subprocess.PIPE, stderr=end, env=environment)
     os.close(end)
     shown = b""
     try:
@@ -39,15 +31,15 @@ def on_a_terminal(*arguments: object) -> tuple[str, str]:
     except OSError:
         pass  # What a terminal says at its end.
     os.close(terminal)
-    stdout, _ = process.communicate()
+    stdout, _ = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
     return stdout, shown.decode()
 
 
-def test_stages_are_shown_in_order_and_stdout_is_as_ever(digits_model, tmp_path):
-    arguments = ("compile", digits_model, "-o", tmp_path / "model.tar")
+def test_stages_are_shown_in_order_and_stdout_is_as_ever(tvmc, small_model, tmp_path):
+    arguments = ("compile", small_model, "-o", tmp_path / "model.tar")
     stdout, shown = on_a_terminal(*arguments)
-    plain = subprocess.run([TVMC, *map(str, arguments)], capture_output=True, text=True, check=True)
+    plain = tvmc(*arguments)
     assert (stdout, plain.stderr) == (plain.stdout, "")
     assert "loading TVM ..." in shown
     assert shown.isascii()
@@ -55,17 +47,17 @@ def test_stages_are_shown_in_order_and_stdout_is_as_ever(digits_model, tmp_path)
     assert shown.rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
 
 
-def test_quiet_shows_nothing(digits_model):
-    assert on_a_terminal("plan", digits_model, "--quiet")[1] == ""
+def test_quiet_shows_nothing(small_model):
+    assert on_a_terminal("plan", small_model, "--quiet")[1] == ""
 
 
-def test_stages_of_a_build(digits_model):
+def test_stages_of_a_build(small_model):
     parser = argparse.ArgumentParser()
     add_build_options(parser)
-    options = parser.parse_args([str(digits_model)])
+    options = parser.parse_args([str(small_model)])
     passed = []
     shown = build_model(options, passed.append)
-    assert passed == ["loading TVM", f"reading {digits_model}", "lowering", "planning"]
+    assert passed == ["loading TVM", f"reading {small_model}", "lowering", "planning"]
     assert shown.source == build_model(options, silent).source
 
 
@@ -107,14 +99,14 @@ def test_notes_follow_the_line_of_a_stage(monkeypatch):
 
 
 @pytest.mark.parametrize("quiet", ["-q", "--quiet"])
-def test_quiet_compile_prints_nothing(tvmc, digits_model, quiet):
-    outcome = tvmc("compile", digits_model, "-o", "model.tar", quiet)
+def test_quiet_compile_prints_nothing(tvmc, small_model, quiet):
+    outcome = tvmc("compile", small_model, "-o", "model.tar", quiet)
     assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "", "")
 
 
 @pytest.mark.cc
-def test_quiet_keeps_what_was_asked_for(tvmc, digits_model, digits_archive):
-    assert tvmc("plan", digits_model, "-q").stdout == tvmc("plan", digits_model).stdout
+def test_quiet_keeps_what_was_asked_for(tvmc, small_model, digits_archive):
+    assert tvmc("plan", small_model, "-q").stdout == tvmc("plan", small_model).stdout
     assert tvmc("run", digits_archive, "-q").stdout == tvmc("run", digits_archive).stdout
     assert tvmc("run", "missing.tar", "-q").stderr == (
         "tvmc: error: missing.tar: No such file or directory\n"

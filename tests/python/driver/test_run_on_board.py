@@ -14,12 +14,13 @@ import usmp
 from conftest import ROOT
 from support.board_programs import require_board
 from support.entry_models import INITIAL, WEIGHTS, entry_model
+from support.small_digits import small_digits
 from usmp.boards.board import board_named
 from usmp.codegen.model_library_format import write_archive
 from usmp.runtime import load_archive
 from usmp.runtime.reference import REFERENCE
 
-pytestmark = pytest.mark.board
+pytestmark = [pytest.mark.board, pytest.mark.usefixtures("one_session")]
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 BOARDS = "mps2-an385, mps2-an386, mps2-an500, mps2-an505, mps3-an547, riscv32-virt"
@@ -36,6 +37,14 @@ def board_archive(tmp_path_factory):
     return path
 
 
+@pytest.fixture
+def small(tmp_path):
+    """A model of two operators."""
+    path = tmp_path / "small_digits.tflite"
+    path.write_bytes(small_digits())
+    return path
+
+
 def faulty_archive(archive, path):
     """The archive, with C that adds 1 to its outputs."""
     files = load_archive(archive).files
@@ -47,9 +56,9 @@ def faulty_archive(archive, path):
     return path
 
 
-def test_compile_makes_a_project_that_make_builds_and_runs(tvmc, tmp_path, digits_model):
+def test_compile_makes_a_project_that_make_builds_and_runs(tvmc, tmp_path, small):
     require_board(board_named("mps3-an547"))
-    outcome = tvmc("compile", digits_model, "--board", "mps3-an547", "-o", "model.tar")
+    outcome = tvmc("compile", small, "--board", "mps3-an547", "-o", "model.tar")
     assert outcome.status == 0
     assert ["dtcm", "workspace"] in [line.split()[:2] for line in outcome.stdout.splitlines()]
     with tarfile.open("model.tar") as tar:
@@ -219,8 +228,8 @@ def test_an_entry_that_there_is_not(refused, entries_archive, entry, message):
     assert refused(*arguments) == f'model "default" {message}'
 
 
-def test_an_archive_of_several_modules(refused, tmp_path):
-    mods = {name: usmp.import_model(DIGITS) for name in ("one", "two")}
+def test_an_archive_of_several_modules(refused, small_model, tmp_path):
+    mods = {name: usmp.import_model(small_model) for name in ("one", "two")}
     factories = [usmp.build(mod, module_name=name) for name, mod in mods.items()]
     usmp.export_model_library_format(factories, tmp_path / "two.tar")
     assert refused("run", tmp_path / "two.tar", "--board", "mps2-an385") == (
@@ -275,10 +284,10 @@ def test_expected_outputs_without_a_board(refused, board_archive):
     )
 
 
-def test_an_object_file_for_the_board_is_compared_with_c(tvmc, digits_model):
+def test_an_object_file_for_the_board_is_compared_with_c(tvmc, small):
     require_board(board_named("mps2-an385"))
     options = ("--board", "mps2-an385", "--target=llvm", "-o", "model.tar")
-    assert tvmc("compile", digits_model, *options).status == 0
+    assert tvmc("compile", small, *options).status == 0
     outcome = tvmc("run", "model.tar", "--board", "mps2-an385")
     assert outcome.status == 0
     assert f"The outputs equal {REFERENCE}." in outcome.stdout

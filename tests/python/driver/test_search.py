@@ -9,20 +9,19 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
+from support.children import run_tvmc
 from support.placement_graphs import graph
+from support.small_digits import small_digits
 from usmp.algorithms import get_algorithm
 from usmp.driver import build_options
 from usmp.driver.search import command_deadline, time_budget, watched_search
 from usmp.exploration import processes
 from usmp.support.deadline import Deadline
 
-TVMC = str(Path(sys.executable).with_name("tvmc"))
 CORES = [("one", "cortex-m0"), ("two", "cortex-m0"), ("three", "cortex-m4")]
 
 UNLIMITED = {"tir.usmp.time_budget": "60s"}
@@ -61,10 +60,10 @@ def interrupt() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def hard():
+def hard(count: int = 200):
     """Buffers whose conflicts follow no order of time, so that nothing simple proves a plan."""
     draw = random.Random(1)
-    names = [f"b{i}" for i in range(200)]
+    names = [f"b{i}" for i in range(count)]
     return list(
         graph(
             {name: draw.randint(1000, 100_000) for name in names},
@@ -74,21 +73,18 @@ def hard():
 
 
 @pytest.fixture
-def extended(digits_model, tmp_path):
-    """Run `tvmc` on the digits model with an endless search that is interrupted."""
+def extended(tmp_path):
+    """Run `tvmc` on a small model with an endless search that is interrupted."""
+    model = tmp_path / "digits.tflite"
+    model.write_bytes(small_digits())
 
     def run(interrupts: int, *arguments: str) -> subprocess.CompletedProcess[str]:
         extension = tmp_path / "endless.py"
         compares = any("usmp" in argument for argument in arguments)
         values = f"INTERRUPTS = {interrupts}\nCOMPARES_BY_AUTO = {compares}\n"
         extension.write_text(values + _ENDLESS)
-        return subprocess.run(
-            [TVMC, arguments[0], str(digits_model), *arguments[1:], "--extension", str(extension)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
+        command = (arguments[0], model, *arguments[1:], "--extension", extension)
+        return run_tvmc(*command, folder=tmp_path)
 
     return run
 
@@ -134,7 +130,7 @@ def test_ctrl_c_before_there_is_a_plan_aborts():
 def test_what_ends_by_itself_is_left_alone():
     shown: list[str] = []
     with watched_search({"tir.usmp.algorithm": "auto"}, shown.append):
-        plan = get_algorithm("auto")(hard(), 0)
+        plan = get_algorithm("auto")(hard(50), 0)
     assert (plan.ended_by, shown) == ("work", [])
 
 

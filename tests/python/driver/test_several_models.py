@@ -13,11 +13,14 @@ import pytest
 import usmp
 from support.onnx_models import residual_cnn
 from support.quantized_models.model import Spec
+from support.small_digits import small_digits
 from support.tflite_builder import write_model
 from support.tflite_file import one_operator_model
 from support.tflite_signatures import counter_file, summing
 from usmp.frontend.pytorch.torch_cache import without_torch_cache
 from usmp.runtime import load_archive
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 REAL = (1, 4)
 
@@ -171,9 +174,10 @@ def test_options_of_import_are_for_each_model(refused, models):
 # ---- memory
 
 
-def test_models_in_turn_need_the_memory_of_the_largest(tvmc, digits_model):
-    alone = plan_of(tvmc, digits_model)["ram"]
-    files = [f"one={digits_model}", f"two={digits_model}"]
+def test_models_in_turn_need_the_memory_of_the_largest(tvmc):
+    Path("digits.tflite").write_bytes(small_digits())
+    alone = plan_of(tvmc, "digits.tflite")["ram"]
+    files = ["one=digits.tflite", "two=digits.tflite"]
     together = plan_of(tvmc, *files)
     assert {**alone, "size_bytes": together["ram"]["size_bytes"]} == together["ram"]
     at_once = plan_of(tvmc, *files, "--concurrent=one,two")

@@ -2,61 +2,78 @@
 
 from __future__ import annotations
 
+import argparse
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-TVMC = str(Path(sys.executable).with_name("tvmc"))
+import usmp
+from support import levels
+from support.children import TVMC, run
+from usmp.driver.build_options import _needs_no_torch
+
 HEAVY = {"numpy", "rich", "torch", "tvm", "tvm_ffi"}
 
 
 def loaded(*arguments: str, **settings: str) -> set[str]:
     """The top-level packages that a process loads, with these settings of the environment."""
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", *arguments],
-        # Else the command keeps what it loads late out of stderr.
-        env={**os.environ, "TVM_LOG_DEBUG": "1", **settings},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    # Else the command keeps what it loads late out of stderr.
+    environment = {**os.environ, "TVM_LOG_DEBUG": "1", **settings}
+    done = run(sys.executable, "-X", "importtime", *arguments, env=environment)
     lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
     return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["--help"],
-        ["--version"],
-        ["compile", "--help"],
-        ["plan", "--help"],
-        ["explore", "--help"],
-        ["explore", "missing.tflite"],
-        ["explain", "--help"],
-        ["run", "--help"],
-        ["diff", "--help"],
-        ["diff", "missing.tar", "missing.tar"],
-        ["check", "--help"],
-        ["check", "missing.tflite", "--boards", "all"],
-        ["export-test", "--help"],
-        ["export-test", "missing.tar"],
-        ["compile"],
-        ["micro", "build", "project", "zephyr"],
-        ["nope"],
-        ["compile", "missing.tflite"],
-        ["list"],
-        ["list", "--format", "json"],
-        ["completion", "bash"],
-    ],
-    ids=" ".join,
-)
-def test_command_that_needs_no_tvm(arguments):
-    packages = loaded(TVMC, *arguments)
+# One process runs them all, and says which packages there are after each.
+_ONE_AFTER_THE_OTHER = """
+import sys
+from usmp.driver import tvmc
+for words in {commands}:
+    try:
+        tvmc.main(words)
+    except SystemExit:
+        pass
+    print(sorted(set(sys.modules) & {heavy}), words, file=sys.__stderr__)
+"""
+
+
+COMMANDS = [
+    [],
+    ["--help"],
+    ["--version"],
+    ["compile", "--help"],
+    ["plan", "--help"],
+    ["explore", "--help"],
+    ["explore", "missing.tflite"],
+    ["explain", "--help"],
+    ["run", "--help"],
+    ["diff", "--help"],
+    ["diff", "missing.tar", "missing.tar"],
+    ["check", "--help"],
+    ["check", "missing.tflite", "--boards", "all"],
+    ["export-test", "--help"],
+    ["export-test", "missing.tar"],
+    ["compile"],
+    ["micro", "build", "project", "zephyr"],
+    ["nope"],
+    ["compile", "missing.tflite"],
+    ["list"],
+    ["list", "--format", "json"],
+    ["completion", "bash"],
+    ["list", "targets"],
+]
+
+
+def test_commands_that_need_no_tvm():
+    script = _ONE_AFTER_THE_OTHER.format(commands=COMMANDS, heavy=HEAVY)
+    shown = run(sys.executable, "-c", script).stderr.splitlines()
+    assert [line for line in shown if line[0] == "["] == [f"[] {words}" for words in COMMANDS]
+
+
+def test_the_script_needs_no_tvm():
+    packages = loaded(TVMC, "list")
     assert "usmp" in packages
     assert not packages & HEAVY
 
@@ -65,29 +82,59 @@ def test_module_that_needs_no_tvm():
     assert not loaded("-m", "usmp", "--version") & HEAVY
 
 
-def test_command_that_needs_tvm(digits_model):
+def test_command_that_needs_tvm(small_model):
     """The test of the tests above: what is loaded late is seen."""
-    assert {"numpy", "rich", "tvm", "tvm_ffi"} <= loaded(TVMC, "plan", str(digits_model))
+    assert {"numpy", "rich", "tvm", "tvm_ffi"} <= loaded(TVMC, "plan", str(small_model))
 
 
-@pytest.mark.parametrize("ending", [".tflite", ".pt2"])
-def test_torch_is_loaded_for_its_own_models_only(digits_model, tmp_path, ending):
+_HAS_TORCH = """
+import sys
+from usmp.driver import tvmc
+tvmc.main(sys.argv[1:])
+print("torch" in sys.modules, file=sys.__stdout__)
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["plan", "model.tflite"],
+        ["plan", "model.tar"],
+        ["run", "model.tar", "--module-name=none"],
+        ["export-test", "model.tar", "--module-name=none"],
+        *levels.sample([["plan", "model.pt2"]], 0),
+    ],
+    ids=" ".join,
+)
+def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, command):
     """Where it is installed, TVM loads it."""
     pytest.importorskip("torch")
-    model = tmp_path / f"model{ending}"
-    model.write_bytes(digits_model.read_bytes())
-    command = "import sys; from usmp.driver import tvmc; tvmc.main(sys.argv[1:]); "
-    command += "print('torch' in sys.modules, file=sys.__stdout__)"
-    done = subprocess.run(
-        [sys.executable, "-c", command, "plan", str(model)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.splitlines()[-1] == str(ending == ".pt2")
+    if command[1] == "model.tar":
+        usmp.build(small_model).export_model_library_format(tmp_path / "model.tar")
+    for name in ("model.tflite", "model.pt2"):
+        (tmp_path / name).write_bytes(small_model.read_bytes())
+    done = run(sys.executable, "-c", _HAS_TORCH, *command, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == str(command[1] == "model.pt2")
 
 
-@pytest.mark.parametrize("name", ["tvmc.py", "tvmc", "flash", "__main__.py", "-m", "python"])
+@pytest.mark.parametrize(
+    ("files", "extensions", "needs_none"),
+    [
+        (["a.tflite"], [], True),
+        (["a.tflite", "b.onnx"], [], True),
+        (["a.tflite", "b.pt2"], [], False),
+        (["a.tflite"], ["mine.py"], False),
+    ],
+)
+def test_what_has_no_use_for_torch(files, extensions, needs_none):
+    options = argparse.Namespace(FILE=files, extension=extensions)
+    assert _needs_no_torch(options) is needs_none
+
+
+NAMES = ("tvmc.py", "tvmc", "flash", "__main__.py", "-m", "python")
+
+
+@pytest.mark.parametrize("name", levels.sample(NAMES, 2))
 def test_whatever_the_program_is_called(tmp_path, name):
     """The installed script, renamed as in an application that brings it along."""
     script = tmp_path / name
@@ -97,20 +144,24 @@ def test_whatever_the_program_is_called(tmp_path, name):
     assert not packages & HEAVY
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "sys.argv[:] = ['tvmc']",
-        "sys.argv[:] = ['/usr/lib/application.cgi', 'serve']",
-        "sys.argv.clear()",
-        "del sys.argv, sys.orig_argv",
-    ],
-)
-def test_where_the_interpreter_is_part_of_another_program(arguments):
-    command = "from usmp.driver import tvmc; tvmc.main(['list']); tvmc.main(['nope'])"
-    packages = loaded("-c", f"import sys; {arguments}; {command}")
-    assert "usmp" in packages
-    assert not packages & HEAVY
+_PART_OF_ANOTHER_PROGRAM = """
+import sys
+for change in (
+    "sys.argv[:] = ['tvmc']",
+    "sys.argv[:] = ['/usr/lib/application.cgi', 'serve']",
+    "sys.argv.clear()",
+    "del sys.argv, sys.orig_argv",
+):
+    exec(change)
+    from usmp.driver import tvmc
+    print(tvmc.main(["list"]), tvmc.main(["nope"]), file=sys.__stderr__)
+"""
+
+
+def test_where_the_interpreter_is_part_of_another_program():
+    shown = run(sys.executable, "-c", _PART_OF_ANOTHER_PROGRAM).stderr.splitlines()
+    assert shown.count("0 1") == 4
+    assert not loaded("-c", _PART_OF_ANOTHER_PROGRAM) & HEAVY
 
 
 def test_completion_of_shells_that_needs_no_tvm():

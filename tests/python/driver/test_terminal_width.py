@@ -12,7 +12,11 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
+from support import levels
+from support.small_digits import small_digits
 from usmp.driver.tvmc import main
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 WIDTHS = (60, 80, 100)
@@ -20,12 +24,15 @@ WIDEST = 1000
 
 
 @pytest.fixture(scope="module")
-def digits_without_overlap(tmp_path_factory) -> Path:
-    """An archive of the same model with other options, which has other sizes."""
-    path = tmp_path_factory.mktemp("other") / "digits.tar"
-    with PassContext(config={"tir.usmp.overlap": False}):
-        usmp.build(usmp.import_model(DIGITS)).export_model_library_format(path)
-    return path
+def small_archives(tmp_path_factory) -> list[Path]:
+    """Archives of one model with and without overlap, which have different sizes."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "model.tflite").write_bytes(small_digits())
+    for overlap in (True, False):
+        with PassContext(config={"tir.usmp.overlap": overlap}):
+            factory = usmp.build(usmp.import_model(folder / "model.tflite"))
+        factory.export_model_library_format(folder / f"{overlap}.tar")
+    return [folder / "True.tar", folder / "False.tar"]
 
 
 Printed = Callable[..., list[str]]
@@ -89,9 +96,9 @@ def test_without_a_plan(printed, command):
 
 
 @pytest.mark.cc
-def test_code_is_measured(printed, digits_archive, digits_without_overlap):
-    check(printed, "diff", digits_archive, digits_without_overlap)
-    check(printed, "check", digits_archive, "--max-ram", "64K", "--max-flash", "1K")
+def test_code_is_measured(printed, small_archives):
+    check(printed, "diff", *small_archives)
+    check(printed, "check", small_archives[0], "--max-ram", "64K", "--max-flash", "1K")
 
 
 @pytest.mark.board
@@ -99,7 +106,7 @@ def test_all_boards(printed, digits_archive):
     check(printed, "check", digits_archive, "--boards", "all", widths=(60,))
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3, 5])
+@pytest.mark.parametrize("columns", levels.sample([1, 2, 3, 5], 2))
 def test_terminals_of_hardly_any_width(printed, digits_archive, columns):
     for command in OF_AN_ARCHIVE.values():
         assert printed(columns, *command, digits_archive)

@@ -13,25 +13,21 @@ import numpy as np
 import pytest
 
 from support import onnx_models
+from support.children import TVMC, ended, run, run_tvmc, start
 from support.commands import COMMANDS
+from support.small_digits import small_digits
 
-TVMC = str(Path(sys.executable).with_name("tvmc"))
 CHOICES = ", ".join(f"'{command}'" for command in COMMANDS)
 SEE = "(see tvmc --help)"
 
 
-def run(*command: object, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False, **options
-    )
-
-
 @pytest.mark.cc
-def test_compile_and_run(digits_model, digits_images, tmp_path):
+def test_compile_and_run(digits_images, tmp_path):
     images, _ = digits_images
+    (tmp_path / "digits.tflite").write_bytes(small_digits())
     np.savez(tmp_path / "in.npz", image=images[:1])
     compiled = run(
-        *(TVMC, "compile", digits_model, "--target=c", "--executor=aot", "--output-format=mlf"),
+        *(TVMC, "compile", "digits.tflite", "--target=c", "--executor=aot", "--output-format=mlf"),
         *("--pass-config", "tir.usmp.enable=1"),
         *("--pass-config", "tir.usmp.algorithm=greedy_by_size", "-o", "model.tar"),
         cwd=tmp_path,
@@ -51,7 +47,7 @@ def test_compile_and_run(digits_model, digits_images, tmp_path):
     with np.load(tmp_path / "out.npz") as outputs:
         assert outputs.files == ["probabilities", "output_0"]
         assert outputs["probabilities"].shape == (1, 10)
-    assert sorted(os.listdir(tmp_path)) == ["in.npz", "model.tar", "out.npz"]
+    assert sorted(os.listdir(tmp_path)) == ["digits.tflite", "in.npz", "model.tar", "out.npz"]
 
 
 def test_error_is_one_line_and_status_1(tmp_path):
@@ -65,9 +61,9 @@ def test_log_of_tvm_is_shown_only_on_request(tmp_path):
     data, shape = graph.input("x", [4, 3]), graph.input("shape", [2], "int64")
     graph.node("Reshape", graph.node("Relu", data), shape, outputs=["y"])
     (tmp_path / "model.onnx").write_bytes(graph.proto("y").SerializeToString())
-    command = (TVMC, "compile", "model.onnx")
-    quiet = run(*command, cwd=tmp_path)
-    verbose = run(*command, cwd=tmp_path, env={**os.environ, "TVM_LOG_DEBUG": "1"})
+    command = ("compile", "model.onnx")
+    quiet = run_tvmc(*command, folder=tmp_path)
+    verbose = run_tvmc(*command, folder=tmp_path, environment={"TVM_LOG_DEBUG": "1"})
     assert quiet.returncode == verbose.returncode == 1
     (line,) = quiet.stderr.splitlines()
     assert line in verbose.stderr.splitlines()
@@ -119,11 +115,11 @@ def test_help_groups_options_and_shows_defaults(tvmc, capfd):
 def test_interrupted_command_ends_as_shells_expect(tmp_path):
     pipe = tmp_path / "model.tar"
     os.mkfifo(pipe)
-    process = subprocess.Popen([TVMC, "run", pipe], stderr=subprocess.PIPE, text=True)
+    process = start(TVMC, "run", pipe, stderr=subprocess.PIPE)
     # Opened once the command opens it too; from then on it waits for what is never written.
     with pipe.open("wb"):
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate()
+        _, stderr = ended(process)
     assert (process.returncode, stderr) == (130, "tvmc: interrupted\n")
 
 
@@ -146,24 +142,20 @@ def test_wrong_usage(refused, arguments, message):
 
 
 @pytest.mark.cc
-def test_stdout_that_is_full_is_an_error(digits_archive):
+def test_stdout_that_is_full_is_an_error(digits_archive, tmp_path):
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [TVMC, "run", digits_archive], stdout=full, stderr=subprocess.PIPE, check=False
-        )
+        done = run_tvmc("run", digits_archive, folder=tmp_path, stdout=full.fileno())
     assert done.returncode == 1
-    assert done.stderr == b"tvmc: error: [Errno 28] No space left on device\n"
+    assert done.stderr == "tvmc: error: [Errno 28] No space left on device\n"
 
 
 @pytest.mark.cc
-def test_closed_pipe_is_no_traceback(digits_archive):
+def test_closed_pipe_is_no_traceback(digits_archive, tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [TVMC, "run", digits_archive], stdout=writer, stderr=subprocess.PIPE, check=False
-    )
+    done = run_tvmc("run", digits_archive, folder=tmp_path, stdout=writer)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_an_error_does_not_control_the_terminal(tmp_path):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph as OnnxGraph
 from support.pytorch_models import Function, exported
 from support.tflite_builder import Graph, Signature, options, write_model
+
+torch = lazy("torch")
 
 
 def onnx_model(shape) -> bytes:
@@ -53,13 +55,13 @@ def reshaping_model() -> bytes:
 
 
 MODELS = {
-    "named": (".onnx", onnx_model(["batch", "frames", 3]), [2, 5, 3]),
-    "unnamed": (".onnx", onnx_model([None, None, 3]), [2, 5, 3]),
-    "fixed": (".onnx", onnx_model([2, 5, 3]), [2, 5, 3]),
-    "no_shape": (".onnx", onnx_model(None), [4, 2]),
-    "pytorch": (".pt2", pytorch_model(2, 9), [1, 4, 3]),
-    "tflite": (".tflite", write_model(tflite_model((-1, 3))), [5, 3]),
-    "tflite_inner": (".tflite", write_model(tflite_model((1, -1), (1, -1))), [1, 8]),
+    "named": (".onnx", lambda: onnx_model(["batch", "frames", 3]), [2, 5, 3]),
+    "unnamed": (".onnx", lambda: onnx_model([None, None, 3]), [2, 5, 3]),
+    "fixed": (".onnx", lambda: onnx_model([2, 5, 3]), [2, 5, 3]),
+    "no_shape": (".onnx", lambda: onnx_model(None), [4, 2]),
+    "pytorch": (".pt2", lambda: pytorch_model(2, 9), [1, 4, 3]),
+    "tflite": (".tflite", lambda: write_model(tflite_model((-1, 3))), [5, 3]),
+    "tflite_inner": (".tflite", lambda: write_model(tflite_model((1, -1), (1, -1))), [1, 8]),
 }
 
 
@@ -77,7 +79,7 @@ def test_extents_inside_follow_from_the_inputs(tmp_path):
 def test_sizes_have_the_values(name, tmp_path):
     ending, content, shape = MODELS[name]
     path = tmp_path / f"model{ending}"
-    path.write_bytes(content)
+    path.write_bytes(content())
     x = np.random.default_rng(0).normal(size=shape).astype("float32")
     (output,) = usmp.build(path, input_shapes={"x": shape}).run({"x": x}).values()
     np.testing.assert_array_equal(output, x + x + x if ending == ".tflite" else x + x)
@@ -97,44 +99,44 @@ def test_one_signature_of_several(tmp_path):
 
 REFUSED = {
     "unknown": (
-        (".onnx", onnx_model(["batch", 3])),
+        (".onnx", lambda: onnx_model(["batch", 3])),
         {"z": [1, 3]},
         'the model has no input "z"; its inputs are "x"',
     ),
     "rank": (
-        (".onnx", onnx_model(["batch", 3])),
+        (".onnx", lambda: onnx_model(["batch", 3])),
         {"x": [1, 3, 1]},
         'input "x" has the shape [batch, 3] in the model, which cannot be [1, 3, 1]',
     ),
     "fixed": (
-        (".tflite", write_model(tflite_model((-1, 3)))),
+        (".tflite", lambda: write_model(tflite_model((-1, 3)))),
         {"x": [2, 4]},
         'input "x" has the shape [x_0, 3] in the model, which cannot be [2, 4]',
     ),
     "two values": (
-        (".onnx", onnx_model(["n", "n"])),
+        (".onnx", lambda: onnx_model(["n", "n"])),
         {"x": [2, 3]},
         'size "n" would be 2 in input "x" and 3 in input "x"',
     ),
     "two values of a file": (
-        (".tflite", write_model(tflite_model((-1, -1)))),
+        (".tflite", lambda: write_model(tflite_model((-1, -1)))),
         {"x": [2, 3]},
         "a .tflite file does not say which of the sizes that its inputs leave open a tensor "
         "inside has, so that all must have one value, and not 2, 3; convert the model with fixed "
         "input shapes",
     ),
     "out of range": (
-        (".pt2", pytorch_model(2, 9)),
+        (".pt2", lambda: pytorch_model(2, 9)),
         {"x": [1, 10, 3]},
         'input "x" has the shape [1, x_1, 3] in the model, where "x_1" may be from 2 to 9, not 10',
     ),
     "zero": (
-        (".onnx", onnx_model(["batch", 3])),
+        (".onnx", lambda: onnx_model(["batch", 3])),
         {"x": [0, 3]},
         'the extents of input "x" must be from 1 to 2147483647, not 0',
     ),
     "no number": (
-        (".onnx", onnx_model(["batch", 3])),
+        (".onnx", lambda: onnx_model(["batch", 3])),
         {"x": [1.5, 3]},
         'the shape of input "x" must be of integers, not of 1.5',
     ),
@@ -145,7 +147,7 @@ REFUSED = {
 def test_shapes_that_cannot_be(what, tmp_path):
     (ending, content), shapes, message = REFUSED[what]
     path = tmp_path / f"model{ending}"
-    path.write_bytes(content)
+    path.write_bytes(content())
     with pytest.raises(ValueError) as error:
         usmp.import_model(path, input_shapes=shapes)
     assert str(error.value) == message

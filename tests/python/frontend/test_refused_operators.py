@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import onnx
 import pytest
 import tflite
-import torch
 
+from support.lazy import lazy
 from support.operator_trials.sweep import operators
-from usmp.frontend.onnx import refused as onnx_refused
-from usmp.frontend.onnx.compared import COMPARED
 from usmp.frontend.pytorch import refused as pytorch_refused
-from usmp.frontend.pytorch.converters import CONVERTERS_OF_SIZES
 from usmp.frontend.refused_operators import RANDOM, by_operator
 from usmp.frontend.tflite import refused as tflite_refused
 
-TABLES = {
-    "tflite": tflite_refused.REFUSED,
-    "onnx": onnx_refused.REFUSED,
-    "pytorch": pytorch_refused.REFUSED,
-}
+onnx = lazy("onnx")
+torch = lazy("torch")
+onnx_refused = lazy("usmp.frontend.onnx.refused")
+compared = lazy("usmp.frontend.onnx.compared")
+converters = lazy("usmp.frontend.pytorch.converters")
+
+TABLES = {"tflite": tflite_refused, "onnx": onnx_refused, "pytorch": pytorch_refused}
 
 
 @pytest.mark.parametrize("front_end", TABLES)
 def test_no_operator_is_refused_and_supported(front_end):
-    assert not TABLES[front_end].keys() & set(operators(front_end))
+    assert not TABLES[front_end].REFUSED.keys() & set(operators(front_end))
 
 
 @pytest.mark.parametrize("front_end", TABLES)
 def test_what_is_said_is_one_sentence(front_end):
-    for refusal in TABLES[front_end].values():
+    for refusal in TABLES[front_end].REFUSED.values():
         for part in (refusal.reason, refusal.instead):
             assert part and part[-1] not in ".;," and part.isprintable()
         assert len(str(refusal)) < 250
@@ -37,18 +35,18 @@ def test_what_is_said_is_one_sentence(front_end):
 
 def test_every_operator_of_the_tflite_schema():
     schema = {name for name in vars(tflite.BuiltinOperator) if name.isupper()}
-    assert schema - {"CUSTOM"} - set(operators("tflite")) == TABLES["tflite"].keys()
+    assert schema - {"CUSTOM"} - set(operators("tflite")) == TABLES["tflite"].REFUSED.keys()
 
 
 def test_every_operator_of_onnx():
     schemas = onnx.defs.get_all_schemas_with_history()
     names = {f"{schema.domain}.{schema.name}".lstrip(".") for schema in schemas}
-    assert names - COMPARED == TABLES["onnx"].keys()
+    assert names - compared.COMPARED == TABLES["onnx"].REFUSED.keys()
 
 
 def test_every_core_operator_of_pytorch():
     """That is, of those in which PyTorch ends its decompositions."""
-    supported = {*operators("pytorch"), *CONVERTERS_OF_SIZES}
+    supported = {*operators("pytorch"), *converters.CONVERTERS_OF_SIZES}
     registered = {each.partition(".")[0] for each in torch._C._dispatch_get_all_op_names()}
     core = {name.removeprefix("aten::") for name in registered if has_core_overload(name)}
     assert len(core) > 150

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
+from support.lazy import TorchModule, lazy
 from support.main_calls import called, views
 from support.onnx_models import Graph
 from support.pytorch_models import exported
@@ -15,9 +15,11 @@ from support.quantized_models.model import Spec
 from support.tflite_builder import Graph as TfliteGraph
 from support.tflite_builder import options, write_model
 from usmp.aot_pipeline import lower_to_aot
-from usmp.frontend.onnx.importer import import_onnx
-from usmp.frontend.pytorch.importer import import_pytorch
 from usmp.frontend.tflite.importer import import_tflite
+
+torch = lazy("torch")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 
 pytestmark = pytest.mark.models
 
@@ -48,7 +50,7 @@ def test_onnx_dropout_is_nothing():
     assert called(main_of(import_onnx(graph.model("y"), Path(".")))) == ["softmax", "softmax"]
 
 
-class Rows(torch.nn.Module):
+class Rows(TorchModule):
     """The last row, and all rows in the other order."""
 
     def forward(self, x):

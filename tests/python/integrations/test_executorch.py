@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import pytest
-import torch
-from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, greedy, naive
-from executorch.exir.pass_base import PassResult
-from executorch.exir.tensor import TensorSpec
-from torch import nn
 
-from support.executorch_programs import Recorded, plan
-from usmp_solver.integrations.executorch import MemoryPlanning, is_element_wise
+from support.lazy import TorchModule, lazy
+
+torch = lazy("torch")
+Recorded = lazy("support.executorch_programs:Recorded")
+plan = lazy("support.executorch_programs:plan")
+MemoryPlanning = lazy("usmp_solver.integrations.executorch:MemoryPlanning")
 
 pytestmark = pytest.mark.models
 
 
-class Function(nn.Module):
+class Function(TorchModule):
     """A model that computes a function."""
 
     def __init__(self, function):
@@ -28,7 +27,7 @@ class Function(nn.Module):
 
 def planned(function, *inputs, algorithm=None, **options):
     """The plan of the outermost graph, and the program; outputs are those of greedy's program."""
-    model = function if isinstance(function, nn.Module) else Function(function)
+    model = function if isinstance(function, TorchModule) else Function(function)
     recorded = Recorded(algorithm or MemoryPlanning())
     program = plan(model, inputs, recorded, **options)
     program.verify(**{name: value for name, value in options.items() if name.startswith("alloc_")})
@@ -38,6 +37,8 @@ def planned(function, *inputs, algorithm=None, **options):
 
 def overwritten(found, program):
     """Names of the nodes whose output is in the place of an input, with that input's."""
+    from executorch.exir.tensor import TensorSpec
+
     names = {}
     for node in program.graph_module.graph.nodes:
         if isinstance(node.meta.get("spec"), TensorSpec):
@@ -45,7 +46,10 @@ def overwritten(found, program):
     return {names[output]: names[spec] for output, spec in found.in_place.items()}
 
 
-X = torch.linspace(-2, 3, 24).reshape(4, 6)
+@pytest.fixture(autouse=True)
+def _inputs():
+    global X
+    X = torch.linspace(-2, 3, 24).reshape(4, 6)
 
 
 def test_chains_stay_at_one_place():
@@ -103,6 +107,8 @@ def test_a_tensor_that_was_written_in_place_lives_on(in_place):
 
 
 def test_a_place_that_is_shared_is_counted_once():
+    from executorch.exir.pass_base import PassResult
+
     def share(graph_module):
         for node in graph_module.graph.nodes:
             if "relu" in str(node.target):
@@ -162,7 +168,7 @@ def test_outputs_and_inputs_that_are_provided():
     assert found.in_place == {}
 
 
-class Counter(nn.Module):
+class Counter(TorchModule):
     """State that a program reads and writes, by two methods."""
 
     def __init__(self):
@@ -252,6 +258,8 @@ def test_bodies_of_map():
 
 
 def test_suites_of_algorithms():
+    from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, greedy, naive
+
     for algorithm in (MemoryPlanning(), MemoryPlanning().plan):
         suite = MemoryPlanningAlgorithmSuite([algorithm])
         program = plan(Function(lambda x: torch.relu(torch.exp(x))), (X,), suite)
@@ -276,6 +284,8 @@ def test_planning_again_changes_nothing():
 
 
 def test_what_is_element_wise_comes_from_pytorch():
+    from usmp_solver.integrations.executorch import is_element_wise
+
     aten = torch.ops.aten
     yes = aten.add.out, aten.relu.out, aten.where.self_out, aten.clone.out, aten.max.out
     no = aten.mm.out, aten.max.dim_max, aten.max.unary_out, aten.permute_copy.out, aten.cat.out

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from support.executorch_kernels import differences, registered
-
 pytestmark = pytest.mark.models
 
 
@@ -33,6 +31,8 @@ OPERATORS = {
 
 
 def test_operators_in_place():
+    from support.executorch_kernels import differences, registered
+
     operators = {operator.name(): operator for operator in registered()}
     assert len(operators) > 90 and set(operators) >= OPERATORS
     for name in sorted(OPERATORS):

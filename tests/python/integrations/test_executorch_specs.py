@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from importlib import metadata, util
 
 import pytest
-import torch
-from executorch.exir import memory_planning
-from executorch.exir.tensor import TensorSpec
-from torch.fx import Graph, GraphModule
 
-from usmp_solver.integrations.executorch import MemoryPlanning, interface
+from support.lazy import lazy
+
+torch = lazy("torch")
+TensorSpec = lazy("executorch.exir.tensor:TensorSpec")
+MemoryPlanning = lazy("usmp_solver.integrations.executorch:MemoryPlanning")
 
 pytestmark = pytest.mark.models
 
-EMPTY = GraphModule(torch.nn.Module(), Graph())
+
+def empty():
+    return torch.fx.GraphModule(torch.nn.Module(), torch.fx.Graph())
 
 
 def tensor(size, first, last, **fields):
@@ -27,8 +30,8 @@ def tensor(size, first, last, **fields):
     return spec
 
 
-def sizes(*specs, alignment=16, padding=0, module=EMPTY):
-    return list(MemoryPlanning()(alignment, specs, module, None, padding))
+def sizes(*specs, alignment=16, padding=0, module=None):
+    return list(MemoryPlanning()(alignment, specs, module or empty(), None, padding))
 
 
 def test_memories_alignment_and_padding():
@@ -56,7 +59,7 @@ def test_tensors_inside_others_keep_them_alive():
 
 
 def test_memory_of_inner_graphs_is_reserved():
-    module = GraphModule(torch.nn.Module(), Graph())
+    module = empty()
     module.input_mem_buffer_sizes = [0, 128]
     spec = tensor(64, 0, 1)
     assert sizes(spec, module=module) == [0, 192]
@@ -77,29 +80,32 @@ def inside(size, offset, memory=None):
 @pytest.mark.parametrize(
     ("specs", "message"),
     [
-        ([tensor(4, None, None)], "has no lifetime: no node of the graph uses it"),
-        ([tensor(4, 3, 2)], "ends before it begins"),
-        ([tensor(4, 0, 1, mem_id=0)], "has mem_id 0; memories that are planned have numbers from"),
-        ([tensor(4, 0, 1, mem_id=-1)], "has mem_id -1"),
-        ([tensor(4, 0, 1, mem_id=1 << 40)], "has mem_id 1099511627776"),
-        ([tensor(4, 0, 1, mem_id="sram")], "has mem_id 'sram'"),
-        (circle(), "lies inside itself"),
-        (inside(16, 0)[1:], "which is not planned here"),
-        (inside(64, 16), "which has 64 bytes"),
-        (inside(16, -16), r"takes bytes \[-16, 0\)"),
-        (inside(16, 8), "no multiple of the alignment of 16 bytes"),
-        (inside(16, 0, memory=2), "has mem_id 2, but lies inside"),
-        (inside(16, None), "storage_base_offset None is no number of bytes"),
-        ([tensor(4, 0, 1, storage_base="x")], "storage_base 'x' is no tensor"),
-        ([tensor(4, 0, 1, lifetime=None)], "a lifetime has the first and the last node"),
-        ([tensor(4, -1, 1)], "nodes are counted from 0"),
-        ([tensor(4, 0, 1.5)], "nodes are counted from 0"),
-        ([tensor(1 << 61, 0, 1) for _ in range(3)], "no memory has more than"),
+        (lambda: [tensor(4, None, None)], "has no lifetime: no node of the graph uses it"),
+        (lambda: [tensor(4, 3, 2)], "ends before it begins"),
+        (
+            lambda: [tensor(4, 0, 1, mem_id=0)],
+            "has mem_id 0; memories that are planned have numbers from",
+        ),
+        (lambda: [tensor(4, 0, 1, mem_id=-1)], "has mem_id -1"),
+        (lambda: [tensor(4, 0, 1, mem_id=1 << 40)], "has mem_id 1099511627776"),
+        (lambda: [tensor(4, 0, 1, mem_id="sram")], "has mem_id 'sram'"),
+        (circle, "lies inside itself"),
+        (lambda: inside(16, 0)[1:], "which is not planned here"),
+        (lambda: inside(64, 16), "which has 64 bytes"),
+        (lambda: inside(16, -16), r"takes bytes \[-16, 0\)"),
+        (lambda: inside(16, 8), "no multiple of the alignment of 16 bytes"),
+        (lambda: inside(16, 0, memory=2), "has mem_id 2, but lies inside"),
+        (lambda: inside(16, None), "storage_base_offset None is no number of bytes"),
+        (lambda: [tensor(4, 0, 1, storage_base="x")], "storage_base 'x' is no tensor"),
+        (lambda: [tensor(4, 0, 1, lifetime=None)], "a lifetime has the first and the last node"),
+        (lambda: [tensor(4, -1, 1)], "nodes are counted from 0"),
+        (lambda: [tensor(4, 0, 1.5)], "nodes are counted from 0"),
+        (lambda: [tensor(1 << 61, 0, 1) for _ in range(3)], "no memory has more than"),
     ],
 )
 def test_contradictions(specs, message):
     with pytest.raises(ValueError, match=message):
-        sizes(*specs)
+        sizes(*specs())
 
 
 @pytest.mark.parametrize("alignment", [0, -16, 24, 1.5, None])
@@ -122,7 +128,7 @@ def test_options():
     with pytest.raises(ValueError, match="at most 2147483648 may be"):
         sizes(tensor(4, 0, 1), alignment=1 << 70)
     for algorithm in ("exact", "greedy_by_size", "no_sharing"):
-        assert MemoryPlanning(algorithm)(16, [tensor(4, 0, 1)], EMPTY) == [0, 16]
+        assert MemoryPlanning(algorithm)(16, [tensor(4, 0, 1)], empty()) == [0, 16]
 
 
 def test_it_loads_no_tvm():
@@ -134,12 +140,21 @@ def test_it_loads_no_tvm():
     assert subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL) == "[]\n"
 
 
+@pytest.fixture
 def imported_anew():
-    spec = util.spec_from_file_location("interface_again", interface.__file__)
+    from usmp_solver.integrations.executorch import interface
+
+    return partial(import_again, interface.__file__)
+
+
+def import_again(path):
+    spec = util.spec_from_file_location("interface_again", path)
     spec.loader.exec_module(util.module_from_spec(spec))
 
 
-def test_a_version_whose_interface_differs(monkeypatch):
+def test_a_version_whose_interface_differs(imported_anew, monkeypatch):
+    from executorch.exir import memory_planning
+
     monkeypatch.delattr(memory_planning, "SpecAllocResult")
     monkeypatch.setattr(metadata, "version", lambda name: "1.2.0")
     with pytest.raises(ImportError) as caught:
@@ -150,7 +165,7 @@ def test_a_version_whose_interface_differs(monkeypatch):
     )
 
 
-def test_a_version_that_does_not_load(monkeypatch):
+def test_a_version_that_does_not_load(imported_anew, monkeypatch):
     monkeypatch.setitem(sys.modules, "executorch.exir.control_flow", None)
     with pytest.raises(
         ImportError, match=r"^ExecuTorch 1\.5\.1 cannot be imported: .*control_flow"
@@ -158,7 +173,7 @@ def test_a_version_that_does_not_load(monkeypatch):
         imported_anew()
 
 
-def test_no_executorch(monkeypatch):
+def test_no_executorch(imported_anew, monkeypatch):
     def version(name):
         raise metadata.PackageNotFoundError(name)
 

@@ -8,11 +8,7 @@ from functools import partial
 from importlib import util
 from pathlib import Path
 
-import executorch.exir.memory_planning as memory_planning
 import pytest
-import torch
-
-from usmp_solver.integrations.executorch import MemoryPlanning
 
 pytestmark = pytest.mark.models
 
@@ -44,6 +40,11 @@ def load(name: str, path: Path):
 
 @pytest.fixture
 def upstream(monkeypatch):
+    import torch
+    from executorch.exir import memory_planning
+
+    from usmp_solver.integrations.executorch import MemoryPlanning
+
     algorithm = MemoryPlanning()
 
     def greedy(alignment, specs, graph_module, graph_signature, extra_padding=0):

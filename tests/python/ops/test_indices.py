@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import onnx
 import pytest
 from tvm import relax
 from tvm.ir.transform import PassContext
@@ -12,12 +11,15 @@ import usmp
 from support import index_operators_onnx as onnx_operators
 from support import index_operators_tflite as tflite_operators
 from support.index_sweep import Indices, Sweep, check_sweep
+from support.lazy import lazy
 from support.litert import Reference as LiteRt
 from support.onnx_models import Graph, Reference
-from usmp.frontend.onnx.compared import COMPARED, NEWEST_OPSET
-from usmp.frontend.onnx.importer import import_onnx
 from usmp.frontend.tflite import converters as tflite_converters
 from usmp.frontend.tflite.importer import import_tflite
+
+onnx = lazy("onnx")
+compared = lazy("usmp.frontend.onnx.compared")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 CONSTANT_ONNX = """
 AffineGrid.size BlackmanWindow.size CenterCropPad.shape ConstantOfShape.input CumProd.axis
@@ -143,9 +145,9 @@ def test_each_onnx_operator_that_takes_indices_is_swept():
     swept = set().union(*(sweep.operators for sweep, _ in swept_onnx().values()))
     inputs = {
         f"{name}.{given.name}"
-        for name in COMPARED
+        for name in compared.COMPARED
         if "." not in name
-        for given in onnx.defs.get_schema(name, NEWEST_OPSET).inputs
+        for given in onnx.defs.get_schema(name, compared.NEWEST_OPSET).inputs
         if given.types and set(given.types) <= {"tensor(int32)", "tensor(int64)"}
     }
     known = set(CONSTANT_ONNX) | VALUES_ONNX

@@ -5,8 +5,10 @@ import pytest
 from tvm import relax
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
-from usmp.frontend.onnx.importer import import_onnx
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 generator = np.random.default_rng(0)
 DATA = generator.normal(size=(4, 5, 6)).astype(np.float32)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.script import ir as I
-from tvm.script import tirx as T
 from tvm.target import Target
 
+from support.streamed_graphs import main_function, module, operator
 from usmp.objects import Executor, PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.attributes import EXECUTOR_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.objects.schedule import (
@@ -23,92 +22,72 @@ from usmp.planning.schedules import scheduled
 from usmp.planning.session import planning_session
 
 
-@I.ir_module
-class Module:
-    """A chain of functions that let all of an input be overwritten that was read."""
-
-    @T.prim_func
-    def one(p: T.handle("int8"), q: T.handle("int8")):
-        a = T.decl_buffer((60,), "int8", data=p)
-        b = T.decl_buffer((60,), "int8", data=q)
-        for i in range(60):
-            b[i] = a[i]
-
-    @T.prim_func
-    def narrow(p: T.handle("int8"), q: T.handle("int8")):
-        a = T.decl_buffer((60,), "int8", data=p)
-        b = T.decl_buffer((20,), "int8", data=q)
-        for i in range(20):
-            b[i] = a[i]
-
-    @T.prim_func
-    def small_one(p: T.handle("int8"), q: T.handle("int8")):
-        a = T.decl_buffer((20,), "int8", data=p)
-        b = T.decl_buffer((20,), "int8", data=q)
-        for i in range(20):
-            b[i] = a[i]
-
-    @T.prim_func
-    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
-        large_1 = T.alloc_buffer((60,), "int8")
-        large_2 = T.alloc_buffer((60,), "int8")
-        small_1 = T.alloc_buffer((20,), "int8")
-        small_2 = T.alloc_buffer((20,), "int8")
-        Module.one(x, large_1.data)
-        Module.one(large_1.data, large_2.data)
-        Module.narrow(large_2.data, small_1.data)
-        Module.small_one(small_1.data, small_2.data)
-        Module.small_one(small_2.data, y)
-
-
-@I.ir_module
-class WithoutBuffers:
-    """A function without memory of its own, and a faster one with some."""
-
-    @T.prim_func
-    def copy(p: T.handle("int8"), q: T.handle("int8")):
-        a = T.decl_buffer((60,), "int8", data=p)
-        b = T.decl_buffer((60,), "int8", data=q)
-        for i in range(60):
-            b[i] = a[i]
-
-    @T.prim_func
-    def by_scratch(p: T.handle("int8"), q: T.handle("int8")):
-        a = T.decl_buffer((60,), "int8", data=p)
-        b = T.decl_buffer((60,), "int8", data=q)
-        scratch = T.alloc_buffer((6,), "int8")
-        for i in range(10):
-            for j in range(6):
-                scratch[j] = a[i * 6 + j]
-            for j in range(6):
-                b[i * 6 + j] = scratch[j]
-
-    @T.prim_func
-    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
-        WithoutBuffers.copy(x, y)
+def copy(name, elements, of=None):
+    """Copies elements, of which all of an input may be overwritten that was read."""
+    body = f"""
+    for i in range({elements}):
+        Q[i] = P[i]
+    """
+    return operator(name, [("p", of or elements, "int8"), ("q", elements, "int8")], body)
 
 
 def copy_of_reversed_runs(elements, run):
     """Copies the elements of each run in reverse: the output may lie over the input where it begins
     `run` - 1 bytes before it."""
+    body = f"""
+    for i in range({elements // run}):
+        for j in range({run}):
+            Q[i * {run} + {run - 1} - j] = P[i * {run} + j]
+    """
+    return operator("copy", [("p", elements, "int8"), ("q", elements, "int8")], body)
 
-    @T.prim_func
-    def func(p: T.handle("int8"), q: T.handle("int8")):
-        a = T.decl_buffer((elements,), "int8", data=p)
-        b = T.decl_buffer((elements,), "int8", data=q)
-        for i in range(elements // run):
-            for j in range(run):
-                b[i * run + (run - 1) - j] = a[i * run + j]
 
-    return func
+MAIN_PARAMS = [("x", "int8"), ("y", "int8")]
+TENSORS = [
+    *(("large_1", 60, "int8"), ("large_2", 60, "int8")),
+    *(("small_1", 20, "int8"), ("small_2", 20, "int8")),
+]
+Module = module(
+    copy("one", 60),
+    copy("narrow", 20, of=60),
+    copy("small_one", 20),
+    main_function(
+        MAIN_PARAMS,
+        TENSORS,
+        [
+            "one x large_1",
+            "one large_1 large_2",
+            "narrow large_2 small_1",
+            "small_one small_1 small_2",
+            "small_one small_2 y",
+        ],
+    ),
+)
+WithoutBuffers = module(
+    copy("copy", 60),
+    operator(
+        "by_scratch",
+        [("p", 60, "int8"), ("q", 60, "int8")],
+        """
+        scratch = T.alloc_buffer((6,), "int8")
+        for i in range(10):
+            for j in range(6):
+                scratch[j] = P[i * 6 + j]
+            for j in range(6):
+                Q[i * 6 + j] = scratch[j]
+        """,
+    ),
+    main_function(MAIN_PARAMS, [], ["copy x y"]),
+)
+"""A function without memory of its own, and a faster one with some."""
 
 
 FUNCTIONS = {
     "one": Module["one"],
-    "two": copy_of_reversed_runs(60, 2),
-    "six": copy_of_reversed_runs(60, 6),
+    "two": module(copy_of_reversed_runs(60, 2))["copy"],
+    "six": module(copy_of_reversed_runs(60, 6))["copy"],
     "small_one": Module["small_one"],
-    "small_ten": copy_of_reversed_runs(20, 10),
+    "small_ten": module(copy_of_reversed_runs(20, 10))["copy"],
 }
 INSTRUCTIONS = {"one": 60, "two": 50, "six": 40, "small_one": 30, "small_ten": 25}
 FASTER = {"one": ["six", "two"], "small_one": ["small_ten"]}
@@ -118,7 +97,7 @@ def function(name):
     return with_schedule(FUNCTIONS[name], Schedule(name, INSTRUCTIONS[name]))
 
 
-def module(size_hint_bytes=None):
+def scheduled_module(size_hint_bytes=None):
     """`__tvm_main__`, and what it calls with its faster schedules."""
     functions = {Module.get_global_var(n): Module[n] for n in ("__tvm_main__", "narrow")}
     for name, others in FASTER.items():
@@ -147,26 +126,26 @@ def found(mod, optimize):
 
 
 def test_what_is_small_may_take_more_as_long_as_the_peak_stays():
-    assert found(module(), "ram") == ((60,), ["one", "small_ten"])
+    assert found(scheduled_module(), "ram") == ((60,), ["one", "small_ten"])
 
 
 def test_five_percent_more():
-    assert found(module(), "balanced") == ((61,), ["two", "small_ten"])
+    assert found(scheduled_module(), "balanced") == ((61,), ["two", "small_ten"])
 
 
 def test_any_memory():
-    assert found(module(), "speed") == ((65,), ["six", "small_ten"])
+    assert found(scheduled_module(), "speed") == ((65,), ["six", "small_ten"])
 
 
 @pytest.mark.parametrize(("size", "tile"), [(65, "six"), (64, "two"), (61, "two"), (60, "one")])
 def test_any_memory_that_the_pool_has(size, tile):
     peak = {"six": 65, "two": 61, "one": 60}[tile]
-    assert found(module(size), "speed") == ((peak,), [tile, "small_ten"])
+    assert found(scheduled_module(size), "speed") == ((peak,), [tile, "small_ten"])
 
 
 def test_no_plan_is_no_choice():
     with planning_session() as session:
-        assert scheduled(session, module(59), PlanningOptions()) is None
+        assert scheduled(session, scheduled_module(59), PlanningOptions()) is None
 
 
 def test_a_module_without_schedules():
@@ -175,7 +154,7 @@ def test_a_module_without_schedules():
 
 
 def test_what_is_taken_has_the_attributes_of_what_it_stands_for():
-    mod = module()
+    mod = scheduled_module()
     variable = mod.get_global_var("one")
     mod.update_func(variable, mod["one"].with_attr("operator_steps", [{"kind": "copy"}]))
     with planning_session() as session:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import pytest
 import tvm
 from tvm.ir.transform import PassContext
 
 import usmp
+from conftest import ROOT
 from support.deadlines import NEVER, OVER
 from support.operator_programs import BRANCHES
 from support.planner_views import bound, workspace
@@ -155,8 +158,10 @@ def test_a_search_of_any_length_is_compared_by_fixed_work(placed):
     assert len(placed) == 1
 
 
-def test_instruments_see_each_pass_once(digits_model):
-    seen = []
+@pytest.fixture(scope="module")
+def build_of_digits():
+    """The passes that an instrument sees in a build, and the arguments of all plans."""
+    seen, planned = [], []
 
     @tvm.ir.instrument.pass_instrument
     class Recorder:
@@ -164,8 +169,20 @@ def test_instruments_see_each_pass_once(digits_model):
             if info.name.startswith("usmp."):
                 seen.append(info.name.removeprefix("usmp."))
 
-    with PassContext(instruments=[Recorder()]):
-        usmp.build(digits_model)
+    def counted(*arguments):
+        planned.append(arguments)
+        return planning.make_plan(*arguments)
+
+    with (
+        mock.patch.object(session_module, "make_plan", counted),
+        PassContext(instruments=[Recorder()]),
+    ):
+        usmp.build(ROOT / "examples/digits/digits_int8.tflite")
+    return seen, planned
+
+
+def test_instruments_see_each_pass_once(build_of_digits):
+    seen, _ = build_of_digits
     assert seen[seen.index("ConvertForLoopsToSerial") :] == [
         "ConvertForLoopsToSerial",
         "CheckAccelerators",
@@ -184,17 +201,10 @@ def test_instruments_see_each_pass_once(digits_model):
     ]
 
 
-def test_a_plan_that_was_compared_is_not_made_again(digits_model, monkeypatch):
+def test_a_plan_that_was_compared_is_not_made_again(build_of_digits):
     """Of operators one after the other, and interleaved; the main function, which has the operators
     of the file, is the same for both and for the planner."""
-    planned = []
-
-    def counted(*arguments):
-        planned.append(arguments)
-        return planning.make_plan(*arguments)
-
-    monkeypatch.setattr(session_module, "make_plan", counted)
-    usmp.build(usmp.import_model(digits_model), "c")
+    _, planned = build_of_digits
     assert len(planned) == 2
 
 

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 from tvm import relax
 
@@ -18,9 +17,12 @@ import usmp
 from conftest import ROOT
 from support.demanding_models import MODELS
 from support.demanding_sizes import MUCH
+from support.lazy import lazy
 from support.onnx_models import Graph
 from usmp.driver import tvmc
 from usmp.relax.limits import LimitedBuilder, LimitError, Limits, check_main
+
+onnx = lazy("onnx")
 
 MEMORY = 1 << 30
 """What a file may take beyond what those before it took."""

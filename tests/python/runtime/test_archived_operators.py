@@ -7,14 +7,15 @@ from copy import deepcopy
 import pytest
 
 import usmp
-from conftest import ROOT
+from support.small_digits import small_convolutions
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.runtime.archived_module import read_module
 from usmp.runtime.read_metadata import DamagedMetadata
 
 
 @pytest.fixture(scope="module")
 def metadata() -> dict:
-    factory = usmp.build(ROOT / "examples/digits/digits_int8.tflite")
+    factory = usmp.build(import_tflite(small_convolutions()))
     return factory.metadata["modules"]["default"]
 
 

@@ -7,9 +7,11 @@ import subprocess
 import pytest
 
 import usmp
-from conftest import ROOT
-from support.compilers import require
+from support.compilers import require, run_compiler
+from support.relax_models import PARAMS, Attention
+from support.small_digits import small_digits
 from usmp.boards.core_compilers import core_compiler, module_compiler
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.runtime import BuildError, load_archive
 from usmp.runtime.code_size import CrossCompiler, compiled_code
 from usmp.runtime.host import HostModule
@@ -19,9 +21,7 @@ from usmp.runtime.object_file import has_float_registers
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
     path = tmp_path_factory.mktemp("code") / "m4.tar"
-    built = usmp.build(
-        usmp.import_model(ROOT / "examples/digits/digits_int8.tflite"), "c -mcpu=cortex-m4"
-    )
+    built = usmp.build(import_tflite(small_digits(classes=200)), "c -mcpu=cortex-m4")
     built.export_model_library_format(path)
     return load_archive(path)
 
@@ -33,7 +33,7 @@ def compiled(archive, cross=None):
 @pytest.mark.cc
 def test_the_parts_are_no_more_than_the_whole(archive):
     code = compiled(archive)
-    assert set(code.functions) >= {"conv2d_to_conv2d1", "softmax"}
+    assert set(code.functions) >= {"fully_connected", "softmax"}
     assert all(code.functions.values())
     # The function that calls them is not one of them, and alignment costs bytes.
     assert 0.5 * code.size_bytes < sum(code.functions.values()) < code.size_bytes
@@ -77,7 +77,7 @@ def test_the_size_is_that_of_a_program(archive, tmp_path, core):
         (tmp_path / name.rpartition("/")[2]).write_bytes(content)
     flags = ["-O2", "-std=c99", "-w", "-nostartfiles", "-Wl,--entry=0", "-Wl,--no-gc-sections"]
     command = [cross.program, *cross.flags, *flags, "default_lib0.c", "-lm", "-o", "a.elf"]
-    subprocess.run(command, check=True, cwd=tmp_path)
+    run_compiler(command, cwd=tmp_path)
     printed = subprocess.run(
         ["arm-none-eabi-size", "-A", "a.elf"],
         check=True,
@@ -122,9 +122,8 @@ def test_a_compiler_that_writes_something_else(archive, tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def llvm_archive(tmp_path_factory):
     path = tmp_path_factory.mktemp("code") / "llvm.tar"
-    model = usmp.import_model(ROOT / "examples/digits/digits_int8.tflite")
     target = "llvm -mtriple=thumbv7em-none-eabi -mcpu=cortex-m4 -mfloat-abi=hard"
-    usmp.build(model, target).export_model_library_format(path)
+    usmp.build(Attention, target, params=PARAMS).export_model_library_format(path)
     return load_archive(path)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.levels import number
 from support.managed_models import called_function, tensor
 from support.random_relax import random_function
 from usmp.runtime import MemoryPlanner, compile_managed
@@ -35,7 +36,7 @@ FLAGS = [(False, False), (False, True), (True, False), (True, True)]
 
 
 @pytest.mark.property
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=number(3, 30), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["give", "copy", "keep"]))
 def test_functions_compute_what_numpy_does(seed, manner):
     mod, compute = random_function(seed)

@@ -10,6 +10,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support.entry_models import entry_model
+from support.relax_models import PARAMS, Attention
 from usmp.runtime.operator_profile import (
     NotProfiled,
     OperatorProfile,
@@ -129,7 +130,7 @@ def test_an_entry_has_its_own_operators():
 def test_a_model_without_hooks_is_refused(digits):
     check_has_hooks(digits)
     with pytest.raises(NotProfiled, match="compile the model with --profile"):
-        check_has_hooks(usmp.build(DIGITS).metadata["modules"]["default"])
+        check_has_hooks(usmp.build(Attention, params=PARAMS).metadata["modules"]["default"])
 
 
 @pytest.mark.parametrize("hooks", [[], None, "begin", ["system", "tvmgen_default_operator_end"]])

@@ -13,10 +13,14 @@ from tvm.script import tirx as T
 
 import usmp
 from conftest import ROOT
-from support.accelerator_models import CONV2D, EXAMPLE_C, registered
+from support.accelerator_models import MATMUL, MATMUL_C, registered
 from support.entry_models import entry_model
+from support.micro import Micro
 from support.planner_views import plan
+from support.relax_models import PARAMS, Attention, X
+from support.small_digits import small_digits
 from usmp.executor_factory import AOTExecutorFactoryModule
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects import TensorInfo
 from usmp.objects.attributes import INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR
 from usmp.runtime import BuildError, HostProfiler, NotProfiled, load_archive, profile_on_host
@@ -26,6 +30,7 @@ from usmp.transform import CallOperatorHooks
 pytestmark = pytest.mark.cc
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
+SMALL = small_digits()
 IMAGE = {"image": np.ones((1, 8, 8, 1), np.int8)}
 
 
@@ -35,13 +40,8 @@ def profiled(model, *arguments, **options):
 
 
 @cache
-def profiled_digits():
-    return profiled(DIGITS)
-
-
-@cache
-def plain_digits():
-    return usmp.build(DIGITS)
+def profiled_small():
+    return profiled(import_tflite(SMALL))
 
 
 def metadata_of(factory):
@@ -79,15 +79,10 @@ class Unequal:
         Unequal.little(d.data, y)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("c",), ("llvm",), ("c", usmp.Executor("aot", {"interface-api": "packed"}))],
-    ids=["c", "llvm", "packed"],
-)
-def test_a_profile_of_digits(arguments):
-    factory = profiled_digits() if arguments == ("c",) else profiled(DIGITS, *arguments)
+def test_a_profile_of_digits():
+    factory = profiled(DIGITS)
     profiler = HostProfiler(factory.files(), metadata_of(factory))
-    expected = plain_digits().run(IMAGE)["probabilities"]
+    expected = Micro(DIGITS).run(IMAGE)["probabilities"]
     np.testing.assert_array_equal(profiler.module.run(IMAGE)["probabilities"], expected)
     profile = profiler.measure(IMAGE, runs=20)
     assert (profile.unit, profile.runs, len(profile.operators)) == ("ns", 20, 6)
@@ -96,6 +91,21 @@ def test_a_profile_of_digits(arguments):
     assert slowest.functions == ("conv2d3_to_max_pool",)
     assert slowest.kinds == ("conv2d 3x3", "max_pool 2x2 s2")
     assert 1_000 < profile.cost < 1e9
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("llvm",), ("c", usmp.Executor("aot", {"interface-api": "packed"}))],
+    ids=["llvm", "packed"],
+)
+def test_other_targets_and_interfaces(arguments):
+    factory = profiled(import_tflite(SMALL), *arguments)
+    profiler = HostProfiler(factory.files(), metadata_of(factory))
+    expected = Micro(SMALL).run(IMAGE)["probabilities"]
+    np.testing.assert_array_equal(profiler.module.run(IMAGE)["probabilities"], expected)
+    profile = profiler.measure(IMAGE, runs=20)
+    assert (profile.unit, profile.runs, len(profile.operators)) == ("ns", 20, 2)
+    assert all(0 < operator.cost < 1e9 for operator in profile.operators)
 
 
 def test_times_are_those_of_the_operators():
@@ -116,7 +126,7 @@ def test_times_are_those_of_the_operators():
 
 
 def test_runs_last_about_a_second_unless_they_are_counted():
-    factory = profiled_digits()
+    factory = profiled_small()
     profiler = HostProfiler(factory.files(), metadata_of(factory))
     assert 5 <= profiler.measure(IMAGE).runs <= 1000
     assert profiler.measure(IMAGE, runs=1).runs == 1
@@ -133,21 +143,23 @@ def test_each_entry_has_a_profile():
     assert not {o.index for o in learn.operators} & {o.index for o in tell.operators}
 
 
-def test_functions_of_an_accelerator_are_operators():
-    with registered(CONV2D):
-        factory = profiled(DIGITS, "accel,c", module_name="digits")
+def test_functions_of_an_accelerator_are_operators(tmp_path):
+    with registered(MATMUL):
+        factory = profiled(Attention, "accel,c", params=PARAMS)
     files, metadata = factory.files(), metadata_of(factory)
     with pytest.raises(BuildError, match="give the C file that defines them"):
         HostProfiler(files, metadata)
-    profile = profile_on_host(files, metadata, IMAGE, runs=2, sources=[EXAMPLE_C])
-    on_accelerator = [o for o in profile.operators if o.macs is None]
-    assert on_accelerator
+    source = tmp_path / "accel.c"
+    source.write_text(MATMUL_C.replace("STOP", "-1"))
+    profile = profile_on_host(files, metadata, {"x": X}, runs=2, sources=[source])
+    on_accelerator = [o for o in profile.operators if o.macs is None and "accel" in o.functions[0]]
+    assert len(on_accelerator) == 3
     assert all(operator.cost > 0 for operator in on_accelerator)
 
 
 def test_operators_that_the_code_does_not_have_are_refused():
     """How many are counted is what the code says."""
-    factory = profiled_digits()
+    factory = profiled_small()
     metadata = metadata_of(factory)
     metadata["operators"] = [*metadata["operators"], metadata["operators"][0]]
     with pytest.raises(DamagedMetadata, match='has other "operators" than its code'):
@@ -156,8 +168,8 @@ def test_operators_that_the_code_does_not_have_are_refused():
 
 def test_an_archive_has_a_profiler(tmp_path):
     path = tmp_path / "digits.tar"
-    profiled_digits().export_model_library_format(path)
-    assert len(load_archive(path).profiler().measure(IMAGE, runs=1).operators) == 6
-    plain_digits().export_model_library_format(path)
+    profiled_small().export_model_library_format(path)
+    assert len(load_archive(path).profiler().measure(IMAGE, runs=1).operators) == 2
+    usmp.build(import_tflite(SMALL)).export_model_library_format(path)
     with pytest.raises(NotProfiled, match="compile the model with --profile"):
         load_archive(path).profiler()

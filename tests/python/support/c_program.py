@@ -93,12 +93,17 @@ def build_program(
     write_files(files, directory)
     (directory / "main.c").write_text(main)
     program = directory / "program"
-    sources = [str(p) for p in sorted([*directory.rglob("*.c"), *directory.rglob("*.o")])]
+    sources, given = (sorted(directory.rglob(ending)) for ending in ("*.c", "*.o"))
     include = directory / "codegen/host/include"
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
     chosen = {}
     if "CC" not in os.environ and list(flags) == SANITIZERS:
         chosen["CC"] = sanitizing_compiler()
-    with mock.patch.dict(os.environ, chosen):
-        compile_c([*strict, *flags, f"-I{include}", *sources, "-lm"], program)
+    options = [*strict, *flags, f"-I{include}"]
+    with mock.patch.dict(os.environ, chosen), TemporaryDirectory() as folder:
+        # One by one: other programs have the same model, which is compiled once for all of them.
+        objects = [Path(folder) / f"{number}.o" for number in range(len(sources))]
+        for source, compiled in zip(sources, objects, strict=True):
+            compile_c([*options, "-c", str(source)], compiled)
+        compile_c([*options, *map(str, [*objects, *given]), "-lm"], program)
     return program

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -29,6 +30,7 @@ _INCLUDE = re.compile(
     re.MULTILINE,
 )
 _NAMED = re.compile(rb'[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)')
+_ABSOLUTE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"/', re.MULTILINE)
 _DIRECTORY_FLAGS = ("-iquote", "-isystem", "-idirafter", "-I")
 _VALUE_FLAGS = {"-x", "-D", "-U", "-l", "-target", "--param", "-Xlinker", "-Xassembler", "-e", "-u"}
 _FILE_FLAGS = {"-include", "-imacros", "-T"}
@@ -38,7 +40,7 @@ _ENVIRONMENT = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH",
 _MOST_BYTES = 4 << 30
 
 _folder: Path | None = None
-_inside = False
+_thread = threading.local()
 
 
 class _NotCached(Exception):
@@ -67,19 +69,18 @@ def is_compiler(program: str | os.PathLike[str]) -> bool:
     return COMPILER.fullmatch(os.path.basename(program)) is not None
 
 
-def is_inside() -> bool:
-    """Whether a command is started by this module, or by the product."""
-    return _inside
+def is_running() -> bool:
+    """Whether `cached` runs in this thread, so that what is started was not found."""
+    return getattr(_thread, "is_running", False)
 
 
 @contextmanager
-def _started_here() -> Iterator[None]:
-    global _inside
-    before, _inside = _inside, True
+def _running() -> Iterator[None]:
+    before, _thread.is_running = is_running(), True
     try:
         yield
     finally:
-        _inside = before
+        _thread.is_running = before
 
 
 Start = Callable[[], "subprocess.CompletedProcess[str]"]
@@ -102,7 +103,7 @@ def cached(
         runs it where there is no entry. Only a command that succeeds in silence becomes one.
     """
     arguments = [os.fspath(argument) for argument in command]
-    with _started_here():
+    with _running():
         try:
             if _folder is None:
                 raise _NotCached
@@ -116,12 +117,21 @@ def cached(
         found = _restore(entry, directory, outputs)
         if found is not None:
             return subprocess.CompletedProcess(arguments, 0, found, "")
-        before = _contents(directory) if outputs is None else {}
+        before = {}
+        if outputs is None:
+            parts = _project_parts(arguments, directory)
+            before = _contents(directory)
+            if parts:
+                _restore(_folder / parts[0], directory, None)
         done = start()
         if done.returncode == 0 and not done.stderr:
             if outputs is None:
+                if parts and not (_folder / parts[0]).exists():
+                    _store(_folder / parts[0], parts[1], "")
                 after = _contents(directory)
                 names = [name for name, content in after.items() if before.get(name) != content]
+                # As they were written, so that `make` finds none to be older than what it needs.
+                names.sort(key=lambda name: (directory / name).stat().st_mtime_ns)
                 outputs = {name: directory / name for name in names}
             _store(entry, outputs, done.stdout or "")
         return done
@@ -161,6 +171,7 @@ def _store(entry: Path, outputs: Mapping[str, Path], printed: str) -> None:
 
 
 def _contents(folder: Path) -> dict[str, str]:
+    """Hashes of all files in a folder, by their paths in it."""
     return {
         path.relative_to(folder).as_posix(): _hash(path)
         for path in sorted(folder.rglob("*"))
@@ -169,9 +180,32 @@ def _contents(folder: Path) -> dict[str, str]:
 
 
 def _project_key(command: Sequence[str], directory: Path) -> str:
-    """A hash of `make` in a project; the compiler that it calls is named by the command or a file."""
+    """A hash of `make` in a project of a board, and of the model beside it.
+
+    The compiler that it calls is named by the command or a file.
+    """
+    includes = (_ABSOLUTE.search(path.read_bytes()) for path in directory.glob("*.c"))
+    if any(includes) or any("/" in setting for setting in command[1:]):
+        raise _NotCached
+    contents = [_contents(directory), _contents(directory.parent / "codegen")]
     programs = {name: _identity(name) for name in _cross_compilers()}
-    return _digest(["make", command[1:], _contents(directory), programs, _environment()])
+    return _digest(["make", command[1:], contents, programs, _environment()])
+
+
+def _project_parts(command: Sequence[str], directory: Path) -> tuple[str, dict[str, Path]] | None:
+    """Object files that `make` will make of sources without a line of the model, and a hash of all
+    that they depend on. None where there may be older ones.
+    """
+    sources = [path for path in sorted(directory.glob("*.c")) if path.name != "main.c"]
+    if (directory / "build").exists() or any(b"tvmgen_" in p.read_bytes() for p in sources):
+        return None
+    read = [*sources, *sorted(directory.glob("*.h")), directory / "Makefile"]
+    contents = {path.name: _hash(path) for path in read}
+    programs = {name: _identity(name) for name in _cross_compilers()}
+    # The options first: objects are not older than these.
+    made = ["build/options", *(f"build/{path.stem}.o" for path in sources)]
+    key = _digest(["parts", command[1:], contents, programs, _environment()])
+    return key, {name: directory / name for name in made}
 
 
 @cache
@@ -263,7 +297,7 @@ def _file_part(path: Path, directories: Sequence[Path], scanned: dict[Path, None
 def _includes(
     content: bytes, folder: Path, directories: Sequence[Path], scanned: dict[Path, None]
 ) -> list[object]:
-    """What is found where the directives of a text look; a header that is nowhere is the compiler's."""
+    """What the directives of a text find; a header that is nowhere is one of the compiler."""
     parts: list[object] = []
     for match in _INCLUDE.finditer(content):
         named = _NAMED.match(match[1] if match[1] is not None else match[2])

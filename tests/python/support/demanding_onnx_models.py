@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper
 
 from support import onnx_models
 from support.demanding_sizes import LONG, MUCH
+from support.lazy import lazy
+
+onnx = lazy("onnx")
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
 
 
 def _onnx(build: Callable[[onnx_models.Graph], str], dtype="float32", opset=17) -> bytes:

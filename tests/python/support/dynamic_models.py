@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import onnx
-import pytest
 
+from support.lazy import TorchModule, lazy
 from support.pytorch_models import exported
 
-torch = pytest.importorskip("torch", reason="make test installs it; by hand: pip install torch")
-nn = torch.nn
+onnx = lazy("onnx")
+torch = lazy("torch")
+nn = lazy("torch.nn")
 
 LARGEST = 128
 """Of every size here."""
@@ -26,7 +26,7 @@ SIZES = (1, 2, 17, 127, 128)
 _WIDTH, _HEADS, _TOKENS, _CHANNELS = 32, 4, 50, 4
 
 
-class Layer(nn.Module):
+class Layer(TorchModule):
     """A layer of a transformer encoder, as `nn.TransformerEncoderLayer` computes it.
 
     Of that one PyTorch's exporter for ONNX writes the length of the example into the file.
@@ -53,7 +53,7 @@ class Layer(nn.Module):
         return self.norms[1](x + self.feed_forward(x))
 
 
-class Encoder(nn.Module):
+class Encoder(TorchModule):
     """A transformer encoder of two layers."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Encoder(nn.Module):
         return self.layers(x)
 
 
-class LibraryEncoder(nn.Module):
+class LibraryEncoder(TorchModule):
     """A transformer encoder of two layers of PyTorch's own; only its `.pt2` file is dynamic."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class LibraryEncoder(nn.Module):
         return self.layers(x)
 
 
-class Tokens(nn.Module):
+class Tokens(TorchModule):
     """A classifier of text: embeddings and those of positions, an encoder, the mean, a layer."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Tokens(nn.Module):
         return self.classifier(self.layers(embedded).mean(1))
 
 
-class Convolutions(nn.Module):
+class Convolutions(TorchModule):
     """Two convolutions over time, each of which gives half of the steps that it takes."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class Convolutions(nn.Module):
         return torch.relu(self.second(torch.relu(self.first(x))))
 
 
-class Perceptron(nn.Module):
+class Perceptron(TorchModule):
     """Two layers, whose batch is dynamic."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class Perceptron(nn.Module):
         return self.layers(x)
 
 
-class Recurrent(nn.Module):
+class Recurrent(TorchModule):
     """A GRU over the steps of its input, which cannot be unrolled if their number is dynamic."""
 
     def __init__(self) -> None:

@@ -8,19 +8,22 @@ from pathlib import Path
 from random import Random
 
 import tvm
-from onnx import TensorProto, helper
 from rich.console import Console
 from tvm import relax, tirx
 from tvm.ir import GlobalVar, IRModule, PointerType, PrimType
 
 import usmp
 from support.hostile_names import check_c, check_files, check_terminal, hostile_name
+from support.lazy import lazy
 from support.tflite_file import one_operator_model
 from usmp import AOTExecutorFactoryModule, Executor, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects import TensorInfo
 from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
 from usmp.report import plan_csv, print_memory_summary
 from usmp.transform import UnifiedStaticMemoryPlanner
+
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
 
 _OF_LINKER = ("_init", "_fini", "__bss", "_edat", "_end")
 FORMATS = ("tflite", "onnx", "relax", "tir")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Iterable, Mapping
 from random import Random
+
+from support.compilers import run_compiler
 
 CANARY = "canary"
 """A token that is in no compiled text unless a name became code."""
@@ -92,10 +93,7 @@ def preprocessed(text: str, language: str, standard: str) -> str:
     """The text as the compiler sees it: lines joined, trigraphs replaced, without comments."""
     command = ["gcc", "-x", language, f"-std={standard}", "-trigraphs", "-w", "-E", "-P", "-"]
     without_includes = re.sub(r"^#include <.*>$", "", text, flags=re.MULTILINE)
-    done = subprocess.run(
-        command, input=without_includes, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+    return run_compiler(command, input=without_includes).stdout
 
 
 def check_c(text: str, language: str = "c", standard: str = "c99") -> None:
@@ -104,14 +102,9 @@ def check_c(text: str, language: str = "c", standard: str = "c99") -> None:
     without_strings = re.sub(r'"(\\.|[^"\\\n])*"', '""', preprocessed(text, language, standard))
     assert not re.search(rf"\b{CANARY}\b", without_strings)
     strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-trigraphs", "-Wno-unused-function"]
-    done = subprocess.run(
-        ["gcc", "-x", language, f"-std={standard}", *strict, "-fsyntax-only", "-"],
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
+    run_compiler(
+        ["gcc", "-x", language, f"-std={standard}", *strict, "-fsyntax-only", "-"], input=text
     )
-    assert done.returncode == 0, done.stderr
 
 
 def check_files(files: Mapping[str, bytes]) -> None:

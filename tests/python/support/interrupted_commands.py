@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-TVMC = str(Path(sys.executable).with_name("tvmc"))
+from support.children import TVMC, ended, start, wait_until
+
 _MARK = "USMP_TEST_COMMAND"
 
 
@@ -63,11 +63,11 @@ def ended_by(
     temporary = folder / f"temporary-{uuid.uuid4().hex}"
     temporary.mkdir()
     mark = uuid.uuid4().hex
-    process = subprocess.Popen(
-        [TVMC, *map(str, arguments)],
+    process = start(
+        TVMC,
+        *arguments,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
         cwd=folder,
         env={**os.environ, **(environment or {}), "TMPDIR": str(temporary), _MARK: mark},
     )
@@ -76,7 +76,7 @@ def ended_by(
         if process.poll() is None:
             process.send_signal(number)
     sent = time.monotonic()
-    stdout, stderr = process.communicate()
+    stdout, stderr = ended(process)
     seconds = time.monotonic() - sent
     left = sorted(path.name for path in temporary.iterdir())
     return Ended(process.returncode, stdout, stderr, left, _marked_processes(mark), seconds)
@@ -85,8 +85,7 @@ def ended_by(
 def at_start(process: subprocess.Popen[str]) -> None:
     """Return as soon as the command takes care of signals, one after the other: Python itself
     leaves these two alone."""
-    while process.poll() is None and not {signal.SIGTERM, signal.SIGHUP} <= _handled(process.pid):
-        time.sleep(0.0005)
+    wait_until(process, lambda: {signal.SIGTERM, signal.SIGHUP} <= _handled(process.pid))
 
 
 def after(seconds: float) -> Callable[[subprocess.Popen[str]], None]:
@@ -94,28 +93,20 @@ def after(seconds: float) -> Callable[[subprocess.Popen[str]], None]:
 
     def wait(process: subprocess.Popen[str]) -> None:
         at_start(process)
-        deadline = time.monotonic() + seconds
-        while process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.002)
+        end = time.monotonic() + seconds
+        wait_until(process, lambda: time.monotonic() >= end)
 
     return wait
 
 
 def _handled(pid: int) -> set[int]:
-    """The signals that a process catches or ignores, as under `nohup`."""
+    """The signals that a process catches."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return set()
-    masks = [
-        line.split()[1] for line in status.splitlines() if line.startswith(("SigCgt", "SigIgn"))
-    ]
-    return {
-        number
-        for mask in masks
-        for number in signal.valid_signals()
-        if int(mask, 16) >> number - 1 & 1
-    }
+    mask = int((status.partition("SigCgt:")[2].split() or ["0"])[0], 16)
+    return {number for number in signal.valid_signals() if mask >> number - 1 & 1}
 
 
 def _marked_processes(mark: str) -> list[int]:

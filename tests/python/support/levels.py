@@ -23,7 +23,7 @@ def add_options(parser: pytest.Parser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="what draws the samples, and the random cases of property tests (default: %(default)s)",
+        help="what draws samples and random cases (default: %(default)s)",
     )
 
 

@@ -6,20 +6,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
+from support.lazy import lazy
 from support.tflite_tensors import GraphTensor, graph_tensors, random_inputs
+
+interpreter = lazy("ai_edge_litert.interpreter")
 
 
 class Reference:
     """A model in the reference runtime."""
 
-    KERNELS = OpResolverType.BUILTIN_REF
+    KERNELS = "BUILTIN_REF"
 
     def __init__(self, model: Path | bytes) -> None:
         self._content = model if isinstance(model, bytes) else model.read_bytes()
-        self._interpreter = Interpreter(
-            model_content=self._content, experimental_op_resolver_type=self.KERNELS
+        self._interpreter = interpreter.Interpreter(
+            model_content=self._content,
+            experimental_op_resolver_type=interpreter.OpResolverType[self.KERNELS],
         )
         self._interpreter.allocate_tensors()
         self._inputs = self._interpreter.get_input_details()
@@ -46,15 +49,16 @@ class Reference:
 class OptimizedReference(Reference):
     """A model in LiteRT with the kernels for this processor, where no other kernel is."""
 
-    KERNELS = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    KERNELS = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
 
 
 class SignatureReference:
     """A model of several signatures in the reference runtime, which all see the same variables."""
 
     def __init__(self, content: bytes) -> None:
-        self._interpreter = Interpreter(
-            model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF
+        self._interpreter = interpreter.Interpreter(
+            model_content=content,
+            experimental_op_resolver_type=interpreter.OpResolverType.BUILTIN_REF,
         )
         keys = self._interpreter.get_signature_list()
         self._runners = {key: self._interpreter.get_signature_runner(key) for key in keys}

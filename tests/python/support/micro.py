@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-from tflite_micro.python.tflite_micro.runtime import Interpreter
 
 import usmp
 from support.tflite_tensors import graph_tensors, random_inputs
@@ -36,6 +35,8 @@ class Micro:
 
     def __init__(self, model: Path | bytes, arena_bytes: int = ARENA_BYTES) -> None:
         content = model if isinstance(model, bytes) else model.read_bytes()
+        from tflite_micro.python.tflite_micro.runtime import Interpreter
+
         self.inputs, self.outputs = graph_tensors(content)
         with _reason_from_stderr("prepare"):
             self._interpreter = Interpreter.from_bytes(content, arena_size=arena_bytes)

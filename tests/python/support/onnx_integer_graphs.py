@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import helper
 
+from support.lazy import lazy
 from support.onnx_models import Graph
+
+helper = lazy("onnx.helper")
 
 _ELEMENTS = 40
 _BINARY = ("Add", "Sub", "Mul", "Min", "Max")

@@ -8,17 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import onnx
-from onnx import helper, numpy_helper
-from onnxruntime.quantization import (
-    CalibrationDataReader,
-    QuantFormat,
-    QuantType,
-    quantize_dynamic,
-    quantize_static,
-)
 
+from support.lazy import lazy
 from support.onnx_sessions import session_of
+
+onnx = lazy("onnx")
+helper = lazy("onnx.helper")
+numpy_helper = lazy("onnx.numpy_helper")
+quantization = lazy("onnxruntime.quantization")
 
 OPSET = 17
 
@@ -178,36 +175,39 @@ def quantized(
     content: bytes,
     activations: str = "int8",
     is_per_channel: bool = True,
-    form: QuantFormat = QuantFormat.QDQ,
+    form: str = "QDQ",
 ) -> bytes:
     """A float model after onnxruntime's static quantization: int8 weights, int32 biases, calibrated
     on random inputs."""
-    types = {"int8": QuantType.QInt8, "uint8": QuantType.QUInt8}
+    types = quantization.QuantType
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "quantized.onnx"
-        quantize_static(
+        quantization.quantize_static(
             onnx.ModelProto.FromString(content),
             path,
             _Calibration(content),
-            quant_format=form,
-            activation_type=types[activations],
-            weight_type=QuantType.QInt8,
+            quant_format=quantization.QuantFormat[form],
+            activation_type={"int8": types.QInt8, "uint8": types.QUInt8}[activations],
+            weight_type=types.QInt8,
             per_channel=is_per_channel,
             calibration_providers=["CPUExecutionProvider"],
         )
         return path.read_bytes()
 
 
-def dynamically_quantized(content: bytes, weights: QuantType = QuantType.QInt8) -> bytes:
+def dynamically_quantized(content: bytes) -> bytes:
     """A float model after onnxruntime's dynamic quantization: the scales of activations are those
     of what they are in each run."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "quantized.onnx"
-        quantize_dynamic(onnx.ModelProto.FromString(content), path, weight_type=weights)
+        model, weights = onnx.ModelProto.FromString(content), quantization.QuantType.QInt8
+        quantization.quantize_dynamic(model, path, weight_type=weights)
         return path.read_bytes()
 
 
-class _Calibration(CalibrationDataReader):
+class _Calibration:
+    """A `CalibrationDataReader`, which has no other method."""
+
     def __init__(self, content: bytes) -> None:
         reference = Reference(content)
         self._inputs = iter([reference.random_inputs(seed) for seed in range(8)])

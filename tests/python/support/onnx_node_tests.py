@@ -9,10 +9,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
+from support.lazy import lazy
 from support.operator_trials.trial import Inputs, Tolerance, Trial
+
+onnx = lazy("onnx")
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
+numpy_helper = lazy("onnx.numpy_helper")
 
 _TYPES = frozenset(
     {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BOOL}

@@ -9,9 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
-import onnxruntime
-from onnx import helper, numpy_helper
+
+from support.lazy import lazy
+
+onnx = lazy("onnx")
+onnxruntime = lazy("onnxruntime")
+helper = lazy("onnx.helper")
+numpy_helper = lazy("onnx.numpy_helper")
 
 OPERANDS = {
     "ConvInteger": (0, 1, 3),

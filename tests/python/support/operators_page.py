@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from conftest import ROOT
+from support.lazy import lazy
 from support.operator_trials.types import Types
-from usmp.frontend.onnx import refused as onnx_refused
 from usmp.frontend.pytorch import refused as pytorch_refused
 from usmp.frontend.refused_operators import Refusal
 from usmp.frontend.tflite import refused as tflite_refused
+
+onnx_refused = lazy("usmp.frontend.onnx.refused")
 
 PAGE = ROOT / "docs/operators.md"
 TITLES = {"tflite": "TFLite", "onnx": "ONNX", "pytorch": "PyTorch"}
@@ -38,11 +40,7 @@ instead. A Relax module of your own may have any operator that TVM lowers to loo
 makes the models, compares them and writes this page.
 """
 
-_REFUSED: Mapping[str, Mapping[str, Refusal]] = {
-    "tflite": tflite_refused.REFUSED,
-    "onnx": onnx_refused.REFUSED,
-    "pytorch": pytorch_refused.REFUSED,
-}
+_REFUSED = {"tflite": tflite_refused, "onnx": onnx_refused, "pytorch": pytorch_refused}
 
 Rows = Mapping[str, Mapping[str, Types]]
 """By front end and operator."""
@@ -61,7 +59,7 @@ def write_page(rows: Rows) -> str:
             f"({front_end}-operators.md).\n\n"
             + _table("operator | inputs | outputs", lines)
             + f"\n{title} operators that are refused:\n\n"
-            + _table("operator | why | instead", _refused_lines(_REFUSED[front_end]))
+            + _table("operator | why | instead", _refused_lines(_REFUSED[front_end].REFUSED))
         )
     return "\n".join(sections)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import tvm
 from tvm import tirx
+from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from support.streamed_graphs import main_function, module, operator
 from usmp.objects import (
     ConstantMemoryPools,
     PoolInfoProperties,
@@ -30,48 +32,33 @@ TARGET = tvm.target.Target("c")
 DATA = tvm.runtime.tensor(np.arange(4, dtype="int8"))
 
 
-@I.ir_module
-class Chain:
-    """x -> a (32 bytes) -> b (48 bytes) -> c (16 bytes) -> y
+def _chain(operator_text: str) -> IRModule:
+    """x -> a (32 bytes) -> b (48 bytes) -> c (16 bytes) -> y, each by the same operator `op`."""
+    tensors = [("a", 32, "int8"), ("b", 48, "int8"), ("c", 16, "int8")]
+    calls = ["op x a", "op a b", "op b c", "op c y"]
+    return module(operator_text, main_function([("x", "int8"), ("y", "int8")], tensors, calls))
 
-    Nobody knows in which order the function reads and writes, so nothing may overlap.
+
+Chain = _chain(
     """
-
     @T.prim_func
     def op(p: T.handle("int8"), q: T.handle("int8")):
         T.evaluate(T.call_extern("int32", "f", p, q))
+    """
+)
+"""Nobody knows in which order the function reads and writes, so nothing may overlap."""
 
-    @T.prim_func
-    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
-        a = T.alloc_buffer((32,), "int8")
-        b = T.alloc_buffer((48,), "int8")
-        c = T.alloc_buffer((16,), "int8")
-        Chain.op(x, a.data)
-        Chain.op(a.data, b.data)
-        Chain.op(b.data, c.data)
-        Chain.op(c.data, y)
-
-
-@I.ir_module
-class Copies:
-    """The same chain of operators that read and write one element after the other."""
-
-    @T.prim_func
-    def op(p: T.handle("int8"), q: T.handle("int8")):
-        P = T.decl_buffer((16,), "int8", data=p)
-        Q = T.decl_buffer((16,), "int8", data=q)
+Copies = _chain(
+    operator(
+        "op",
+        [("p", 16, "int8"), ("q", 16, "int8")],
+        """
         for i in range(16):
             Q[i] = P[i]
-
-    @T.prim_func
-    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
-        a = T.alloc_buffer((32,), "int8")
-        b = T.alloc_buffer((48,), "int8")
-        c = T.alloc_buffer((16,), "int8")
-        Copies.op(x, a.data)
-        Copies.op(a.data, b.data)
-        Copies.op(b.data, c.data)
-        Copies.op(c.data, y)
+        """,
+    )
+)
+"""Operators that read and write one element after the other."""
 
 
 @I.ir_module

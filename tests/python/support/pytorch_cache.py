@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from support.lazy import TorchModule
 from support.pytorch_models import exported, nn, torch
 
 POSITIONS = 64
@@ -11,7 +12,7 @@ HEADS = 2
 VOCABULARY = 24
 
 
-class Cache(nn.Module):
+class Cache(TorchModule):
     """Keys and values of all positions."""
 
     def __init__(self) -> None:
@@ -26,7 +27,7 @@ class Cache(nn.Module):
         return self.keys, self.values
 
 
-class Layer(nn.Module):
+class Layer(TorchModule):
     """Attention over all positions so far, and a perceptron."""
 
     def __init__(self) -> None:
@@ -49,7 +50,7 @@ class Layer(nn.Module):
         return x + self.perceptron(self.between(x))
 
 
-class CachedTransformer(nn.Module):
+class CachedTransformer(TorchModule):
     """Takes tokens and their positions, and gives the logits of what follows the last of them."""
 
     def __init__(self) -> None:

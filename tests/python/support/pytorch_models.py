@@ -9,11 +9,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="make test installs it; by hand: pip install torch")
-nn = torch.nn
+from support.lazy import TorchModule, lazy
+
+torch = lazy("torch")
+nn = lazy("torch.nn")
 
 
-class Cnn(nn.Module):
+class Cnn(TorchModule):
     """Convolution, batch normalization, depthwise convolution, Relu6, pooling, classifier."""
 
     example = (1, 3, 16, 16)
@@ -36,7 +38,7 @@ class Cnn(nn.Module):
         return torch.softmax(self.classifier(self.features(image).flatten(1)), 1)
 
 
-class Residual(nn.Module):
+class Residual(TorchModule):
     """A small ResNet."""
 
     example = (1, 3, 16, 16)
@@ -56,7 +58,7 @@ class Residual(nn.Module):
         return self.classifier(nn.functional.adaptive_avg_pool2d(x, 1).flatten(1))
 
 
-class Mobile(nn.Module):
+class Mobile(TorchModule):
     """An inverted residual of MobileNetV2."""
 
     example = (1, 3, 16, 16)
@@ -79,7 +81,7 @@ class Mobile(nn.Module):
         return self.classifier(x.flatten(1))
 
 
-class Perceptron(nn.Module):
+class Perceptron(TorchModule):
     """Three layers."""
 
     example = (1, 20)
@@ -94,7 +96,7 @@ class Perceptron(nn.Module):
         return self.layers(features)
 
 
-class Recurrent(nn.Module):
+class Recurrent(TorchModule):
     """An LSTM or a GRU, and a classifier of its last step."""
 
     example = (1, 6, 8)
@@ -109,7 +111,7 @@ class Recurrent(nn.Module):
         return self.classifier(y[:, -1])
 
 
-class Transformer(nn.Module):
+class Transformer(TorchModule):
     """Two encoder layers, the first with a causal mask of minus infinity."""
 
     example = (1, 6, 16)
@@ -125,7 +127,7 @@ class Transformer(nn.Module):
         return self.second(self.first(tokens, src_mask=self.mask)).mean(1)
 
 
-class Function(nn.Module):
+class Function(TorchModule):
     """A module that is one function."""
 
     def __init__(self, function: Callable) -> None:

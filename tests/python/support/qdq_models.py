@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-import tvm
 import tvm_ffi
 from tvm import relax
-from tvm.ir import Call, GenericConst, IRModule
+from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 from tvm.script import relax as R
 
 import usmp
+from support.relax_vm import compiled, load_fixed_point_functions
 from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
 from usmp.relax.transform.qdq import use_integer_operators
 from usmp.runtime import HostModule
@@ -99,28 +100,38 @@ def inputs_of(mod: IRModule, seed: int = 0) -> dict[str, np.ndarray]:
 
 def float_outputs(mod: IRModule, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
     """What TVM's own compiler makes of the module, operator by operator in float."""
-    target = tvm.target.Target({"kind": "llvm", "opt-level": 0})
-    machine = relax.VirtualMachine(tvm.compile(mod, target=target), tvm.cpu())
-    result = machine["main"](*map(tvm.runtime.tensor, inputs.values()))
-    return [result.numpy()] if hasattr(result, "numpy") else [r.numpy() for r in result]
+    return compiled(mod)(*inputs.values())
 
 
 def steps_apart(mod: IRModule) -> int:
-    """The greatest difference of an integer that the built module gives from the float operators'.
+    """The greatest difference of an integer that integer operators give from the float operators'.
 
     An output of floats must be the same, up to the last bits.
     """
     return max(steps_of_outputs(mod))
 
 
-def steps_of_outputs(mod: IRModule, seed: int = 0) -> list[int]:
+def steps_of_outputs(mod: IRModule) -> list[int]:
     """The same for each output."""
-    inputs = inputs_of(mod, seed)
+    inputs = inputs_of(mod)
+    floats = mod["main"].with_attr("global_symbol", "floats")
+    functions = integer_module(mod).functions
+    load_fixed_point_functions()
+    run = compiled(IRModule({**dict(functions.items()), GlobalVar("floats"): floats}))
+    return _steps(run(*inputs.values()), run(*inputs.values(), name="floats"))
+
+
+def steps_of_built(mod: IRModule) -> int:
+    """As `steps_apart`, of the C that is built from the module."""
+    inputs = inputs_of(mod)
     factory = usmp.build(mod)
     module = HostModule(factory.files(), factory.metadata["modules"]["default"], ["-O0"])
-    actual, expected = module.run(inputs).values(), float_outputs(mod, inputs)
+    return max(_steps([*module.run(inputs).values()], float_outputs(mod, inputs)))
+
+
+def _steps(found: list[np.ndarray], expected: list[np.ndarray]) -> list[int]:
     steps = []
-    for ours, theirs in zip(actual, expected, strict=True):
+    for ours, theirs in zip(found, expected, strict=True):
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
         if ours.dtype == np.float32:
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
@@ -162,12 +173,18 @@ def assert_between_quantizers(mod: IRModule, operators: Iterable[str]) -> None:
             assert all(isinstance(argument, GenericConst) for argument in call.args[1:])
 
 
+@lru_cache(maxsize=1)
+def integer_module(mod: IRModule) -> IRModule:
+    """The module after `use_integer_operators`."""
+    return use_integer_operators(mod)
+
+
 def integer_calls(mod: IRModule) -> list[str]:
     """`calls_of` the module after `use_integer_operators`."""
-    return calls_of(use_integer_operators(mod))
+    return calls_of(integer_module(mod))
 
 
 def float_counts(mod: IRModule) -> dict[str, int]:
     """The attribute `float_operators` after `use_integer_operators`."""
-    counted = (use_integer_operators(mod).attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
+    counted = (integer_module(mod).attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
     return {str(name): int(count) for name, count in counted.items()}

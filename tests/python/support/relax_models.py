@@ -1,8 +1,10 @@
-"""A small Relax model with weights, buffers that share memory, and its result by numpy."""
+"""Small Relax models: one with weights that are parameters, and its result by numpy; an image's."""
 
 from __future__ import annotations
 
 import numpy as np
+from tvm import relax
+from tvm.ir import IRModule
 from tvm.script import ir as I
 from tvm.script import relax as R
 
@@ -42,3 +44,22 @@ def attention(x: np.ndarray = X, scale: float = 1) -> np.ndarray:
 def _softmax(values: np.ndarray) -> np.ndarray:
     exponents = np.exp(values - values.max())
     return exponents / exponents.sum()
+
+
+def two_convolutions(channels: int = 8) -> IRModule:
+    """Two float convolutions and a mean, images with channels first."""
+    values = np.random.default_rng(0)
+    x = relax.Var("x", relax.TensorType((1, 3, 12, 10), "float32"))
+    builder = relax.BlockBuilder()
+
+    def conv(data: relax.Expr, shape: tuple[int, ...]) -> relax.Expr:
+        kernel = relax.const(values.normal(size=shape).astype(np.float32))
+        return builder.emit(relax.op.nn.conv2d(data, kernel, padding=1))
+
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = conv(x, (channels, 3, 3, 3))
+            y = conv(y, (channels, channels, 3, 3))
+            result = builder.emit_output(relax.op.mean(y, [2, 3]))
+        builder.emit_func_output(result)
+    return builder.get()

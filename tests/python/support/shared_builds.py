@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import ParamSpec
 from unittest import mock
@@ -18,9 +18,10 @@ from unittest import mock
 from tvm.ir import IRModule
 
 from usmp import AOTExecutorFactoryModule
+from usmp.analysis.memory.facts import _SHARED, FactStore
 from usmp.frontend import model_file
 from usmp.frontend.dynamic_sizes import AskedSizes
-from usmp.planning.session import planning_session
+from usmp.planning.session import _SESSION, PlanningSession
 
 _Arguments = ParamSpec("_Arguments")
 
@@ -46,13 +47,29 @@ def built_once(
     return found
 
 
-@contextmanager
-def shared_builds() -> Iterator[None]:
-    """Within, one `.tflite` file is one module of Relax, and all builds are in one session."""
-    importers = {".tflite": _imported_once(model_file._import_tflite)}
-    spans = mock.patch.object(model_file, "with_all_spans", _once(model_file.with_all_spans))
-    with planning_session(), spans, mock.patch.dict(model_file._IMPORTERS, importers):
-        yield
+class SharedBuilds:
+    """What builds have in common: the modules of files, and a planning session."""
+
+    def __init__(self) -> None:
+        self._session, self._facts = PlanningSession(), FactStore()
+        self._importers = {".tflite": _imported_once(model_file._import_tflite)}
+        self._with_spans = _once(model_file.with_all_spans)
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Within, one `.tflite` file is one module of Relax, and all builds are in the session."""
+        session, facts = _SESSION.set(self._session), _SHARED.set(self._facts)
+        spans = mock.patch.object(model_file, "with_all_spans", self._with_spans)
+        try:
+            with spans, mock.patch.dict(model_file._IMPORTERS, self._importers):
+                yield
+        finally:
+            _SHARED.reset(facts)
+            _SESSION.reset(session)
+
+
+shared_by_process = cache(SharedBuilds)
+"""Returns the one that lasts as long as the process, for few and small models."""
 
 
 def _imported_once(importer: model_file.Importer) -> model_file.Importer:

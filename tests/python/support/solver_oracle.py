@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from ortools.sat.python import cp_model
-
 from support.solver_problems import DrawnProblem, separations
 
 
@@ -15,6 +13,8 @@ def best_peaks(problem: DrawnProblem) -> list[int] | None:
     Of two plans the one is better whose least preferred pool has the lower peak; if these are
     equal, the pool before it decides, and so on.
     """
+    from ortools.sat.python import cp_model
+
     model = cp_model.CpModel()
     buffers = problem.buffers
     # No need to go higher: below it, everything that is not pinned fits above all pins.

@@ -2,89 +2,77 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-import pytest
-
 from support.board_programs import require_board, run_program, small_model
-from support.c_program import SANITIZERS
-from support.compilers import require
-from usmp.boards.board import Board, board_named
+from support.compilers import require, run_compiler
+from support.intrinsic_checks import (
+    columns,
+    copy,
+    depthwise,
+    dot,
+    extremes,
+    multiply_as_float,
+    mve_add_pixels,
+    mve_conv2d,
+    mve_conv2d_taps,
+    mve_depthwise_row,
+    mve_elementwise,
+    mve_sums,
+    mve_window,
+    pool,
+    rescale,
+    rescale_tiles,
+    weights_sum,
+    window,
+)
+from usmp.boards.board import Board
 from usmp.boards.emulator import build_project
 from usmp.boards.project import project_files
 from usmp.codegen.c_files import text_of
 from usmp.runtime.write_files import write_files
 
-STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused-function"]
+_STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused-function"]
+_MODULES = [
+    *(columns, copy, depthwise, dot, extremes, mve_add_pixels, mve_conv2d, mve_conv2d_taps),
+    *(mve_depthwise_row, mve_elementwise, mve_sums, mve_window, pool, rescale, rescale_tiles),
+    *(weights_sum, window),
+    # Last, because it defines TVMGEN_PORTABLE.
+    multiply_as_float,
+]
+_FILES = list(dict.fromkeys(file for module in _MODULES for file in module.FILES))
 
-HOST_OPTIONS = {
-    "gcc-sanitizers": ("gcc", *SANITIZERS),
-    "gcc-without-vectors": ("gcc", *SANITIZERS, "-U__SSE2__"),
-    "gcc-avx2-sanitizers": ("gcc", *SANITIZERS, "-mavx2"),
-    "gcc-native": ("gcc", "-O3", "-march=native"),
-    "clang-sanitizers": ("clang", *SANITIZERS),
-    "clang-avx2": ("clang", "-O1", "-mavx2"),
-    "clang-native": ("clang", "-O3", "-march=native"),
-}
-"""Without __SSE2__, the bodies are those for compilers that have no vectors."""
+Results = dict[str, str]
+"""Name of a check -> "agrees", or what does not."""
 
-MVE_HOST_OPTIONS = {
-    name: options
-    for name, options in HOST_OPTIONS.items()
-    if name.endswith("-native") or name in ("gcc-sanitizers", "clang-sanitizers")
-}
-"""Of functions with bodies for MVE only, which are the same C for all hosts."""
+CHECKS = {module.__name__.rpartition(".")[2]: module.CHECK for module in _MODULES}
+"""Name -> C, of all functions and all their bodies."""
 
-_OPTIMIZED = ("-O2", "-Os", "-Og", "-O3 -fno-omit-frame-pointer")
-_PORTABLE = ("-O2 -DTVMGEN_PORTABLE", "-O0")
-"""By these, all cores compile the same C."""
+CHECKS_OF_C = CHECKS | {"dot": dot.CHECK_OF_C}
+"""For what compiles portable C."""
 
+WITHOUT_MVE = {name: check for name, check in CHECKS.items() if not name.startswith("mve_")}
+"""Others than functions with bodies for MVE only, which are the same C for all other cores."""
 
-def _builds(boards: Mapping[str, Sequence[str]]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize(
-        ("board", "options"),
-        [
-            pytest.param(board_named(name), options, id=f"{name}{options.replace(' ', '')}")
-            for name, all_options in boards.items()
-            for options in all_options
-        ],
-    )
-
-
-# Cortex-M7 and Cortex-M33 compile the C that Cortex-M4 does.
-every_build = _builds(
-    {
-        "mps2-an385": _OPTIMIZED[:1],
-        "mps2-an386": (*_OPTIMIZED, *_PORTABLE),
-        "mps3-an547": _OPTIMIZED,
-        "riscv32-virt": _OPTIMIZED[:1],
-    }
-)
-"""Of functions with bodies for the DSP extension, some also for MVE: all options on boards that
-have all bodies, the first on others."""
-
-every_mve_build = _builds(
-    {
-        "mps2-an386": _OPTIMIZED[:1],
-        "mps3-an547": (*_OPTIMIZED, *_PORTABLE),
-        "riscv32-virt": _OPTIMIZED[:1],
-    }
-)
-"""Of functions with bodies for MVE only."""
+_HEADERS = """
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+"""
 
 _COMMON = """
-#include <string.h>
 static const char* failure;
+static uint32_t random_state;
 static uint32_t random_word(void) {
-  static uint32_t state = 1;
-  state ^= state << 13;
-  state ^= state >> 17;
-  state ^= state << 5;
-  return state;
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 17;
+  random_state ^= random_state << 5;
+  return random_state;
 }
 static int32_t between(int32_t low, int32_t high) {
   return low + (int32_t)(random_word() % (uint32_t)(high - low + 1));
@@ -137,7 +125,7 @@ static int8_t* buffer(int32_t which, int32_t size, int32_t shift) {
   made[which] = malloc((size_t)(size + shift));
   return (int8_t*)made[which] + shift;
 }
-static void print(const char* text) { puts(text); }
+static void print(const char* text) { fputs(text, stdout); }
 """
 
 _BOARD = """
@@ -151,47 +139,48 @@ static void print(const char* text) { semihosting_print(text); }
 """
 
 _MAIN = """
+static void run(void (*test)(void), const char* name) {
+  failure = "agrees";
+  random_state = 1;
+  test();
+  print(name);
+  print(": ");
+  print(failure);
+  print("\\n");
+}
 int main(void) {
-  check();
-  print(failure ? failure : "all agree");
+%s
   return 0;
 }
 """
 
 
-def check_on_host(
-    names: Sequence[str], check: str, options: Sequence[str], directory: Path
-) -> None:
-    """Run a function `check`, which sets `failure` to a text if an intrinsic computes anything else
-    than a plain loop.
-
-    Parameters
-    ----------
-    names
-        of the files of the intrinsics, without `tensor_intrin_` and their ending; they include the
-        same files.
-    options
-        compiler and options.
-    """
+def results_on_host(options: Sequence[str], checks: Mapping[str, str], directory: Path) -> Results:
+    """Compile checks by a compiler and its options; name of each -> "agrees", or what does not."""
     require(options[0])
-    (directory / "program.c").write_text(_program(names, check, _HOST))
-    command = [*options, "-std=c99", *STRICT, "-o", "program", "program.c"]
-    subprocess.run(command, cwd=directory, check=True)
+    (directory / "program.c").write_text(_program(checks, _HOST))
+    command = [*options, "-std=c99", *_STRICT, "-o", "program", "program.c"]
+    run_compiler(command, cwd=directory)
     done = subprocess.run(["./program"], cwd=directory, capture_output=True, text=True, check=False)
-    assert (done.stdout + done.stderr, done.returncode) == ("all agree\n", 0)
+    assert (done.stderr, done.returncode) == ("", 0)
+    return _results(done.stdout)
 
 
-def check_on_board(
-    names: Sequence[str], check: str, board: Board, options: str, directory: Path
-) -> None:
-    """The same on a board, by options of its compiler."""
+def results_on_board(
+    board: Board, options: str, checks: Mapping[str, str], directory: Path
+) -> Results:
+    """Return the same of a board, by options of its compiler."""
     require_board(board)
-    main = {"project/main.c": _program(names, check, _BOARD).encode()}
+    main = {"project/main.c": _program(checks, _BOARD).encode()}
     write_files(_start_up(board) | main, directory)
     project = directory / "project"
-    build_project(project, board, {"OPTIMIZATION": " ".join([options, *STRICT])})
+    build_project(project, board, {"OPTIMIZATION": " ".join([options, *_STRICT])})
     printed, _ = run_program(board, project)
-    assert printed == "all agree"
+    return _results(printed)
+
+
+def _results(printed: str) -> Results:
+    return dict(line.split(": ", 1) for line in printed.splitlines())
 
 
 @cache
@@ -203,7 +192,17 @@ def _start_up(board: Board) -> dict[str, bytes]:
     return {path: content for path, content in found.items() if not path.startswith(unused)}
 
 
-def _program(names: Sequence[str], check: str, platform: str) -> str:
-    first, *others = [f"tensor_intrin_{name}.c" for name in names]
-    include = f'#include "{files("usmp.codegen").joinpath("files", first)}"'
-    return "\n".join([include, *map(text_of, others), platform, _COMMON, check, _MAIN])
+def _program(checks: Mapping[str, str], platform: str) -> str:
+    calls = "\n".join(f'  run(test_{name}, "{name}");' for name in checks)
+    intrinsics = map(text_of, _with_included(_FILES, {}))
+    return "\n".join([_HEADERS, *intrinsics, platform, _COMMON, *checks.values(), _MAIN % calls])
+
+
+def _with_included(names: Iterable[str], known: dict[str, None]) -> dict[str, None]:
+    """Files of intrinsics after those that they include, each once."""
+    for name in names:
+        if name not in known:
+            text = files("usmp.codegen").joinpath("files", name).read_text()
+            _with_included(re.findall(r'^#include "(.*)"', text, re.MULTILINE), known)
+            known[name] = None
+    return known

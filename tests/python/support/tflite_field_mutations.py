@@ -11,9 +11,12 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from ai_edge_litert import schema_py_generated as schema
+import tflite
 
+from support.lazy import lazy
 from usmp.frontend.tflite.converters import CONVERTERS
+
+schema = lazy("ai_edge_litert.schema_py_generated")
 
 _EXTENTS = (0, 1, 2, 3, 5, 8, 127, 2**16, 2**31 - 1, -1, -5, -(2**31))
 _NUMBERS = (-(2**31), -128, -3, -2, -1, 0, 1, 2, 3, 4, 7, 9, 100, 2**16, 2**31 - 1)
@@ -21,11 +24,11 @@ _SCALES = (0.0, -0.5, math.nan, math.inf, 1e-45, 1e-38, 1e-12, 1e-3, 0.25, 1.0, 
 _ZERO_POINTS = (-(2**63), -(2**31), -129, -128, -1, 0, 1, 127, 128, 255, 256, 2**31, 2**63 - 1)
 _TYPES = tuple(range(19))
 _USUAL_TYPES = tuple(
-    getattr(schema.TensorType, name)
+    getattr(tflite.TensorType, name)
     for name in ("FLOAT32", "INT32", "UINT8", "INT64", "BOOL", "INT16", "INT8", "INT4")
 )
 _CODES = tuple(
-    getattr(schema.BuiltinOperator, name) for name in sorted(CONVERTERS) if name.isidentifier()
+    getattr(tflite.BuiltinOperator, name) for name in sorted(CONVERTERS) if name.isidentifier()
 )
 
 

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import flatbuffers
-from ai_edge_litert import schema_py_generated as schema
+
+from support.lazy import lazy
+
+schema = lazy("ai_edge_litert.schema_py_generated")
 
 
 def with_schema(content: bytes, change: Callable[[Any], object]) -> bytes:

@@ -6,9 +6,13 @@ from tvm import relax
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.lazy import lazy
 from support.levels import number
-from usmp.frontend.onnx.importer import import_onnx
+from support.onnx_integer_graphs import random_integer_graph
+from support.onnx_models import Reference
 from usmp.runtime import HostModule
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 UNDEFINED = (
     "-O1",
@@ -231,9 +235,6 @@ def test_sums_that_cannot_wrap_stay_as_they_are(model, taps, is_proven):
 @pytest.mark.models
 @pytest.mark.parametrize("seed", range(number(6, in_long_run=48)))
 def test_random_graphs_like_onnxruntime(seed):
-    from support.onnx_integer_graphs import random_integer_graph
-    from support.onnx_models import Reference
-
     content, inputs = random_integer_graph(seed)
     expected = Reference(content).run(inputs)["output"]
     output = run(import_onnx(content, None), inputs, "llvm" if seed % 4 == 3 else "c")

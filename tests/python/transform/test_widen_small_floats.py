@@ -11,13 +11,15 @@ import tvm
 from tvm import relax
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
 from usmp.codegen.c_files import C_CONVERSIONS
 from usmp.codegen.c_small_floats import bits_of, conversion_name
 from usmp.codegen.c_types import UnsupportedInC
 from usmp.codegen.llvm import UnsupportedByLLVM
-from usmp.frontend.onnx.importer import import_onnx
 from usmp.runtime import HostModule
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 generator = np.random.default_rng(0)
 X = (3 * generator.normal(size=(4, 6))).astype(np.float16)

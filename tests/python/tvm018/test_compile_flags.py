@@ -11,6 +11,7 @@ from tflite import BuiltinOperator
 
 import usmp
 from conftest import ROOT
+from support.all_cases import check_all
 from support.tflite_builder import Graph, write_model
 from usmp.driver import tvmc
 from usmp.driver.errors import UsageError
@@ -67,8 +68,11 @@ def compiled(model, tmp_path, capfd):
     return compile_with
 
 
-@pytest.mark.parametrize("row", ROWS, ids=named)
-def test_the_line_without_the_flag_is_what_the_row_says(row):
+def test_the_line_without_the_flag_is_what_the_row_says():
+    check_all({f"{index} {named(row)}": (row,) for index, row in enumerate(ROWS)}, check_line)
+
+
+def check_line(row: OldName) -> None:
     beside = [row.beside.replace("*", "model")] if row.beside[:1] not in ("", "!") else []
     for value in values(row):
         line = ["compile", *beside, written(row, value)]

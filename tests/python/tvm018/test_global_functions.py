@@ -150,10 +150,12 @@ def test_the_planner_by_its_old_names_alone():
     assert [int(pool.allocated_size) for pool in planned.attrs[POOL_ARGS_ATTR]] == [128]
 
 
-@pytest.mark.parametrize("row", [row for row in GLOBAL_FUNCTIONS if row.verdict == REFUSED])
-def test_a_function_that_is_refused_says_why(row):
-    with pytest.raises(RuntimeError, match=re.escape(row.sentence())):
-        tvm.get_global_func(row.name)("anything", 1)
+def test_functions_that_are_refused_say_why():
+    refused = [row for row in GLOBAL_FUNCTIONS if row.verdict == REFUSED]
+    assert refused
+    for row in refused:
+        with pytest.raises(RuntimeError, match=re.escape(row.sentence())):
+            tvm.get_global_func(row.name)("anything", 1)
 
 
 def test_functions_that_are_there_stay():

@@ -13,6 +13,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 import usmp
+from support import levels
 from support.relax_models import PARAMS, Attention, X, attention
 from support.tflite_file import one_operator_model
 from usmp.current_context import PASSES, current_context
@@ -270,23 +271,34 @@ def test_options_of_tvm_keep_their_types():
         PassContext(config={"tirx.noalias": "abc"})
 
 
-@pytest.mark.parametrize("name", OPTIONAL_PASSES)
-def test_a_pass_that_can_be_left_out(name):
-    """By its name, with or without the package's."""
-    ran: list[str] = []
+def test_passes_that_can_be_left_out_are_written_with_the_package_or_without():
+    for name in OPTIONAL_PASSES:
+        for written in (name, f"usmp.{name}"):
+            with PassContext(disabled_pass=[written]):
+                assert list(current_context()[0].disabled_pass) == [f"usmp.{name}"]
+
+
+def passes_without(*names: str) -> set[str]:
+    """Which passes of the package run, without these."""
+    ran: set[str] = set()
 
     @pass_instrument
     class Names:
         def run_before_pass(self, mod, info):
-            ran.append(str(info.name))
+            ran.add(str(info.name).removeprefix("usmp."))
 
-    for written in (name, f"usmp.{name}"):
-        with PassContext(disabled_pass=[written]):
-            assert list(current_context()[0].disabled_pass) == [f"usmp.{name}"]
-    with PassContext(disabled_pass=[name], instruments=[Names()]):
+    with PassContext(disabled_pass=names, instruments=[Names()]):
         usmp.build(Fused)
-    assert f"usmp.{name}" not in ran
-    assert "usmp.LowerMain" in ran
+    return ran
+
+
+def test_passes_that_can_be_left_out():
+    usual = passes_without() & {*OPTIONAL_PASSES}
+    remaining = passes_without(*OPTIONAL_PASSES)
+    assert not remaining & {*OPTIONAL_PASSES}
+    assert "LowerMain" in remaining
+    for name in levels.sample(sorted(usual), 3):
+        assert name not in passes_without(name)
 
 
 @pytest.mark.cc
@@ -297,13 +309,15 @@ def test_without_all_passes_that_can_be_left_out_results_are_the_same():
     np.testing.assert_allclose(output, attention(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", sorted({*PASSES} - {*OPTIONAL_PASSES}))
-def test_a_pass_that_is_needed_is_refused(name):
-    with (
-        PassContext(disabled_pass=[name]),
-        pytest.raises(ValueError, match=f"^disabled_pass={name}: there is no code without"),
-    ):
-        usmp.build(Fused)
+def test_passes_that_are_needed_are_refused():
+    needed = sorted({*PASSES} - {*OPTIONAL_PASSES})
+    assert len(needed) > 10
+    for name in needed:
+        with (
+            PassContext(disabled_pass=[name]),
+            pytest.raises(ValueError, match=f"^disabled_pass={name}: there is no code without"),
+        ):
+            usmp.build(Fused)
 
 
 def test_without_fold_constant_our_pass_is_left_out():

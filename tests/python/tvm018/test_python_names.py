@@ -15,9 +15,10 @@ import tvm
 from tvm.script import relax as R
 
 import usmp
+from support.all_cases import check_all
 from support.tflite_file import one_operator_model
 from usmp.support.compatibility import CompatibilityNote
-from usmp.tvm018 import MAPPED, REFUSED, find
+from usmp.tvm018 import MAPPED, REFUSED, OldName, find
 from usmp.tvm018.python_names import (
     BUILD,
     BY_POSITION,
@@ -117,12 +118,12 @@ def test_what_is_built_is_not_unpacked(factory):
         factory["default"]
 
 
-@pytest.mark.parametrize("row", FACTORY, ids=lambda row: row.name)
-def test_an_attribute_that_is_gone_says_what_to_use(factory, row):
-    assert not hasattr(factory, row.name)
-    with pytest.raises(AttributeError) as error:
-        getattr(factory, row.name)
-    assert str(error.value) == row.sentence()
+def test_attributes_that_are_gone_say_what_to_use(factory):
+    for row in FACTORY:
+        assert not hasattr(factory, row.name)
+        with pytest.raises(AttributeError) as error:
+            getattr(factory, row.name)
+        assert str(error.value) == row.sentence()
 
 
 def test_what_the_reasons_name_is_there(factory):
@@ -161,9 +162,12 @@ def test_copies_have_them_too(factory):
         assert not hasattr(copied, "lib")
 
 
-@pytest.mark.parametrize("row", ELSEWHERE, ids=lambda row: row.name)
-def test_names_of_other_packages(row):
+def test_names_of_other_packages():
     """None of them is in TVM, and `usmp` says why where it lacks the name."""
+    check_all({row.name: (row,) for row in ELSEWHERE}, check_elsewhere)
+
+
+def check_elsewhere(row: OldName) -> None:
     package, _, name = row.name.rpartition(".")
     with pytest.raises((ImportError, AttributeError)):
         getattr(importlib.import_module(package), name)
@@ -209,14 +213,12 @@ def test_a_last_part_names_one_row():
     assert row_of_attribute("nothing") is None
 
 
-@pytest.mark.parametrize(
-    "row",
-    [row for row in ELSEWHERE if row.verdict == MAPPED and row.to[0].startswith("usmp.")],
-    ids=lambda row: row.name,
-)
-def test_the_function_that_takes_the_place_is_there(row):
-    name = row.to[0].removeprefix("usmp.").partition("(")[0]
-    assert callable(getattr(usmp, name))
+def test_functions_that_take_the_place_are_there():
+    places = [row.to[0] for row in ELSEWHERE if row.verdict == MAPPED]
+    named = [place.removeprefix("usmp.") for place in places if place.startswith("usmp.")]
+    names = [place.partition("(")[0] for place in named]
+    assert names
+    assert all(callable(getattr(usmp, name)) for name in names)
 
 
 def test_parameters_of_export(factory, tmp_path):

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
+from support.all_cases import check_all
 from usmp.tvm018 import ACCEPTED, MAPPED, REFUSED, SECTIONS, OldName, find
 
-ROWS = [
-    pytest.param(where, row, id=f"{where} {row.name} {' '.join(row.values)}")
-    for where, rows in SECTIONS.items()
-    for row in rows
-]
+
+def test_each_row_is_reached_and_says_why():
+    rows = {
+        f"{where} {index}, {row.name}": (where, row)
+        for where, rows in SECTIONS.items()
+        for index, row in enumerate(rows)
+    }
+    check_all(rows, check_row)
 
 
-@pytest.mark.parametrize(("where", "row"), ROWS)
-def test_a_row_is_reached_and_says_why(where: str, row: OldName):
+def check_row(where: str, row: OldName) -> None:
     for value in row.values or ["any-value"]:
         assert find(SECTIONS[where], row.name, value, [row.beside]) is row
     assert row.verdict in (ACCEPTED, MAPPED, REFUSED)

@@ -11,6 +11,7 @@ import pytest
 from tvm.target import Target
 
 import usmp
+from support.all_cases import check_all
 from support.tflite_file import one_operator_model
 from usmp.driver.errors import UsageError
 from usmp.driver.old_flags import current_arguments
@@ -38,12 +39,12 @@ SAMPLES = {
 }
 """Values of rows that are for all values; 1 for others."""
 
-OPTIONS = [
-    pytest.param(kind, row, value, id=f"{kind} {row.name}={value}")
+OPTIONS = {
+    f"{kind} {row.name}={value}": (kind, row, value)
     for kind, rows in TARGET_OPTION_ROWS.items()
     for row in rows
     for value in row.values or [SAMPLES.get((kind, row.name), SAMPLES.get(row.name, "1"))]
-]
+}
 REFUSED_NAMES = [row for row in TARGET_NAMES if row.verdict == REFUSED]
 
 
@@ -67,8 +68,12 @@ def expected(kind: str, row: OldName, value: str) -> tuple[str, dict[str, object
     return f"{kind} {replacement}", {}
 
 
-@pytest.mark.parametrize(("kind", "row", "value"), OPTIONS)
-def test_an_option_of_a_target(kind: str, row: OldName, value: str):
+def test_options_of_targets():
+    assert len(OPTIONS) > 100
+    check_all(OPTIONS, check_option)
+
+
+def check_option(kind: str, row: OldName, value: str) -> None:
     text = f"{kind} {row.name}={value}"
     if kind == "cmsis-nn":
         check_cmsis_nn_option(row, value)
@@ -95,20 +100,27 @@ def check_cmsis_nn_option(row: OldName, value: str) -> None:
     assert target_text(targets.cpu) == f"c -mcpu=cortex-m55{lacking}"
 
 
-@pytest.mark.parametrize(("kind", "row", "value"), OPTIONS)
-def test_an_option_of_a_target_as_a_flag(kind: str, row: OldName, value: str):
+def test_options_of_targets_as_flags():
     parser = argparse.ArgumentParser()
     parser.add_argument("--target")
     add_target_options(parser)
-    flag = f"--target-{kind}{row.name}={value}"
-    options = parser.parse_args([f"--target={kind},accel", flag])
-    assert full_target(options) == f"{kind} {row.name}={value},accel"
-    is_shown = row.name[1:] in TARGET_OPTIONS.get(kind, ())
-    assert (f"--target-{kind}{row.name} " in parser.format_help()) is is_shown
+    shown = parser.format_help()
+
+    def check(kind: str, row: OldName, value: str) -> None:
+        flag = f"--target-{kind}{row.name}={value}"
+        options = parser.parse_args([f"--target={kind},accel", flag])
+        assert full_target(options) == f"{kind} {row.name}={value},accel"
+        is_shown = row.name[1:] in TARGET_OPTIONS.get(kind, ())
+        assert (f"--target-{kind}{row.name} " in shown) is is_shown
+
+    check_all(OPTIONS, check)
 
 
-@pytest.mark.parametrize("row", TARGET_FLAGS, ids=lambda row: row.name)
-def test_a_flag_that_is_refused(row: OldName):
+def test_flags_that_are_refused():
+    check_all({row.name: (row,) for row in TARGET_FLAGS}, check_flag)
+
+
+def check_flag(row: OldName) -> None:
     flag = row.name.replace("*", "mcpu")
     for arguments in ([f"{flag}=x"], [flag, "x"]):
         with pytest.raises(UsageError) as error:
@@ -116,8 +128,11 @@ def test_a_flag_that_is_refused(row: OldName):
         assert str(error.value) == f"{flag}=x: {row.reason}"
 
 
-@pytest.mark.parametrize("row", REFUSED_NAMES, ids=lambda row: row.name)
-def test_a_name_that_is_refused(row: OldName):
+def test_names_that_are_refused():
+    check_all({row.name: (row,) for row in REFUSED_NAMES}, check_name)
+
+
+def check_name(row: OldName) -> None:
     for target in (f"{row.name},c", f"c, {row.name} -option=1", row.name):
         with pytest.raises(ValueError) as error:
             check_accelerators(parse_targets(target).accelerators, listed=[row.name])

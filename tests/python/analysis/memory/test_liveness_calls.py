@@ -31,44 +31,11 @@ def test_a_call_is_numbered_as_if_it_were_inlined():
     assert spans(Mod) == {"x": [(0, 3)], "y": [(3, 6)], "scratch": [(1, 4)]}
 
 
-def test_buffer_parameters():
+def test_parameters_are_accessed_where_the_callee_does():
     @I.ir_module
     class Mod:
         @T.prim_func
-        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
-            A[0] = T.int8(1)  # 0
-            B[0] = T.int8(1)  # 1
-
-        @T.prim_func
-        def main():
-            x = T.alloc_buffer((4,), "int8")
-            y = T.alloc_buffer((4,), "int8")
-            Mod.op(x, y)
-
-    assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
-
-
-def test_a_parameter_that_the_callee_ignores_is_not_accessed():
-    @I.ir_module
-    class Mod:
-        @T.prim_func
-        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
-            A[0] = T.int8(1)
-
-        @T.prim_func
-        def main():
-            x = T.alloc_buffer((4,), "int8")
-            y = T.alloc_buffer((4,), "int8")
-            Mod.op(x, y)
-
-    assert spans(Mod) == {"x": [(0, 1)], "y": []}
-
-
-def test_one_buffer_passed_twice():
-    @I.ir_module
-    class Mod:
-        @T.prim_func
-        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8"), C: T.Buffer((4,), "int8")):
             A[0] = T.int8(1)  # 0
             T.evaluate(1)  # 1
             B[0] = T.int8(1)  # 2
@@ -76,9 +43,13 @@ def test_one_buffer_passed_twice():
         @T.prim_func
         def main():
             x = T.alloc_buffer((4,), "int8")
-            Mod.op(x, x)
+            y = T.alloc_buffer((4,), "int8")
+            ignored = T.alloc_buffer((4,), "int8")
+            twice = T.alloc_buffer((4,), "int8")
+            Mod.op(x, y, ignored)  # 0 to 2
+            Mod.op(twice, twice, ignored)  # 3 to 5
 
-    assert spans(Mod) == {"x": [(0, 3)]}
+    assert spans(Mod) == {"x": [(0, 1)], "y": [(2, 3)], "ignored": [], "twice": [(3, 6)]}
 
 
 def test_nested_calls():
@@ -200,7 +171,7 @@ def test_a_call_of_a_function_that_does_nothing():
     assert spans(Mod) == {"x": [], "y": [(0, 1)]}
 
 
-def test_what_stands_beside_a_call_lives_through_it():
+def test_what_stands_beside_calls_lives_through_them():
     @I.ir_module
     class Mod:
         @T.prim_func
@@ -214,28 +185,16 @@ def test_what_stands_beside_a_call_lives_through_it():
             x = T.alloc_buffer((4,), "int8")
             y = T.alloc_buffer((4,), "int8")
             z = T.alloc_buffer((4,), "int8")
+            u = T.alloc_buffer((4,), "int8")
+            v = T.alloc_buffer((4,), "int8")
             y[0] = T.int8(1)  # 0
             z[0] = y[0] + Mod.op(x)  # 1, call 2 and 3, 4
+            T.evaluate(Mod.op(u) + Mod.op(v))  # 5, calls 6 to 9, 10
 
-    assert spans(Mod) == {"x": [(1, 5)], "y": [(0, 5)], "z": [(1, 5)], "scratch": [(2, 4)]}
-
-
-def test_two_calls_in_one_expression():
-    @I.ir_module
-    class Mod:
-        @T.prim_func
-        def op(A: T.Buffer((4,), "int8")) -> T.int8:
-            scratch = T.alloc_buffer((4,), "int8")
-            scratch[0] = A[0]  # 0
-            return scratch[0]  # 1
-
-        @T.prim_func
-        def main():
-            x = T.alloc_buffer((4,), "int8")
-            y = T.alloc_buffer((4,), "int8")
-            T.evaluate(Mod.op(x) + Mod.op(y))  # 0, calls 1 to 4, 5
-
-    assert spans(Mod) == {"x": [(0, 6)], "y": [(0, 6)], "scratch": [(1, 3), (3, 5)]}
+    assert spans(Mod) == {
+        **{"x": [(1, 5)], "y": [(0, 5)], "z": [(1, 5)], "u": [(5, 11)], "v": [(5, 11)]},
+        "scratch": [(2, 4), (6, 8), (8, 10)],
+    }
 
 
 def test_a_call_whose_result_is_only_converted_stands_alone():

@@ -1,32 +1,12 @@
 """A call by name may be of a PrimFunc of the module, or of anything else."""
 
-import pytest
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from support.liveness_views import parameters, spans
 
 
-@pytest.mark.parametrize("call", [T.call_extern, T.call_pure_extern])
-def test_an_extern_call_that_names_a_prim_func_is_followed(call):
-    @I.ir_module
-    class Mod:
-        @T.prim_func
-        def op(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
-            A[0] = T.int8(1)  # 0
-            B[0] = T.int8(1)  # 1
-
-        @T.prim_func
-        def main():
-            x = T.alloc_buffer((4,), "int8")
-            y = T.alloc_buffer((4,), "int8")
-            T.evaluate(call("int32", "op", x.data, y.data))
-
-    assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
-
-
-@pytest.mark.parametrize("call", [T.tvm_call_cpacked, T.tvm_call_packed])
-def test_a_packed_call_that_names_a_prim_func_is_followed(call):
+def test_calls_that_name_a_prim_func_are_followed():
     @I.ir_module
     class Mod:
         @T.prim_func
@@ -36,12 +16,21 @@ def test_a_packed_call_that_names_a_prim_func_is_followed(call):
 
         @T.prim_func
         def main(handle: T.handle):
-            x = T.alloc_buffer((4,), "int8")
-            y = T.alloc_buffer((4,), "int8")
-            T.evaluate(call("op", x.data, y.data, handle))
+            a = T.alloc_buffer((4,), "int8")
+            b = T.alloc_buffer((4,), "int8")
+            c = T.alloc_buffer((4,), "int8")
+            d = T.alloc_buffer((4,), "int8")
+            e = T.alloc_buffer((4,), "int8")
+            f = T.alloc_buffer((4,), "int8")
+            g = T.alloc_buffer((4,), "int8")
+            h = T.alloc_buffer((4,), "int8")
+            T.evaluate(T.call_extern("int32", "op", a.data, b.data))  # 0, 1
+            T.evaluate(T.call_pure_extern("int32", "op", c.data, d.data))  # 2, 3
+            T.evaluate(T.tvm_call_cpacked("op", e.data, f.data, handle))  # 4, 5
+            T.evaluate(T.tvm_call_packed("op", g.data, h.data, handle))  # 6, 7
 
-    assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
-    assert parameters(Mod) == {0: (0, 2)}
+    assert spans(Mod) == {name: [(at, at + 1)] for at, name in enumerate("abcdefgh")}
+    assert parameters(Mod) == {0: (4, 8)}
 
 
 def test_a_function_of_the_c_library_is_no_prim_func_of_the_same_name():
@@ -94,6 +83,3 @@ def test_an_unknown_extern_call_accesses_its_arguments_once():
             T.evaluate(T.call_extern("int32", "unknown", y.data))  # 2
 
     assert spans(Mod) == {"x": [(0, 2)], "y": [(1, 3)]}
-
-
-# ---- calls inside larger expressions: C leaves the order of evaluation open

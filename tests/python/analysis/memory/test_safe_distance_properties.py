@@ -15,6 +15,8 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 import usmp
+from conftest import ROOT
+from support import levels
 from support.access_trace import Tracer, memory_of, trace
 from support.chaotic_operators import CHAOS
 from support.common_operators import COMMON
@@ -33,7 +35,7 @@ from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.tir.nodes import nodes_of
 
 FEW = settings(
-    max_examples=20,
+    max_examples=levels.number(10, 60),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),
@@ -102,7 +104,7 @@ def test_distances_are_safe(family, data):
 
 
 @given(CHAOS)
-@settings(FEW, max_examples=40)
+@settings(FEW, max_examples=levels.number(20, 120))
 def test_distances_are_safe_in_chaos(operator):
     for pair, _, distance, true in distances_of(operator):
         assert distance >= true, pair
@@ -127,7 +129,9 @@ def test_runs_have_constants_as_they_are(factor, offset, backwards):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(FEW, max_examples=10, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(
+    FEW, max_examples=levels.number(5, 30), phases=[Phase.explicit, Phase.reuse, Phase.generate]
+)
 def test_distances_are_safe_in_whole_programs(seed):
     program = draw_program(Random(seed))
     func = program.mod[MAIN_FUNCTION_NAME]
@@ -165,12 +169,17 @@ def test_one_step_closer_changes_outputs():
     assert sum(changes) > 0.8 * len(changes)
 
 
-@pytest.mark.parametrize("name", ["depthwise_conv2d", "max_pool", "mean", "fully_connected"])
-def test_distances_of_a_models_operators(digits_model, name):
-    """Operators as they are lowered, none interleaved with another."""
+@pytest.fixture(scope="module")
+def digits() -> IRModule:
+    """The digits model with operators as they are lowered, none interleaved with another."""
+    path = ROOT / "examples/digits/digits_int8.tflite"
     with tvm.transform.PassContext(opt_level=3, config={"tir.usmp.streaming": False}):
-        factory = usmp.build(usmp.import_model(str(digits_model)), target="c")
-    func = factory.ir_mod[name]
+        return usmp.build(usmp.import_model(path), target="c").ir_mod
+
+
+@pytest.mark.parametrize("name", ["depthwise_conv2d", "max_pool", "mean", "fully_connected"])
+def test_distances_of_a_models_operators(digits, name):
+    func = digits[name]
     views = {stmt.data: stmt.buffer for stmt in nodes_of(func.body, tirx.DeclBuffer)}
     contents = [Random(0).randbytes(size_bytes(views[param])) for param in func.params]
     operator = Operator(IRModule({"main": func}), contents, alignment=4)
@@ -217,7 +226,7 @@ def drawn_condition(data, variables):
 
 
 @given(data=st.data())
-@settings(FEW, max_examples=100)
+@settings(FEW, max_examples=levels.number(50, 300))
 def test_bytes_of_accesses(data):
     """What an access touches in each iteration is what all iterations of the inner loops do."""
     trips = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))

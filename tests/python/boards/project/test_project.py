@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
+from support import compile_cache
 from support.board_programs import every_board, require_board
 from support.entry_models import entry_model, forgetting_model
 from support.library_files import library_files
@@ -23,11 +25,13 @@ COMMON = {
 }
 
 
+@cache
 def build(board, io=True, **options):
     with PassContext(config={"tir.usmp.use_workspace_io": io}):
         return usmp.build(Attention, params=PARAMS, board=board, **options)
 
 
+@cache
 def build_entries(io=True) -> usmp.AOTExecutorFactoryModule:
     with PassContext(config={"tir.usmp.use_workspace_io": io}):
         return usmp.build(entry_model(), board="mps2-an385", module_name="net")
@@ -68,7 +72,9 @@ def test_the_metadata_name_the_board():
 
 
 def test_the_same_model_gives_the_same_files():
-    assert build("mps3-an547").files() == build("mps3-an547").files()
+    again = build.__wrapped__("mps3-an547")
+    assert again is not build("mps3-an547")
+    assert again.files() == build("mps3-an547").files()
 
 
 def test_the_linker_script_has_the_memory_map():
@@ -173,13 +179,19 @@ def write_project(folder, board=AN385):
     return folder / "project"
 
 
+@pytest.fixture
+def no_cache(monkeypatch):
+    """`make` runs: programs name the folder where they were compiled."""
+    monkeypatch.setattr(compile_cache, "_folder", None)
+
+
 def built(path) -> tuple[bytes, int]:
     """What a build made, and when."""
     return path.read_bytes(), path.stat().st_mtime_ns
 
 
 @pytest.mark.board
-def test_other_options_build_anew(tmp_path):
+def test_other_options_build_anew(tmp_path, no_cache):
     folder = write_project(tmp_path)
     program = folder / "model.elf"
     build_project(folder, AN385, {})
@@ -196,7 +208,7 @@ def test_other_options_build_anew(tmp_path):
 
 
 @pytest.mark.board
-def test_the_makefile_is_the_users_to_change(tmp_path):
+def test_the_makefile_is_the_users_to_change(tmp_path, no_cache):
     folder = write_project(tmp_path)
     build_project(folder, AN385, {})
     first = (folder / "model.elf").read_bytes()

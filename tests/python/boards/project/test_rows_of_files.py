@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 from tvm import relax
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.compilers import run_compiler
 from usmp.boards.board import board_named
 from usmp.boards.project import project_files
 from usmp.runtime.write_files import write_files
@@ -33,4 +32,4 @@ def test_names_that_other_functions_and_variables_have(tmp_path):
     write_files(factory.files() | project_files(factory.interface, board), tmp_path)
     folders = [f"-I{tmp_path / name}" for name in ("project", "codegen/host/include")]
     command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *folders]
-    subprocess.run([*command, str(tmp_path / "project" / "main.c")], check=True)
+    run_compiler([*command, str(tmp_path / "project" / "main.c")])

@@ -9,6 +9,7 @@ import pytest
 
 import usmp
 from support.cmake_projects import build
+from support.compilers import run_compiler
 from support.dynamic_programs import Net, built
 from support.tflite_file import one_operator_model
 from support.zephyr import ZEPHYR
@@ -96,12 +97,12 @@ def test_arduino(folders, tmp_path):
         assert "dot_a_linkage=true\n" in Path(folder, "library.properties").read_text()
         sources = sorted(Path(folder, "src").glob("*.c"))
         command = ["gcc", "-std=gnu11", "-DARDUINO=10819", *include, "-c", *sources]
-        subprocess.run(command, cwd=place, check=True)
+        run_compiler(command, cwd=place)
         objects = sorted(place.glob("*.o"))
         subprocess.run(["ar", "rcs", f"{place}.a", *objects], check=True)
     libraries = sorted(tmp_path.glob("*.a"))
     command = ["gcc", *include, "src/main.c", *libraries, "-lm", "-o", "sketch"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    run_compiler(command, cwd=tmp_path)
     subprocess.run([tmp_path / "sketch"], check=True)
 
 

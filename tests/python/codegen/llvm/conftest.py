@@ -8,7 +8,7 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
-from support.compilers import require
+from support.compilers import require, run_compiler
 from usmp.aot.transform.pass_buffers_as_pointers import pass_buffers_as_pointers
 from usmp.codegen.llvm import compile_functions
 
@@ -36,8 +36,7 @@ def link(tmp_path):
     def load(built):
         built.write_to_file(str(tmp_path / "code.o"), "o")
         library = tmp_path / f"code{len(list(tmp_path.iterdir()))}.so"
-        command = ["gcc", "-shared", "code.o", "-o", str(library), "-lm"]
-        subprocess.run(command, cwd=tmp_path, check=True)
+        run_compiler(["gcc", "-shared", "code.o", "-o", str(library), "-lm"], cwd=tmp_path)
         return ctypes.CDLL(str(library))
 
     return load
@@ -47,3 +46,16 @@ def link(tmp_path):
 def load_llvm(compile_llvm, link):
     """Compile the PrimFuncs of a module, or one called f, and load them."""
     return lambda mod: link(compile_llvm(mod))
+
+
+@pytest.fixture
+def symbols(tmp_path):
+    """Symbols that others see in an archive's object file: name -> letter of `nm`."""
+
+    def listed(files):
+        (tmp_path / "o").write_bytes(files["codegen/host/lib/default_lib1.o"])
+        command = ["nm", "-g", tmp_path / "o"]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return {line.split()[-1]: line.split()[-2] for line in text.splitlines()}
+
+    return listed

@@ -17,9 +17,10 @@ from tvm.ir import Call, GlobalVar, IRModule, PrimType
 
 import usmp
 from support.byte_mutations import mutated_bytes
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.imported_models import imported_model
 from support.library_files import CMAKE_FILES, library_files
+from support.quantized_models import CATALOG
 from usmp.aot.transform.pass_buffers_as_pointers import pass_buffers_as_pointers
 from usmp.codegen.llvm import UnsupportedByLLVM, compile_functions, compile_module
 from usmp.objects import Executor
@@ -35,70 +36,43 @@ ARM_FLAGS = {
     CORTEX_M3: ["-mcpu=cortex-m3"],
     CORTEX_M55: ["-mcpu=cortex-m55", "-mfloat-abi=hard"],
 }
+OBJECT = "codegen/host/lib/default_lib1.o"
 MAIN_C = """
 #include "tvmgen_default.h"
-static int8_t image[TVMGEN_DEFAULT_IMAGE_SIZE], probabilities[TVMGEN_DEFAULT_PROBABILITIES_SIZE];
+static int8_t x[TVMGEN_DEFAULT_T0_SIZE], y[TVMGEN_DEFAULT_T3_SIZE];
 int main(void) {
-  struct tvmgen_default_inputs inputs = {image};
-  struct tvmgen_default_outputs outputs = {probabilities};
+  struct tvmgen_default_inputs inputs = {x};
+  struct tvmgen_default_outputs outputs = {y};
   return tvmgen_default_run(&inputs, &outputs);
 }
 """
 
 
 @pytest.fixture(scope="module")
-def digits():
-    from conftest import ROOT
-
-    return usmp.import_model(ROOT / "examples/digits/digits_int8.tflite")
-
-
-@pytest.fixture(scope="module")
 def convolution():
-    """A small model, where one of constants and one operator will do."""
+    """A small model, since the files of any other one have the same form."""
     return imported_model("conv_2d_same")
 
 
 @pytest.fixture(scope="module")
-def files_for(digits):
+def files_for(convolution):
     """The archive's files for a target, compiled once."""
-    return cache(lambda target: usmp.build(digits, target).files())
-
-
-def object_of(files):
-    return files["codegen/host/lib/default_lib1.o"]
-
-
-def symbols(content, path):
-    """What `nm` tells of the symbols that others see: name -> letter."""
-    path.write_bytes(content)
-    text = subprocess.run(["nm", "-g", path], capture_output=True, text=True, check=True).stdout
-    return {line.split()[-1]: line.split()[-2] for line in text.splitlines()}
+    return cache(lambda target: usmp.build(convolution, target).files())
 
 
 @pytest.mark.cc
 @pytest.mark.parametrize("target", ["llvm", CORTEX_M3, CORTEX_M55, RISCV])
-def test_only_the_main_function_is_visible(files_for, target, tmp_path):
+def test_only_the_main_function_is_visible(files_for, target, symbols):
     require("gcc")
-    seen = symbols(object_of(files_for(target)), tmp_path / "o")
-    # Of the C library: LLVM knows loops that move what is still to be read in a ring.
-    assert seen == {"tvmgen_default___tvm_main__": "T", "memmove": "U"}
-
-
-def test_a_float_model_needs_the_c_library_only(shared_model, tmp_path):
-    require("gcc")
-    mod = usmp.import_model(shared_model("mlperf_resnet8_float"))
-    with tvm.transform.PassContext(config={"tir.usmp.algorithm": "hill_climb"}):
-        factory = usmp.build(mod, "llvm")
-    seen = symbols(object_of(factory.files()), tmp_path / "o")
-    needed = {name for name, letter in seen.items() if letter == "U"}
-    assert needed <= {"expf", "memcpy", "memmove", "memset"}
-    assert set(seen) - needed == {"tvmgen_default___tvm_main__"}
+    seen = symbols(files_for(target))
+    assert seen.pop("tvmgen_default___tvm_main__") == "T"
+    # LLVM knows loops that the C library has functions for.
+    assert seen.items() <= dict.fromkeys(("memcpy", "memmove", "memset"), "U").items()
 
 
 def test_the_archive_has_the_files_of_target_c_and_the_object(files_for):
     c, llvm = map(files_for, ("c", "llvm"))
-    assert set(llvm) - set(c) == {"codegen/host/lib/default_lib1.o"}
+    assert set(llvm) - set(c) == {OBJECT}
     # What compiles sources only has no use for it.
     assert set(c) - set(llvm) == set(library_files("default")) - set(CMAKE_FILES)
     header = "codegen/host/include/tvmgen_default.h"
@@ -106,21 +80,21 @@ def test_the_archive_has_the_files_of_target_c_and_the_object(files_for):
     source = llvm["codegen/host/src/default_lib0.c"].decode()
     assert "extern void tvmgen_default___tvm_main__(" in source
     assert "tvmgen_default_conv2d" not in source
+    assert "tvmgen_default_conv2d" in c["codegen/host/src/default_lib0.c"].decode()
 
 
-def test_same_bytes_every_time(files_for):
+def test_same_bytes_every_time(files_for, tmp_path):
     """In a process of its own too, where objects have other addresses."""
     text = (
-        "import sys, usmp, hashlib; from usmp.objects.targets import parse_targets\n"
+        "import sys, usmp, hashlib\n"
         f"files = usmp.build(usmp.import_model(sys.argv[1]), {CORTEX_M3!r}).files()\n"
-        "print(hashlib.sha256(files['codegen/host/lib/default_lib1.o']).hexdigest())\n"
+        f"print(hashlib.sha256(files[{OBJECT!r}]).hexdigest())\n"
     )
-    from conftest import ROOT
-
-    model = str(ROOT / "examples/digits/digits_int8.tflite")
+    model = tmp_path / "model.tflite"
+    model.write_bytes(next(m for m in CATALOG if m.name == "conv_2d_same").make())
     command = [sys.executable, "-c", text, model]
     found = subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
-    assert found == hashlib.sha256(object_of(files_for(CORTEX_M3))).hexdigest()
+    assert found == hashlib.sha256(files_for(CORTEX_M3)[OBJECT]).hexdigest()
 
 
 @pytest.mark.cc
@@ -136,7 +110,7 @@ def test_two_models_link_into_one_program(convolution, tmp_path):
         "f[0] != 0 || (void*)tvmgen_one_run == (void*)tvmgen_two_run; }\n"
     )
     command = ["gcc", "-Icodegen/host/include", "main.c", *objects, "-lm", "-o", "program"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    run_compiler(command, cwd=tmp_path)
     subprocess.run([tmp_path / "program"], check=True)
 
 
@@ -146,17 +120,11 @@ def test_arm_object_links_and_is_thumb_code_of_its_cpu(files_for, target, tmp_pa
     require("arm-none-eabi-gcc")
     write_files(files_for(target), tmp_path)
     (tmp_path / "main.c").write_text(MAIN_C)
-    sources = ["main.c", "codegen/host/src/default_lib0.c", "codegen/host/lib/default_lib1.o"]
+    sources = ["main.c", "codegen/host/src/default_lib0.c", OBJECT]
     flags = ["-mthumb", *ARM_FLAGS[target], "--specs=nosys.specs"]
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Icodegen/host/include"]
-    done = subprocess.run(
-        ["arm-none-eabi-gcc", "-O2", *flags, *strict, *sources, "-lm", "-o", "program.elf"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    command = ["arm-none-eabi-gcc", "-O2", *flags, *strict, *sources, "-lm", "-o", "program.elf"]
+    run_compiler(command, cwd=tmp_path)
     attributes = subprocess.run(
         ["arm-none-eabi-readelf", "-A", sources[-1]],
         cwd=tmp_path,
@@ -210,7 +178,7 @@ def test_what_is_not_elf_is_not_judged():
 
 def test_damaged_object_file_is_not_judged_or_named(files_for):
     """What is wrong with it the linker says."""
-    content = object_of(files_for(CORTEX_M3))
+    content = files_for(CORTEX_M3)[OBJECT]
     generator = Random(0)
     found = {foreign_machine(mutated_bytes(content, range(52), generator)) for _ in range(300)}
     assert {None, "32-bit ARM"} < found
@@ -221,7 +189,7 @@ def test_packed_interface(convolution):
     executor = Executor("aot", {"interface-api": "packed"})
     factory = usmp.build(convolution, "llvm", executor)
     assert sorted(n for n in factory.files() if "lib" in n) == [
-        "codegen/host/lib/default_lib1.o",
+        OBJECT,
         "codegen/host/src/default_lib0.c",
     ]
 

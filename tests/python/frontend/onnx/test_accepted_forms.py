@@ -6,19 +6,22 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
 from support.operator_trials.onnx.one_node import graph_trial
 from support.operator_trials.onnx.samples import int64, values
 from support.operator_trials.trial import outcome
-from usmp.frontend.onnx.accepted_forms import accept_forms
-from usmp.frontend.onnx.fold import fold_shape_arithmetic
-from usmp.frontend.onnx.importer import import_onnx
 from usmp.support.model_warning import ModelWarning
+
+onnx = lazy("onnx")
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
+accept_forms = lazy("usmp.frontend.onnx.accepted_forms:accept_forms")
+fold_shape_arithmetic = lazy("usmp.frontend.onnx.fold:fold_shape_arithmetic")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 pytestmark = pytest.mark.models
 

@@ -6,17 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
 from support.poison import poisoned
-from usmp.frontend.onnx.importer import import_onnx
+
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 pytestmark = pytest.mark.models
 
-FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-node = helper.make_node
+FLOAT, INT64, BOOL = 1, 7, 9
+"""Of `TensorProto`."""
+node = lazy("onnx.helper:make_node")
 
 
 def value(name: str, element: int = FLOAT, shape: tuple[int, ...] = (3,)):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import onnx
 import pytest
 import tvm
-from onnx import TensorProto
 from tvm import relax
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
 from usmp.frontend.dynamic_sizes import AskedSizes
-from usmp.frontend.onnx.importer import import_onnx
 from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import shown_shape, symbolic_sizes_of
+
+onnx = lazy("onnx")
+TensorProto = lazy("onnx:TensorProto")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 LARGEST = 12
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 import usmp
-from usmp.frontend.onnx.check import read_onnx
+from support.lazy import lazy
+
+onnx = lazy("onnx")
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
+numpy_helper = lazy("onnx.numpy_helper")
+read_onnx = lazy("usmp.frontend.onnx.check:read_onnx")
 
 VALUES = np.arange(4, dtype=np.float32)
 

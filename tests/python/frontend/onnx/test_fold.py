@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
-from usmp.frontend.onnx.fold import fold_shape_arithmetic
-from usmp.frontend.onnx.importer import import_onnx
+
+onnx = lazy("onnx")
+fold_shape_arithmetic = lazy("usmp.frontend.onnx.fold:fold_shape_arithmetic")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 pytestmark = pytest.mark.models
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
 import usmp
 from support.byte_mutations import mutated_bytes
+from support.lazy import lazy
 from support.onnx_models import (
     Graph,
     Reference,
@@ -21,7 +20,11 @@ from support.onnx_models import (
     residual_cnn,
     small_model,
 )
-from usmp.frontend.onnx.importer import import_onnx
+
+onnx = lazy("onnx")
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 pytestmark = pytest.mark.models
 

@@ -9,9 +9,11 @@ import pytest
 from tvm.ir import GenericConst
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference, mobile_block, perceptron, quantized, residual_cnn
 from support.qdq_models import assert_between_quantizers, float_outputs, raw_calls_of
-from usmp.frontend.onnx.importer import import_onnx
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 pytestmark = pytest.mark.models
 

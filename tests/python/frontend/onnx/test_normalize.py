@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
-from usmp.frontend.onnx.fold import fold_shape_arithmetic
-from usmp.frontend.onnx.importer import import_onnx
-from usmp.frontend.onnx.normalize import normalize_onnx, same_padding
+
+onnx = lazy("onnx")
+fold_shape_arithmetic = lazy("usmp.frontend.onnx.fold:fold_shape_arithmetic")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
+normalize_onnx = lazy("usmp.frontend.onnx.normalize:normalize_onnx")
+same_padding = lazy("usmp.frontend.onnx.normalize:same_padding")
 
 pytestmark = pytest.mark.models
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
-from usmp.frontend.onnx.importer import import_onnx
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 pytestmark = pytest.mark.models
 

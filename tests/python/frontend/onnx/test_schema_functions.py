@@ -12,13 +12,15 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-import onnx
 import pytest
 
+from support.lazy import lazy
 from support.operator_trials.sweep import trial_of
-from usmp.frontend.onnx.compared import NEWEST_OPSET, WRITTEN_OUT
-from usmp.frontend.onnx.schema_functions import write_out_schema_functions
 from usmp.relax.limits import DEFAULT_LIMITS
+
+onnx = lazy("onnx")
+compared = lazy("usmp.frontend.onnx.compared")
+write_out_schema_functions = lazy("usmp.frontend.onnx.schema_functions:write_out_schema_functions")
 
 SEEDS = 6
 """Of trials, which draw opsets and attributes."""
@@ -42,7 +44,7 @@ BODIES = {
 
 def test_the_bodies_are_those_that_were_compared():
     bodies = {}
-    for operator in WRITTEN_OUT:
+    for operator in compared.WRITTEN_OUT:
         digest = hashlib.sha256()
         for seed in range(SEEDS):
             model = onnx.load_from_string(trial_of("onnx", operator, seed).model)
@@ -63,4 +65,4 @@ def test_the_package_asks_for_the_releases_that_have_them():
 @pytest.mark.parametrize(("release", "is_enough"), [(OLDEST, True), ((1, 22), False)])
 def test_older_releases_do_not_know_the_newest_opset(release, is_enough):
     opsets = {name: opset for name, _, opset, *_ in onnx.helper.VERSION_TABLE}
-    assert (opsets[f"{release[0]}.{release[1]}.0"] >= NEWEST_OPSET) == is_enough
+    assert (opsets[f"{release[0]}.{release[1]}.0"] >= compared.NEWEST_OPSET) == is_enough

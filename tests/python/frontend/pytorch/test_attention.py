@@ -10,18 +10,20 @@ import tvm_ffi
 from tvm import tirx
 
 import usmp
+from support.lazy import TorchModule, lazy
 from support.pytorch_models import exported, nn, torch
 from usmp.aot_pipeline import lower_to_aot
-from usmp.frontend.pytorch.importer import import_pytorch
 from usmp.objects.attributes import STATE_TENSOR_ATTR
+
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 
 pytestmark = pytest.mark.cc
 
 HEADS, POSITIONS, DEPTH = 2, 12, 4
-F = nn.functional
+F = lazy("torch.nn.functional")
 
 
-class Attending(nn.Module):
+class Attending(TorchModule):
     """Keeps keys and values, [1, HEADS, POSITIONS, DEPTH], and lets `attend` use them."""
 
     def __init__(self, attend, shape=(1, HEADS, POSITIONS, DEPTH)) -> None:

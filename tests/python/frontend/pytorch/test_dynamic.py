@@ -8,17 +8,19 @@ import tvm
 from tvm import relax
 
 import usmp
+from support.lazy import TorchModule, lazy
 from support.pytorch_models import exported, torch
 from usmp.frontend.dynamic_sizes import AskedSizes
-from usmp.frontend.pytorch.importer import import_pytorch
 from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import shown_shape, symbolic_sizes_of
 
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
+
 LARGEST = 12
-Dim = torch.export.Dim
+Dim = lazy("torch.export:Dim")
 
 
-class Function(torch.nn.Module):
+class Function(TorchModule):
     """A function of x as a module."""
 
     def __init__(self, function) -> None:
@@ -29,7 +31,7 @@ class Function(torch.nn.Module):
         return self.function(x)
 
 
-class Sum(torch.nn.Module):
+class Sum(TorchModule):
     """Of two inputs."""
 
     def forward(self, x, z):

@@ -6,13 +6,13 @@ import io
 import logging
 import random
 import re
-from functools import partial
 
 import numpy as np
 import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.lazy import TorchModule, lazy
 from support.pytorch_models import (
     Cnn,
     Function,
@@ -29,8 +29,9 @@ from support.pytorch_models import (
     seeded,
     torch,
 )
-from usmp.frontend.pytorch.importer import import_pytorch
-from usmp.frontend.pytorch.read_program import quiet
+
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
+quiet = lazy("usmp.frontend.pytorch.read_program:quiet")
 
 MUTANTS = 40
 
@@ -54,9 +55,9 @@ def built(module, *inputs, **options) -> usmp.AOTExecutorFactoryModule:
         Residual,
         Mobile,
         Perceptron,
-        partial(Recurrent, nn.LSTM),
-        partial(Recurrent, nn.LSTM, bidirectional=True, num_layers=2),
-        partial(Recurrent, nn.GRU),
+        lambda: Recurrent(nn.LSTM),
+        lambda: Recurrent(nn.LSTM, bidirectional=True, num_layers=2),
+        lambda: Recurrent(nn.GRU),
         Transformer,
     ],
     ids=["cnn", "residual", "mobile", "perceptron", "lstm", "bilstm", "gru", "transformer"],
@@ -172,7 +173,7 @@ def test_infinity():
     np.testing.assert_array_equal(outputs["where"], [[-np.inf, -np.inf, 2]])
 
 
-class Power(nn.Module):
+class Power(TorchModule):
     def forward(self, x, exponent):
         return x**exponent
 
@@ -223,7 +224,7 @@ def test_branch_that_is_chosen_at_run_time():
     ("function", "start"),
     [
         (
-            torch.linalg.inv,
+            lambda x: torch.linalg.inv(x),
             "operator aten._linalg_check_errors.default (node with_effects) is not ",
         ),
         (lambda x: torch.histogram(x, 4)[0], "operator aten.histogram.bin_ct is not supported: "),

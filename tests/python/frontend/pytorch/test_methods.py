@@ -7,22 +7,25 @@ import pytest
 from tvm import relax, tirx
 
 import usmp
+from support.lazy import TorchModule, lazy
 from support.pytorch_models import exported, nn, torch
-from usmp.frontend.pytorch.importer import import_pytorch, import_pytorch_methods
 from usmp.objects.attributes import ENTRIES_ATTR, STATES_ATTR
+
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
+import_pytorch_methods = lazy("usmp.frontend.pytorch.importer:import_pytorch_methods")
 
 pytestmark = pytest.mark.cc
 
 
-class Memory(nn.Module):
+class Memory(TorchModule):
     """A part of a module, with a buffer of its own."""
 
-    def __init__(self, start: float = 0.0, size: int = 4, dtype=torch.float32) -> None:
+    def __init__(self, start: float = 0.0, size: int = 4, dtype: str = "float32") -> None:
         super().__init__()
-        self.register_buffer("cells", torch.full((size,), start, dtype=dtype))
+        self.register_buffer("cells", torch.full((size,), start, dtype=getattr(torch, dtype)))
 
 
-class Method(nn.Module):
+class Method(TorchModule):
     """A function of a module's parts: `torch.export` takes one `forward` each."""
 
     def __init__(self, function, memory: Memory) -> None:
@@ -48,14 +51,19 @@ def unrelated(module, x):
     return x * module.scale
 
 
-X, POSITION = torch.ones(1), torch.tensor([1])
+def one():
+    return torch.ones(1)
+
+
+def position():
+    return torch.tensor([1])
 
 
 def contents(memory: Memory) -> dict[str, bytes]:
     return {
-        "store": exported(Method(store, memory), X, POSITION),
-        "load": exported(Method(load, memory), X),
-        "unrelated": exported(Method(unrelated, memory), X),
+        "store": exported(Method(store, memory), one(), position()),
+        "load": exported(Method(load, memory), one()),
+        "unrelated": exported(Method(unrelated, memory), one()),
     }
 
 
@@ -152,14 +160,14 @@ def test_what_no_method_changes_is_a_constant():
 def test_methods_share_their_operators():
     memory = Memory()
     mod = import_pytorch_methods(
-        {name: exported(Method(store, memory), X, POSITION) for name in ("one", "two")}
+        {name: exported(Method(store, memory), one(), position()) for name in ("one", "two")}
     )
     operators = [f for f in mod.functions.values() if isinstance(f, tirx.PrimFunc)]
     assert len(operators) == 1
 
 
 def test_a_method_and_an_operator_of_one_name():
-    method = exported(Method(store, Memory()), X, POSITION)
+    method = exported(Method(store, Memory()), one(), position())
     mod = import_pytorch_methods({"scatter": method, "other": method})
     assert isinstance(mod["scatter"], relax.Function)
     assert isinstance(mod["scatter_operator"], tirx.PrimFunc)
@@ -178,7 +186,7 @@ def test_an_input_of_one_method_has_the_name_of_a_state_of_another():
         def forward(self, x):
             return self.cells.add_(x) * 2
 
-    mod = import_pytorch_methods({"one": exported(Named(), X), "two": exported(Other(), X)})
+    mod = import_pytorch_methods({"one": exported(Named(), one()), "two": exported(Other(), one())})
     assert [p.name for p in mod["one"].params] == ["cells"]
     assert [p.name for p in mod["two"].params] == ["x", "cells_1"]
 
@@ -186,14 +194,14 @@ def test_an_input_of_one_method_has_the_name_of_a_state_of_another():
 @pytest.mark.parametrize(
     ("other", "difference"),
     [
-        (Memory(size=5), 'is float32[4] in method "store" and float32[5]'),
-        (Memory(dtype=torch.float64), 'is float32[4] in method "store" and float64[4]'),
-        (Memory(1.0), 'has one initial value in method "store" and another'),
+        ({"size": 5}, 'is float32[4] in method "store" and float32[5]'),
+        ({"dtype": "float64"}, 'is float32[4] in method "store" and float64[4]'),
+        ({"start": 1.0}, 'has one initial value in method "store" and another'),
     ],
 )
 def test_states_that_differ(other, difference):
     methods = contents(Memory())
-    methods["load"] = contents(other)["load"]
+    methods["load"] = contents(Memory(**other))["load"]
     assert message_of(methods) == (
         f'buffer "memory.cells" is kept between runs, but {difference} in method "load"; export '
         "all methods from one module, before any of them runs"
@@ -202,7 +210,7 @@ def test_states_that_differ(other, difference):
 
 def test_errors_name_the_method():
     methods = contents(Memory())
-    methods["spectrum"] = exported(Method(lambda m, x: torch.fft.fft(x).real, Memory()), X)
+    methods["spectrum"] = exported(Method(lambda m, x: torch.fft.fft(x).real, Memory()), one())
     assert message_of(methods) == (
         'method "spectrum": operator aten._fft_r2c.default (node _fft_r2c) is not supported: '
         "it computes with complex numbers; use matmul() or conv1d() with constant cosines and "

@@ -7,6 +7,7 @@ import pytest
 from tvm.ir import GenericConst
 
 import usmp
+from support.lazy import TorchModule, lazy
 from support.pytorch_models import (
     Function,
     Mobile,
@@ -14,15 +15,17 @@ from support.pytorch_models import (
     Residual,
     example_of,
     exported,
-    nn,
     quantized,
     seeded,
     torch,
 )
 from support.qdq_models import assert_between_quantizers, raw_calls_of
-from usmp.frontend.pytorch.importer import import_pytorch
 
-X = torch.tensor([[-40.0, -1.25, -0.75, 0.0, 0.75, 1.25, 40.0]])
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
+
+
+def row():
+    return torch.tensor([[-40.0, -1.25, -0.75, 0.0, 0.75, 1.25, 40.0]])
 
 
 def quantize(x, *arguments, form="per_tensor"):
@@ -34,20 +37,20 @@ def dequantize(x, *arguments, form="per_tensor"):
 
 
 def check_like_pytorch(module, *operators: str) -> None:
-    mod = import_pytorch(exported(module, X))
+    mod = import_pytorch(exported(module, row()))
     assert [call.op.name for call in raw_calls_of(mod)] == [f"relax.{name}" for name in operators]
-    (output,) = usmp.build(mod).run({"x": X.numpy()}).values()
-    expected = module(X).numpy()
+    (output,) = usmp.build(mod).run({"x": row().numpy()}).values()
+    expected = module(row()).numpy()
     assert output.dtype == expected.dtype
     np.testing.assert_array_equal(output, expected)
 
 
 @pytest.mark.cc
 @pytest.mark.parametrize(
-    ("low", "high", "dtype"), [(-128, 127, torch.int8), (0, 255, torch.uint8)], ids=str
+    ("low", "high", "dtype"), [(-128, 127, "int8"), (0, 255, "uint8")], ids=str
 )
 def test_per_tensor(low, high, dtype):
-    arguments = (0.25, 3, low, high, dtype)
+    arguments = (0.25, 3, low, high, getattr(torch, dtype))
     check_like_pytorch(Function(lambda x: quantize(x, *arguments)), "quantize")
     both = Function(lambda x: dequantize(quantize(x, *arguments), *arguments))
     check_like_pytorch(both, "quantize", "dequantize")
@@ -59,7 +62,7 @@ def test_narrow_range_is_clipped():
     check_like_pytorch(Function(lambda x: quantize(x, *arguments)), "quantize", "clip")
 
 
-class TensorParameters(nn.Module):
+class TensorParameters(TorchModule):
     """The scale and the zero point as buffers, of one element."""
 
     def __init__(self) -> None:
@@ -75,11 +78,11 @@ class TensorParameters(nn.Module):
 @pytest.mark.cc
 def test_parameters_in_tensors():
     check_like_pytorch(TensorParameters(), "quantize", "dequantize")
-    for call in raw_calls_of(import_pytorch(exported(TensorParameters(), X))):
+    for call in raw_calls_of(import_pytorch(exported(TensorParameters(), row()))):
         assert [argument.value.shape for argument in call.args[1:]] == [(), ()]
 
 
-class ChannelParameters(nn.Module):
+class ChannelParameters(TorchModule):
     """A scale and a zero point for each element of the second axis."""
 
     def __init__(self) -> None:
@@ -104,7 +107,7 @@ def test_parameters_computed_at_run_time():
         return quantize(x, x.abs().max() / 127, torch.tensor(0), -128, 127, torch.int8)
 
     with pytest.raises(usmp.UnsupportedModelError) as error:
-        import_pytorch(exported(Function(dynamic), X))
+        import_pytorch(exported(Function(dynamic), row()))
     assert str(error.value).endswith("the quantization parameter div is computed at run time")
 
 

@@ -9,18 +9,20 @@ import numpy as np
 import pytest
 
 import usmp
+from support.lazy import TorchModule, lazy
 from support.main_calls import called
 from support.pytorch_models import Function, exported, nn, torch
 from usmp.aot_pipeline import lower_to_aot
-from usmp.frontend.pytorch.importer import import_pytorch
 from usmp.objects.attributes import STATES_ATTR
+
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 
 pytestmark = pytest.mark.cc
 
 RUNS = 5
 
 
-class Keeping(nn.Module):
+class Keeping(TorchModule):
     """A module of buffers and a function of itself and the inputs, which may change them."""
 
     def __init__(self, function, **buffers) -> None:
@@ -410,7 +412,7 @@ def test_layers_whose_states_are_kept_are_loops_over_one_buffer():
     assert factory.source.count("; t < 9; ++t)") == 2
 
 
-class Counting(nn.Module):
+class Counting(TorchModule):
     """Has neither inputs nor, unless told so, outputs."""
 
     def __init__(self, returns: bool) -> None:

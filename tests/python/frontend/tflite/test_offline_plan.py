@@ -9,10 +9,10 @@ from random import Random
 import numpy as np
 import pytest
 import tflite
-from ai_edge_litert import schema_py_generated as schema
 
 from conftest import ROOT
 from support.byte_mutations import mutated_bytes
+from support.lazy import lazy
 from support.litert import Reference
 from support.micro import CannotRunError, Micro
 from support.quantized_models import CATALOG
@@ -23,6 +23,8 @@ from usmp.frontend.tflite.arena_tensors import arena_tensors
 from usmp.frontend.tflite.offline_plan import METADATA_NAME, plan_offline
 from usmp.support.errors import UnsupportedModelError
 from usmp_solver import solve
+
+schema = lazy("ai_edge_litert.schema_py_generated")
 
 ROWS = re.findall(
     r"^\| (\w+) \| (\d+) \| (\d+) \| ([\d.]+) \|$",
@@ -238,15 +240,18 @@ def with_outside_buffer() -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (one_operator_model(subgraphs=2), "the model has 2 subgraphs; versions of TFLite Micro"),
-        (with_outside_buffer(), "buffer 0 lies outside the tables of the file"),
-        (custom_with_plan(), 'a plan already, and the custom operator "ethos-u"'),
-        (b"....TFL3", "damaged or truncated"),
+        (
+            lambda: one_operator_model(subgraphs=2),
+            "the model has 2 subgraphs; versions of TFLite Micro",
+        ),
+        (with_outside_buffer, "buffer 0 lies outside the tables of the file"),
+        (custom_with_plan, 'a plan already, and the custom operator "ethos-u"'),
+        (lambda: b"....TFL3", "damaged or truncated"),
     ],
 )
 def test_refused(content, message):
     with pytest.raises(UnsupportedModelError, match=re.escape(message)):
-        planned(content)
+        planned(content())
 
 
 def test_damaged_files_are_refused_or_planned(digits_model):

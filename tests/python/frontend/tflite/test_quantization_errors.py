@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
 
 import usmp
+from support.lazy import lazy
 from support.quantized_models.model import Constant, Spec, int32, one_operator
 from support.tflite_builder import (
     Graph,
@@ -19,6 +19,8 @@ from support.tflite_builder import (
 from support.tflite_refusals import message_of, refusal
 from support.tflite_tables import with_schema
 from usmp.frontend.tflite.importer import import_tflite
+
+schema = lazy("ai_edge_litert.schema_py_generated")
 
 X = Spec((2, 3), 0.05, -7)
 REAL = Spec((2, 3), 0, 0, "float32")

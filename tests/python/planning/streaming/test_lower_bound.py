@@ -10,12 +10,13 @@ from random import Random
 import numpy as np
 import pytest
 import tvm
-from tvm import relax, tirx
+from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
 import usmp
 from support.random_segments import random_segments
+from support.relax_models import two_convolutions
 from support.state_models_random import StateModel
 from support.streamed_graphs import draw_streamed, main_function, module, operator
 from usmp.algorithms.does_not_fit import DoesNotFitError
@@ -327,25 +328,6 @@ def test_bytes_of_one_pool_are_not_compared_with_bytes_of_all():
     assert (need.needed_bytes, need.is_one_buffer, need.is_of_all_forms) == (80, False, False)
 
 
-def network(channels: int = 8) -> IRModule:
-    """Two float convolutions and a mean, images with channels first."""
-    values = np.random.default_rng(0)
-    x = relax.Var("x", relax.TensorType((1, 3, 12, 10), "float32"))
-    builder = relax.BlockBuilder()
-
-    def conv(data: relax.Expr, shape: tuple[int, ...]) -> relax.Expr:
-        kernel = relax.const(values.normal(size=shape).astype(np.float32))
-        return builder.emit(relax.op.nn.conv2d(data, kernel, padding=1))
-
-    with builder.function("main", [x]):
-        with builder.dataflow():
-            y = conv(x, (channels, 3, 3, 3))
-            y = conv(y, (channels, channels, 3, 3))
-            result = builder.emit_output(relax.op.mean(y, [2, 3]))
-        builder.emit_func_output(result)
-    return builder.get()
-
-
 def refusal(mod: object, limit: int, **arguments: object) -> LeastNeed:
     pools = WorkspaceMemoryPools([workspace("sram", limit)])
     with pytest.raises(DoesNotFitError) as refused:
@@ -367,7 +349,7 @@ def no_search(monkeypatch):
 
 def test_layouts_are_lowered_and_not_searched(no_search):
     """The need is that of the layout that needs less."""
-    need = refusal(network(), 100)
+    need = refusal(two_convolutions(), 100)
     # Two rows of ten pixels of eight channels; with channels first it is the whole image.
     assert (need.needed_bytes, need.available_bytes) == (2 * 10 * 8 * 4, 100)
     assert need.largest is None
@@ -375,7 +357,7 @@ def test_layouts_are_lowered_and_not_searched(no_search):
 
 @pytest.mark.property
 def test_a_build_takes_no_less():
-    mod = network()
+    mod = two_convolutions()
     peak = usmp.build(mod).interface.workspace_size_bytes
     need = refusal(mod, peak // 10)
     assert peak // 10 < need.needed_bytes <= peak
@@ -385,7 +367,7 @@ def test_a_build_takes_no_less():
 
 def test_of_several_entries_the_one_that_needs_most(no_search):
     """Of layouts of several entries not all pairs are compared."""
-    need = refusal({"small": network(4), "large": network(8)}, 100)
+    need = refusal({"small": two_convolutions(4), "large": two_convolutions(8)}, 100)
     assert (need.needed_bytes, need.is_of_all_forms) == (12 * 10 * 8 * 4, False)
 
 
@@ -393,7 +375,7 @@ def test_a_board_that_is_too_small(no_search):
     properties = PoolInfoProperties(size_hint_bytes=100)
     pools = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"], properties)])
     with pytest.raises(ValueError) as refused:
-        usmp.build(network(), board="mps2-an385", workspace_memory_pools=pools)
+        usmp.build(two_convolutions(), board="mps2-an385", workspace_memory_pools=pools)
     assert str(refused.value) == (
         "the model does not fit board mps2-an385: the model needs at least 1440 bytes, but there "
         "are 100; sram (4194304 bytes at 0x20000000) has 100 bytes for pools, at least 1340 too "

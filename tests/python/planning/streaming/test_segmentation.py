@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from support import levels
 from support.streamed_graphs import main_function, module, operator
 from usmp.planning.streaming import segmentation
 from usmp.planning.streaming.read_main import streamed_main
@@ -22,14 +23,19 @@ def _least_of_all(count, costs):
     return min(max(costs[interval] for interval in pairwise(way)) for way in ways)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_the_least(seed):
-    random, count = Random(seed), 6
+def test_the_least():
+    count = 6
     intervals = [(i, j) for i in range(count) for j in range(i + 1, count + 1)]
-    costs = {interval: random.randint(1, 12) for interval in intervals}
-    least = _least_of_all(count, costs)
-    assert _least(count, lambda *interval: costs[interval]) == least
-    assert _least(count, lambda *interval: costs[interval], has_time_for_all=True) == least
+    for seed in levels.seeds(30, 1000):
+        random = Random(seed)
+        costs = {interval: random.randint(1, 12) for interval in intervals}
+
+        def cost(*interval, costs=costs):
+            return costs[interval]
+
+        least = _least_of_all(count, costs)
+        assert _least(count, cost) == least, seed
+        assert _least(count, cost, has_time_for_all=True) == least, seed
 
 
 def test_segments_of_cheap_operators_are_not_looked_at():

@@ -6,11 +6,13 @@ import pytest
 from tvm import relax
 
 from support.encoder import WIDTH, encoder
+from support.lazy import lazy
 from support.storage_plans import allocated, lowered_as_fused, planned
 from support.storage_runs import run_main
 from support.storages import machine_of
-from support.vm_models import decoder
 from usmp.relax.transform import PlanStorage
+
+decoder = lazy("support.vm_models.decoder")
 
 MODELS = {
     "decoder": (decoder.decoder, decoder.run, 0.95),

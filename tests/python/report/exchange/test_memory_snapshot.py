@@ -7,10 +7,12 @@ import pickle
 import pickletools
 
 import pytest
-from torch.cuda import _memory_viz
 
 from support.exchanged_plan import ODD, metadata
+from support.lazy import lazy
 from usmp.report.exchange.memory_snapshot import memory_snapshot
+
+_memory_viz = lazy("torch.cuda._memory_viz")
 
 SHOWN = "t\\u202e\\x1b[31m"
 READ_BY_THE_VIEWER = {

@@ -6,11 +6,13 @@ import json
 
 import pytest
 import tflite
-from model_explorer.builtin_tflite_flatbuffer_adapter import BuiltinTfliteFlatbufferAdapter
-from model_explorer.node_data_builder import GradientItem, GraphNodeData, NodeDataResult
 
 from support.exchanged_plan import metadata
+from support.lazy import lazy
 from usmp.report.exchange.node_data import VALUES, node_data
+
+model_explorer = lazy("model_explorer.builtin_tflite_flatbuffer_adapter")
+node_data_builder = lazy("model_explorer.node_data_builder")
 
 
 def values(module: dict, value: str) -> dict[str, int]:
@@ -53,10 +55,13 @@ def test_a_node_of_several_operators_has_the_largest_number():
 @pytest.mark.parametrize("value", VALUES)
 def test_model_explorer_writes_the_same(value):
     written = json.loads(node_data(metadata(), value))
-    data = GraphNodeData(
-        results={key: NodeDataResult(**each) for key, each in written["results"].items()},
+    data = node_data_builder.GraphNodeData(
+        results={
+            key: node_data_builder.NodeDataResult(**each)
+            for key, each in written["results"].items()
+        },
         name=written["name"],
-        gradient=[GradientItem(**each) for each in written["gradient"]],
+        gradient=[node_data_builder.GradientItem(**each) for each in written["gradient"]],
     )
     theirs = json.loads(data.to_json_string())
     assert {key: theirs[key] for key in written} == written
@@ -79,7 +84,9 @@ def test_keys_are_those_of_the_graph_that_model_explorer_shows(digits_model):
     module["operators"][0]["model_operators"] = list(range(len(operators)))
     module["operators"][1:] = []
     keys = by_tensor(values(module, "macs")).keys()
-    shown = BuiltinTfliteFlatbufferAdapter().convert(str(digits_model), {})["graphCollections"]
+    shown = model_explorer.BuiltinTfliteFlatbufferAdapter().convert(str(digits_model), {})[
+        "graphCollections"
+    ]
     nodes = {
         attribute["value"]: node["id"]
         for node in shown[0].graphs[0]["nodes"]

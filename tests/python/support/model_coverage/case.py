@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
+
+from support.lazy import lazy
+
+onnx = lazy("onnx")
+numpy_helper = lazy("onnx.numpy_helper")
 
 ENDINGS = (".tflite", ".onnx", ".pt2")
 

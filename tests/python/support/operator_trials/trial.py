@@ -14,6 +14,7 @@ from random import Random
 from typing import Literal, TypeVar
 
 import numpy as np
+from tvm.ir import IRModule
 
 import usmp
 from usmp.codegen.c_types import UnsupportedInC
@@ -26,6 +27,7 @@ LONGEST_MESSAGE = 1000
 
 T = TypeVar("T")
 Inputs = Mapping[str, np.ndarray]
+Results = Sequence[np.ndarray]
 Verdict = Literal["equal", "close", "refused", "wrong", "crash", "taken", "no reference"]
 
 
@@ -76,7 +78,7 @@ class Trial:
     description: str
     model: bytes
     runs: Sequence[Inputs]
-    reference: Callable[[Inputs], Sequence[np.ndarray]]
+    reference: Callable[[Inputs], Results]
     tolerance: Tolerance = CLOSE
 
 
@@ -116,6 +118,48 @@ def outcome(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
     return module if isinstance(module, Outcome) else _compared(trial, module, expected)
 
 
+def outcomes(trials: Mapping[str, Trial], flags: Sequence[str] = C_FLAGS) -> dict[str, Outcome]:
+    """The outcome of each trial, by its name, all of them as entries of one C program.
+
+    If that cannot be built, or ends by a signal, each of them is tried in a program of its own.
+    """
+    found: dict[str, Outcome] = {}
+    expected: dict[str, list[Results]] = {}
+    models: dict[str, IRModule] = {}
+    for name, trial in trials.items():
+        try:
+            results = [list(trial.reference(inputs)) for inputs in trial.runs]
+        except NoReferenceError as error:
+            found[name] = Outcome("no reference", str(error))
+            continue
+        model = _unless_refused(lambda trial=trial: _imported(trial))
+        if isinstance(model, Outcome):
+            found[name] = model
+        else:
+            models[name], expected[name] = model, results
+    entries = {name: f"entry{index}" for index, name in enumerate(models)}
+    module = _unless_refused(
+        lambda: _host_module(usmp.build({entries[name]: m for name, m in models.items()}), flags)
+    )
+
+    def run() -> dict[str, list[Results]]:
+        assert isinstance(module, HostModule)
+        return {
+            name: [list(module.run(inputs, entry=entry).values()) for inputs in trials[name].runs]
+            for name, entry in entries.items()
+        }
+
+    actual = "" if isinstance(module, Outcome) else _in_child(run)
+    for name, model in models.items():
+        if not isinstance(actual, str):
+            found[name] = _judged(trials[name], actual[name], expected[name])
+            continue
+        alone = _unless_refused(lambda model=model: _host_module(usmp.build(model), flags))
+        is_built = not isinstance(alone, Outcome)
+        found[name] = _compared(trials[name], alone, expected[name]) if is_built else alone
+    return {name: found[name] for name in trials}
+
+
 def outcome_of_mutant(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
     """The same of a model that may be invalid: it must be refused if the reference refuses it, and
     nothing of it may end this process."""
@@ -137,21 +181,28 @@ def outcome_of_mutant(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
 
 def _built(trial: Trial, flags: Sequence[str]) -> HostModule | Outcome:
     """The program of a model, or how it is refused."""
+    return _unless_refused(lambda: _host_module(usmp.build(_imported(trial)), flags))
+
+
+def _unless_refused(make: Callable[[], T]) -> T | Outcome:
+    """What is made, or how it is refused."""
     try:
-        return _build(trial, flags)
+        return make()
     except (usmp.UnsupportedModelError, UnsupportedInC) as error:
         return _refusal(str(error))
     except Exception as error:
         return Outcome("crash", f"{type(error).__name__}: {error}")
 
 
-def _compared(
-    trial: Trial, module: HostModule, expected: Sequence[Sequence[np.ndarray]]
-) -> Outcome:
+def _compared(trial: Trial, module: HostModule, expected: Sequence[Results]) -> Outcome:
     """What became of a program whose outputs are known."""
     actual = _in_child(lambda: [list(module.run(inputs).values()) for inputs in trial.runs])
     if isinstance(actual, str):
         return Outcome("crash", actual)
+    return _judged(trial, actual, expected)
+
+
+def _judged(trial: Trial, actual: Sequence[Results], expected: Sequence[Results]) -> Outcome:
     verdict: Verdict = "equal"
     for run, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
         compared = compare(ours, theirs, trial.tolerance)
@@ -161,14 +212,17 @@ def _compared(
     return Outcome(verdict)
 
 
-def _build(trial: Trial, flags: Sequence[str]) -> HostModule:
+def _imported(trial: Trial) -> IRModule:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{ENDINGS[trial.front_end]}"
         path.write_bytes(trial.model)
         try:
-            factory = usmp.build(usmp.import_model(path))
+            return usmp.import_model(path)
         except usmp.UnsupportedModelError as error:
             raise usmp.UnsupportedModelError(str(error).removeprefix(f"{path}: ")) from error
+
+
+def _host_module(factory: usmp.AOTExecutorFactoryModule, flags: Sequence[str]) -> HostModule:
     return HostModule(factory.files(), factory.metadata["modules"]["default"], flags)
 
 
@@ -199,9 +253,7 @@ def _in_child(compute: Callable[[], T], name: str = "the C program") -> T | str:
         return pickle.loads(path.read_bytes())
 
 
-def compare(
-    ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray], tolerance: Tolerance
-) -> Outcome:
+def compare(ours: Results, theirs: Results, tolerance: Tolerance) -> Outcome:
     """Whether outputs equal those of the reference, are close to them, or are wrong."""
     if len(ours) != len(theirs):
         return Outcome("wrong", f"{len(ours)} outputs, not {len(theirs)}")

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 import numpy as np
-import torch
-from torch.utils import _pytree as pytree
 
-from support.operator_trials.pytorch import CASES, Case, trial_of_cases
+from support.lazy import lazy
 from support.operator_trials.sweep import generators, trial_of
 from support.operator_trials.tflite import generators_by_type
 from support.operator_trials.trial import NoReferenceError, Outcome, Trial, outcome
 from support.tflite_tensors import GraphTensor, graph_tensors
-from usmp.frontend.pytorch.read_program import quiet
+
+torch = lazy("torch")
+pytree = lazy("torch.utils._pytree")
+pytorch_trials = lazy("support.operator_trials.pytorch")
+Case = lazy("support.operator_trials.pytorch:Case")
+trial_of_cases = lazy("support.operator_trials.pytorch:trial_of_cases")
+quiet = lazy("usmp.frontend.pytorch.read_program:quiet")
 
 _FLAGS = ("-O0",)
 """As fast to compile as can be."""
@@ -107,7 +111,7 @@ def _of_programs(operator: str, seeds: int) -> Types:
     drawn = Types()
     chosen: list[tuple[Case, Types]] = []
     for seed in range(seeds):
-        case = CASES[operator](Random(f"{operator} {seed}"))
+        case = pytorch_trials.CASES[operator](Random(f"{operator} {seed}"))
         types = _types_of_case(case)
         if types is not None and not drawn.has(types):
             drawn.add(types)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 import usmp
+from support.lazy import lazy
 from support.pt2_exploits import changed
-from usmp.frontend.pytorch.importer import import_pytorch
+
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 
 HUGE = 10**10
 """Bytes, or nearly, that each refused program would fill; its refusal comes before."""

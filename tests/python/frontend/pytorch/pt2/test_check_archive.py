@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import usmp
+from support.lazy import lazy
 from support.pt2_exploits import CANARY, EXPLOITS, MODULE, changed, harmless
-from usmp.frontend.pytorch.importer import import_pytorch
-from usmp.frontend.pytorch.pt2 import checked_archive
+
+import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
+checked_archive = lazy("usmp.frontend.pytorch.pt2:checked_archive")
 
 PROGRAM = "models/model.json"
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from usmp.frontend.pytorch.pt2.expressions import expression
+from support.lazy import lazy
 from usmp.support.errors import UnsupportedModelError
+
+expression = lazy("usmp.frontend.pytorch.pt2.expressions:expression")
 
 S0 = "Symbol('s0', positive=True, integer=True)"
 

@@ -15,10 +15,12 @@ import usmp
 from support.board_programs import require_board, run_models
 from support.built_ways import in_order
 from support.c_program import SANITIZERS, run_as_program
+from support.lazy import lazy
 from support.onnx_models import Graph, Reference
 from usmp.boards.board import board_named
-from usmp.frontend.onnx.importer import import_onnx
 from usmp.objects.cores import CORES
+
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 M55 = "c -mcpu=cortex-m55"
 FUNCTIONS = {

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ai_edge_litert.interpreter import Interpreter
 from tvm import relax
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.lazy import lazy
 from support.onnx_models import Graph as OnnxGraph
 from support.qdq_models import qdq_module
 from support.tflite_builder import (
@@ -21,8 +21,10 @@ from support.tflite_builder import (
     per_tensor,
     write_model,
 )
-from usmp.frontend.onnx.importer import import_onnx
 from usmp.frontend.tflite.importer import import_tflite
+
+Interpreter = lazy("ai_edge_litert.interpreter:Interpreter")
+import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 SCALE = float(np.float32(0.1))
 

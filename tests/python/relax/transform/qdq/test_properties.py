@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvm import relax
 
-from support.qdq_models import float_counts, qdq_module, steps_apart
+from support.levels import number
+from support.qdq_models import float_counts, qdq_module, steps_of_built
 
 pytestmark = pytest.mark.cc
 
-EXAMPLES = 6
+EXAMPLES = number(3, 60)
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}
 
 dtypes = st.sampled_from(sorted(LIMITS))
@@ -69,7 +70,7 @@ def test_convolutions(data):
 
     mod = qdq_module(whole, ((2, 4, 6, 7), dtype))
     assert float_counts(mod) == {}
-    assert steps_apart(mod) <= 1
+    assert steps_of_built(mod) <= 1
 
 
 @given(st.data())
@@ -96,7 +97,7 @@ def test_products(data):
 
     mod = qdq_module(whole, ((*batch, rows, depth), dtype))
     assert float_counts(mod) == {}
-    assert steps_apart(mod) <= 1
+    assert steps_of_built(mod) <= 1
 
 
 @given(st.data())
@@ -120,7 +121,7 @@ def test_two_tensors(data):
 
     mod = qdq_module(whole, (tuple(shape), dtype), (tuple(other), dtype))
     assert float_counts(mod) == {}
-    assert steps_apart(mod) <= 1
+    assert steps_of_built(mod) <= 1
 
 
 MOVES = {
@@ -152,4 +153,4 @@ def test_chains_at_one_scale_give_the_same_integers(data):
 
     mod = qdq_module(whole, ((4, 5, 3), dtype))
     assert float_counts(mod) == {}
-    assert steps_apart(mod) == 0
+    assert steps_of_built(mod) == 0

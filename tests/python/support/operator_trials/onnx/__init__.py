@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from support.lazy import lazy
 from support.operator_trials.onnx import (
     control_flow,
     element_wise,
@@ -20,7 +21,8 @@ from support.operator_trials.onnx import (
     windows,
 )
 from support.operator_trials.trial import Generator
-from usmp.frontend.onnx.compared import COMPARED
+
+compared = lazy("usmp.frontend.onnx.compared")
 
 _FAMILIES = (
     control_flow,
@@ -46,4 +48,4 @@ GENERATORS: dict[str, Generator] = {
 
 def registered_operators() -> set[str]:
     """The names of the operators that the front end accepts."""
-    return set(COMPARED)
+    return set(compared.COMPARED)

@@ -9,12 +9,16 @@ from itertools import count
 from random import Random
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
+from support.lazy import lazy
 from support.operator_trials.onnx.one_node import Operand, graph_trial, opset_of
 from support.operator_trials.onnx.samples import constant, values
 from support.operator_trials.trial import Generator, Tolerance, Trial
+
+onnx = lazy("onnx")
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
+numpy_helper = lazy("onnx.numpy_helper")
 
 _OPERATORS = ("If", "Loop", "Scan")
 _TYPES = ("float32", "float32", "int32", "int64")
@@ -29,7 +33,7 @@ _FIRST_WITHOUT_CARRIED = 13
 _TOLERANCE = Tolerance(1e-4, 1e-5)
 """Errors go on from step to step."""
 
-node = helper.make_node
+node = lazy("onnx.helper:make_node")
 
 
 class _Program:

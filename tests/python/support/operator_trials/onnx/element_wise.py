@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from onnx import helper
 
+from support.lazy import lazy
 from support.operator_trials.onnx.one_node import MICROSOFT, Varied, node_trial, opset_of
 from support.operator_trials.onnx.samples import (
     broadcast_of,
@@ -21,6 +21,8 @@ from support.operator_trials.onnx.samples import (
     values,
 )
 from support.operator_trials.trial import Generator, Trial
+
+helper = lazy("onnx.helper")
 
 INFINITIES = (np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0)
 WITH_NAN = (*INFINITIES, np.nan)

@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from onnx import helper, numpy_helper
 
+from support.lazy import lazy
 from support.operator_trials.onnx.one_node import (
     Varied,
     graph_trial,
@@ -27,6 +27,9 @@ from support.operator_trials.onnx.samples import (
     values,
 )
 from support.operator_trials.trial import Generator, Trial
+
+helper = lazy("onnx.helper")
+numpy_helper = lazy("onnx.numpy_helper")
 
 
 def _data(random: Random, operator: str, opset: int, shape: list[int]) -> Varied:

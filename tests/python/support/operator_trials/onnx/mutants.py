@@ -9,12 +9,14 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
+from support.lazy import lazy
 from support.operator_trials.onnx.one_node import session_of
 from support.operator_trials.trial import Inputs, NoReferenceError, Trial
-from usmp.frontend.onnx.nodes import all_nodes
+
+onnx = lazy("onnx")
+numpy_helper = lazy("onnx.numpy_helper")
+all_nodes = lazy("usmp.frontend.onnx.nodes:all_nodes")
 
 INTEGERS = (
     *(0, 1, -1, 2, 3, 4, -2, -5, 7, 100),
@@ -102,8 +104,9 @@ def _changed_list(values: Sequence[int], random: Random) -> list[int]:
 
 
 _CHANGED: dict[int, Callable[[Any, Random], Any]] = {
-    onnx.AttributeProto.INT: _integer,
-    onnx.AttributeProto.INTS: _changed_list,
-    onnx.AttributeProto.FLOAT: lambda _, random: random.choice(_FLOATS),
-    onnx.AttributeProto.STRING: lambda _, random: random.choice(_WORDS),
+    1: lambda _, random: random.choice(_FLOATS),
+    2: _integer,
+    3: lambda _, random: random.choice(_WORDS),
+    7: _changed_list,
 }
+"""By the number of the type: FLOAT, INT, STRING and INTS."""

@@ -10,13 +10,16 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
+from support.lazy import lazy
 from support.onnx_sessions import session_of
 from support.operator_trials.trial import CLOSE, Inputs, NoReferenceError, Tolerance, Trial
-from usmp.frontend.onnx.compared import NEWEST_OPSET, OLDEST_OPSET
+
+onnx = lazy("onnx")
+helper = lazy("onnx.helper")
+numpy_helper = lazy("onnx.numpy_helper")
+ReferenceEvaluator = lazy("onnx.reference:ReferenceEvaluator")
+compared = lazy("usmp.frontend.onnx.compared")
 
 MICROSOFT = "com.microsoft"
 RUNS = 3
@@ -182,12 +185,12 @@ def versions(operator: str) -> tuple[int, ...]:
     return tuple(sorted(s.since_version for s in schemas if s.name == operator and not s.domain))
 
 
-def opset_of(random: Random, operator: str, oldest: int = OLDEST_OPSET) -> int:
+def opset_of(random: Random, operator: str, oldest: int = 0) -> int:
     """One in which the operator exists: any version of it as likely as any other."""
-    since = [version for version in versions(operator) if version <= NEWEST_OPSET]
+    since = [version for version in versions(operator) if version <= compared.NEWEST_OPSET]
     chosen = random.randrange(len(since))
-    end = since[chosen + 1] if chosen + 1 < len(since) else NEWEST_OPSET + 1
-    first = max(since[chosen], oldest)
+    end = since[chosen + 1] if chosen + 1 < len(since) else compared.NEWEST_OPSET + 1
+    first = max(since[chosen], oldest or compared.OLDEST_OPSET)
     return random.randrange(first, end) if end > first else opset_of(random, operator, oldest)
 
 

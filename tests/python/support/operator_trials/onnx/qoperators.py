@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from onnx import helper
 
+from support.lazy import lazy
 from support.operator_trials.onnx.one_node import (
     MICROSOFT,
     Operand,
@@ -30,6 +30,8 @@ from support.operator_trials.onnx.samples import (
     values,
 )
 from support.operator_trials.trial import Generator, Trial
+
+helper = lazy("onnx.helper")
 
 NEWEST = 17
 TYPES = ("int8", "uint8")

@@ -9,11 +9,13 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from onnx import helper
 
+from support.lazy import lazy
 from support.operator_trials.onnx.one_node import Operand, graph_trial, input_names, opset_of
 from support.operator_trials.onnx.samples import constant, either, values
 from support.operator_trials.trial import Generator, Tolerance, Trial
+
+helper = lazy("onnx.helper")
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 _ACTIVATIONS = {"LSTM": 3, "GRU": 2, "RNN": 1}

@@ -8,13 +8,16 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper
 
+from support.lazy import lazy
 from support.operator_trials.onnx.one_node import Operand, graph_trial
 from support.operator_trials.onnx.samples import int64, shape_of, values
 from support.operator_trials.trial import Generator, Trial
 
-node = helper.make_node
+TensorProto = lazy("onnx:TensorProto")
+helper = lazy("onnx.helper")
+
+node = lazy("onnx.helper:make_node")
 
 
 def sequence(operator: str, random: Random) -> Trial:

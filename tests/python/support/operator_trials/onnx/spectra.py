@@ -7,11 +7,13 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from onnx import helper
 
+from support.lazy import lazy
 from support.operator_trials.onnx.one_node import graph_trial, node_trial, opset_of
 from support.operator_trials.onnx.samples import int64, shape_of, values
 from support.operator_trials.trial import Generator, Tolerance, Trial
+
+helper = lazy("onnx.helper")
 
 SUMS = Tolerance(1e-4, 1e-4)
 _LENGTHS = [1, 2, 3, 4, 5, 7, 8, 10, 12, 16, 20, 30, 33]

@@ -1,15 +1,8 @@
-"""Products of four channels against plain loops, by every body, on this host and on boards."""
+"""Products of four channels against plain loops."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_build,
-)
+FILES = ["tensor_intrin_depthwise.c"]
 
 CHECK = """
 static void windows(int32_t rows, int32_t columns) {
@@ -28,7 +21,7 @@ static void windows(int32_t rows, int32_t columns) {
   }
 }
 
-static void check(void) {
+static void test_depthwise(void) {
   for (int32_t i = 0; i < 16; ++i) windows(i / 4, i % 4);
   static const int32_t offsets[] = {-127, 128, 0, 5};
   for (int32_t kind = 0; kind < 256; ++kind) {
@@ -49,15 +42,3 @@ static void check(void) {
   }
 }
 """
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["depthwise"], CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["depthwise"], CHECK, board, options, tmp_path)

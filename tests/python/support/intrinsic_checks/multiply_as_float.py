@@ -1,26 +1,20 @@
-"""Products as floats by instructions on floats, against the same by integers, on boards."""
+"""Products as floats by instructions on floats, against the same by integers."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import check_on_board
-from usmp.boards.board import board_named
 from usmp.codegen.c_files import C_INTRINSICS
 from usmp.tir.intrinsics import MULTIPLY_AS_FLOAT
 
-pytestmark = pytest.mark.board
+FILES = ["fixed_point.c"]
 
-_FUNCTION = C_INTRINSICS[MULTIPLY_AS_FLOAT]
 CHECK = (
     f"""
-{_FUNCTION}
 #undef TVMGEN_PORTABLE
 #define TVMGEN_PORTABLE
-{_FUNCTION.replace(MULTIPLY_AS_FLOAT, "by_integers")}
+{C_INTRINSICS[MULTIPLY_AS_FLOAT].replace(MULTIPLY_AS_FLOAT, "by_integers")}
 """
     + """
-static void check(void) {
+static void test_multiply_as_float(void) {
   for (int32_t i = 0; i < 20000; ++i) {
     const int32_t shift = between(-31, 7), bits = shift < -22 ? 31 : 9 - shift;
     const int32_t size = between(1, bits > 31 ? 31 : bits);
@@ -33,8 +27,3 @@ static void check(void) {
 }
 """
 )
-
-
-@pytest.mark.parametrize("name", ["mps2-an386", "mps2-an385"])
-def test_on_board(name, tmp_path):
-    check_on_board(["rescale"], CHECK, board_named(name), "-O2", tmp_path)

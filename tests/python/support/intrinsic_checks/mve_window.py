@@ -1,18 +1,11 @@
-"""Windows for cores with MVE against plain loops, on this host and on boards."""
+"""Windows for cores with MVE against plain loops."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    MVE_HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_mve_build,
-)
+FILES = ["tensor_intrin_mve_window.c"]
 
 CHECK = """
-static void check_window(void) {
+static void check_mve_window(void) {
   const int32_t height = between(1, 8), width = between(1, 8), channels = between(1, 20);
   const int32_t distance = channels + (between(0, 1) ? between(0, 20) : 0);
   const int32_t rows = between(1, 5), columns = between(1, 5);
@@ -42,19 +35,7 @@ static void check_window(void) {
       failure = "window";
   }
 }
-static void check(void) {
-  for (int32_t i = 0; i < 3000; ++i) check_window();
+static void test_mve_window(void) {
+  for (int32_t i = 0; i < 3000; ++i) check_mve_window();
 }
 """
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["mve_window"], CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_mve_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["mve_window"], CHECK, board, options, tmp_path)

@@ -1,15 +1,8 @@
-"""Rescaling by records against TFLite's own steps, by every body, on this host and on boards."""
+"""Rescaling by records against TFLite's own steps."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_build,
-)
+FILES = ["tensor_intrin_rescale.c"]
 
 CHECK = """
 static void compare(int32_t expected, int32_t actual) {
@@ -22,7 +15,7 @@ static void compare(int32_t expected, int32_t actual) {
   compare(exact + (zero_point), \
           tvmgen_rescale_record(value, multiplier, shift, 2 * (zero_point) + 1))
 
-static void check_one(int32_t value, int32_t multiplier, int32_t bias) {
+static void check_rescale(int32_t value, int32_t multiplier, int32_t bias) {
   const int32_t high = tvmgen_multiply_high(value, multiplier);
   if (high != rescaled(value, multiplier, 0)) failure = "multiply_high";
   /* The compiler knows the shift, and once the rounding. */
@@ -44,31 +37,19 @@ static void check_one(int32_t value, int32_t multiplier, int32_t bias) {
   }
 }
 
-static void check(void) {
+static void test_rescale(void) {
   static const int32_t values[] = {0, 1, 2, 3, (1 << 30) - 1, (1 << 30) - 2, 1 << 29, 1 << 22};
   static const int32_t multipliers[] = {1 << 30, (1 << 30) + 1, 0x7fffffff, 0x60000000};
   for (int32_t i = 0; i < 8; ++i) {
     for (int32_t j = 0; j < 4; ++j) {
-      check_one(values[i], multipliers[j], 0x7fffff);
-      check_one(-values[i], multipliers[j], -0x800000);
+      check_rescale(values[i], multipliers[j], 0x7fffff);
+      check_rescale(-values[i], multipliers[j], -0x800000);
     }
   }
   for (int32_t i = 0; i < 2000; ++i) {
     const int32_t size = (int32_t)(random_word() % 31);
     const int32_t value = (int32_t)random_word() >> (1 + size);
-    check_one(value, (1 << 30) + (int32_t)(random_word() >> 2), (int32_t)random_word() >> 8);
+    check_rescale(value, (1 << 30) + (int32_t)(random_word() >> 2), (int32_t)random_word() >> 8);
   }
 }
 """
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["rescale"], CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["rescale"], CHECK, board, options, tmp_path)

@@ -1,17 +1,10 @@
-"""Tiles rescaled together against one by one, by every body, on this host and on boards."""
+"""Tiles rescaled together against one by one."""
 
 from __future__ import annotations
 
-import pytest
+FILES = ["tensor_intrin_rescale_tiles.c"]
 
-from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_build,
-)
-
-CASE = """
+_CASE = """
 static void tile_%(p)sx%(c)s(int32_t zero_point, int32_t kind) {
   tvmgen_int32* const records = (tvmgen_int32*)(void*)buffer(0, %(c)s * 8, 0);
   int32_t expected[%(sums)s], actual[%(sums)s];
@@ -36,28 +29,16 @@ static void tile_%(p)sx%(c)s(int32_t zero_point, int32_t kind) {
 }
 """
 
-TILES = ((1, 2), (1, 4), (1, 6), (2, 2))
+_TILES = ((1, 2), (1, 4), (1, 6), (2, 2))
 
 CHECK = "\n".join(
     [
-        *(CASE % {"p": p, "c": c, "sums": p * c} for p, c in TILES),
-        "static void check(void) {",
+        *(_CASE % {"p": p, "c": c, "sums": p * c} for p, c in _TILES),
+        "static void test_rescale_tiles(void) {",
         "  for (int32_t i = 0; i < 2000; ++i) {",
         "    const int32_t zero_point = i < 4 ? (i & 1 ? 127 : -128) : between(-128, 127);",
-        *(f"    tile_{p}x{c}(zero_point, i % 4);" for p, c in TILES),
+        *(f"    tile_{p}x{c}(zero_point, i % 4);" for p, c in _TILES),
         "  }",
         "}",
     ]
 )
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["rescale_tiles"], CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["rescale_tiles"], CHECK, board, options, tmp_path)

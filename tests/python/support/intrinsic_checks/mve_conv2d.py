@@ -1,6 +1,14 @@
-"""C that compares convolutions of pixels in a line, by cores with MVE, with plain loops."""
+"""Convolutions of one, two and four pixels at a time by cores with MVE against plain loops."""
 
 from __future__ import annotations
+
+FILES = [
+    "tensor_intrin_mve_conv2d_1x4_as_float.c",
+    "tensor_intrin_mve_conv2d_2x4.c",
+    "tensor_intrin_mve_conv2d_2x4_as_float.c",
+    "tensor_intrin_mve_conv2d_4x1.c",
+    "tensor_intrin_mve_conv2d_4x1_as_float.c",
+]
 
 _CHECK = """
 static int CHECK_ONE(CONV2D* function, int32_t many_rows, int32_t up, int32_t as_float,
@@ -91,14 +99,8 @@ static void CHECK(void) {
 """
 
 
-def convolution_checks() -> str:
-    """A function `check` of the functions for 1, 2 and 4 pixels at once."""
-    calls = "".join(f"  check_{pixels}();\n" for pixels in (1, 2, 4))
-    return f"{''.join(map(_check_of, (1, 2, 4)))}\nstatic void check(void) {{\n{calls}}}"
-
-
 def _check_of(pixels: int) -> str:
-    """A function `check_<pixels>` of those for so many pixels."""
+    """C of a function `check_<pixels>` of the functions for so many pixels at once."""
     is_pair = pixels == 2
     numbers = ["int32_t"] * 10 + ["int8_t*"] * is_pair
     types = ", ".join(["const int8_t*", "const int8_t*", "const int32_t*", "int8_t*", *numbers])
@@ -119,3 +121,12 @@ def _check_of(pixels: int) -> str:
     defined = "".join(f"#define {macro} {value}\n" for macro, value in macros.items())
     undefined = "".join(f"#undef {macro}\n" for macro in macros)
     return f"{defined}typedef void CONV2D({types});{_CHECK}{undefined}"
+
+
+CHECK = f"""{"".join(map(_check_of, (1, 2, 4)))}
+static void test_mve_conv2d(void) {{
+  check_1();
+  check_2();
+  check_4();
+}}
+"""

@@ -1,16 +1,8 @@
-"""Elements of tensors and of windows by cores with MVE against plain loops, on this host and on
-boards."""
+"""Elements of tensors and of windows by cores with MVE against plain loops."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    MVE_HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_mve_build,
-)
+FILES = ["tensor_intrin_mve_as_float.c", "tensor_intrin_mve_elementwise.c"]
 
 CHECK = """
 static void check_add(int32_t n) {
@@ -156,7 +148,7 @@ static void check_max_pool(int32_t rows, int32_t columns) {
     if (y[c] != clamped(greatest, low, high)) failure = "max_pool";
   }
 }
-static void check(void) {
+static void test_mve_elementwise(void) {
   for (int32_t i = 0; i < 500; ++i) check_max_pool(between(1, 5), between(1, 5));
   for (int32_t i = 0; i < 2000; ++i) check_add(between(1, 40));
   for (int32_t i = 0; i < 2000; ++i) check_multiply(between(1, 40));
@@ -169,17 +161,3 @@ static void check(void) {
   }
 }
 """
-
-FILES = ["mve_as_float", "mve_elementwise"]
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(FILES, CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_mve_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(FILES, CHECK, board, options, tmp_path)

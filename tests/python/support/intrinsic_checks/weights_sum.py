@@ -1,17 +1,10 @@
-"""Sums of weights against plain loops, on this host and on boards."""
+"""Sums of weights against plain loops."""
 
 from __future__ import annotations
 
-import pytest
+FILES = ["tensor_intrin_weights_sum.c"]
 
-from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_build,
-)
-
-CASE = """
+_CASE = """
 static void sums_%(c)s(int32_t n) {
   static const int32_t factors[] = {-128, 127, 0, 5};
   for (int32_t kind = 0; kind < 16; ++kind) {
@@ -33,21 +26,9 @@ static void sums_%(c)s(int32_t n) {
 
 CHECK = "".join(
     [
-        *(CASE % {"c": c} for c in (1, 2, 4)),
-        "static void check(void) {\n  for (int32_t n = 0; n < 41; ++n) {\n",
+        *(_CASE % {"c": c} for c in (1, 2, 4)),
+        "static void test_weights_sum(void) {\n  for (int32_t n = 0; n < 41; ++n) {\n",
         *(f"    sums_{c}(n);\n" for c in (1, 2, 4)),
         "  }\n}\n",
     ]
 )
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["weights_sum"], CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["weights_sum"], CHECK, board, options, tmp_path)

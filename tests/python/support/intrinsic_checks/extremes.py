@@ -1,18 +1,11 @@
-"""Greater and lesser elements of two tensors against plain loops, on this host and on boards."""
+"""Greater and lesser elements of two tensors against plain loops."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_build,
-)
+FILES = ["tensor_intrin_extremes.c"]
 
 CHECK = """
-static void check_one(int32_t n, int32_t least) {
+static void check_extreme(int32_t n, int32_t least) {
   /* The output may lie before the terms in one memory. */
   const int32_t overlap = between(0, 2), before = between(0, 5);
   int8_t first[60], second[60];
@@ -30,19 +23,7 @@ static void check_one(int32_t n, int32_t least) {
     if (y[i] != (is_first ? first[i] : second[i])) failure = least ? "minimum" : "maximum";
   }
 }
-static void check(void) {
-  for (int32_t i = 0; i < 4000; ++i) check_one(i % 50, i & 1);
+static void test_extremes(void) {
+  for (int32_t i = 0; i < 4000; ++i) check_extreme(i % 50, i & 1);
 }
 """
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["extremes"], CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["extremes"], CHECK, board, options, tmp_path)

@@ -1,15 +1,8 @@
-"""Sums of pixels by cores with MVE against plain loops, on this host and on boards."""
+"""Sums of pixels by cores with MVE against plain loops."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    MVE_HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_mve_build,
-)
+FILES = ["tensor_intrin_mve_sums_as_float.c"]
 
 CHECK = """
 static void check_sums(int32_t pixels, int32_t channels) {
@@ -38,23 +31,9 @@ static void check_sums(int32_t pixels, int32_t channels) {
   for (int32_t i = channels; in_place && i < size; ++i)
     if (x[i] != before[i]) failure = "beyond";
 }
-static void check(void) {
+static void test_mve_sums(void) {
   for (int32_t channels = 1; channels <= 70; ++channels)
     for (int32_t i = 0; i < 30; ++i) check_sums(between(1, 40), channels);
   for (int32_t i = 0; i < 200; ++i) check_sums(between(250, 800), between(1, 24));
 }
 """
-
-FILES = ["mve_sums_as_float"]
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(FILES, CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_mve_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(FILES, CHECK, board, options, tmp_path)

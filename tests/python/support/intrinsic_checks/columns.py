@@ -1,17 +1,10 @@
-"""Products of a row by columns against plain loops, on this host and on boards."""
+"""Products of a row by columns against plain loops."""
 
 from __future__ import annotations
 
-import pytest
+FILES = ["tensor_intrin_columns.c"]
 
-from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_build,
-)
-
-COMPARISON = """
+_COMPARISON = """
 typedef void columns(const int8_t*, const int8_t*, int32_t, int32_t, int32_t, int32_t*);
 static void check_columns(columns* function, const int32_t count, const int32_t n,
                           const int32_t distance, const char* name) {
@@ -37,7 +30,7 @@ static void check_columns(columns* function, const int32_t count, const int32_t 
 }
 """
 
-CASE = """
+_CASE = """
 static void columns_%(name)s(const int8_t* x, const int8_t* y, int32_t distance, int32_t n,
                              int32_t offset, int32_t* sums) {
   (void)distance, (void)n;
@@ -46,39 +39,27 @@ static void columns_%(name)s(const int8_t* x, const int8_t* y, int32_t distance,
 """
 """Of its own, so that no compiler knows more than what is known here."""
 
-TILES = (1, 4)
-CONSTANT = ((3, 4), (8, 9), (21, 64), (64, 256), (9, 1900), (5, 5), (64, 64), (9, 8100), (5, 4100))
+_TILES = (1, 4)
+_CONSTANT = ((3, 4), (8, 9), (21, 64), (64, 256), (9, 1900), (5, 5), (64, 64), (9, 8100), (5, 4100))
 """Numbers of rows and distances that a compiler knows; the last one is too many for offsets of 16
 bits. One may be the same as the other, and as what sums begin with."""
 
 CHECK = "".join(
     [
-        COMPARISON,
-        *(CASE % {"c": c, "name": c, "n": "n", "d": "distance"} for c in TILES),
-        *(CASE % {"c": 4, "name": f"4_{n}_{d}", "n": n, "d": d} for n, d in CONSTANT),
-        "static void check(void) {\n  for (int32_t n = 0; n < 35; ++n) {\n",
+        _COMPARISON,
+        *(_CASE % {"c": c, "name": c, "n": "n", "d": "distance"} for c in _TILES),
+        *(_CASE % {"c": 4, "name": f"4_{n}_{d}", "n": n, "d": d} for n, d in _CONSTANT),
+        "static void test_columns(void) {\n  for (int32_t n = 0; n < 35; ++n) {\n",
         *(
             f'    check_columns(columns_{c}, {c}, n, {distance}, "columns_{c}");\n'
-            for c in TILES
+            for c in _TILES
             for distance in (c, 50)
         ),
         "  }\n",
         *(
             f'  check_columns(columns_4_{n}_{d}, 4, {n}, {d}, "columns_4_{n}_{d}");\n'
-            for n, d in CONSTANT
+            for n, d in _CONSTANT
         ),
         "}\n",
     ]
 )
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["columns"], CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["columns"], CHECK, board, options, tmp_path)

@@ -1,15 +1,8 @@
-"""Rows of pixels that cores with MVE add to sums against plain loops, on this host and boards."""
+"""Rows of pixels that cores with MVE add to sums against plain loops."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    MVE_HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_mve_build,
-)
+FILES = ["tensor_intrin_mve_add_pixels.c"]
 
 CHECK = """
 static void check_pixels(int32_t pixels, int32_t channels) {
@@ -21,21 +14,9 @@ static void check_pixels(int32_t pixels, int32_t channels) {
   tvmgen_mve_add_pixels(x, sums, pixels, channels);
   if (memcmp(sums, expected, sizeof(sums)) != 0) failure = "sums";
 }
-static void check(void) {
+static void test_mve_add_pixels(void) {
   for (int32_t channels = 1; channels <= 70; ++channels)
     for (int32_t i = 0; i < 20; ++i) check_pixels(between(1, 12), channels);
   for (int32_t i = 0; i < 50; ++i) check_pixels(between(250, 256), between(1, 70));
 }
 """
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["mve_add_pixels"], CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_mve_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["mve_add_pixels"], CHECK, board, options, tmp_path)

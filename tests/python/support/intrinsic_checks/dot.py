@@ -1,21 +1,14 @@
-"""Dot products of tiles against plain loops, by every body, on this host and on boards."""
+"""Dot products of tiles against plain loops."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
+FILES = ["tensor_intrin_dot.c"]
 
-from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_build,
-)
+_TILES = [(1, 1), (1, 2), (1, 4), (1, 6), (2, 1), (2, 2), (4, 1)]
 
-TILES = [(1, 1), (1, 2), (1, 4), (1, 6), (2, 1), (2, 2), (4, 1)]
-
-CHECK = """
+_COMPARISON = """
 typedef void dot(const int8_t*, int32_t, const int8_t*, int32_t, int32_t, int32_t, int32_t*);
 static void check_dot(dot* function, const int32_t pixels, const int32_t channels, const int32_t xd,
                       const int32_t wd, const int32_t n, const char* name) {
@@ -42,7 +35,7 @@ static void check_dot(dot* function, const int32_t pixels, const int32_t channel
 }
 """
 
-CASE = """
+_CASE = """
 static void dot_%(name)s(const int8_t* x, int32_t x_distance, const int8_t* w, int32_t w_distance,
                          int32_t n, int32_t offset, int32_t* sums) {
   (void)x_distance, (void)w_distance, (void)n;
@@ -51,7 +44,7 @@ static void dot_%(name)s(const int8_t* x, int32_t x_distance, const int8_t* w, i
 """
 """Of its own, so that no compiler knows more than what is known here."""
 
-KNOWN = """
+_KNOWN = """
 static __attribute__((noinline)) void dot_known_%(p)sx%(c)s(void) {
   /* What sums begin with is what is added to the data: they may not share a register. */
   int8_t* const x = buffer(0, 100, 0);
@@ -71,46 +64,49 @@ static __attribute__((noinline)) void dot_known_%(p)sx%(c)s(void) {
 }
 """
 
-SIZES = (*range(25), 40, 64, 100)
-FEW_SIZES = (0, 3, 22, 40)
-DISTANCES = [
-    ("64", "40", SIZES),
-    ("x_distance", "w_distance", SIZES),
-    ("x_distance", "x_distance", SIZES),
-    ("4200", "27", FEW_SIZES),
-    ("9", "4200", FEW_SIZES),
+_SIZES = (*range(25), 40, 64, 100)
+_FEW_SIZES = (0, 3, 22, 40)
+_DISTANCES = [
+    ("x_distance", "w_distance", _SIZES),
+    ("64", "40", _SIZES),
+    ("x_distance", "x_distance", _SIZES),
+    ("4200", "27", _FEW_SIZES),
+    ("9", "4200", _FEW_SIZES),
 ]
 """Of pixels and channels, constants and not: those that a load has room for, and larger ones."""
 
-CONSTANT_SIZES = (9, 64)
 
+def _check(
+    distances: Sequence[tuple[str, str, Sequence[int]]], sizes: Sequence[int], known: str
+) -> str:
+    """C of a function `test_dot` of all tiles.
 
-def cases(distances: Sequence[tuple[str, str, Sequence[int]]]) -> str:
-    """A function `check` of all tiles."""
-    functions = [CHECK]
+    Parameters
+    ----------
+    distances
+        of pixels and of channels, and numbers of elements that no compiler knows.
+    sizes
+        numbers of elements that a compiler knows.
+    known
+        a function that is not given anything.
+    """
+    functions = [_COMPARISON]
     calls = []
-    known = {"x_distance": 50, "w_distance": 41}
-    for p, c in TILES:
-        variants = [(xd, wd, "n", sizes) for xd, wd, sizes in distances]
-        variants += [("64", "64", str(n), (n,)) for n in CONSTANT_SIZES]
-        for number, (xd, wd, n, sizes) in enumerate(variants):
+    actual = {"x_distance": 50, "w_distance": 41}
+    for p, c in _TILES:
+        variants = [(xd, wd, "n", numbers) for xd, wd, numbers in distances]
+        variants += [("64", "64", str(n), (n,)) for n in sizes]
+        for number, (xd, wd, n, numbers) in enumerate(variants):
             name = f"{p}x{c}_{number}"
-            functions.append(CASE % {"p": p, "c": c, "xd": xd, "wd": wd, "n": n, "name": name})
-            tile = f"{p}, {c}, {known.get(xd, xd)}, {known.get(wd, wd)}"
-            calls += [f'  check_dot(dot_{name}, {tile}, {size}, "dot_{name}");' for size in sizes]
-        functions.append(KNOWN % {"p": p, "c": c, "sums": p * c})
-        calls.append(f"  dot_known_{p}x{c}();")
-    return "\n".join([*functions, "static void check(void) {", *calls, "}"])
+            functions.append(_CASE % {"p": p, "c": c, "xd": xd, "wd": wd, "n": n, "name": name})
+            tile = f"{p}, {c}, {actual.get(xd, xd)}, {actual.get(wd, wd)}"
+            calls += [f'  check_dot(dot_{name}, {tile}, {size}, "dot_{name}");' for size in numbers]
+        if known:
+            functions.append(known % {"p": p, "c": c, "sums": p * c})
+            calls.append(f"  dot_known_{p}x{c}();")
+    return "\n".join([*functions, "static void test_dot(void) {", *calls, "}"])
 
 
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    # No body for hosts depends on which distances are constants.
-    check_on_host(["dot"], cases(DISTANCES[:2]), options, tmp_path)
-
-
-@pytest.mark.board
-@every_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["dot"], cases(DISTANCES), board, options, tmp_path)
+CHECK = _check(_DISTANCES, (9, 64), _KNOWN)
+CHECK_OF_C = _check(_DISTANCES[:1], (9,), "")
+"""For cores whose bodies have no instructions in them that depend on which distances are known."""

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    MVE_HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_mve_build,
-)
+FILES = ["tensor_intrin_mve_conv2d_1x4_as_float.c"]
 
 CHECK = """
 static void check_taps(int32_t columns) {
@@ -79,23 +72,9 @@ static void check_taps(int32_t columns) {
     if (y[c] != clamped(scaled + zero_point, low, high)) failure = "taps";
   }
 }
-static void check(void) {
+static void test_mve_conv2d_taps(void) {
   for (int32_t columns = 1; columns <= 240; columns += columns < 34 ? 1 : 29) {
     for (int32_t times = 0; times < 40; ++times) check_taps(columns);
   }
 }
 """
-
-FILES = ["mve_conv2d_1x4_as_float"]
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(FILES, CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_mve_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(FILES, CHECK, board, options, tmp_path)

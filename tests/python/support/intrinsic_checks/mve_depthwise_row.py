@@ -1,15 +1,8 @@
-"""Depthwise convolutions by cores with MVE against plain loops, on this host and on boards."""
+"""Depthwise convolutions by cores with MVE against plain loops."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    MVE_HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_mve_build,
-)
+FILES = ["tensor_intrin_mve_depthwise_row_as_float.c", "tensor_intrin_mve_depthwise_row.c"]
 
 CHECK = """
 typedef void row_function(const int8_t*, const int8_t*, const int32_t*, int8_t*, int32_t, int32_t,
@@ -91,24 +84,10 @@ static int check_depthwise(int32_t kernel_height, int32_t kernel_width) {
   return wrong;
 }
 
-static void check(void) {
+static void test_mve_depthwise_row(void) {
   for (int32_t i = 0; i < 600; ++i) {
     if (check_depthwise(i % 3 ? 3 : between(1, 5), i % 3 ? 3 : between(1, 6)))
       failure = "depthwise";
   }
 }
 """
-
-FILES = ["mve_depthwise_row_as_float", "mve_depthwise_row"]
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", MVE_HOST_OPTIONS.values(), ids=MVE_HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(FILES, CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_mve_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(FILES, CHECK, board, options, tmp_path)

@@ -1,15 +1,8 @@
-"""Copies and runs of one byte against plain loops, on this host and on boards."""
+"""Copies and runs of one byte against plain loops."""
 
 from __future__ import annotations
 
-import pytest
-
-from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_build,
-)
+FILES = ["tensor_intrin_copy.c"]
 
 CHECK = """
 static void check_copy(int32_t n, int32_t distance) {
@@ -38,7 +31,7 @@ static void check_fill(int32_t n, int32_t value) {
     if (memory[i] != (i > 0 && i <= n ? value : -128)) failure = "fill";
   }
 }
-static void check(void) {
+static void test_copy(void) {
   for (int32_t n = 0; n < 100; ++n) {
     for (int32_t i = 0; i < 4; ++i) check_copy(n, i < 2 ? n + i : between(0, 40));
     if (n < 50) check_copy_words(n, between(1, 40));
@@ -46,15 +39,3 @@ static void check(void) {
   }
 }
 """
-
-
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["copy"], CHECK, options, tmp_path)
-
-
-@pytest.mark.board
-@every_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["copy"], CHECK, board, options, tmp_path)

@@ -1,19 +1,12 @@
-"""Products of windows against plain loops, by every body, on this host and on boards."""
+"""Products of windows against plain loops."""
 
 from __future__ import annotations
 
-import pytest
+FILES = ["tensor_intrin_window.c"]
 
-from support.tensor_intrinsic_programs import (
-    HOST_OPTIONS,
-    check_on_board,
-    check_on_host,
-    every_build,
-)
+_TILES = [(1, 1), (1, 2), (1, 4), (1, 6), (2, 1), (2, 2), (4, 1)]
 
-TILES = [(1, 1), (1, 2), (1, 4), (1, 6), (2, 1), (2, 2), (4, 1)]
-
-CHECK = """
+_COMPARISON = """
 typedef void window(const int8_t*, const int8_t*, int32_t, int32_t*);
 static void check_window(window* function, const int32_t pixels, const int32_t channels,
                          const int32_t rows, const int32_t n, const int32_t x_row,
@@ -45,38 +38,29 @@ static void check_window(window* function, const int32_t pixels, const int32_t c
 }
 """
 
-CASE = """
+_CASE = """
 static void window_%(name)s(const int8_t* x, const int8_t* w, int32_t offset, int32_t* sums) {
   tvmgen_window_%(p)sx%(c)s(x, 6, %(x_row)s, w, %(rows)s * %(n)s, %(rows)s, %(n)s, offset, sums);
 }
 """
 """Of its own, so that no compiler knows more than the window."""
 
-WINDOWS = [(3, 9, 40), (2, 22, 22)]
+_WINDOWS = [(3, 9, 40), (2, 22, 22)]
 """Rows, elements of a row, and distances between rows."""
 
 
-def cases() -> str:
-    """A function `check` of all tiles."""
-    functions = [CHECK]
+def _check() -> str:
+    """C of a function `test_window` of all tiles."""
+    functions = [_COMPARISON]
     calls = []
-    for p, c in TILES:
-        for rows, n, x_row in WINDOWS:
+    for p, c in _TILES:
+        for rows, n, x_row in _WINDOWS:
             name = f"{p}x{c}_{n}"
             values = {"p": p, "c": c, "rows": rows, "n": n, "x_row": x_row, "name": name}
-            functions.append(CASE % values)
+            functions.append(_CASE % values)
             shape = f"{p}, {c}, {rows}, {n}, {x_row}"
             calls.append(f'  check_window(window_{name}, {shape}, "window_{name}");')
-    return "\n".join([*functions, "static void check(void) {", *calls, "}"])
+    return "\n".join([*functions, "static void test_window(void) {", *calls, "}"])
 
 
-@pytest.mark.cc
-@pytest.mark.parametrize("options", HOST_OPTIONS.values(), ids=HOST_OPTIONS)
-def test_on_host(options, tmp_path):
-    check_on_host(["window"], cases(), options, tmp_path)
-
-
-@pytest.mark.board
-@every_build
-def test_on_board(board, options, tmp_path):
-    check_on_board(["window"], cases(), board, options, tmp_path)
+CHECK = _check()

@@ -1,0 +1,462 @@
+"""Changes one operator, comparison, constant or condition of the product's Python at a time, and
+says which changes the nearest tests do not notice.
+
+The changes are Cosmic Ray's, and `any` for `all`, `min` for `max`, `not in` for `in`; none is in an
+import, an annotation or an error's message. Each is made in a copy of the checkout. Its tests are
+those of the file with the same name and of files that import the module, then those of its package;
+with --unit, what they miss is also given to all unit tests, as `make test-unit` runs them. A
+survivor is a missing test, dead code, or a change that means the same: those are listed with their
+reasons in benchmarks/data/equivalent_mutations.json.
+
+    python benchmarks/mutations.py [--sample N] [--package P] [--seed N] [--unit] [PATH:LINE ...]
+
+Needs `pip install cosmic-ray`, besides what `make test` installs. Cosmic Ray itself runs one
+command for all changes, in the checkout itself, so that only its changes are used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from queue import SimpleQueue
+from random import Random
+from typing import ClassVar
+
+from cosmic_ray import plugins
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.operators.operator import Operator
+from parso.python.tree import Keyword, Name
+from parso.tree import NodeOrLeaf
+
+ROOT = Path(__file__).resolve().parents[1]
+EQUIVALENT = ROOT / "benchmarks/data/equivalent_mutations.json"
+SECONDS = 900
+BINARY = (
+    "Add_Sub Sub_Add Mul_FloorDiv FloorDiv_Mul Div_Mul Mod_FloorDiv Pow_Mul LShift_RShift "
+    "RShift_LShift BitOr_BitAnd BitAnd_BitOr BitXor_BitOr"
+).split()
+COMPARISONS = (
+    "Eq_NotEq NotEq_Eq Lt_LtE Lt_GtE LtE_Lt LtE_Gt Gt_GtE Gt_LtE GtE_Gt GtE_Lt Is_IsNot IsNot_Is"
+).split()
+OTHERS = (
+    "ReplaceUnaryOperator_Delete_Not ReplaceUnaryOperator_Delete_USub "
+    "ReplaceUnaryOperator_Delete_Invert AddNot ReplaceTrueWithFalse ReplaceFalseWithTrue "
+    "ReplaceAndWithOr ReplaceOrWithAnd NumberReplacer"
+).split()
+
+
+class ReplaceBuiltin(Operator):  # type: ignore[misc]
+    """Replaces a function by the one that decides the other way."""
+
+    OTHER: ClassVar = {"any": "all", "all": "any", "min": "max", "max": "min"}
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[tuple[object, object]]:
+        following = node.get_next_leaf() if isinstance(node, Name) else None
+        if following is not None and node.value in self.OTHER and following.value == "(":
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Name, index: int) -> Name:
+        node.value = self.OTHER[node.value]
+        return node
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class NegateIn(Operator):  # type: ignore[misc]
+    """Asks whether something is not among others, instead of whether it is."""
+
+    def mutation_positions(self, node: NodeOrLeaf) -> Iterator[tuple[object, object]]:
+        if isinstance(node, Keyword) and node.value == "in" and node.parent.type == "comparison":
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Keyword, index: int) -> Keyword:
+        node.value = "not in"
+        return node
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+OPERATORS: list[Operator] = [
+    *(plugins.get_operator(f"core/ReplaceBinaryOperator_{name}")() for name in BINARY),
+    *(plugins.get_operator(f"core/ReplaceComparisonOperator_{name}")() for name in COMPARISONS),
+    *(plugins.get_operator(f"core/{name}")() for name in OTHERS),
+    ReplaceBuiltin(),
+    NegateIn(),
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a file can be changed, in one or several ways.
+
+    Parameters
+    ----------
+    path
+        the file, in the checkout.
+    line
+        its line, from 1.
+    ways
+        an operator of Cosmic Ray each, and the how many-th place of that operator in the file.
+    """
+
+    path: str
+    line: int
+    ways: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A changed file, and the tests that are nearest to it."""
+
+    path: str
+    line: int
+    content: str
+
+    @cached_property
+    def lines(self) -> tuple[str, str]:
+        """The line before and after."""
+        before = (ROOT / self.path).read_text().splitlines()[self.line - 1]
+        return before.strip(), self.content.splitlines()[self.line - 1].strip()
+
+    @property
+    def package(self) -> str:
+        return os.path.dirname(self.path).removeprefix("python/")
+
+    @property
+    def tests(self) -> list[list[str]]:
+        """Arguments of pytest: files that mirror this one or import it, then its package's."""
+        source = Path(self.path).relative_to("python")
+        top, *rest = source.with_suffix("").parts
+        folder = Path("tests/python", *rest[:-1] if top == "usmp" else (top, *rest[:-1]))
+        while not any((ROOT / folder).glob("test_*.py")):
+            folder = folder.parent
+        stem = source.stem.strip("_")
+        mirrored = [
+            *(ROOT / folder).glob(f"test_{stem}.py"),
+            *(ROOT / folder).glob(f"test_{stem}_*.py"),
+        ]
+        module = ".".join((top, *rest))
+        nearest = {str(path.relative_to(ROOT)) for path in mirrored} | _importing().get(
+            module, set()
+        )
+        package = {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("test_*.py")}
+        others = sorted(package - nearest)
+        if folder == Path("tests/python"):
+            # The tests of the whole way from a model to C are in this folder, too.
+            others = ["-m", "unit", *others]
+        return [paths for paths in (sorted(nearest), others) if paths]
+
+
+@cache
+def _importing() -> dict[str, set[str]]:
+    """The test files that import each module."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in (ROOT / "tests/python").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            else:
+                names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                found[name].add(str(path.relative_to(ROOT)))
+    return found
+
+
+def places(path: Path) -> list[Place]:
+    """Find where a file can be changed."""
+    source = path.read_text()
+    excluded = list(_excluded(ast.parse(source)))
+    tree = get_ast(source)
+    found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+    for number, operator in enumerate(OPERATORS):
+        positions = [p for node in ast_nodes(tree) for p in operator.mutation_positions(node)]
+        for occurrence, (start, _) in enumerate(positions):
+            if not any(first <= start < last for first, last in excluded):
+                found[start].append((number, occurrence))
+    name = str(path.relative_to(ROOT))
+    return [Place(name, start[0], tuple(ways)) for start, ways in sorted(found.items())]
+
+
+def _excluded(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """The ranges of imports, annotations, decorators and messages."""
+    for node in ast.walk(tree):
+        parts: list[ast.AST | None] = []
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.Raise | ast.Assert | ast.JoinedStr):
+            parts = [node]
+        elif isinstance(node, ast.AnnAssign | ast.arg):
+            parts = [node.annotation]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            parts = [node.returns, *node.decorator_list]
+        elif isinstance(node, ast.ClassDef):
+            parts = [*node.decorator_list]
+        elif isinstance(node, ast.If):
+            parts = [node] * (ast.unparse(node.test) == "TYPE_CHECKING")
+        elif isinstance(node, ast.Assign):
+            parts = [node] * _is_type(node.value)
+        for part in parts:
+            if part is not None:
+                yield (
+                    (part.lineno, part.col_offset),  # type: ignore[attr-defined]
+                    (part.end_lineno, part.end_col_offset),  # type: ignore[attr-defined]
+                )
+
+
+def _is_type(value: ast.expr) -> bool:
+    """Whether the value of a name is another name of a type, as `A = B | None`."""
+    names = [node for node in ast.walk(value) if isinstance(node, ast.Name)]
+    return (
+        isinstance(value, ast.BinOp | ast.Subscript)
+        and bool(names)
+        and all(name.id[0].isupper() or name.id in dir(__builtins__) for name in names)
+    )
+
+
+def drawn(packages: str, sample: int, seed: int) -> Iterator[Mutation]:
+    """Draw mutations, as many of each package as there are, and one of each place at most."""
+    random = Random(seed)
+    by_package: dict[str, dict[Path, int]] = defaultdict(dict)
+    for path in sorted((ROOT / "python").rglob("*.py")):
+        name = path.relative_to(ROOT / "python").as_posix()
+        if name.startswith(packages):
+            by_package[os.path.dirname(name)][path] = path.stat().st_size
+    remaining: dict[Path, list[Place]] = {}
+    while sample and any(by_package.values()):
+        for sizes in by_package.values():
+            if not sizes or not sample:
+                continue
+            [path] = random.choices(list(sizes), list(sizes.values()))
+            if path not in remaining:
+                remaining[path] = places(path)
+                random.shuffle(remaining[path])
+            if not remaining[path]:
+                del sizes[path]
+                continue
+            mutation = _mutation(remaining[path].pop(), random)
+            if mutation is not None:
+                sample -= 1
+                yield mutation
+
+
+def _mutation(place: Place, random: Random) -> Mutation | None:
+    number, occurrence = random.choice(place.ways)
+    source = (ROOT / place.path).read_text()
+    content = mutate_code(source, OPERATORS[number], occurrence)
+    try:
+        same = content is None or ast.dump(ast.parse(content)) == ast.dump(ast.parse(source))
+    except SyntaxError:
+        return None
+    return None if same else Mutation(place.path, place.line, content)
+
+
+def named(paths: Iterable[str]) -> Iterator[Mutation]:
+    """All mutations of lines `PATH:LINE`."""
+    for name in paths:
+        path, _, line = name.partition(":")
+        for place in places(ROOT / path):
+            if place.line == int(line):
+                for way in place.ways:
+                    mutation = _mutation(Place(path, place.line, (way,)), Random(0))
+                    if mutation is not None:
+                        yield mutation
+
+
+def copy_checkout(folder: Path) -> None:
+    """Copy what git knows, and what was built of C++."""
+    listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)
+    built = [
+        str(path.relative_to(ROOT))
+        for package in ("usmp", "usmp_solver")
+        for pattern in ("*.so", "include/**/*", "lib/**/*")
+        for path in (ROOT / "python" / package).glob(pattern)
+        if path.is_file()
+    ]
+    for name in [*listed.split("\0")[:-1], *built]:
+        if (ROOT / name).exists():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target)
+
+
+class Copy:
+    """A copy of the checkout, and a process that has loaded TVM and runs tests in forks of itself.
+
+    Parameters
+    ----------
+    folder
+        where the copy is made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._passing: set[tuple[str, ...]] = set()
+        copy_checkout(folder)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(folder / "python"),
+            "USMP_SHARED": os.environ.get("USMP_SHARED", str(ROOT.parent / "shared")),
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", SERVER],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+    def notices(self, tests: Sequence[str]) -> bool:
+        """Whether one of these tests fails."""
+        options = ["-x", "-q", "--timeout", str(SECONDS // 3), "-m", ""]
+        options += ["-o", f"cache_dir={self._folder.parent / 'cache'}"]
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([*options, *tests]) + "\n")
+        self._process.stdin.flush()
+        # 5: no test was collected.
+        return int(self._process.stdout.readline()) not in (0, 5)
+
+    def try_mutation(self, mutation: Mutation, with_unit: bool) -> str:
+        """Which tests notice a mutation: "file", "package", "unit", or "none"."""
+        target = self._folder / mutation.path
+        original = target.read_text()
+        target.write_text(mutation.content)
+        try:
+            levels = [*zip(("file", "package"), mutation.tests, strict=False)]
+            levels += [("unit", ["-m", "unit"])] * with_unit
+            noticing = next(
+                ((level, tests) for level, tests in levels if self.notices(tests)), None
+            )
+        finally:
+            target.write_text(original)
+        if noticing is None:
+            return "none"
+        level, tests = noticing
+        if tuple(tests) not in self._passing:
+            if self.notices(tests):
+                raise SystemExit(f"fails without any change: pytest {' '.join(tests)}")
+            self._passing.add(tuple(tests))
+        return level
+
+
+SERVER = f"""
+import json, os, signal, sys
+from unittest import mock
+# TVM would load usmp at the end of its import, and each test is to load the changed one.
+with mock.patch("importlib.metadata.entry_points", lambda **_: ()):
+    import tvm
+import hypothesis, numpy, pytest
+from tvm import relax, tirx, topi
+assert not any(name.startswith("usmp") for name in sys.modules)
+
+def stop(*_):
+    raise TimeoutError
+
+signal.signal(signal.SIGALRM, stop)
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(nothing, number)
+        try:
+            code = int(pytest.main(json.loads(line)))
+        except BaseException:
+            code = 1
+        os._exit(code)
+    signal.alarm({SECONDS})
+    try:
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    except TimeoutError:
+        code = 1
+    signal.alarm(0)
+    try:
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    except (ProcessLookupError, ChildProcessError):
+        pass
+    print(code, flush=True)
+"""
+"""Reads the arguments of pytest, a line each, and answers with its exit status."""
+
+
+def main() -> None:
+    """Print each survivor, then the share that was noticed in each package."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("LINES", nargs="*", help="PATH:LINE, to try all mutations of a line")
+    parser.add_argument("--sample", type=int, default=100, help="how many (default: %(default)s)")
+    parser.add_argument("--package", default="usmp", metavar="P", help="as usmp/codegen")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--unit", action="store_true", help="try all unit tests, too")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="copies that run at once")
+    options = parser.parse_args()
+    listed = {(e["path"], e["before"], e["after"]) for e in json.loads(EQUIVALENT.read_text())}
+    chosen = list(
+        named(options.LINES)
+        if options.LINES
+        else drawn(options.package, options.sample, options.seed)
+    )
+    mutations = [m for m in chosen if (m.path, *m.lines) not in listed]
+    if not mutations:
+        parser.error("nothing there can be changed")
+    results: dict[str, Counter[str]] = defaultdict(Counter)
+    with tempfile.TemporaryDirectory(prefix="usmp-mutations-") as name:
+        copies = [Copy(Path(name) / str(number)) for number in range(options.jobs)]
+        idle: SimpleQueue[Copy] = SimpleQueue()
+        for copy in copies:
+            idle.put(copy)
+
+        def tried(mutation: Mutation) -> tuple[Mutation, str]:
+            copy = idle.get()
+            try:
+                return mutation, copy.try_mutation(mutation, options.unit)
+            finally:
+                idle.put(copy)
+
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for mutation, result in pool.map(tried, mutations):
+                results[mutation.package][result] += 1
+                if result in ("unit", "none"):
+                    kind = "survived" if result == "none" else "only all unit tests notice"
+                    before, after = mutation.lines
+                    print(f"{kind}: {mutation.path}:{mutation.line}\n  - {before}\n  + {after}")
+                    sys.stdout.flush()
+        for copy in copies:
+            copy.close()
+    for package, counts in sorted(results.items()):
+        noticed = counts["file"] + counts["package"]
+        print(f"{noticed:4} of {sum(counts.values()):4} {package}")
+    total = sum(results.values(), Counter[str]())
+    number = sum(total.values())
+    noticed = total["file"] + total["package"]
+    print(f"{len(chosen) - len(mutations)} mean the same, as the list says")
+    print(f"noticed by the nearest tests: {noticed} of {number}, {noticed / number:.1%}")
+    if options.unit:
+        noticed += total["unit"]
+        print(f"with all unit tests: {noticed} of {number}, {noticed / number:.1%}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Relax modules that TVM compiles for this host: what operators compute, whoever plans them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import tvm
+from tvm import relax
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+from tvm.target import Target
+
+from support.compilers import run_compiler
+from usmp.codegen.c_files import file_of
+
+TARGET = Target({"kind": "llvm", "opt-level": 0})
+"""Small tensors are computed at once; compiling takes the time."""
+
+
+def compiled(mod: IRModule) -> Callable[..., list[np.ndarray]]:
+    """Compile a module; return a function that calls `main`, or the function that it is told.
+
+    The arrays that it is called with must fit: PrimFuncs do not check their arguments, because
+    these checks take more time to compile than most operators do.
+    """
+    with PassContext(config={"tirx.disable_assert": True}):
+        machine = relax.VirtualMachine(tvm.compile(mod, target=TARGET), tvm.cpu())
+
+    def run(*inputs: np.ndarray, name: str = "main") -> list[np.ndarray]:
+        result = machine[name](*map(tvm.runtime.tensor, inputs))
+        return [result.numpy()] if hasattr(result, "numpy") else [r.numpy() for r in result]
+
+    return run
+
+
+def integer_function(mod: IRModule) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
+    """Compile a module with operators of integers; return a function of its inputs by name."""
+    load_fixed_point_functions()
+    names, run = [str(param.name) for param in mod["main"].params], compiled(mod)
+    return lambda inputs: run(*(inputs[name] for name in names))
+
+
+@cache
+def load_fixed_point_functions() -> None:
+    """Give this process the functions of C that integer operators call; LLVM finds them by name."""
+    with TemporaryDirectory() as folder:
+        library = Path(folder) / "fixed_point.so"
+        (Path(folder) / "fixed_point.c").write_bytes(file_of("fixed_point.c"))
+        flags = ["-shared", "-fPIC", "-Dstatic=", "-Dinline="]
+        run_compiler(["cc", *flags, "fixed_point.c", "-o", str(library)], cwd=folder)
+        ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
