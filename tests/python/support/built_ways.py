@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tvm.ir import IRModule
@@ -22,12 +23,14 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.imported_models import imported
-from support.litert import Reference
-from support.micro import CannotRunError, Micro
 from support.quantized_models import QuantizedModel
 from support.random_segments import any_segments
 from support.tflite_tensors import GraphTensor, extreme_inputs, graph_tensors, random_inputs
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
+
+if TYPE_CHECKING:
+    from support.litert import Reference
+    from support.micro import Micro
 
 COMPILERS = ("gcc", "clang")
 Runs = Sequence[Mapping[str, np.ndarray]]
@@ -190,8 +193,15 @@ def model_of_suite(model: QuantizedModel, count: int) -> tuple[Matrix, bytes]:
     tensors, _ = graph_tensors(content)
     runs = [*(random_inputs(tensors, seed) for seed in range(count)), *extreme_inputs(tensors)]
     matrix = Matrix(imported(model), runs)
-    oracle = {"micro": Micro, "litert": Reference}[model.oracle](content)
-    return matrix, matrix.expected(_results(oracle, runs))
+    return matrix, matrix.expected(_results(oracle(model), runs))
+
+
+def oracle(model: QuantizedModel) -> Micro | Reference:
+    """The runtime whose outputs a model must have."""
+    from support.litert import Reference
+    from support.micro import Micro
+
+    return {"micro": Micro, "litert": Reference}[model.oracle](model.make())
 
 
 def real_model(path: Path, count: int, plain: Way = DISJOINT) -> tuple[Matrix, bytes]:
@@ -200,6 +210,8 @@ def real_model(path: Path, count: int, plain: Way = DISJOINT) -> tuple[Matrix, b
     matrix = Matrix(usmp.import_model(path), [])
     factory = matrix.factory(plain)
     matrix.runs = random_runs(factory, count)
+    from support.micro import CannotRunError, Micro
+
     if path.suffix == ".tflite" and all(
         str(tensor.info.dtype) != "float32" for tensor in factory.interface.outputs
     ):

@@ -7,6 +7,7 @@ from typing import Any
 
 import flatbuffers
 import numpy as np
+import tflite
 
 from support.tflite_builder import Graph, write_model
 
@@ -55,3 +56,8 @@ def part_of(arrays: Mapping[str, np.ndarray], name: str) -> dict[str, np.ndarray
     """The inputs or outputs of one of the models, by their own names."""
     prefix = f"{name}/"
     return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+
+def subgraphs_of(content: bytes) -> int:
+    """The number of subgraphs of a file."""
+    return int(tflite.Model.GetRootAsModel(content, 0).SubgraphsLength())

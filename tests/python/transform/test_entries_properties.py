@@ -5,6 +5,7 @@ An entry that another one may interrupt is interrupted, at any step.
 """
 
 from functools import partial
+from itertools import count, islice
 from random import Random
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import tvm
 
 from support.entry_programs import EntriesModel, Machine, bound_to_c, bytes_of_entries
+from support.levels import number
 from usmp.aot.transform import LowerEntries
 from usmp.objects.attributes import CONCURRENT_ATTR
 from usmp.transform import PoisonDeadBytes, UnifiedStaticMemoryPlanner
@@ -19,7 +21,9 @@ from usmp_solver import ALGORITHMS
 
 pytestmark = pytest.mark.property
 
-SEEDS = 24
+SEEDS = len(ALGORITHMS) * number(2, in_long_run=20)
+INTERRUPTED = number(4, in_long_run=40)
+"""Programs with entries that may interrupt each other."""
 RUNS = 6
 
 
@@ -55,13 +59,10 @@ def test_entries_in_turn(io):
 
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
 def test_entries_that_interrupt_each_other(io):
-    tried = 0
-    for seed in range(SEEDS // 2):
-        model, random = EntriesModel(seed), Random(seed)
-        pairs = model.concurrent()
-        if not pairs:
-            continue
-        tried += 1
+    models = ((seed, EntriesModel(seed)) for seed in count())
+    concurrent = ((seed, model) for seed, model in models if model.concurrent())
+    for seed, model in islice(concurrent, INTERRUPTED):
+        random, pairs = Random(seed), model.concurrent()
         mod = planned(model, ALGORITHMS[seed % len(ALGORITHMS)], io, pairs)
         used = bytes_of_entries(mod)
         assert all(used[one].isdisjoint(used[other]) for one, other in pairs), seed
@@ -77,4 +78,3 @@ def test_entries_that_interrupt_each_other(io):
             found += machine.interrupted(one, first, inner, random.randrange(60))
         # They share no state, so it does not matter which of them is first.
         assert found == model.expected(runs), seed
-    assert tried >= 3

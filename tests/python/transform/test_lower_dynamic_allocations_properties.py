@@ -10,6 +10,7 @@ from tvm import tirx
 from tvm.ir import Call, IRModule, Var
 from tvm.tirx import IntImm
 
+from support.levels import number
 from usmp.analysis.memory.access import item_bytes
 from usmp.tir.intrinsics import size_function
 from usmp.transform import LowerDynamicAllocations
@@ -154,7 +155,7 @@ def run(main, n, m, fails_at):
     return ended.value.args[0], machine
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=number(40, in_long_run=400), deadline=None)
 @given(body=sequences(), n=st.integers(1, 9), m=st.integers(1, 9))
 def test_blocks_are_a_stack_whatever_fails(body, n, m):
     mod = IRModule({"__tvm_main__": tirx.PrimFunc([N, M], body)})

@@ -7,6 +7,7 @@ from random import Random
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from support.levels import number
 from support.planned_programs import expected_results, run
 from support.tir_programs import draw_program
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
@@ -31,7 +32,7 @@ def random_order(random: Random, graph: OperatorGraph) -> list[int]:
 
 @given(st.integers(0, 2**32 - 1))
 @settings(
-    max_examples=60,
+    max_examples=number(30, in_long_run=300),
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],

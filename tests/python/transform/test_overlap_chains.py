@@ -2,6 +2,7 @@
 
 from random import Random
 
+from support.levels import number
 from support.overlap_chains import draw_chain
 from support.planned_programs import check_planned, expected_results, plan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
@@ -10,7 +11,7 @@ from usmp.objects.attributes import MEMORY_PLAN_ATTR
 def test_planned_chains_compute_the_same():
     """Also where an output overwrites an input while that is read, which most plans do."""
     overlaps = []
-    for seed in range(15):
+    for seed in range(number(10, in_long_run=100)):
         program = draw_chain(Random(seed))
         assert check_planned(program, "auto", expected_results(program))
         placed = plan(program, "auto").attrs[MEMORY_PLAN_ATTR].buffers

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tvm import tirx
 from tvm.ir import Call
 
+from support.levels import number
 from support.planned_programs import check_planned, expected_results, missing_conflicts, plan, run
 from support.tir_interpreter import Interpreter
 from support.tir_programs import draw_program
@@ -57,7 +58,7 @@ def examples(count):
 
 
 @given(SEEDS)
-@examples(80)
+@examples(number(40, in_long_run=400))
 def test_planned_programs_compute_the_same(seed):
     program = draw_program(Random(seed))
     expected = expected_results(program)
@@ -70,7 +71,7 @@ def test_planned_programs_compute_the_same(seed):
 
 
 @given(SEEDS)
-@examples(60)
+@examples(number(30, in_long_run=300))
 def test_planned_programs_read_nothing_that_is_dead(seed):
     program = draw_program(Random(seed))
     planned = plan(program, "auto")
@@ -79,7 +80,7 @@ def test_planned_programs_read_nothing_that_is_dead(seed):
 
 
 @given(SEEDS)
-@examples(80)
+@examples(number(40, in_long_run=400))
 def test_buffers_that_hold_values_at_the_same_time_conflict(seed):
     assert missing_conflicts(draw_program(Random(seed))) == set()
 
