@@ -61,7 +61,7 @@ def test_outputs_are_those_of_tflite_micro():
 
 @pytest.mark.models
 def test_memory_that_is_not_kept_may_be_overwritten():
-    check_like_micro(INT8, sample(FORMS, 24), is_poisoned=True)
+    check_like_micro(INT8, sample(FORMS, 12), is_poisoned=True)
 
 
 @pytest.mark.models
