@@ -67,13 +67,14 @@ class Micro:
 
 
 def assert_equals_micro(
-    model: usmp.AOTExecutorFactoryModule | HostModule, content: bytes, runs: int
+    model: usmp.AOTExecutorFactoryModule | HostModule, content: bytes, runs: int, entry: str = ""
 ) -> None:
     """Byte for byte on random inputs, from the first run on: state is what it is at first."""
     reference = Micro(content)
+    run = functools.partial(model.run, entry=entry) if entry else model.run
     for seed in range(runs):
         inputs = reference.random_inputs(seed)
-        actual, expected = model.run(inputs), reference.run(inputs)
+        actual, expected = run(inputs), reference.run(inputs)
         assert {k: v.tobytes() for k, v in actual.items()} == {
             k: v.tobytes() for k, v in expected.items()
         }

@@ -41,7 +41,7 @@ def strided_ranges(operator: TfliteOperator) -> tuple[list[AxisRange], tuple[int
         raise operator.unsupported(
             f"{len(begins)} begins, {len(ends)} ends and {len(strides)} strides"
         )
-    ellipsis, new_axis = options.EllipsisMask(), options.NewAxisMask() & ~options.EllipsisMask()
+    ellipsis, new_axis = options.EllipsisMask(), options.NewAxisMask()
     taken = sum(not (ellipsis | new_axis) >> entry & 1 for entry in range(len(begins)))
     if taken > len(extents) or ellipsis.bit_count() > 1:
         raise operator.unsupported(

@@ -184,7 +184,9 @@ def test_default_axes_count_too(operator):
 
 def test_the_axis_of_one_scale_means_nothing():
     one = np.ones(1, np.float32)
-    imported(node("QuantizeLinear", X, one, np.zeros(1, np.uint8), axis=7).model)
+    operands = X, one, np.zeros(1, np.uint8)
+    with_axis, without = (node("QuantizeLinear", *operands, **a) for a in ({"axis": 7}, {}))
+    assert imported(with_axis.model).script() == imported(without.model).script()
 
 
 def outside(operator: str = "TopK") -> onnx.NodeProto:

@@ -13,12 +13,13 @@ import pytest
 
 import usmp
 from support.lazy import lazy
+from support.levels import number
 from support.onnx_models import Graph, Reference
 from support.onnx_nodes import given, imported, later, node
 from support.operator_trials.onnx import GENERATORS
 from support.operator_trials.onnx.one_node import graph_trial, node_trial
 from support.operator_trials.onnx.samples import int64, values
-from support.operator_trials.sweep import never_compared, trial_of
+from support.operator_trials.sweep import faults_of, never_compared, trial_of
 from support.operator_trials.trial import Tolerance, Trial, outcome
 
 ModelProto = lazy("onnx:ModelProto")
@@ -27,8 +28,8 @@ helper = lazy("onnx.helper")
 compared = lazy("usmp.frontend.onnx.compared")
 import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
-SEEDS = 2
 PARTS = 8
+QUICK = ("-O0",)
 MOST_SEEDS = 12
 """How many trials at most until one is no refusal."""
 
@@ -37,21 +38,7 @@ MOST_SEEDS = 12
 @pytest.mark.parametrize("part", range(PARTS))
 def test_like_onnxruntime(part):
     operators = sorted(GENERATORS.keys() & compared.COMPARED)[part::PARTS]
-    assert {o: fault for o in operators if (fault := fault_of(o))} == {}
-
-
-def fault_of(operator: str) -> str:
-    """What is wrong with what an operator computes."""
-    is_compared = False
-    for seed in range(MOST_SEEDS):
-        if seed >= SEEDS and is_compared:
-            break
-        trial = trial_of("onnx", operator, seed)
-        result = outcome(trial)
-        if result.is_fault:
-            return f"seed {seed}: {trial.description}: {result.detail}"
-        is_compared = is_compared or result.is_compared
-    return "" if is_compared else "never compared"
+    assert faults_of("onnx", operators, QUICK, number(2, 6), MOST_SEEDS) == {}
 
 
 @pytest.mark.cc

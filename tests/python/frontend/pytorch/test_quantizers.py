@@ -24,6 +24,12 @@ from support.qdq_models import assert_between_quantizers, raw_calls_of
 import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 
 
+@pytest.fixture(autouse=True)
+def operators():
+    """That module registers them."""
+    pytest.importorskip("torch.ao.quantization.fx._decomposed")
+
+
 def row():
     return torch.tensor([[-40.0, -1.25, -0.75, 0.0, 0.75, 1.25, 40.0]])
 

@@ -11,12 +11,13 @@ from collections import Counter
 import pytest
 
 from support import tflite_fuzz_worker
+from support.levels import number
 from support.tflite_fuzzing import Outcome, sweep
 from support.tflite_mutations import Mutant, draw_mutant, small_models
 from usmp.support.errors import UnsupportedModelError
 
-MUTANTS = 600
-BUILT = 12
+MUTANTS = number(200, 3000)
+BUILT = number(6, 60)
 FIRST_BUILT = 201_500
 
 

@@ -11,12 +11,13 @@ import tflite
 
 import usmp
 from support.byte_mutations import mutated_bytes
+from support.levels import number
 from support.tflite_file import one_operator_model
 from support.tflite_mutations import structure_of
 from support.tflite_refusals import message_of
 from usmp.frontend.tflite.importer import import_tflite
 
-MUTANTS = 400
+MUTANTS = number(150, 2000)
 BUILT = 3
 LONGEST_SECONDS = 10
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
+from support.levels import sample
 from support.micro import assert_equals_micro
 from support.poison import poisoned
 from support.quantized_models.model import Spec
@@ -16,7 +19,7 @@ from support.tflite_refusals import message_of
 from support.tflite_signatures import assign, call_once, handle, initialization, read, summing
 from usmp.frontend.tflite.importer import import_tflite
 
-RUNS = 50
+RUNS = 12
 INT8 = Spec(X, 0.05, -7)
 SPECS = {
     "float32": Spec(X, 0, 0, "float32"),
@@ -27,11 +30,6 @@ NOT_IN_MICRO = [("int32", "transposed"), ("int32", "transposed_square")]
 """Its TRANSPOSE does not take int32."""
 
 
-def build(content: bytes, **config: object) -> usmp.AOTExecutorFactoryModule:
-    with PassContext(opt_level=3, config={f"tir.usmp.{k}": v for k, v in config.items()}):
-        return usmp.build(import_tflite(content))
-
-
 def states_of(content: bytes) -> dict[str, tuple[int, list]]:
     """By name, the index of the result, and the initial value."""
     return {
@@ -40,34 +38,43 @@ def states_of(content: bytes) -> dict[str, tuple[int, list]]:
     }
 
 
-@pytest.mark.models
-@pytest.mark.parametrize("form", FORMS)
-def test_outputs_are_those_of_tflite_micro(form):
-    content = FORMS[form](Streaming(INT8))
-    assert_equals_micro(build(content).load(), content, RUNS)
+def check_like_micro(spec: Spec, forms: Iterable[str], is_poisoned: bool = False) -> None:
+    """Compare all forms, as entries of one program."""
+    contents = {form: FORMS[form](Streaming(spec)) for form in forms}
+    mods = {form: import_tflite(content) for form, content in contents.items()}
+    with PassContext(config={"tir.usmp.use_workspace_io": is_poisoned}):
+        factory = usmp.build(mods)
+    module = (poisoned(factory) if is_poisoned else factory).load()
+    differences = {}
+    for form, content in contents.items():
+        try:
+            assert_equals_micro(module, content, RUNS, form)
+        except AssertionError as error:
+            differences[form] = str(error)
+    assert differences == {}
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("form", FORMS)
-def test_memory_that_is_not_kept_may_be_overwritten(form):
-    content = FORMS[form](Streaming(INT8))
-    factory = build(content, use_workspace_io=True)
-    assert_equals_micro(poisoned(factory).load(), content, RUNS)
+def test_outputs_are_those_of_tflite_micro():
+    check_like_micro(INT8, FORMS)
 
 
 @pytest.mark.models
-@pytest.mark.parametrize(
-    ("dtype", "form"), [(d, f) for d in SPECS for f in FORMS if (d, f) not in NOT_IN_MICRO]
-)
-def test_variables_of_other_types(dtype, form):
-    content = FORMS[form](Streaming(SPECS[dtype]))
-    assert_equals_micro(build(content).load(), content, RUNS)
+def test_memory_that_is_not_kept_may_be_overwritten():
+    check_like_micro(INT8, sample(FORMS, 12), is_poisoned=True)
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("dtype", SPECS)
+def test_variables_of_other_types(dtype):
+    forms = [form for form in FORMS if (dtype, form) not in NOT_IN_MICRO]
+    check_like_micro(SPECS[dtype], sample(forms, 12))
 
 
 def test_a_variable_that_is_never_assigned_is_a_constant():
     content = FORMS["never_assigned"](Streaming(INT8))
     assert states_of(content) == {}
-    pools = build(content).metadata["modules"]["default"]["memory"]["pools"]
+    pools = usmp.build(import_tflite(content)).metadata["modules"]["default"]["memory"]["pools"]
     assert [b["kind"] for p in pools for b in p["buffers"] if b["kind"] == "state"] == []
 
 

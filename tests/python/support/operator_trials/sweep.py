@@ -16,6 +16,7 @@ from support.operator_trials.trial import (
     Trial,
     outcome,
     outcome_of_mutant,
+    outcomes,
 )
 
 FRONT_ENDS = tuple(ENDINGS)
@@ -42,6 +43,37 @@ def never_compared(front_end: str) -> list[str]:
 def trial_of(front_end: str, operator: str, seed: int) -> Trial:
     """The same trial whenever it is made."""
     return generators(front_end)[operator](Random(f"{operator} {seed}"))
+
+
+def faults_of(
+    front_end: str, operators: Iterable[str], flags: Sequence[str], least: int = 1, most: int = 24
+) -> dict[str, str]:
+    """What is wrong with operators: what one computes, or that none of its trials is compared.
+
+    Parameters
+    ----------
+    least, most
+        how many trials of each: `least`, and more until one was compared.
+    """
+    faults: dict[str, str] = {}
+    compared: set[str] = set()
+    pending = list(operators)
+    for seed in range(most):
+        trials = {operator: trial_of(front_end, operator, seed) for operator in pending}
+        for operator, result in outcomes(trials, flags).items():
+            if result.is_fault:
+                description = trials[operator].description
+                faults[operator] = f"seed {seed}: {description}: {result.detail}"
+            elif result.is_compared:
+                compared.add(operator)
+        pending = [
+            operator
+            for operator in pending
+            if operator not in faults and (seed + 1 < least or operator not in compared)
+        ]
+        if not pending:
+            break
+    return faults | {operator: f"no trial of {most} is compared" for operator in pending}
 
 
 @dataclass
