@@ -6,12 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ai_edge_litert.interpreter import Interpreter
 from tvm import relax
 from tvm.ir.transform import PassContext
 
 import usmp
-from support.onnx_models import Graph as OnnxGraph
 from support.qdq_models import qdq_module
 from support.tflite_builder import (
     Graph,
@@ -91,6 +89,8 @@ def test_state_of_tflite_is_no_output(shared_model):
 )
 def test_models_have_what_litert_says(shared_model, name):
     """Scale and zero point are 0 there for what is not quantized."""
+    from ai_edge_litert.interpreter import Interpreter
+
     path = shared_model(name)
     main = usmp.import_model(path)["main"]
     interpreter = Interpreter(str(path))
@@ -123,6 +123,8 @@ def add_model() -> bytes:
 
 @pytest.mark.models
 def test_integers_of_onnx_by_what_reads_and_writes_them():
+    from support.onnx_models import Graph as OnnxGraph
+
     graph = OnnxGraph()
     x = graph.dequantize(graph.input("x", [1, 4], "uint8"), 0.5, 7, "uint8")
     y = graph.quantize(graph.node("Relu", x), 0.25, -5)
@@ -133,6 +135,8 @@ def test_integers_of_onnx_by_what_reads_and_writes_them():
 
 @pytest.mark.models
 def test_float_input_that_is_quantized_in_the_graph_stays_float():
+    from support.onnx_models import Graph as OnnxGraph
+
     graph = OnnxGraph()
     x = graph.through(graph.input("x", [1, 4]), 0.5, 7)
     graph.rename(graph.through(graph.node("Relu", x), 0.25, -5), "y")
