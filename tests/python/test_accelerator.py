@@ -25,7 +25,7 @@ from support.accelerator_models import (
     stated,
 )
 from support.c_program import SANITIZERS, build_program
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.relax_models import PARAMS, Attention, X
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.relax.accelerators import quantized_operator
@@ -122,7 +122,7 @@ def test_the_code_is_strict_c99(compiler, tmp_path):
             (tmp_path / name.rpartition("/")[2]).write_bytes(content)
     require(compiler)
     command = [compiler, *flags, f"-I{tmp_path}", tmp_path / "default_lib0.c"]
-    subprocess.run([*command, "-o", tmp_path / "a.o"], check=True)
+    run_compiler([*command, "-o", tmp_path / "a.o"])
 
 
 POOLS = {
@@ -347,4 +347,4 @@ def test_the_code_of_void_functions_is_strict_c99(compiler, tmp_path):
             (tmp_path / name.rpartition("/")[2]).write_bytes(content)
     require(compiler)
     command = [compiler, *flags, f"-I{tmp_path}", tmp_path / "default_lib0.c"]
-    subprocess.run([*command, "-o", tmp_path / "a.o"], check=True)
+    run_compiler([*command, "-o", tmp_path / "a.o"])

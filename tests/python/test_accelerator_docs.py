@@ -2,13 +2,13 @@
 
 import re
 import runpy
-import subprocess
 
 import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
 from conftest import ROOT
+from support.compilers import run_compiler
 from support.python_here import registering, run_python, run_script
 
 pytestmark = pytest.mark.cc
@@ -41,7 +41,7 @@ def test_the_float_model_and_the_application(tmp_path):
         f"int32_t run(void);\nint32_t run(void) {{ {APPLICATION} return status; }}\n"
     )
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-c"]
-    subprocess.run(["cc", *strict, "main.c", "accel.c"], check=True, cwd=tmp_path)
+    run_compiler(["cc", *strict, "main.c", "accel.c"], cwd=tmp_path)
 
 
 def test_what_the_function_states(tmp_path):
@@ -75,4 +75,4 @@ def test_the_c_of_the_example_is_strict(tmp_path, digits_model):
     (tmp_path / "tvmgen_digits.h").write_text(factory.header)
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I."]
     source = EXAMPLE / "accel.c"
-    subprocess.run(["cc", *strict, "-c", source, "-o", "accel.o"], check=True, cwd=tmp_path)
+    run_compiler(["cc", *strict, "-c", source, "-o", "accel.o"], cwd=tmp_path)

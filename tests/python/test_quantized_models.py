@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tflite
+from tvm import tirx
+from tvm.ir.transform import Sequential
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
-from support.litert import Reference
-from support.micro import Micro
+from support.levels import sample
 from support.poison import poisoned
-from support.public_models import build
+from support.public_models import build, imported
+from usmp.aot_pipeline import operator_passes
 
 RUNS = 16
 TFLITE_MICRO_HEADS = {
@@ -27,7 +28,17 @@ TFLITE_MICRO_HEADS = {
 """Bytes of tensors in TFLite Micro's arena ("head"), as it prints them for these files."""
 FLOAT_INPUT = ["mcunet_vww_int8"]
 STATEFUL = ["mww_okay_nabu_v2_int8", "tflm_mnist_lstm_int8"]
-MODELS = [*TFLITE_MICRO_HEADS, "tflm_hello_world_int8", *FLOAT_INPUT, *STATEFUL]
+LARGE = ["mlperf_kws_int8", "mlperf_strww_int8", "mlperf_vww_96_int8", *FLOAT_INPUT]
+SMALL = ["mlperf_ad01_int8", "mlperf_resnet8_int8", "tflm_hello_world_int8", *STATEFUL]
+MODELS = [*SMALL, *sample(LARGE, 1)]
+INTEGER_MODELS = [name for name in MODELS if name not in FLOAT_INPUT]
+
+
+def micro(model: Path):
+    """tflite-micro, which is loaded where a test needs it."""
+    from support.micro import Micro
+
+    return Micro(model)
 
 
 def pools_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, dict]:
@@ -37,6 +48,8 @@ def pools_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, dict]:
 
 def buffer_bytes(path: Path) -> int:
     """What the constants of the model file take."""
+    import tflite
+
     model = tflite.Model.GetRootAsModel(path.read_bytes(), 0)
     return sum(model.Buffers(i).DataLength() for i in range(model.BuffersLength()))
 
@@ -57,11 +70,13 @@ def assert_equal_on_random_inputs(reference, *factories, runs: int = RUNS) -> No
 @pytest.mark.parametrize("name", MODELS)
 def test_outputs_are_those_of_tflite_micro(shared_model, name):
     path = shared_model(name)
-    assert_equal_on_random_inputs(Micro(path), build(path), build(path, use_workspace_io=True))
+    assert_equal_on_random_inputs(micro(path), build(path))
 
 
 @pytest.mark.models
 def test_a_model_that_tflite_micro_cannot_run_equals_litert(shared_model):
+    from support.litert import Reference
+
     path = shared_model("coral_split_concat")
     assert_equal_on_random_inputs(Reference(path), build(path))
 
@@ -69,7 +84,7 @@ def test_a_model_that_tflite_micro_cannot_run_equals_litert(shared_model):
 @pytest.mark.models
 def test_digits_are_those_of_tflite_micro(digits_model, digits_images):
     images, labels = digits_images
-    factory, reference = build(digits_model), Micro(digits_model)
+    factory, reference = build(digits_model), micro(digits_model)
     assert_equal_on_random_inputs(reference, factory)
     hits = 0
     for image, label in zip(images, labels, strict=True):
@@ -79,7 +94,7 @@ def test_digits_are_those_of_tflite_micro(digits_model, digits_images):
     assert hits == 356
 
 
-@pytest.mark.parametrize("name", TFLITE_MICRO_HEADS)
+@pytest.mark.parametrize("name", [name for name in MODELS if name in TFLITE_MICRO_HEADS])
 def test_tensors_take_no_more_than_in_tflite_micro(shared_model, name):
     factory = build(shared_model(name), use_workspace_io=True, algorithm="greedy_by_size")
     assert pools_of(factory)["workspace"]["peak_bytes"] <= TFLITE_MICRO_HEADS[name]
@@ -93,14 +108,14 @@ def test_constants_take_hardly_more_than_in_the_file(shared_model, name):
     assert constants <= 1.03 * buffer_bytes(path) + 4096
 
 
-@pytest.mark.parametrize("name", [*TFLITE_MICRO_HEADS, "tflm_hello_world_int8", *STATEFUL])
+@pytest.mark.parametrize("name", INTEGER_MODELS)
 def test_operators_of_integer_models_have_no_floats(shared_model, name):
     source = build(shared_model(name)).source
     without_typedefs = re.sub(r"^typedef .*$", "", source, flags=re.MULTILINE)
     assert re.findall(r"\b(?:float|double)\w*", without_typedefs) == []
 
 
-@pytest.mark.parametrize("name", [*TFLITE_MICRO_HEADS, *STATEFUL])
+@pytest.mark.parametrize("name", sample(INTEGER_MODELS, 2))
 def test_operators_keep_no_tensor_of_scratch(shared_model, name):
     """At most what a state or a step of a recurrent operator needs; rings are no scratch of one."""
     factory = build(shared_model(name), streaming=False)
@@ -109,18 +124,19 @@ def test_operators_keep_no_tensor_of_scratch(shared_model, name):
     assert max(scratch) <= 256
 
 
-def operator_functions(source: str) -> list[str]:
-    """Names in C, without the prefix; parts of operators are left out."""
-    pattern = r"^static TVMGEN_NOINLINE void tvmgen_default_(\w+)\("
-    names = re.findall(pattern, source, flags=re.MULTILINE)
-    return [name for name in names if not name.endswith(("_tile", "_patch", "_edge", "_inside"))]
+def operators(path: Path) -> list[str]:
+    """The names of operators after they are fused, sorted."""
+    passes = operator_passes((), "model")
+    names = [str(step.info.name) for step in passes]
+    fused = Sequential(passes[: names.index("usmp.FuseOperators") + 1])(imported(path))
+    return sorted(
+        str(v.name_hint) for v, f in fused.functions.items() if isinstance(f, tirx.PrimFunc)
+    )
 
 
 def test_residual_sums_belong_to_the_convolution_before(shared_model):
-    source = build(shared_model("mlperf_resnet8_int8"), streaming=False).source
-    functions = operator_functions(source)
-    assert [f for f in functions if f.startswith("add")] == []
-    assert [f for f in functions if "conv2d" in f and "add" in f] == [
+    found = operators(shared_model("mlperf_resnet8_int8"))
+    assert [name for name in found if "add" in name] == [
         "fused_conv2d2_add",
         "fused_conv2d4_add1",
         "fused_conv2d7_add2",
@@ -128,27 +144,26 @@ def test_residual_sums_belong_to_the_convolution_before(shared_model):
 
 
 def test_pads_belong_to_the_convolution_behind(shared_model):
-    source = build(shared_model("mcunet_vww_int8"), streaming=False).source
-    functions = operator_functions(source)
-    assert functions
-    assert [f for f in functions if "pad" in f] == []
+    found = operators(shared_model("mcunet_vww_int8"))
+    assert found
+    assert [name for name in found if "pad" in name] == []
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("name", ["mlperf_resnet8_int8", "mlperf_vww_96_int8", *STATEFUL])
+@pytest.mark.parametrize("name", sample(["mlperf_vww_96_int8", *STATEFUL], 2))
 def test_dead_memory_is_never_read(shared_model, name):
     path = shared_model(name)
     factory = build(path)
     overwritten = poisoned(factory)
     assert "poisoned" in overwritten.source
-    assert_equal_on_random_inputs(Micro(path), overwritten, runs=5)
+    assert_equal_on_random_inputs(micro(path), overwritten, runs=5)
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", sample(MODELS, 3))
 def test_models_run_clean_under_sanitizers(shared_model, tmp_path, name):
     path = shared_model(name)
-    reference = Micro(path)
+    reference = micro(path)
     runs = [reference.random_inputs(seed) for seed in range(4)]
     expected = [next(iter(reference.run(inputs).values())).ravel() for inputs in runs]
     data = b"".join(next(iter(inputs.values())).tobytes() for inputs in runs)

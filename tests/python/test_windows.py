@@ -11,6 +11,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.poison import poisoned
+from support.relax_vm import integer_function
 from support.time_networks import assert_slides, random_time_network, window_rows, windows
 from usmp.aot.transform import ConvertWindowsToStates
 from usmp.ops import quantized
@@ -55,7 +56,7 @@ def test_random_networks(seed):
     mod, hop = random_time_network(seed), SEEDS[seed]
     factory = build(mod, f"x:hop={hop}", **PLAIN)
     runs = window_rows(mod) // hop + 4
-    assert_slides(build(mod, **PLAIN).load(), factory.load(), mod, hop, runs)
+    assert_slides(factory.load(), mod, hop, runs)
 
 
 # ---- networks of a few operators
@@ -149,7 +150,7 @@ def test_what_is_kept_and_computed(make, hop, state, macs):
     assert said(factory)["macs"] == macs
     if state is not None:
         assert said(factory)["state_size_bytes"] == state
-    assert_slides(build(mod, **PLAIN).load(), factory.load(), mod, hop, 14)
+    assert_slides(factory.load(), mod, hop, 14)
 
 
 def test_whole_windows_from_where_a_stride_does_not_divide_the_hop():
@@ -162,7 +163,7 @@ def test_whole_windows_from_where_a_stride_does_not_divide_the_hop():
         "window_macs": 10 * 12 + 5 * 8,
         "whole": ["conv2d1"],
     }
-    assert_slides(build(mod, **PLAIN).load(), factory.load(), mod, 1, 14)
+    assert_slides(factory.load(), mod, 1, 14)
 
 
 def test_reset_forgets_the_window():
@@ -180,16 +181,14 @@ def test_planned_memory():
     """All that is dead is overwritten after each call."""
     mod = Network().build(padded)
     factory = build(mod, "x:hop=2", use_workspace_io=True)
-    assert_slides(build(mod, **PLAIN).load(), poisoned(factory).load(), mod, 2, 10)
+    assert_slides(poisoned(factory).load(), mod, 2, 10)
 
 
 def test_under_sanitizers(tmp_path):
     mod = Network().build(residual)
     factory = build(mod, "x:hop=2", use_workspace_io=True)
-    whole = build(mod, **PLAIN).load()
-    (output,) = whole.outputs
-    runs = [*windows(mod, 2, 12)]
-    expected = b"".join(whole.run({"x": window})[output].tobytes() for _, window in runs)
+    whole, runs = integer_function(mod), [*windows(mod, 2, 12)]
+    expected = b"".join(whole({"x": window})[0].tobytes() for _, window in runs)
     data = b"".join(new.tobytes() for new, _ in runs)
     assert run_as_program(factory, tmp_path, SANITIZERS, data) == expected
 
@@ -211,33 +210,33 @@ def test_two_windows():
     mod = two_inputs()
     both = build(mod, "x:hop=2", "z:hop=2", **PLAIN).load()
     one = build(mod, "x:hop=1", **PLAIN).load()
-    whole = build(mod, **PLAIN).load()
-    (output,) = whole.outputs
+    whole = integer_function(mod)
+    (output,) = both.outputs
     random = np.random.default_rng(0)
     x, z = (np.zeros((1, 12, 1, 2), np.int8) for _ in range(2))
     x_by_one = x
     for _ in range(8):
         new = random.integers(-128, 128, (2, 1, 2, 1, 2)).astype(np.int8)
         x, z = (np.concatenate([w[:, 2:], n], 1) for w, n in zip((x, z), new, strict=True))
-        expected = whole.run({"x": x, "z": z})[output]
+        (expected,) = whole({"x": x, "z": z})
         assert both.run({"x": new[0], "z": new[1]})[output].tobytes() == expected.tobytes()
         x_by_one = np.concatenate([x_by_one[:, 1:], new[0][:, :1]], 1)
-        expected = whole.run({"x": x_by_one, "z": z})[output]
+        (expected,) = whole({"x": x_by_one, "z": z})
         found = one.run({"x": np.ascontiguousarray(new[0][:, :1]), "z": z})[output]
         assert found.tobytes() == expected.tobytes()
 
 
 def test_a_window_and_an_input_by_rows():
     mod = two_inputs()
-    module, whole = build(mod, "x:hop=2", "z").load(), build(mod, **PLAIN).load()
-    (output,) = whole.outputs
+    module, whole = build(mod, "x:hop=2", "z").load(), integer_function(mod)
+    (output,) = module.outputs
     random = np.random.default_rng(0)
     x = np.zeros((1, 12, 1, 2), np.int8)
     for _ in range(8):
         new = random.integers(-128, 128, (1, 2, 1, 2)).astype(np.int8)
         z = random.integers(-128, 128, x.shape).astype(np.int8)
         x = np.concatenate([x[:, 2:], new], 1)
-        expected = whole.run({"x": x, "z": z})[output]
+        (expected,) = whole({"x": x, "z": z})
         assert module.run({"x": new, "z": z})[output].tobytes() == expected.tobytes()
 
 

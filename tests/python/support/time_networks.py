@@ -10,6 +10,7 @@ from tvm.ir import IRModule
 
 import usmp
 from support.channel_networks import Network, Style, Tensor
+from support.relax_vm import integer_function
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Quantization, Window
@@ -113,15 +114,11 @@ def window_rows(mod: IRModule) -> int:
     return shape_of(param)[1]
 
 
-def assert_slides(
-    whole: usmp.runtime.HostModule,
-    sliding: usmp.runtime.HostModule,
-    mod: IRModule,
-    hop: int,
-    runs: int,
-) -> None:
-    """Both compute the same in each run: the one from the window, the other from new rows."""
-    (name,), (output,) = whole.inputs, whole.outputs
+def assert_slides(sliding: usmp.runtime.HostModule, mod: IRModule, hop: int, runs: int) -> None:
+    """The module computes from new rows, run by run, what `mod` does from the whole window."""
+    whole = integer_function(mod)
+    (name,), (output,) = mod["main"].params, sliding.outputs
     for new, window in windows(mod, hop, runs):
-        expected, actual = whole.run({name: window})[output], sliding.run({name: new})[output]
+        (expected,) = whole({str(name.name): window})
+        actual = sliding.run({str(name.name): new})[output]
         assert actual.tobytes() == expected.tobytes()

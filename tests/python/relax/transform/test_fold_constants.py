@@ -13,7 +13,6 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 import usmp
-from support.micro import Micro
 from support.quantized_models.model import Spec, random_constant
 from support.tflite_builder import Graph, options, write_model
 from usmp.frontend.tflite.importer import import_tflite
@@ -41,6 +40,8 @@ def two_sums() -> bytes:
 @pytest.mark.models
 def test_a_quantized_operator_on_constants():
     """TVM would call a function that only the emitted C has: the process would end."""
+    from support.micro import Micro
+
     content = two_sums()
     factory, reference = usmp.build(import_tflite(content)), Micro(content)
     for seed in range(5):
