@@ -15,7 +15,7 @@ from threading import Timer
 import numpy as np
 
 import usmp
-from support.compilers import require
+from support.compilers import require, run_compiler
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
 _COMPILER = ("avr-gcc", "-mmcu=atmega2560")
@@ -91,7 +91,7 @@ def compile_for_avr(source: Path, *flags: str) -> str:
     what the compiler prints."""
     require(_COMPILER[0])
     command = [*_COMPILER, *STRICT, *flags, "-c", str(source), "-o", str(source.with_suffix(".o"))]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    return run_compiler(command, check=False).stderr
 
 
 def run_on_avr(
@@ -128,7 +128,7 @@ def _run(objects: Sequence[Path], inputs: bytes, count: int, folder: Path) -> by
     board, program = folder / "board.c", folder / "program.elf"
     board.write_text(_BOARD_C.replace("INPUTS", "".join(f"{byte}, " for byte in inputs)))
     link = [*_COMPILER, "-Os", str(board), *map(str, objects), "-lm", "-o", str(program)]
-    done = subprocess.run(link, capture_output=True, text=True, check=False)
+    done = run_compiler(link, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     command = [*_EMULATOR, "-bios", str(program), "-serial", "stdio"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as emulator:
