@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from random import Random
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 import usmp
 from support.byte_mutations import mutated_bytes
@@ -29,6 +31,22 @@ def test_sections_that_take_memory(content):
     assert not {".symtab", ".strtab", ".ARM.attributes"} & set(sections)
     assert all(section.size_bytes > 0 for section in sections.values())
     assert {(section.address, section.memory) for section in sections.values()} == {(0, "flash")}
+
+
+def test_the_memory_of_an_address(content):
+    """Sections are in the order of their addresses; "?" is none of the board's memories."""
+    table = int.from_bytes(content[32:36], "little")
+    elf = ELFFile(BytesIO(content))
+    first = next(n for n, s in enumerate(elf.iter_sections()) if s["sh_flags"] & 2 and s["sh_size"])
+    at = table + 40 * first + 12
+    flash, sram, _ = BOARD.memories
+    end = sram.base + sram.size_bytes
+    places = {flash.size_bytes: "?", sram.base: "sram", end - 1: "sram", end: "?"}
+    for address, memory in places.items():
+        changed = content[:at] + address.to_bytes(4, "little") + content[at + 4 :]
+        *others, last = read_sections(changed, BOARD)
+        assert (last.address, last.memory) == (address, memory)
+        assert {(other.address, other.memory) for other in others} == {(0, "flash")}
 
 
 def test_what_is_no_elf_file_is_refused():

@@ -185,12 +185,15 @@ def test_a_missing_emulator(monkeypatch, name, message):
 
 OWN_MAIN = """#include "semihosting.h"
 static void write(const char* report, int32_t report_bytes, int32_t output_bytes) {
-  static const char outputs[10];
+  static const char outputs[20];
   semihosting_write(semihosting_open("report.txt", SEMIHOSTING_WRITE), report, report_bytes);
   semihosting_write(semihosting_open("outputs.bin", SEMIHOSTING_WRITE), outputs, output_bytes);
 }
 int main(void) {
   static const char whole[] = "instructions 1\\nstack_used 1\\nstack_size 1\\n";
+  static const char of_two[] =
+      "instructions 1\\ninstructions 2\\nstack_used 1\\nstack_size 1\\n"
+      "operator 1\\noperator 2\\noperator 3\\noperator 4\\noperator 5\\n";
   uint8_t chosen = 0;
   semihosting_read(semihosting_open("inputs.bin", SEMIHOSTING_READ), &chosen, 1);
   if (chosen == 1) write(whole, sizeof(whole) - 1, 10);
@@ -198,6 +201,9 @@ int main(void) {
   if (chosen == 3) write("", 0, 10);
   if (chosen == 4) write(whole, sizeof(whole) - 1, 0);
   if (chosen == 5) write(whole, sizeof(whole) - 1, 9);
+  if (chosen == 7) write(whole, sizeof(whole) - 1, 20);
+  if (chosen == 8) write(of_two, sizeof(of_two) - 1, 20);
+  if (chosen == 9) write(of_two, sizeof(of_two) - 1 - 11, 20);
   while (chosen == 6) {
   }
   return 0;
@@ -219,19 +225,24 @@ def test_a_main_of_ones_own(own_main):
     runs = own_main.run([choosing(1)])
     assert (runs.instructions, runs.stack_used_bytes, runs.stack_size_bytes) == ([1], 1, 1)
     assert runs.outputs[0]["probabilities"].tobytes() == bytes(10)
+    runs = own_main.run([choosing(9)] * 2)
+    assert (runs.instructions, runs.operators) == ([1, 2], [[1, 2], [3, 4]])
 
 
 @pytest.mark.parametrize(
-    "number",
-    [0, 2, 3, 4, 5],
-    ids=["nothing", "no report", "empty report", "no outputs", "short outputs"],
+    ("number", "count"),
+    [(0, 1), (2, 1), (3, 1), (4, 1), (5, 1), (7, 1), (7, 2), (8, 2)],
+    ids=[
+        *("nothing", "no report", "empty report", "no outputs", "short outputs", "long outputs"),
+        *("report of one run", "operators of another number of runs"),
+    ],
 )
-def test_a_main_of_ones_own_that_does_not_write_what_it_should(own_main, number):
+def test_a_main_of_ones_own_that_does_not_write_what_it_should(own_main, number, count):
     for name in ("report.txt", "outputs.bin"):
         # What a run before wrote.
         (own_main._project / name).unlink(missing_ok=True)
     with pytest.raises(EmulatorError) as error:
-        own_main.run([choosing(number)])
+        own_main.run([choosing(number)] * count)
     assert str(error.value) == (
         "the program ended without a whole outputs.bin and report.txt; a main.c other than that of "
         "tvmc compile has to write them as that does"

@@ -36,7 +36,7 @@ from usmp.frontend.tflite.importer import import_tflite
 
 pytestmark = pytest.mark.board
 
-RUNS = 2
+RUNS = 3
 SEARCHED_LESS = {"tir.usmp.algorithm": "hill_climb"}
 """Where outputs matter and bytes do not: without proofs, a model is planned sooner."""
 
@@ -121,25 +121,39 @@ def test_mlperf_tiny(shared_model, name, board):
         )
 
 
+KWS, STRWW, AD01 = "mlperf_kws_int8", "mlperf_strww_int8", "mlperf_ad01_int8"
+STREAMING, FLOAT = "mww_okay_nabu_v2_int8", "mlperf_ad01_float"
+
+
+QUANTIZED = [
+    (KWS, "mps2-an386", None),
+    (KWS, "mps2-an500", None),
+    (AD01, "mps2-an505", None),
+    (STRWW, "mps2-an505", None),
+    (KWS, "riscv32-virt", None),
+    (STREAMING, "mps3-an547", None),
+    (STREAMING, "mps3-an547", "isram"),
+]
+FLOATS = [(FLOAT, board.name, None) for board in BOARDS]
+
+
 @pytest.mark.parametrize(
-    ("name", "board"),
-    sample(
-        [
-            ("kws", "mps2-an386"),
-            ("kws", "mps2-an500"),
-            ("ad01", "mps2-an505"),
-            ("strww", "mps2-an505"),
-            ("kws", "riscv32-virt"),
-        ],
-        1,
-    ),
+    ("name", "board", "state_pool"), [*sample(QUANTIZED, 1), *sample(FLOATS, 1)]
 )
-def test_some_models_on_the_other_boards(shared_model, name, board):
-    model = shared_model(f"mlperf_{name}_int8")
+def test_some_models_on_some_boards(shared_model, name, board, state_pool):
+    """Small ones run on all boards: here, in test_emulator.py and in test_entries.py."""
+    model = shared_model(name)
     with PassContext(config=SEARCHED_LESS):
-        module, reference = emulated(model, board_named(board)), Micro(model)
+        module = emulated(model, board_named(board), state_memory_pool=state_pool)
+    reference = Micro(model)
     inputs = [reference.random_inputs(seed) for seed in range(RUNS)]
-    assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
+    outputs, expected = module.run(inputs).outputs, [reference.run(one) for one in inputs]
+    if name == FLOAT:
+        for found, wanted in zip(outputs, expected, strict=True):
+            for key, value in wanted.items():
+                np.testing.assert_allclose(found[key], value, rtol=1e-5, atol=1e-5)
+    else:
+        assert as_bytes(outputs) == as_bytes(expected)
 
 
 def test_an_operator_that_the_compiler_could_take_for_nothing(tmp_path):
@@ -154,17 +168,6 @@ def test_an_operator_that_the_compiler_could_take_for_nothing(tmp_path):
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
 
-@pytest.mark.parametrize("board", sample(BOARDS, 1), ids=lambda board: board.name)
-def test_a_float_model(shared_model, board):
-    """test_entries.py has small ones for all boards."""
-    model = shared_model("mlperf_ad01_float")
-    module, reference = emulated(model, board), Micro(model)
-    inputs = reference.random_inputs(0)
-    (outputs,) = module.run([inputs]).outputs
-    for name, value in reference.run(inputs).items():
-        np.testing.assert_allclose(outputs[name], value, rtol=1e-5, atol=1e-5)
-
-
 @every_board
 def test_an_object_file_for_the_board(board):
     """Target llvm alone means the board's processor."""
@@ -175,16 +178,6 @@ def test_an_object_file_for_the_board(board):
     metadata = factory.metadata["modules"]["default"]
     module, reference = EmulatedModule(factory.files(), metadata, board), Micro(content)
     inputs = [reference.random_inputs(seed) for seed in range(RUNS)]
-    assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
-
-
-@pytest.mark.parametrize("state_pool", sample([None, "isram"], 1))
-def test_a_streaming_model_keeps_its_state(shared_model, state_pool):
-    """test_lasting_state.py and test_io_pool.py have small ones in both."""
-    model, board = shared_model("mww_okay_nabu_v2_int8"), board_named("mps3-an547")
-    with PassContext(config=SEARCHED_LESS):
-        module, reference = emulated(model, board, state_memory_pool=state_pool), Micro(model)
-    inputs = [reference.random_inputs(seed) for seed in range(4)]
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
 

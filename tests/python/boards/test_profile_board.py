@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -52,6 +53,8 @@ def test_operators_are_all_of_a_run(board):
     assert sum(first) < runs.instructions[0] <= sum(first) + 100 * len(first)
     profile = profile_of_runs(metadata_of(factory), runs, None)
     assert [operator.cost for operator in profile.operators] == first
+    other = profile_of_runs(metadata_of(factory), replace(runs, operators=[first, [0, 0]]), None)
+    assert other == profile
     assert profile.unit == "instructions"
     expected = Micro(SMALL).run(IMAGE)["probabilities"]
     np.testing.assert_array_equal(runs.outputs[0]["probabilities"], expected)

@@ -117,10 +117,10 @@ def cached(
         found = _restore(entry, directory, outputs)
         if found is not None:
             return subprocess.CompletedProcess(arguments, 0, found, "")
-        before = {}
+        before: dict[str, str] = {}
+        parts = None
         if outputs is None:
-            parts = _project_parts(arguments, directory)
-            before = _contents(directory)
+            before, parts = _contents(directory), _project_parts(arguments, directory)
             if parts:
                 _restore(_folder / parts[0], directory, None)
         done = start()
@@ -199,7 +199,7 @@ def _project_parts(command: Sequence[str], directory: Path) -> tuple[str, dict[s
     sources = [path for path in sorted(directory.glob("*.c")) if path.name != "main.c"]
     if (directory / "build").exists() or any(b"tvmgen_" in p.read_bytes() for p in sources):
         return None
-    read = [*sources, *sorted(directory.glob("*.h")), directory / "Makefile"]
+    read = [*sources, *sorted(directory.glob("*.h")), *directory.glob("Makefile")]
     contents = {path.name: _hash(path) for path in read}
     programs = {name: _identity(name) for name in _cross_compilers()}
     # The options first: objects are not older than these.
