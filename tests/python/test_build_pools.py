@@ -8,7 +8,7 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 import usmp
-from support.relax_models import PARAMS, Attention, X, attention
+from support.relax_models import Attention, X, attention, bound_attention
 from usmp import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -16,6 +16,8 @@ from usmp import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 C = Target("c")
 PEAK = 320
@@ -37,9 +39,8 @@ def build(
     read_only = [pool for pool in pools if isinstance(pool, ConstantPoolInfo)]
     with PassContext(config={"tir.usmp.use_workspace_io": use_workspace_io}):
         return usmp.build(
-            Attention,
+            bound_attention(),
             executor=executor,
-            params=PARAMS,
             workspace_memory_pools=WorkspaceMemoryPools(ours) if ours else None,
             constant_memory_pools=ConstantMemoryPools(read_only) if read_only else None,
         )

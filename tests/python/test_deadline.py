@@ -32,7 +32,7 @@ def test_a_solver_takes_no_budget_of_0():
 
 def test_builds_divide_what_remains():
     assert [at(2, 10).share(builds).seconds for builds in (1, 2, 4)] == [10, 6, 4]
-    assert at(12, 10).share(3).is_over()
+    assert at(12, 10).share(3).seconds == 12
 
 
 def test_the_earliest_is_the_one_with_the_least_time():

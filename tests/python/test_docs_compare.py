@@ -16,6 +16,8 @@ import yaml
 from conftest import ROOT
 from usmp.driver.tvmc import main
 
+pytestmark = pytest.mark.usefixtures("digits_session")
+
 PAGE = (ROOT / "docs/compare.md").read_text()
 COMMANDS = [
     shlex.split(line.strip())[1:] for line in PAGE.splitlines() if line.startswith("    tvmc ")

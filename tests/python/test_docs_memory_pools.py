@@ -20,7 +20,7 @@ from usmp.driver.pool_keys import KEYS
 from usmp.driver.tvmc import main
 from usmp.objects.targets import parse_targets
 
-pytestmark = pytest.mark.cc
+pytestmark = [pytest.mark.cc, pytest.mark.usefixtures("digits_session")]
 
 PAGE = (ROOT / "docs/memory-pools.md").read_text()
 

@@ -15,6 +15,8 @@ from conftest import ROOT
 from usmp.driver.tvmc import main
 from usmp.report.exchange import FORMATS
 
+pytestmark = pytest.mark.usefixtures("digits_session")
+
 PAGE = (ROOT / "docs/other-viewers.md").read_text()
 
 

@@ -6,10 +6,14 @@ import json
 import re
 from importlib.resources import files
 
+import pytest
+
 from conftest import ROOT
 from usmp.driver.tvmc import main
 from usmp.names import REPORTS
 from usmp.report.exchange import FORMATS
+
+pytestmark = pytest.mark.usefixtures("digits_session")
 
 PAGE = (ROOT / "docs/see-the-plan.md").read_text()
 OWN = [ending for ending in REPORTS if ending not in FORMATS]

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ROOT
 from support.c_program import SANITIZERS
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.python_here import run_python
 from support.quantized_models.variables import VECTOR, delay
 from usmp.driver.tvmc import main
@@ -112,8 +112,7 @@ def test_the_check_at_start_up(folder):
     warnings = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
     sources = ["main.c", "codegen/host/src/kws_lib0.c"]
     includes = ["-Icodegen/host/include", "-I."]
-    command = ["gcc", *warnings, *SANITIZERS, *includes, *sources, "-lm", "-o", "main"]
-    subprocess.run(command, check=True)
+    run_compiler(["gcc", *warnings, *SANITIZERS, *includes, *sources, "-lm", "-o", "main"])
     subprocess.run(["./main"], check=True)
 
 
@@ -136,7 +135,7 @@ def test_the_linker_script(folder):
     options = ["-mcpu=cortex-m4", "-mthumb", "-std=c99", "-O1", "-Wall", "-Werror", "-nostartfiles"]
     sources = ["start.c", "codegen/host/src/kws_lib0.c"]
     linked = ["-Icodegen/host/include", "-Wl,-T,link.ld,--build-id=none", "-o", "model.elf"]
-    subprocess.run(["arm-none-eabi-gcc", *options, *sources, *linked], check=True)
+    run_compiler(["arm-none-eabi-gcc", *options, *sources, *linked])
     command = ["arm-none-eabi-readelf", "-SW", "model.elf"]
     shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     (section,) = re.findall(r"\.noinit +(\w+) +(\w+)", shown)

@@ -20,6 +20,8 @@ from support.python_here import run_script, run_tvmc
 from usmp.boards.board import board_named
 from usmp.runtime.reference import REFERENCE
 
+pytestmark = pytest.mark.usefixtures("digits_session")
+
 PAGE = (ROOT / "docs/tutorial.md").read_text()
 FIRST_PASS = ROOT / "examples/01_first_pass.py"
 README = (ROOT / "README.md").read_text()

@@ -16,7 +16,7 @@ from tvm.script import relax as R
 
 import usmp
 from support.c_program import SANITIZERS, build_program
-from support.relax_models import PARAMS, Attention, X, attention
+from support.relax_models import X, attention, bound_attention
 from usmp import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -27,6 +27,8 @@ from usmp import (
 )
 from usmp.device.memory_source import print_memory
 from usmp.runtime.archive import archive_of
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 ZERO = {
     "peak_bytes": 0,
@@ -39,14 +41,13 @@ ZERO = {
 """What metadata.json says of what a plan does with an empty pool."""
 
 
-def build(mod=Attention, *, params=PARAMS, internal=False, board=None, executor=None, **options):
+def build(mod=None, *, internal=False, board=None, executor=None, **options):
     """A model that needs the first of two pools of each kind."""
     inside = PoolInfoProperties(is_internal=internal)
     rows = [WorkspacePoolInfo(name, ["c"], inside) for name in ("dtcm", "sram")]
     constants = [ConstantPoolInfo(name, ["c"], None, inside) for name in ("itcm", "flash")]
     return usmp.build(
-        mod,
-        params=params,
+        mod or bound_attention(),
         executor=executor,
         board=board,
         workspace_memory_pools=WorkspaceMemoryPools(rows),
@@ -165,7 +166,7 @@ def test_inputs_and_outputs_in_the_workspace(tmp_path):
     """Use case U4 of RFC 0009, in strict C99, with constants in the C."""
     pools = WorkspaceMemoryPools([WorkspacePoolInfo(name, ["c"]) for name in ("dtcm", "sram")])
     with PassContext(config={"tir.usmp.use_workspace_io": True}):
-        factory = usmp.build(Attention, params=PARAMS, workspace_memory_pools=pools)
+        factory = usmp.build(bound_attention(), workspace_memory_pools=pools)
     program = build_program(factory.files(), IN_THE_WORKSPACE, tmp_path, SANITIZERS)
     done = subprocess.run([program], input=X.tobytes(), stdout=subprocess.PIPE, check=True)
     output = np.frombuffer(done.stdout, np.float32)
@@ -215,12 +216,12 @@ def test_memories_of_a_board_that_the_user_named():
         "FLASH_CONSTANT": 8192,
         "SRAM_WORKSPACE": 0,
     }
-    own = usmp.build(Attention, params=PARAMS, board="mps3-an547", reference=False)
+    own = usmp.build(bound_attention(), board="mps3-an547", reference=False)
     assert sizes(own.header) == {"DTCM_WORKSPACE": 320, "FLASH_CONSTANT": 8192}
 
 
 def test_a_pool_for_states_of_a_model_without_states():
-    factory = usmp.build(Attention, params=PARAMS, state_memory_pool="backup")
+    factory = usmp.build(bound_attention(), state_memory_pool="backup")
     assert sizes(factory.header)["BACKUP_WORKSPACE"] == 0
     assert "  void* backup;" in factory.header
 
@@ -238,7 +239,7 @@ class Rows:
 @pytest.mark.cc
 def test_bytes_at_sizes_of_the_run(tmp_path):
     with PassContext(config={"tir.usmp.dynamic": "expression"}):
-        factory = build(Rows, params=None, max_sizes={"n": 4})
+        factory = build(Rows, max_sizes={"n": 4})
     main = """
 #include "tvmgen_default.h"
 int main(void) {

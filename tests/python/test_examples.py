@@ -14,6 +14,8 @@ from support.board_programs import require_board
 from support.python_here import run_script
 from usmp.boards.board import board_named
 
+pytestmark = pytest.mark.usefixtures("digits_session")
+
 EXAMPLES = ROOT / "examples"
 NUMBERED = sorted(path for path in EXAMPLES.iterdir() if path.name[:2].isdigit())
 

@@ -16,6 +16,8 @@ import usmp
 from support.entry_models import entry_model
 from usmp.driver.summary import print_summary, summary_text
 
+pytestmark = pytest.mark.usefixtures("digits_session")
+
 
 @pytest.fixture(scope="module")
 def factory(request):

@@ -22,7 +22,7 @@ from support.poison import poisoned
 from support.quantized_models.chain import Chain
 from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
-from support.relax_models import PARAMS, Attention, X, attention
+from support.relax_models import X, attention, bound_attention
 from support.shared_builds import built_once
 from support.state_models import Streaming, streaming_model
 from support.updated_models import updating_model
@@ -34,11 +34,9 @@ from usmp import (
     WorkspacePoolInfo,
 )
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.relax.bind_params import bind_params
 
 pytestmark = pytest.mark.usefixtures("one_session")
 
-BOUND = bind_params(Attention, PARAMS)
 IO = {"input", "output"}
 
 
@@ -51,12 +49,12 @@ streaming, entries = cache(streaming_model), cache(entry_model)
 
 
 @built_once
-def build(*pools, mod=BOUND, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
+def build(*pools, mod=None, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
     named = {"use_workspace_io": True} | (options or {})
     config = {f"tir.usmp.{name}": value for name, value in named.items()}
     with PassContext(config=config):
         return usmp.build(
-            mod,
+            mod or bound_attention(),
             workspace_memory_pools=WorkspaceMemoryPools(pools) if pools else None,
             **arguments,
         )
@@ -322,7 +320,7 @@ def test_a_pool_for_all_else_that_is_too_small():
     assert '\n  pool "ccm": size_hint_bytes=100\n' in message
 
 
-@pytest.mark.parametrize("model", [lambda: BOUND, streaming, entries])
+@pytest.mark.parametrize("model", [bound_attention, streaming, entries])
 @pytest.mark.parametrize("way", ["io-pool", "both"])
 def test_pools_of_the_size_that_is_enough_are_enough(way, model):
     """No lower bound refuses a plan that is there."""

@@ -9,6 +9,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support import onnx_models, public_models
 from support.lazy import lazy
+from support.levels import number
 from support.tflite_builder import Graph, options, per_tensor, write_model
 from usmp.frontend.tflite.importer import import_tflite
 
@@ -99,6 +100,8 @@ def test_tflite(dtype, zero_point, config):
     assert f"#define TVMGEN_DEFAULT_X_ZERO_POINT {zero_point}\n" in factory.header
     assert "#define TVMGEN_DEFAULT_Y_SCALE 0.25f" in factory.header
     assert ["roundf" in one.source for one in (floats, factory)] == [True, False]
+    small, large = sorted(each.ram_bytes for each in (floats, factory))
+    assert (small, large) == (factory.ram_bytes, floats.ram_bytes) and small < large
 
 
 @pytest.mark.cc
@@ -152,8 +155,9 @@ def test_an_unknown_type():
 
 
 @pytest.mark.models
-def test_mcunet(shared_model):
-    path = shared_model("mcunet_vww_int8")
+@pytest.mark.parametrize("name", ["mcunet_vww_int8"][: number(0, 1)])
+def test_the_memory_of_a_model(shared_model, name):
+    path = shared_model(name)
     floats = public_models.build(path, use_workspace_io=True)
     mod = public_models.imported(path)
     _, integers = assert_same_results(mod, "int8", WORKSPACE_IO, floats)

@@ -10,7 +10,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from support.compilers import require
+from support.compilers import require, run_compiler
 from support.dynamic_models import LARGEST, MODELS, SIZES
 from support.pytorch_models import exported
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
@@ -127,7 +127,7 @@ def test_runs_touch_what_their_size_needs(computed, folder):
     command = ["gcc", "-std=c11", "-O1", "-fsanitize=address,undefined"]
     command += ["-fno-sanitize-recover=all", f"-I{folder}/program/codegen/host/include"]
     command += [*map(str, sources), "-lm", "-o", str(folder / "run")]
-    subprocess.run(command, check=True)
+    run_compiler(command)
     inputs = [MODEL.inputs(size) for size in SIZES]
     data = b"".join(np.int32(x.shape[1]).tobytes() + x.tobytes() for x in inputs)
     done = subprocess.run([folder / "run"], input=data, stdout=subprocess.PIPE, check=True)
@@ -151,4 +151,4 @@ def test_c_around_an_object_file_has_the_functions_that_compute_the_bytes(comput
     (tmp_path / "tvmgen_default.h").write_text(computed.header)
     (tmp_path / "code.c").write_text(source)
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
-    subprocess.run(["gcc", *strict, "code.c"], cwd=tmp_path, check=True)
+    run_compiler(["gcc", *strict, "code.c"], cwd=tmp_path)

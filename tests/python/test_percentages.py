@@ -18,6 +18,7 @@ from usmp.support.percentages import parse_percentage
         (10, 10.0),
         (2.5, 2.5),
         (0, 0.0),
+        ("1000000", 1e6),
     ],
 )
 def test_percent(value, percent):
@@ -27,7 +28,20 @@ def test_percent(value, percent):
 @pytest.mark.parametrize(
     "value",
     [
-        *("", "%", "-1%", "+1", "1e3", "10 percent", "nan", "inf", "1,5%", "9" * 400, '"10%'),
+        *(
+            "",
+            "%",
+            "-1%",
+            "+1",
+            "1e3",
+            "10 percent",
+            "nan",
+            "inf",
+            "1,5%",
+            "9" * 400,
+            '"10%',
+            "1000001",
+        ),
         *(-1, float("nan"), float("inf"), True, None, [10]),
     ],
 )

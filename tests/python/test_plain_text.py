@@ -2,7 +2,7 @@
 
 import pytest
 
-from usmp.support.plain_text import printable, shortened, shown
+from usmp.support.plain_text import escaped, printable, shortened, shown
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,12 @@ def test_the_middle_of_a_long_name_is_left_out():
     assert shown("a" * 150 + "b" * 150) == "a" * 131 + "..." + "b" * 66
     assert shown("x" * 200) == "x" * 200
     assert shortened("0123456789", 9) == "012...789"
+
+
+def test_what_else_is_escaped():
+    """Of characters that could be shown, some callers keep only these."""
+    assert escaped("a b", str.isalnum) == "a\\x20b"
+    assert escaped("aé€", str.isascii) == "a\\xe9\\u20ac"
 
 
 def test_escapes_count():

@@ -13,7 +13,7 @@ from tvm.script import relax as R
 
 import usmp
 from support.entry_models import entry_model
-from support.relax_models import PARAMS, Attention, X, attention
+from support.relax_models import X, attention, bound_attention
 from support.shared_builds import built_once
 from support.state_models import Streaming, streaming_model
 from usmp import (
@@ -26,11 +26,9 @@ from usmp import (
 from usmp.analysis.plan_checker import check_places
 from usmp.device.memory_source import print_memory
 from usmp.objects import AllocatedPoolInfo, PlacedBuffer
-from usmp.relax.bind_params import bind_params
 
 pytestmark = pytest.mark.usefixtures("one_session")
 
-BOUND = bind_params(Attention, PARAMS)
 POISON = {"tir.usmp.poison_dead_bytes": True}
 """Runs overwrite dead bytes too, which has to find each buffer's lines; plans are the same."""
 PEAK = 320
@@ -69,7 +67,7 @@ def elsewhere(place: dict) -> dict:
 @built_once
 def build(*properties, constants=None, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
     with PassContext(config=options or {}):
-        return usmp.build(BOUND, **pools(*properties, constants=constants), **arguments)
+        return usmp.build(bound_attention(), **pools(*properties, constants=constants), **arguments)
 
 
 def described(factory, name="a") -> dict:
@@ -232,7 +230,7 @@ def test_packed_functions_take_aligned_pools():
     )
 
 
-STREAMING, ENTRIES = streaming_model(), entry_model()
+streaming, entries = cache(streaming_model), cache(entry_model)
 
 
 @cache
@@ -240,7 +238,7 @@ def state_pool(**properties):
     sram = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(**properties))
     backup = WorkspacePoolInfo("backup", ["c"], PoolInfoProperties(**elsewhere(properties)))
     return usmp.build(
-        STREAMING,
+        streaming(),
         workspace_memory_pools=WorkspaceMemoryPools([sram]),
         state_memory_pool=backup,
     )
@@ -255,7 +253,7 @@ def test_states_lie_in_lines_of_their_own(place):
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_entries_lie_in_lines_of_their_own(place):
-    assert_placed(described(usmp.build(ENTRIES, **pools(place))), place)
+    assert_placed(described(usmp.build(entries(), **pools(place))), place)
 
 
 # ---- the checker

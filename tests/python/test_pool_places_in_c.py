@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import usmp
-from support.c_program import SANITIZERS
-from support.compilers import require
+from support.c_program import SANITIZERS, build_program
+from support.compilers import require, run_compiler
 from support.relax_models import PARAMS, Attention, X, attention
 from usmp import (
     ConstantMemoryPools,
@@ -25,7 +25,6 @@ from usmp.runtime.write_files import write_files
 
 pytestmark = pytest.mark.cc
 
-STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 ODD = 0x2000_0003
 """The address of a memory whose first page is mapped where no program of this host is."""
 
@@ -72,7 +71,6 @@ def program(tmp_path_factory):
 
 
 def compiled(folder: Path, **properties) -> Path:
-    require("gcc")
     sram = WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(**properties))
     model = usmp.build(
         Attention,
@@ -80,14 +78,9 @@ def compiled(folder: Path, **properties) -> Path:
         module_name="m",
         workspace_memory_pools=WorkspaceMemoryPools([sram]),
     )
-    write_files(model.files(), folder)
     (output,) = model.interface.outputs
     main = NEIGHBORS.format(output=output.c_name, outputs=attention().size)
-    (folder / "main.c").write_text(main)
-    sources = [*folder.glob("codegen/host/src/*.c"), folder / "main.c"]
-    command = ["gcc", "-std=c99", *STRICT, *SANITIZERS, f"-I{folder}/codegen/host/include"]
-    subprocess.run([*command, *sources, "-lm", "-o", folder / "program"], check=True)
-    return folder / "program"
+    return build_program(model.files(), main, folder, SANITIZERS)
 
 
 def run(path: Path, moved: int) -> subprocess.CompletedProcess:
@@ -158,7 +151,6 @@ int main(void) {{
 
 def test_constants_without_the_bytes_before_them(tmp_path):
     """Two arrays of an application: the content alone, and the memory with the content in it."""
-    require("gcc")
     flash = ConstantPoolInfo("flash", ["c"], None, PoolInfoProperties(pool_offset=7, alignment=64))
     model = usmp.build(
         Attention,
@@ -167,21 +159,17 @@ def test_constants_without_the_bytes_before_them(tmp_path):
         constant_memory_pools=ConstantMemoryPools([flash]),
     )
     model.export_model_library_format(tmp_path / "m.tar")
-    write_files(model.files(), tmp_path)
     memory = print_memory(usmp.load_archive(tmp_path / "m.tar").modules["m"])
     assert "pool_flash[TVMGEN_M_FLASH_CONSTANT_POOL_SIZE]" not in memory
-    (tmp_path / "pools.c").write_text(memory[memory.index("TVMGEN_M_FLASH_") :])
-    include = tmp_path / "codegen/host/include"
-    (include / "tvmgen_m_device.h").write_text(
-        '#include "tvmgen_m.h"\nstruct tvmgen_m_workspace_pools* tvmgen_m_device_pools(void);\n'
+    device_h = "codegen/host/include/tvmgen_m_device.h"
+    declared = (
+        b'#include "tvmgen_m.h"\nstruct tvmgen_m_workspace_pools* tvmgen_m_device_pools(void);\n'
     )
     (output,) = model.interface.outputs
     main = OWN_CONSTANTS.format(output=output.c_name, outputs=attention().size)
-    (tmp_path / "main.c").write_text(f'{main}\n#include "pools.c"\n')
-    sources = [*tmp_path.glob("codegen/host/src/*.c"), tmp_path / "main.c"]
-    command = ["gcc", "-std=c99", *STRICT, *SANITIZERS, f"-I{include}", f"-I{tmp_path}"]
-    subprocess.run([*command, *sources, "-lm", "-o", tmp_path / "program"], check=True)
-    done = run(tmp_path / "program", 0)
+    main = f"{main}\n{memory[memory.index('TVMGEN_M_FLASH_') :]}"
+    files = {**model.files(), device_h: declared}
+    done = run(build_program(files, main, tmp_path / "program", SANITIZERS), 0)
     assert done.returncode == 0
     np.testing.assert_allclose(
         np.frombuffer(done.stdout, np.float32), attention().ravel(), rtol=1e-5
@@ -204,12 +192,7 @@ def test_an_address_that_the_machine_does_not_have(tmp_path):
     write_files(model.files(), tmp_path)
     (source,) = [s for s in tmp_path.glob("codegen/host/src/*.c") if "has_address" in s.read_text()]
     command = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-fsyntax-only", "-std=c99"]
-    done = subprocess.run(
-        [*command, f"-I{tmp_path}/codegen/host/include", source],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_compiler([*command, f"-I{tmp_path}/codegen/host/include", source], check=False)
     assert done.returncode != 0
     for pool in pools:
         assert f"tvmgen_m_{pool.pool_name}_has_address" in done.stderr

@@ -18,6 +18,8 @@ from support.python_here import run_tvmc
 from usmp.boards.board import board_named
 from usmp.runtime.reference import REFERENCE
 
+pytestmark = pytest.mark.usefixtures("digits_session")
+
 README = (ROOT / "README.md").read_text()
 BENCHMARKS = (ROOT / "docs/benchmarks.md").read_text()
 

@@ -5,7 +5,7 @@ Converters leave such models: MediaPipe's pass tensors on, and others give a sta
 
 from __future__ import annotations
 
-import itertools
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from support import tflite_builder
 from support.board_programs import require_board, run_models
 from support.c_program import SANITIZERS, run_as_program
 from support.lazy import lazy
+from support.levels import sample
 from support.onnx_models import Graph, Reference
 from support.tflite_builder import per_tensor, write_model
 from usmp.boards.board import board_named
@@ -81,22 +82,29 @@ def options(workspace_io=False, poison=False, preserve_inputs=False):
     }
 
 
+WAYS = {
+    "c": ("c", "c", options()),
+    "poisoned": ("c", "c", options(workspace_io=True, poison=True)),
+    "packed": ("c", "packed", options()),
+    "llvm": ("llvm", "c", options()),
+    "workspace": ("c", "c", options(workspace_io=True)),
+    "preserved": ("c", "c", options(workspace_io=True, preserve_inputs=True)),
+    "llvm-workspace": ("llvm", "c", options(workspace_io=True, poison=True)),
+}
+USUAL = ["input twice", "other sizes", "one name in C"]
+
+
 @pytest.mark.cc
 @pytest.mark.parametrize(
-    ("target", "interface", "config"),
+    ("way", "case"),
     [
-        ("c", "c", options()),
-        ("c", "packed", options()),
-        ("llvm", "c", options()),
-        ("c", "c", options(workspace_io=True)),
-        ("c", "c", options(workspace_io=True, poison=True)),
-        ("c", "c", options(workspace_io=True, preserve_inputs=True)),
-        ("llvm", "c", options(workspace_io=True, poison=True)),
+        *product(["c", "poisoned"], CASES),
+        *product(list(WAYS)[2:], USUAL),
+        *sample([pair for pair in product(list(WAYS)[2:], CASES) if pair[1] not in USUAL], 3),
     ],
-    ids=["c", "packed", "llvm", "workspace", "poisoned", "preserved", "llvm-workspace"],
 )
-@pytest.mark.parametrize("case", CASES)
-def test_outputs_and_names(case, target, interface, config):
+def test_outputs_and_names(case, way):
+    target, interface, config = WAYS[way]
     body, inputs, names, told, expected = CASES[case]
     executor = Executor("aot", {"interface-api": interface, "unpacked-api": interface == "c"})
     with tvm.transform.PassContext(config=config):
@@ -230,7 +238,7 @@ def test_places_in_the_workspace_do_not_meet():
         factory = usmp.build(module(body, inputs, names))
     tensors = [*factory.interface.inputs, *factory.interface.outputs]
     places = [(int(t.allocation.byte_offset), t.info.size_bytes) for t in tensors]
-    for (a, size_a), (b, size_b) in itertools.combinations(places, 2):
+    for (a, size_a), (b, size_b) in combinations(places, 2):
         assert a + size_a <= b or b + size_b <= a
 
 

@@ -19,12 +19,15 @@ from support.archives import edited, message_of, write_tar
 from support.board_programs import require_board
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
+from support.levels import number
 from support.quantized_models.chain import Chain
 from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
 from usmp.boards.board import board_named
 from usmp.boards.emulator import EmulatedModule
 from usmp.codegen.interface import Interface
+
+pytestmark = pytest.mark.usefixtures("one_session")
 
 IMAGE = Spec((1, 12, 8, 3), 0.05, -3, "int8")
 IMAGE_BYTES, ROW_BYTES = 12 * 8 * 3, 8 * 3
@@ -264,11 +267,12 @@ def test_archives_that_say_something_else(path, value, fault, tmp_path):
 
 
 @pytest.mark.models
-def test_peak_of_a_model(shared_model):
+@pytest.mark.parametrize("name", ["mlperf_kws_int8"][: number(0, 1)])
+def test_peak_of_a_model(shared_model, name):
     """The input by rows, the output in the workspace; that of other models is in docs/tvmc.md."""
     config = {"tir.usmp.use_workspace_io": True, "tir.usmp.stream_inputs": "input_1"}
     with PassContext(config=config):
-        mod = usmp.import_model(shared_model("mlperf_kws_int8"))
+        mod = usmp.import_model(shared_model(name))
         factory = usmp.build(mod, "c -mcpu=cortex-m4")
     memory = factory.metadata["modules"]["default"]["memory"]
     (pool,) = [pool for pool in memory["pools"] if pool["kind"] == "workspace"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,16 +12,19 @@ from tvm.target import Target
 
 import usmp
 from support.c_program import SANITIZERS, build_program
+from support.compilers import run_compiler
+from support.levels import sample
 from support.poison import poisoned
 from support.relax_models import PARAMS, Attention, X
 from support.state_models import Streaming, streaming_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.runtime import HostModule
 
-pytestmark = pytest.mark.cc
+pytestmark = [pytest.mark.cc, pytest.mark.usefixtures("one_session")]
 
 RUNS = 6
 INPUTS = np.random.default_rng(0).standard_normal((RUNS, 1, 8)).astype(np.float32)
+streaming = cache(streaming_model)
 STATE_BYTES = 3 * 8 * 4 + 2 + 8 * 4 + 1
 
 
@@ -36,7 +40,7 @@ def pools(*limits: int) -> dict[str, WorkspaceMemoryPools]:
 def build(options: dict | None = None, **arguments) -> usmp.AOTExecutorFactoryModule:
     config = {f"tir.usmp.{name}": value for name, value in (options or {}).items()}
     with PassContext(opt_level=3, config=config):
-        return usmp.build(streaming_model(), **arguments)
+        return usmp.build(streaming(), **arguments)
 
 
 def workspace_buffers(factory: usmp.AOTExecutorFactoryModule) -> list[dict]:
@@ -60,20 +64,26 @@ def factory() -> usmp.AOTExecutorFactoryModule:
     return build()
 
 
+OPTIONS = [
+    {"enable": False},
+    {"algorithm": "greedy_by_conflicts"},
+    {"algorithm": "hill_climb"},
+    {"algorithm": "no_sharing"},
+    {"use_workspace_io": True},
+    {"use_workspace_io": True, "algorithm": "hill_climb"},
+]
+LIMITS = [None, (), (48,), (16, 112, 64)]
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("options", "limits"),
     [
-        {},
-        {"enable": False},
-        {"algorithm": "greedy_by_conflicts"},
-        {"algorithm": "hill_climb"},
-        {"algorithm": "no_sharing"},
-        {"use_workspace_io": True},
-        {"use_workspace_io": True, "algorithm": "hill_climb"},
+        *(({}, limits) for limits in LIMITS),
+        *((options, LIMITS[-1]) for options in OPTIONS),
+        *sample([(options, limits) for options in OPTIONS for limits in LIMITS[:-1]], 2),
     ],
     ids=str,
 )
-@pytest.mark.parametrize("limits", [None, (), (48,), (16, 112, 64)], ids=str)
 def test_state_is_kept_between_runs(options, limits):
     factory = build(options, **({} if limits is None else pools(*limits)))
     check(factory.load())
@@ -87,8 +97,16 @@ def test_state_is_kept_between_runs(options, limits):
     assert len({b["pool"] for b in placed}) == (1 if not limits else 1 + len(limits))
 
 
-@pytest.mark.parametrize("algorithm", ["greedy_by_size", "greedy_by_conflicts", "no_sharing"])
-@pytest.mark.parametrize("limits", [(), (16, 112, 64)], ids=str)
+@pytest.mark.parametrize(
+    ("algorithm", "limits"),
+    [
+        ("greedy_by_size", (16, 112, 64)),
+        ("greedy_by_conflicts", (16, 112, 64)),
+        ("no_sharing", (16, 112, 64)),
+        ("greedy_by_size", ()),
+    ],
+    ids=str,
+)
 def test_memory_that_is_not_kept_may_be_overwritten(algorithm, limits):
     factory = build({"algorithm": algorithm}, **pools(*limits))
     overwritten = poisoned(factory)
@@ -242,7 +260,7 @@ def test_header_tells_what_is_kept(language, limits):
     factory = build(**({} if limits is None else pools(*limits)))
     header = factory.header
     command = ["gcc", "-x", language, "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only"]
-    subprocess.run([*command, "-"], input=header, text=True, check=True)
+    run_compiler([*command, "-"], input=header)
     assert f" * {STATE_BYTES} bytes of the workspace are kept from one run to the next\n" in header
     passed = "void" if limits is None else "struct tvmgen_default_workspace_pools* workspace_pools"
     assert f"void tvmgen_default_reset({passed});\n" in header

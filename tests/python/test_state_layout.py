@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.c_program import SANITIZERS, build_program
 from support.micro import Micro
+from support.public_models import imported
 from support.relax_models import PARAMS, Attention
 from support.state_models import Streaming, streaming_model
 from usmp import (
@@ -29,17 +31,20 @@ from usmp import (
 from usmp.objects import PlacedState, StateLayout
 from usmp.runtime import HostModule
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
 FIELDS = (
     *("name", "shape", "dtype", "pool_name"),
     *("byte_offset", "size_bytes", "alignment", "initial_value"),
 )
 NAMES = ["window", "total", "count", "states_are_set"]
+streaming = cache(streaming_model)
 
 
 def build(mod=None, options=None, **arguments) -> usmp.AOTExecutorFactoryModule:
     config = {f"tir.usmp.{name}": value for name, value in (options or {}).items()}
     with PassContext(config=config):
-        return usmp.build(mod or streaming_model(), **arguments)
+        return usmp.build(mod or streaming(), **arguments)
 
 
 @pytest.fixture(scope="module")
@@ -119,20 +124,24 @@ def test_header_and_metadata(layout):
 OTHER_PLACES = {"window": 64, "total": 0, "count": 512, "states_are_set": 48}
 
 
+IO = {"use_workspace_io": True}
+
+
 @pytest.mark.parametrize(
-    "options",
+    ("options", "is_alone"),
     [
-        {},
-        {"use_workspace_io": True},
-        {"algorithm": "greedy_by_size"},
-        {"algorithm": "hill_climb"},
-        {"algorithm": "exact"},
-        {"algorithm": "no_sharing"},
-        {"overlap": False},
+        ({}, True),
+        (IO, True),
+        ({}, False),
+        (IO, False),
+        ({"algorithm": "greedy_by_size"}, False),
+        ({"algorithm": "hill_climb"}, False),
+        ({"algorithm": "exact"}, False),
+        ({"algorithm": "no_sharing"}, False),
+        ({"overlap": False}, False),
     ],
     ids=str,
 )
-@pytest.mark.parametrize("is_alone", [True, False])
 def test_states_are_where_the_layout_says(layout, options, is_alone):
     wanted = moved(layout, **OTHER_PLACES)
     pools = WorkspaceMemoryPools([WorkspacePoolInfo("backup", ["c"])])
@@ -454,7 +463,7 @@ def test_entries_that_do_not_fit_a_layout():
 def test_a_keyword_spotter(shared_model):
     """With states in a pool of their own, the other one has what runs need, and can be shared."""
     path = shared_model("mww_okay_nabu_v2_int8")
-    mod = usmp.import_model(path)
+    mod = imported(path)
     io = {"use_workspace_io": True}
     alone = build(mod, io, state_memory_pool="backup")
     sizes = {pool.name: pool.size_bytes for pool in alone.interface.pools if not pool.is_constant}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from support.relax_models import PARAMS, Attention
 from support.state_models import Streaming, streaming_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 
+pytestmark = pytest.mark.usefixtures("one_session")
+
+streaming = cache(streaming_model)
 STATES = {"window": 96, "count": 2, "total": 32, "states_are_set": 1}
 
 
@@ -26,7 +30,7 @@ def build(state_pool, *pools, options=None, **arguments) -> usmp.AOTExecutorFact
     config = {f"tir.usmp.{name}": value for name, value in (options or {}).items()}
     with PassContext(config=config):
         return usmp.build(
-            streaming_model(),
+            streaming(),
             workspace_memory_pools=WorkspaceMemoryPools(pools) if pools else None,
             state_memory_pool=state_pool,
             **arguments,

@@ -100,3 +100,9 @@ def test_inputs_and_outputs_in_the_workspace_are_compared_as_they_would_be_plann
     compared = usmp.build(mod, "c", compare_workspace_io=True)
     planned = built(mod, use_workspace_io=True)
     assert compared.ir_mod.attrs[RAM_WITH_WORKSPACE_IO_ATTR] == peak(planned)
+
+
+@pytest.mark.parametrize("workspace_io", [False, True])
+def test_two_compilations_give_the_same_bytes(workspace_io):
+    first, second = (built(network("last"), use_workspace_io=workspace_io) for _ in range(2))
+    assert first.files() == second.files()

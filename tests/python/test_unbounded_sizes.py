@@ -12,6 +12,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 import usmp
+from support.compilers import run_compiler
 from usmp.codegen.c_sizes import bytes_macro
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.objects import TensorInfo
@@ -175,7 +176,7 @@ def test_the_c_reads_and_writes_only_its_tensors(built, tmp_path):
     sources = ["main.c", *map(str, sorted((tmp_path / "codegen/host/src").glob("*.c")))]
     flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fsanitize=address,undefined"]
     command = ["gcc", *flags, "-fno-sanitize-recover=all", "-Icodegen/host/include"]
-    subprocess.run([*command, *sources, "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    run_compiler([*command, *sources, "-lm", "-o", "main"], cwd=tmp_path)
     done = subprocess.run([tmp_path / "main"], capture_output=True, check=True)
     assert done.stdout == b"0 0 -3 -2 -2"
 

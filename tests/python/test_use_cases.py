@@ -21,9 +21,13 @@ import pytest
 
 import usmp
 from support.c_program import SANITIZERS, build_program
-from support.compilers import require
+from support.compilers import require, run_compiler
+from support.levels import number
 from support.python_here import run_tvmc, working_in
+from support.small_digits import small_digits
 from usmp.codegen.names import sanitise
+
+pytestmark = pytest.mark.usefixtures("digits_session")
 
 U1 = "tvmc compile my_model.tflite --executor=aot --output-format=mlf --target=c"
 
@@ -196,9 +200,17 @@ def alone(compiled, tmp_path_factory):
     return run
 
 
+@pytest.fixture(scope="module")
+def small_model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("small") / "small.tflite"
+    path.write_bytes(small_digits())
+    return path
+
+
 @pytest.fixture
-def model_path(digits_model, shared_model):
-    return lambda name: digits_model if name == "digits" else shared_model(name)
+def model_path(digits_model, small_model, shared_model):
+    known = {"digits": digits_model, "small": small_model}
+    return lambda name: known.get(name) or shared_model(name)
 
 
 # ---- U1
@@ -230,9 +242,12 @@ STATE_BYTES = 3473
 
 
 @pytest.mark.cc
-def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path):
+@pytest.mark.parametrize(
+    ("other", "other_bytes"), [("small", 64), ("mlperf_strww_int8", 3760)][: number(1, 2)]
+)
+def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path, other, other_bytes):
     """Of the lines, one is as printed, and one without a blank."""
-    paths = [model_path(name) for name in ("digits", "mlperf_strww_int8")]
+    paths = [model_path(name) for name in ("digits", other)]
     expected = [alone(path) for path in paths]
     lines = U2, U2.replace('= "', '="')
     first, second = (compiled(lines[i], p, f"my_model_{i + 1}") for i, p in enumerate(paths))
@@ -240,7 +255,7 @@ def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path):
     pools = {"sram": "sram"}
     output = application(tmp_path / "two", data, SHARED, (first, pools), (second, pools))
     assert output == turns(*expected)
-    assert [model.size("sram") for model in (first, second)] == [928, 3760]
+    assert [model.size("sram") for model in (first, second)] == [928, other_bytes]
 
 
 def test_u2_who_keeps_state_is_told(compiled, shared_model):
@@ -317,8 +332,11 @@ NAMES = {pool: pool for pool in ("dtcm", "sram", "itcm", "flash")}
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("name", "line"),
-    [("digits", U3_SMALL), ("mlperf_strww_int8", U3), (STATEFUL, U3.replace('= "', '="'))],
-    ids=["digits", "mlperf_strww_int8", f"{STATEFUL}-without-blank"],
+    [
+        ("digits", U3_SMALL),
+        (STATEFUL, U3.replace('= "', '="')),
+        ("mlperf_strww_int8", U3),
+    ][: number(2, 3)],
 )
 def test_u3_four_pools_of_the_application(compiled, alone, model_path, tmp_path, name, line):
     path = model_path(name)
@@ -380,7 +398,7 @@ def test_u3_the_sections_of_a_microcontroller(compiled, digits_model, tmp_path):
     command = ["arm-none-eabi-gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
     compiled_to = tmp_path / "pools.o"
     include = f"-I{tmp_path / 'header'}"
-    subprocess.run([*command, include, "-c", source, "-o", compiled_to], check=True)
+    run_compiler([*command, include, "-c", source, "-o", compiled_to])
     listed = subprocess.run(
         ["arm-none-eabi-size", "-A", compiled_to], capture_output=True, text=True, check=True
     )

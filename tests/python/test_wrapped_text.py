@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from usmp.support import wrapped_text
-from usmp.support.wrapped_text import TIE, cell_width, elided, wrapped
+from usmp.support.wrapped_text import (
+    TIE,
+    cell_width,
+    elided,
+    parts,
+    widest_part,
+    widest_word,
+    wrapped,
+)
 
 CHARACTERS = st.sampled_from([*"ab_/.,-B7 \n名é\u0301", TIE])
 
 
+@settings(deadline=None)
 @given(st.text(CHARACTERS, max_size=60), st.integers(-2, 20))
 def test_no_character_but_spaces_is_lost_and_lines_fit(text, width):
     lines = wrapped(text, width)
@@ -21,11 +30,31 @@ def test_no_character_but_spaces_is_lost_and_lines_fit(text, width):
     assert all(cell_width(line) <= max(width, 2) for line in lines)
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab_名"), max_size=40), st.integers(-2, 20))
 def test_an_elided_name_fits(text, width):
     found = elided(text, width)
     assert cell_width(found) <= max(width, 1)
     assert found == text or wrapped_text.ELISION in found
+
+
+def test_the_middle_is_left_out():
+    assert [elided("abcdefgh", width) for width in (8, 7, 6, 1)] == [
+        "abcdefgh",
+        "abc…fgh",
+        "abc…gh",
+        "…",
+    ]
+    assert elided("名名名名", 6) == "名…名"
+
+
+def test_names_go_on_behind_what_joins_their_parts():
+    joined = "a_b/c.d,e:f;g=h+i|j\\k-l"
+    assert parts(joined) == [
+        *("a_", "b/", "c.", "d,", "e:", "f;", "g=", "h+", "i|", "j\\", "k-", "l"),
+    ]
+    assert parts("aB__cd/") == ["a", "B_", "_", "cd/"]
+    assert (widest_word("ab cde_f"), widest_part("ab cde_f"), widest_word("")) == (5, 4, 0)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from tvm import relax
 from tvm.ir import IRModule
 from tvm.script import ir as I
 from tvm.script import relax as R
+
+from usmp.relax.bind_params import bind_params
 
 generator = np.random.default_rng(0)
 PARAMS = {
@@ -33,6 +37,12 @@ class Attention:
             f = R.nn.softmax(e)
             R.output(f)
         return f
+
+
+@cache
+def bound_attention() -> IRModule:
+    """`Attention` with `PARAMS`: one module, for builds that share what they have in common."""
+    return bind_params(Attention, PARAMS)
 
 
 def attention(x: np.ndarray = X, scale: float = 1) -> np.ndarray:
