@@ -11,6 +11,7 @@ from elftools.elf.elffile import ELFFile
 import usmp
 from conftest import ROOT
 from support.compilers import require
+from support.relax_models import two_convolutions
 from usmp.boards.core_compilers import module_compiler
 from usmp.exploration import measure as module
 from usmp.exploration.measure import measure
@@ -22,6 +23,11 @@ from usmp.runtime.code_size import compiled_code
 @pytest.fixture(scope="module")
 def digits():
     return usmp.import_model(ROOT / "examples/digits/digits_int8.tflite")
+
+
+@pytest.fixture(scope="module")
+def of_host(digits):
+    return usmp.build(digits)
 
 
 @pytest.fixture(autouse=True)
@@ -60,9 +66,9 @@ def test_for_a_core(digits, tmp_path, target, board):
 
 
 @pytest.mark.cc
-def test_of_a_host(digits, tmp_path, monkeypatch):
+def test_of_a_host(of_host, tmp_path, monkeypatch):
     require("cc")
-    factory = usmp.build(digits)
+    factory = of_host
     size, kind, compiler = code_of(factory)
     assert (kind, compiler.split()[0]) == (ESTIMATED, "cc")
     assert size == size_of_archive(factory, tmp_path / "model.tar")
@@ -77,7 +83,7 @@ def test_of_a_host(digits, tmp_path, monkeypatch):
 
 
 @pytest.mark.cc
-def test_what_is_compiled_is_compiled_once(digits, monkeypatch):
+def test_what_is_compiled_is_compiled_once(of_host, monkeypatch):
     require("cc")
     compiled = []
 
@@ -86,8 +92,7 @@ def test_what_is_compiled_is_compiled_once(digits, monkeypatch):
         return compiled_code(files, metadata, cross)
 
     monkeypatch.setattr(module, "compiled_code", counted)
-    factory = usmp.build(digits)
-    assert code_of(factory) == code_of(factory)
+    assert code_of(of_host) == code_of(of_host)
     assert compiled == [None]
 
 
@@ -97,9 +102,9 @@ def test_what_is_compiled_is_compiled_once(digits, monkeypatch):
     ["-mtriple=thumbv7m-none-eabi -mcpu=cortex-m3", "-mtriple=thumbv7em-none-eabi -mcpu=cortex-m4"],
     ids=["cortex-m3", "cortex-m4"],
 )
-def test_of_llvm(digits, tmp_path, options):
+def test_of_llvm(tmp_path, options):
     require("arm-none-eabi-gcc")
-    factory = usmp.build(digits, f"llvm {options}")
+    factory = usmp.build(two_convolutions(), f"llvm {options}")
     size, kind, compiler = code_of(factory)
     assert (kind, compiler) == (COMPILED, f"LLVM {options}")
     assert size == size_of_archive(factory, tmp_path / "model.tar")
@@ -112,17 +117,17 @@ def test_of_llvm(digits, tmp_path, options):
     ("options", "machine"),
     [("-mtriple=aarch64-linux-gnu", "64-bit AArch64"), ("-mtriple=riscv32", "32-bit RISC-V")],
 )
-def test_of_llvm_for_another_machine(digits, options, machine):
+def test_of_llvm_for_another_machine(options, machine):
     require("cc")
-    factory = usmp.build(digits, f"llvm {options}")
+    factory = usmp.build(two_convolutions(), f"llvm {options}")
     assert code_of(factory) == (sections(factory), NOT_LINKED, f"LLVM {options}")
     reason = measure(factory).code_reason
     assert reason.startswith(f"the archive has machine code for {machine}, and cc links that for ")
 
 
-def test_of_llvm_without_a_compiler(digits, monkeypatch):
+def test_of_llvm_without_a_compiler(monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
-    factory = usmp.build(digits, "llvm")
+    factory = usmp.build(two_convolutions(), "llvm")
     size, kind, compiler = code_of(factory)
     assert (size, kind) == (sections(factory), NOT_LINKED)
     assert compiler.startswith("LLVM -mtriple=")

@@ -7,6 +7,7 @@ import pytest
 from support.lazy import TorchModule, lazy
 
 torch = lazy("torch")
+programs = lazy("support.executorch_programs")
 Recorded = lazy("support.executorch_programs:Recorded")
 plan = lazy("support.executorch_programs:plan")
 MemoryPlanning = lazy("usmp_solver.integrations.executorch:MemoryPlanning")
@@ -29,9 +30,10 @@ def planned(function, *inputs, algorithm=None, **options):
     """The plan of the outermost graph, and the program; outputs are those of greedy's program."""
     model = function if isinstance(function, TorchModule) else Function(function)
     recorded = Recorded(algorithm or MemoryPlanning())
-    program = plan(model, inputs, recorded, **options)
+    edge = programs.lowered(model, inputs)
+    program = programs.planned(edge, recorded, **options)
     program.verify(**{name: value for name, value in options.items() if name.startswith("alloc_")})
-    assert program.run(inputs) == plan(model, inputs, **options).run(inputs)
+    assert program.run(inputs) == programs.planned(edge, None, **options).run(inputs)
     return recorded.plans[-1], program
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 
 import pytest
 from tvm.target import Target
 
+from support.compilers import run_compiler
 from usmp.objects.cores import CORES, PORTABLE, Core, core_of
 
 SUPPORTED = (
@@ -110,7 +110,7 @@ _COMPILER = "arm-none-eabi-gcc"
 def macros(mcpu: str) -> set[str] | None:
     """What the compiler says of the CPU; None if it does not know it."""
     command = [_COMPILER, f"-mcpu={mcpu}", "-mthumb", "-mfloat-abi=softfp", "-dM", "-E", "-xc", "-"]
-    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    done = run_compiler(command, input="", check=False)
     if "unrecognized -mcpu target" in done.stderr:
         return None
     assert done.returncode == 0, done.stderr

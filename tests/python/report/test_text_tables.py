@@ -35,13 +35,13 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("escape", [markdown_name, markdown_text])
-def test_no_character_of_a_name_is_markdown_or_html(name, escape):
-    written = escape(name).replace("<code>", "").replace("</code>", "").replace("<!-- -->", "")
-    assert not set(re.sub(r"&#\d+;", "", written)) & set("|`<>[]!*_~\\&@#\n")
-    assert "." not in re.sub(r"&#\d+;", "", written).rstrip(".")
-    assert html.unescape(written) == name.replace("\n", "\\n")
+def test_no_character_of_a_name_is_markdown_or_html(escape):
+    for name in HOSTILE:
+        written = escape(name).replace("<code>", "").replace("</code>", "").replace("<!-- -->", "")
+        assert not set(re.sub(r"&#\d+;", "", written)) & set("|`<>[]!*_~\\&@#\n"), name
+        assert "." not in re.sub(r"&#\d+;", "", written).rstrip("."), name
+        assert html.unescape(written) == name.replace("\n", "\\n")
 
 
 def test_a_mention_is_broken_up():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import torch
@@ -294,8 +295,21 @@ def _random(shape: tuple[int, ...], dtype: torch.dtype, generator: torch.Generat
     return (values > 0).to(dtype) if dtype is torch.bool else (values.abs() + 1).to(dtype)
 
 
-def differences(operator: Any, shape: tuple[int, ...]) -> tuple[int, list[str]]:
+def differences(
+    operator: Any, shape: tuple[int, ...], most: int | None = None, seed: int = 0
+) -> tuple[int, list[str]]:
     """Run the calls of an operator in the place of each input that has the output's form.
+
+    Parameters
+    ----------
+    operator
+        that may run in place.
+    shape
+        of the output.
+    most
+        runs that are enough, of calls in random order; all by default.
+    seed
+        of that order.
 
     Returns
     -------
@@ -304,7 +318,12 @@ def differences(operator: Any, shape: tuple[int, ...]) -> tuple[int, list[str]]:
     """
     compared, wrong = 0, []
     draw = calls if is_element_wise(operator) else normalizations
-    for call in draw(operator, shape):
+    drawn = list(draw(operator, shape))
+    if most is not None:
+        Random(seed).shuffle(drawn)
+    for call in drawn:
+        if most is not None and compared >= most:
+            break
         forms = {each: TensorSpec.from_tensor(call.arguments[each]) for each in call.tensors}
         for position, form in forms.items():
             like = call.arguments[position]

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import time
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge
+from executorch.exir import (
+    EdgeCompileConfig,
+    EdgeProgramManager,
+    ExecutorchBackendConfig,
+    to_edge,
+)
 from executorch.exir.memory_planning import Verifier
 from executorch.exir.passes import MemoryPlanningPass
 from executorch.runtime import Runtime
@@ -91,13 +97,27 @@ def plan(
 
     `config` is for `ExecutorchBackendConfig`, the other options are for `MemoryPlanningPass`.
     """
+    edge = lowered(model, inputs, dynamic_shapes)
+    return planned(edge, algorithm, config, **options)
+
+
+def lowered(
+    model: torch.nn.Module | dict[str, Any], inputs: tuple[Any, ...], dynamic_shapes: Any = None
+) -> EdgeProgramManager:
+    """A model as a program whose memory is not planned yet."""
     keywords = inputs[-1] if inputs and isinstance(inputs[-1], dict) else {}
     arguments = inputs[:-1] if keywords else inputs
     with torch.no_grad():
         exported = torch.export.export(
             model, arguments, keywords or None, dynamic_shapes=dynamic_shapes
         )
-    edge = to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+    return to_edge(exported, compile_config=EdgeCompileConfig(_check_ir_validity=False))
+
+
+def planned(
+    edge: EdgeProgramManager, algorithm: Any, config: dict[str, Any] | None = None, **options: Any
+) -> Planned:
+    """The program with memory planned by the algorithm; that which is lowered stays as it is."""
     passes = MemoryPlanningPass(algorithm, **options)
     settings = ExecutorchBackendConfig(memory_planning_pass=passes, **(config or {}))
-    return Planned(edge.to_executorch(settings))
+    return Planned(deepcopy(edge).to_executorch(settings))
