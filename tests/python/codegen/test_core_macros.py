@@ -31,22 +31,19 @@ FUNCTION_MACROS = """min max abs round sq bit constrain radians degrees lowByte 
 """Macros with parameters."""
 
 
-@pytest.mark.parametrize("name", OBJECT_MACROS)
-def test_macros_get_an_underscore(name):
-    assert sanitise(name) == f"{name}_"
+def test_macros_get_an_underscore():
+    assert [sanitise(name) for name in OBJECT_MACROS] == [f"{name}_" for name in OBJECT_MACROS]
 
 
 def test_macros_with_parameters_leave_members_alone():
     assert [sanitise(name) for name in FUNCTION_MACROS] == FUNCTION_MACROS
 
 
-@pytest.mark.parametrize(
-    "name",
-    "X Y A B INPUTS INPUT_0 OUTPUTS input output DATA STATE MASK P3 P10 B2 B012 a0 d1 T1 SPIKES "
-    "HIGHWAY LOWER Serialize PIE PINE_TREE port config pd_mean portrait LEDGER ADCS".split(),
-)
-def test_other_names_are_those_of_the_model(name):
-    assert sanitise(name) == name
+def test_other_names_are_those_of_the_model():
+    names = """X Y A B INPUTS INPUT_0 OUTPUTS input output DATA STATE MASK P3 P10 B2 B012 a0 d1 T1
+        SPIKES HIGHWAY LOWER Serialize PIE PINE_TREE port config pd_mean portrait LEDGER
+        ADCS""".split()
+    assert [sanitise(name) for name in names] == names
 
 
 def test_numbers_at_ends_of_names_make_no_macro():

@@ -12,8 +12,6 @@ from support import levels
 from support.avr import compile_for_avr, run_models_on_avr, run_on_avr
 from support.imported_models import imported
 from support.intrinsic_arguments import columns_of, definitions_of, in_c
-from support.litert import Reference
-from support.micro import Micro
 from support.quantized_models import CATALOG
 from support.signal_models import front_end
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
@@ -28,7 +26,6 @@ from usmp.runtime.archived_module import read_module
 
 pytestmark = pytest.mark.board
 
-ORACLES = {"micro": Micro, "litert": Reference}
 MODELS = """
 conv_2d_stride_2_same conv_2d_int16 conv_2d_uint8 conv_2d_vanishing_multiplier
 depthwise_conv_2d_same depthwise_conv_2d_int16 depthwise_conv_2d_vanishing_multiplier
@@ -45,13 +42,17 @@ l2_normalization_lowest_zero_point svdf_plain lstm_plain lstm_int16 sequence_att
 
 
 def test_models(tmp_path):
+    from support.litert import Reference
+    from support.micro import Micro
+
+    oracles = {"micro": Micro, "litert": Reference}
     chosen = [model for model in CATALOG if model.name in levels.sample(MODELS, 16)]
     built, expected = [], {}
     for model in chosen:
         content = model.make()
         tensors, _ = graph_tensors(content)
         inputs = [random_inputs(tensors, 0), random_inputs(tensors, 1), *extreme_inputs(tensors)]
-        reference = ORACLES[model.oracle](content)
+        reference = oracles[model.oracle](content)
         expected[model.name] = [reference.run(each) for each in inputs]
         built.append((usmp.build(imported(model), module_name=model.name), inputs))
     different = [
@@ -78,6 +79,8 @@ def test_the_front_end_of_a_keyword_spotter(tmp_path):
 @pytest.mark.parametrize("added", [0, 1])
 def test_the_self_test_of_a_device(added, tmp_path):
     """It passes, and names the output that is another one."""
+    from support.micro import Micro
+
     model = next(model for model in CATALOG if model.name == "add_int16")
     factory = usmp.build(imported(model))
     inputs = random_inputs(graph_tensors(model.make())[0], 0)

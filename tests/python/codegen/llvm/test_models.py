@@ -34,7 +34,10 @@ MODELS = [
 ]
 SEARCHED_LESS = {"tir.usmp.algorithm": "hill_climb"}
 """Without a proof of the plan, which is the same for both targets anyway, builds are faster."""
-MLPERF = ["ad01", "kws", "resnet8", "strww"]
+PUBLIC = [
+    *("mlperf_kws_int8", "mlperf_resnet8_int8", "mlperf_resnet8_float", "tflm_hello_world_float"),
+    *("mlperf_ad01_int8", "mlperf_strww_int8"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -116,23 +119,6 @@ def test_interfaces(executor, workspace_io):
     assert outputs[0] == outputs[1]
 
 
-@pytest.mark.parametrize("name", levels.sample(MLPERF, 1))
-def test_mlperf_tiny(name, shared_model):
-    """Operators run interleaved but in the largest one, of which two builds take long."""
-
-    def inputs(module):
-        generator = np.random.default_rng(0)
-        for _ in range(3):
-            yield {
-                n: generator.integers(-128, 128, info["shape"]).astype(info["dtype"])
-                for n, info in module.inputs.items()
-            }
-
-    config = {**SEARCHED_LESS, "tir.usmp.streaming": name != "resnet8"}
-    with tvm.transform.PassContext(config=config):
-        assert_equal_outputs(usmp.import_model(shared_model(f"mlperf_{name}_int8")), inputs)
-
-
 @pytest.mark.cc
 def test_a_float_model(symbols):
     """LLVM may fuse a product and a sum only on CPUs that can; this host's default cannot.
@@ -149,17 +135,20 @@ def test_a_float_model(symbols):
     assert set(seen) - needed == {"tvmgen_default___tvm_main__"}
 
 
-@pytest.mark.parametrize(
-    "name", levels.sample(["mlperf_resnet8_float", "tflm_hello_world_float"], 1)
-)
-def test_float_models(name, shared_model):
+@pytest.mark.parametrize("name", levels.sample(PUBLIC, 1))
+def test_public_models(name, shared_model):
+    """Operators run interleaved but in the largest ones, of which two builds take long."""
+
     def inputs(module):
         generator = np.random.default_rng(0)
         for _ in range(3):
             yield {
-                n: generator.normal(0, 1, info["shape"]).astype("float32")
+                n: generator.integers(-128, 128, info["shape"]).astype("int8")
+                if info["dtype"] == "int8"
+                else generator.normal(0, 1, info["shape"]).astype(info["dtype"])
                 for n, info in module.inputs.items()
             }
 
-    with tvm.transform.PassContext(config=SEARCHED_LESS):
+    config = {**SEARCHED_LESS, "tir.usmp.streaming": name != "mlperf_resnet8_int8"}
+    with tvm.transform.PassContext(config=config):
         assert_equal_outputs(usmp.import_model(shared_model(name)), inputs)
