@@ -19,13 +19,13 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/digits/demo.py
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m "" -n auto --dist worksteal --costs 20
+	$(BIN)/python -m pytest -m "" -n auto --dist worksteal --costs=20
 
 # All catalogs, boards, models and random cases, in random order; another SEED draws other cases.
 SEED ?= 0
 test-long: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m "" --long --sample-seed $(SEED) -p randomly --randomly-seed $(SEED) \
-		-n auto --dist worksteal --costs 100
+	$(BIN)/python -m pytest -m "" --long --sample-seed=$(SEED) -p randomly --randomly-seed=$(SEED) \
+		-n auto --dist worksteal --costs=100
 
 # What needs no compiler, no emulator and no public models.
 test-unit: $(VENV)/.installed-test

@@ -52,7 +52,7 @@ def test_unit_tests_run_by_default(pytestconfig):
 
 def test_make_test_runs_everything():
     recipe = re.search(r"^test:.*\n\t(.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert recipe[1] == '$(BIN)/python -m pytest -m "" -n auto --dist worksteal --costs 20'
+    assert recipe[1] == '$(BIN)/python -m pytest -m "" -n auto --dist worksteal --costs=20'
 
 
 def test_a_unit_test_that_compiles_is_refused():
