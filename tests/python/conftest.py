@@ -71,7 +71,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Files that are named run as a whole, not only what runs by default.
         config.option.markexpr = ""
     unit_guard.watch(SHARED)
-    compile_cache.use_folder(config.cache.mkdir("compiled"))
+    if hasattr(config, "cache"):
+        compile_cache.use_folder(config.cache.mkdir("compiled"))
     kernel_collection.start()
     # Or each process that a test starts compiles all modules of the checkout anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

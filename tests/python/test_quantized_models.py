@@ -150,7 +150,9 @@ def test_pads_belong_to_the_convolution_behind(shared_model):
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("name", sample(["mlperf_vww_96_int8", *STATEFUL], 2))
+@pytest.mark.parametrize(
+    "name", sample(["mlperf_resnet8_int8", "mlperf_vww_96_int8", *STATEFUL], 2)
+)
 def test_dead_memory_is_never_read(shared_model, name):
     path = shared_model(name)
     factory = build(path)

@@ -11,6 +11,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from support.compilers import run_compiler
+
 SOURCE = Path(__file__).with_name("count_allocations.c")
 
 
@@ -26,7 +28,7 @@ def run_counted(command: Sequence[str], **options: object) -> subprocess.Complet
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder, "libcount_allocations.so")
         flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-        subprocess.run(["cc", *flags, str(SOURCE), "-o", str(library)], check=True)
+        run_compiler(["cc", *flags, SOURCE, "-o", library])
         environment = {**os.environ, "LD_PRELOAD": str(library)}
         return subprocess.run([sys.executable, *command], env=environment, text=True, **options)
 

@@ -7,6 +7,7 @@ from random import Random
 from typing import TypeVar
 
 import pytest
+from hypothesis import settings
 
 _Value = TypeVar("_Value")
 
@@ -33,6 +34,9 @@ def use_options(config: pytest.Config) -> None:
     _is_long, _seed = config.getoption("--long"), config.getoption("--sample-seed")
     if config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = str(_seed)
+    # How long a case takes depends on what else the machine does.
+    settings.register_profile("usmp", deadline=None)
+    settings.load_profile("usmp")
 
 
 def header() -> str:

@@ -2,7 +2,6 @@
 
 import ctypes
 import re
-import subprocess
 
 import ml_dtypes
 import numpy as np
@@ -11,6 +10,7 @@ import tvm
 from tvm import relax
 
 import usmp
+from support.compilers import run_compiler
 from support.lazy import lazy
 from support.onnx_models import Graph, Reference
 from usmp.codegen.c_files import C_CONVERSIONS
@@ -133,7 +133,7 @@ def conversions(tmp_path_factory):
     text = "\n".join(C_CONVERSIONS.values()).replace("static inline ", "")
     (folder / "code.c").write_text(f"#include <stdint.h>\n#include <string.h>\n{text}\n")
     command = ["gcc", "-O1", "-Wall", "-Wextra", "-shared", "-fPIC", "code.c", "-o", "code.so"]
-    subprocess.run([*command, "-Werror", "-Wno-missing-prototypes"], cwd=folder, check=True)
+    run_compiler([*command, "-Werror", "-Wno-missing-prototypes"], cwd=folder)
     library = ctypes.CDLL(str(folder / "code.so"))
     bits, number = ctypes.c_uint16, ctypes.c_float
     found = {}
