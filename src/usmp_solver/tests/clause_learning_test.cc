@@ -7,6 +7,7 @@
 
 #include "usmp_solver/search/exact.h"
 #include "usmp_solver/search/placing_rules.h"
+#include "usmp_solver/tests/cases.h"
 #include "usmp_solver/tests/fail.h"
 #include "usmp_solver/tests/one_pool.h"
 
@@ -48,7 +49,8 @@ void Descend(int seed, const OnePool& drawn, int64_t lowest, int64_t slice) {
 TEST_CASE("search that learns finds and proves the optimum") {
   int tried = 0;
   int impossible = 0;
-  for (int seed = 0; seed < 4000; ++seed) {
+  const int cases = Cases(4000);
+  for (int seed = 0; seed < cases; ++seed) {
     const OnePool drawn = DrawOnePool(seed, 7);
     if (HasCircle(drawn.pool)) continue;
     ++tried;
@@ -62,9 +64,9 @@ TEST_CASE("search that learns finds and proves the optimum") {
     Descend(seed, drawn, lowest, kSteps);
     Descend(seed, drawn, lowest, 16);
   }
-  CHECK(tried > 2000);
-  CHECK(impossible > 20);
-  CHECK(impossible < 1000);
+  CHECK(tried > cases / 2);
+  CHECK(impossible > cases / 200);
+  CHECK(impossible < cases / 4);
 }
 
 namespace {
@@ -81,7 +83,8 @@ Verdict Other(const PoolProblem& problem, int64_t capacity) {
 
 TEST_CASE("its verdicts are those of branch and bound") {
   int decided = 0;
-  for (int seed = 0; seed < 1000; ++seed) {
+  const int cases = Cases(1000);
+  for (int seed = 0; seed < cases; ++seed) {
     const OnePool drawn = DrawOnePool(seed, 15);
     if (HasCircle(drawn.pool)) continue;
     ClauseLearning search(drawn.pool);
@@ -105,7 +108,7 @@ TEST_CASE("its verdicts are those of branch and bound") {
     if (Other(drawn.pool, peak) == Verdict::kInfeasible) Fail(seed, "placed, but refused there");
     decided += below == Verdict::kInfeasible;
   }
-  CHECK(decided > 500);
+  CHECK(decided > cases / 2);
 }
 
 }  // namespace usmp

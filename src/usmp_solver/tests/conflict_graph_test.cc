@@ -8,6 +8,7 @@
 
 #include "usmp_solver/heuristics/greedy.h"
 #include "usmp_solver/heuristics/hill_climb.h"
+#include "usmp_solver/tests/cases.h"
 
 namespace usmp {
 
@@ -81,7 +82,8 @@ Distances Expected(const Problem& problem, size_t buffer) {
 
 TEST_CASE("neighbors and distances are those of every pair") {
   size_t conflicts = 0;
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+  const int cases = Cases(400);
+  for (int seed = 0; seed < cases; ++seed) {
     const Problem problem = RandomProblem(seed, 1 + seed % 40);
     for (size_t most_stored : {size_t(0), ConflictGraph::kMostStored}) {
       const ConflictGraph graph(problem, most_stored);
@@ -104,7 +106,7 @@ TEST_CASE("neighbors and distances are those of every pair") {
       }
     }
   }
-  CHECK(conflicts > 50000);
+  CHECK(conflicts > 125 * cases);
 }
 
 namespace {
@@ -123,7 +125,8 @@ bool Same(const Solution& lhs, const Solution& rhs) {
 
 TEST_CASE("plans are the same whether or not conflicts are stored") {
   size_t placed = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  const int cases = Cases(300);
+  for (int seed = 0; seed < cases; ++seed) {
     const Problem problem = RandomProblem(seed, 1 + seed % 60);
     const ConflictGraph in_the_tree(problem, 0);
     const ConflictGraph stored(problem);
@@ -135,7 +138,7 @@ TEST_CASE("plans are the same whether or not conflicts are stored") {
       placed += !solution.unplaced;
     }
   }
-  CHECK(placed > 600);
+  CHECK(placed > 2 * cases);
 }
 
 }  // namespace usmp

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "usmp_solver/search/exact.h"
+#include "usmp_solver/tests/cases.h"
 #include "usmp_solver/tests/fail.h"
 #include "usmp_solver/tests/one_pool.h"
 
@@ -82,7 +83,8 @@ void CompareSelected(int seed, const PoolProblem& problem, const std::vector<int
 
 TEST_CASE("selections and components keep all conflicts and overlaps") {
   int several = 0;
-  for (int seed = 0; seed < 2000; ++seed) {
+  const int cases = Cases(2000);
+  for (int seed = 0; seed < cases; ++seed) {
     const OnePool drawn = DrawOnePool(seed, 16);
     const PoolProblem& pool = drawn.pool;
     const auto count = static_cast<int32_t>(pool.items.size());
@@ -128,12 +130,13 @@ TEST_CASE("selections and components keep all conflicts and overlaps") {
       if (!left.empty()) Fail(seed, "a component that falls apart");
     }
   }
-  CHECK(several > 100);
+  CHECK(several > cases / 20);
 }
 
 TEST_CASE("best plans of the parts are a best plan of the whole") {
   int raised = 0;
-  for (int seed = 0; seed < 3000; ++seed) {
+  const int cases = Cases(3000);
+  for (int seed = 0; seed < cases; ++seed) {
     const OnePool drawn = DrawOnePool(seed, 7);
     const int64_t lowest = LowestPeak(drawn);
     if (lowest == kNoLimit) continue;
@@ -162,7 +165,7 @@ TEST_CASE("best plans of the parts are a best plan of the whole") {
     if (peak != lowest || Peak(pool, offsets) != lowest) Fail(seed, "not the best plan");
     raised += has_base;
   }
-  CHECK(raised > 300);
+  CHECK(raised > cases / 10);
 }
 
 }  // namespace usmp

@@ -13,6 +13,7 @@
 #include "usmp_solver/heuristics/item_measures.h"
 #include "usmp_solver/heuristics/repair.h"
 #include "usmp_solver/heuristics/skyline.h"
+#include "usmp_solver/tests/cases.h"
 #include "usmp_solver/tests/fail.h"
 #include "usmp_solver/tests/one_pool.h"
 
@@ -51,7 +52,8 @@ bool IsPinnedAt(const PoolProblem& problem, int64_t end) {
 TEST_CASE("single passes are sound, repeatable and mostly best of few") {
   int best_of_small = 0;
   int small = 0;
-  for (int seed = 0; seed < 3000; ++seed) {
+  const int cases = Cases(3000);
+  for (int seed = 0; seed < cases; ++seed) {
     const bool is_small = seed % 2 == 0;
     const OnePool drawn = DrawOnePool(seed, is_small ? 6 : 60);
     const PoolProblem& pool = drawn.pool;
@@ -100,7 +102,8 @@ TEST_CASE("single passes are sound, repeatable and mostly best of few") {
 
 TEST_CASE("repair and the critical chain only lower a plan") {
   int lowered[] = {0, 0};
-  for (int seed = 0; seed < 1500; ++seed) {
+  const int cases = Cases(1500);
+  for (int seed = 0; seed < cases; ++seed) {
     const OnePool drawn = DrawOnePool(seed, seed % 2 == 0 ? 12 : 60);
     if (PinsCollide(drawn)) continue;
     const PoolProblem& pool = drawn.pool;
@@ -145,8 +148,8 @@ TEST_CASE("repair and the critical chain only lower a plan") {
       }
     }
   }
-  CHECK(lowered[0] > 400);
-  CHECK(lowered[1] > 400);
+  CHECK(lowered[0] > cases * 4 / 15);
+  CHECK(lowered[1] > cases * 4 / 15);
 }
 
 }  // namespace usmp

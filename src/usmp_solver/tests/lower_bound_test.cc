@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "usmp_solver/tests/cases.h"
 #include "usmp_solver/tests/one_pool.h"
 
 namespace usmp {
@@ -111,9 +112,9 @@ TEST_CASE("the bound of three buffers of nearly all bytes there are") {
 }
 
 TEST_CASE("no bound is above the optimum and few are below") {
-  constexpr int kProblems = 6000;
+  const int cases = Cases(6000);
   int reached = 0;
-  for (int seed = 0; seed < kProblems; ++seed) {
+  for (int seed = 0; seed < cases; ++seed) {
     const OnePool drawn = DrawOnePool(seed, 6);
     const int64_t optimum = LowestPeak(drawn);
     Budget budget;
@@ -122,7 +123,7 @@ TEST_CASE("no bound is above the optimum and few are below") {
     REQUIRE(bound <= optimum);
     reached += bound == optimum;
   }
-  CHECK(reached > kProblems * 95 / 100);
+  CHECK(reached > cases * 95 / 100);
 }
 
 }  // namespace usmp

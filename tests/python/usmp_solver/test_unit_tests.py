@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from conftest import ROOT
+from support import levels
 from support.cmake_projects import build, missing, quick_compiler, tool
 from support.compilers import run_compiler
 from support.solver_projects import INSTALLED
@@ -41,5 +42,6 @@ def test_all_pass(tmp_path):
     subprocess.run(
         [ctest, "--output-on-failure", "--no-tests=error", "--parallel", processors],
         cwd=tmp_path / "build",
+        env={**os.environ, "USMP_SOLVER_TESTS_PERCENT": str(levels.number(20, 100))},
         check=True,
     )
