@@ -7,7 +7,7 @@ import inspect
 import os
 import signal
 from collections.abc import Generator, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +73,9 @@ def pytest_configure(config: pytest.Config) -> None:
     unit_guard.watch(SHARED)
     if hasattr(config, "cache"):
         compile_cache.use_folder(config.cache.mkdir("compiled"))
+    caching = ExitStack()
+    caching.enter_context(compile_cache.product_uses_cache())
+    config.add_cleanup(caching.close)
     kernel_collection.start()
     # Or each process that a test starts compiles all modules of the checkout anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -88,12 +91,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # shell does not.
     for size in ("COLUMNS", "LINES"):
         os.environ.pop(size, None)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _product_uses_compile_cache() -> Iterator[None]:
-    with compile_cache.product_uses_cache():
-        yield
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -115,10 +115,9 @@ def test_the_state_is_at_one_place_with_what_each_entry_puts_behind_it():
     # With operators interleaved the simpler search finds the same plan sooner.
     [
         ("mlperf_strww_int8", False, "auto", 3840),
-        ("mlperf_strww_int8", True, "hill_climb", 3760),
-        ("mlperf_kws_int8", False, "auto", 9792),
         ("mlperf_kws_int8", True, "hill_climb", 4314),
-    ][: number(2, 4)],
+        ("mlperf_kws_int8", False, "auto", 9792),
+    ][: number(2, 3)],
 )
 def test_other_memory_is_not_divided_by_what_lies_behind_states(
     shared_model, name, streamed, algorithm, other_bytes

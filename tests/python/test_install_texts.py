@@ -28,6 +28,7 @@ ON_PYPI = {
         "apache-tvm",
         "apache-tvm-ffi",
         "cmake",
+        "cosmic-ray",
         "executorch",
         "ninja",
         "onnx",

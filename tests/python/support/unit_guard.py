@@ -80,7 +80,7 @@ def watch(folder: Path) -> None:
     def on_event(event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and _is_unit and str(arguments[0]).startswith(below):
             pytest.fail(f"a unit test opened {arguments[0]}; mark it with pytest.mark.models")
-        if event == "subprocess.Popen" and os.environ.get("USMP_REFUSE"):
+        if event == "subprocess.Popen":
             _refuse_compilers(arguments[1])
 
     sys.addaudithook(on_event)
