@@ -96,3 +96,4 @@ if _tvm is not None and not getattr(_tvm.__spec__, "_initializing", False):
     from usmp.registration import register
 
     register()
+del _tvm
