@@ -12,9 +12,8 @@ import os
 import re
 import shutil
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -40,7 +39,6 @@ _ENVIRONMENT = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH",
 _MOST_BYTES = 4 << 30
 
 _folder: Path | None = None
-_thread = threading.local()
 
 
 class _NotCached(Exception):
@@ -57,31 +55,18 @@ def remove_oldest() -> None:
     """Leave at most four gigabytes of what was not used for the longest time."""
     if _folder is None:
         return
-    used = sorted(((entry.stat().st_mtime_ns, entry) for entry in _folder.iterdir()), reverse=True)
     size = 0
-    for _, entry in used:
-        size += sum(file.stat().st_size for file in entry.iterdir())
-        if size > _MOST_BYTES:
-            shutil.rmtree(entry, ignore_errors=True)
+    # Tests that are run at the same time may remove some, too.
+    with suppress(FileNotFoundError):
+        for entry in sorted(_folder.iterdir(), key=lambda e: e.stat().st_mtime_ns, reverse=True):
+            size += sum(file.stat().st_size for file in entry.iterdir())
+            if size > _MOST_BYTES:
+                shutil.rmtree(entry, ignore_errors=True)
 
 
 def is_compiler(program: str | os.PathLike[str]) -> bool:
-    """Whether a program is one that only `run_compiler` of support/compilers.py may start."""
+    """Whether a program is a compiler, by its name."""
     return COMPILER.fullmatch(os.path.basename(program)) is not None
-
-
-def is_running() -> bool:
-    """Whether `cached` runs in this thread, so that what is started was not found."""
-    return getattr(_thread, "is_running", False)
-
-
-@contextmanager
-def _running() -> Iterator[None]:
-    before, _thread.is_running = is_running(), True
-    try:
-        yield
-    finally:
-        _thread.is_running = before
 
 
 Start = Callable[[], "subprocess.CompletedProcess[str]"]
@@ -104,38 +89,37 @@ def cached(
         runs it where there is no entry. Only a command that succeeds in silence becomes one.
     """
     arguments = [os.fspath(argument) for argument in command]
-    with _running():
-        try:
-            if _folder is None:
-                raise _NotCached
-            if os.path.basename(arguments[0]) == "make":
-                key, outputs = _project_key(arguments, directory), None
-            else:
-                key, outputs = _key(arguments, directory, text)
-        except (_NotCached, OSError):
-            return start()
-        entry = _folder / key
-        found = _restore(entry, directory, outputs)
-        if found is not None:
-            return subprocess.CompletedProcess(arguments, 0, found, "")
-        before: dict[str, str] = {}
-        parts = None
+    try:
+        if _folder is None:
+            raise _NotCached
+        if os.path.basename(arguments[0]) == "make":
+            key, outputs = _project_key(arguments, directory), None
+        else:
+            key, outputs = _key(arguments, directory, text)
+    except (_NotCached, OSError):
+        return start()
+    entry = _folder / key
+    found = _restore(entry, directory, outputs)
+    if found is not None:
+        return subprocess.CompletedProcess(arguments, 0, found, "")
+    before: dict[str, str] = {}
+    parts = None
+    if outputs is None:
+        before, parts = _contents(directory), _project_parts(arguments, directory)
+        if parts:
+            _restore(_folder / parts[0], directory, None)
+    done = start()
+    if done.returncode == 0 and not done.stderr:
         if outputs is None:
-            before, parts = _contents(directory), _project_parts(arguments, directory)
-            if parts:
-                _restore(_folder / parts[0], directory, None)
-        done = start()
-        if done.returncode == 0 and not done.stderr:
-            if outputs is None:
-                if parts and not (_folder / parts[0]).exists():
-                    _store(_folder / parts[0], parts[1], "")
-                after = _contents(directory)
-                names = [name for name, content in after.items() if before.get(name) != content]
-                # As they were written, so that `make` finds none to be older than what it needs.
-                names.sort(key=lambda name: (directory / name).stat().st_mtime_ns)
-                outputs = {name: directory / name for name in names}
-            _store(entry, outputs, done.stdout or "")
-        return done
+            if parts and not (_folder / parts[0]).exists():
+                _store(_folder / parts[0], parts[1], "")
+            after = _contents(directory)
+            names = [name for name, content in after.items() if before.get(name) != content]
+            # As they were written, so that `make` finds none to be older than what it needs.
+            names.sort(key=lambda name: (directory / name).stat().st_mtime_ns)
+            outputs = {name: directory / name for name in names}
+        _store(entry, outputs, done.stdout or "")
+    return done
 
 
 def _restore(entry: Path, directory: Path, outputs: Mapping[str, Path] | None) -> str | None:

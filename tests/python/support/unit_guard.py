@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from support import compile_cache
 from usmp.boards.board import BOARDS
 
 MARKER_OF_PROGRAM = {
@@ -30,9 +29,6 @@ echo {name} >> '{log}'
 echo '{message}' >&2
 exit 1
 """
-
-_QUESTIONS = ("--version", "-dump", "-print")
-"""What asks a compiler about itself."""
 
 _is_unit = False
 
@@ -72,28 +68,15 @@ def check_calls() -> None:
         pytest.fail(message(called[0]))
 
 
-def watch(folder: Path) -> None:
-    """From now on no unit test may open a file of `folder`, and compilers are started by
-    `run_compiler` only."""
+def refuse_files(folder: Path) -> None:
+    """From now on no unit test may open a file of `folder`."""
     below = f"{folder}{os.sep}"
 
     def on_event(event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and _is_unit and str(arguments[0]).startswith(below):
             pytest.fail(f"a unit test opened {arguments[0]}; mark it with pytest.mark.models")
-        if event == "subprocess.Popen":
-            _refuse_compilers(arguments[1])
 
     sys.addaudithook(on_event)
-
-
-def _refuse_compilers(command: object) -> None:
-    """Fail where a test itself compiles, which takes the same time each time."""
-    if isinstance(command, str | bytes) or compile_cache.is_running():
-        return
-    program, *arguments = (os.fspath(argument) for argument in command)
-    asks_only = any(argument.startswith(_QUESTIONS) for argument in arguments)
-    if compile_cache.is_compiler(program) and not asks_only:
-        pytest.fail(f"call {program} with run_compiler of support/compilers.py")
 
 
 @cache
