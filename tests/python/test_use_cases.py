@@ -243,7 +243,7 @@ STATE_BYTES = 3473
 
 @pytest.mark.cc
 @pytest.mark.parametrize(
-    ("other", "other_bytes"), [("small", 64), ("mlperf_strww_int8", 3760)][: number(1, 2)]
+    ("other", "other_bytes"), [("small", 10), ("mlperf_strww_int8", 3760)][: number(1, 2)]
 )
 def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path, other, other_bytes):
     """Of the lines, one is as printed, and one without a blank."""
