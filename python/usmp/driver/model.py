@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _READ = """
 import sys
-# Or TVM loads PyTorch where it is installed, which takes longer than all else.
-sys.modules["torch"] = None
-import usmp.objects
-from tvm.ir import load_json
+from usmp.driver.without_torch import without_torch
+with without_torch():
+    import usmp.objects
+    from tvm.ir import load_json
 str(load_json(sys.stdin.buffer.read().decode()))
 """
 """A program that reads a model, and looks at all of it."""
