@@ -20,12 +20,10 @@ import argparse
 import ast
 import json
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -41,9 +39,11 @@ from cosmic_ray.operators.operator import Operator
 from parso.python.tree import Keyword, Name
 from parso.tree import NodeOrLeaf
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
+
+from support.checkout_copies import ROOT, CheckoutCopy
+
 EQUIVALENT = ROOT / "benchmarks/data/equivalent_mutations.json"
-SECONDS = 900
 BINARY = (
     "Add_Sub Sub_Add Mul_FloorDiv FloorDiv_Mul Div_Mul Mod_FloorDiv Pow_Mul LShift_RShift "
     "RShift_LShift BitOr_BitAnd BitAnd_BitOr BitXor_BitOr"
@@ -277,129 +277,18 @@ def named(paths: Iterable[str]) -> Iterator[Mutation]:
                         yield mutation
 
 
-def copy_checkout(folder: Path) -> None:
-    """Copy what git knows, and what was built of C++."""
-    listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)
-    built = [
-        str(path.relative_to(ROOT))
-        for package in ("usmp", "usmp_solver")
-        for pattern in ("*.so", "include/**/*", "lib/**/*")
-        for path in (ROOT / "python" / package).glob(pattern)
-        if path.is_file()
-    ]
-    for name in [*listed.split("\0")[:-1], *built]:
-        if (ROOT / name).exists():
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target)
-
-
-class Copy:
-    """A copy of the checkout, and a process that has loaded TVM and runs tests in forks of itself.
-
-    Parameters
-    ----------
-    folder
-        where the copy is made.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._passing: set[tuple[str, ...]] = set()
-        copy_checkout(folder)
-        environment = {
-            **os.environ,
-            "PYTHONPATH": str(folder / "python"),
-            "USMP_SHARED": os.environ.get("USMP_SHARED", str(ROOT.parent / "shared")),
-        }
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", SERVER],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.communicate()
-
-    def notices(self, tests: Sequence[str]) -> bool:
-        """Whether one of these tests fails."""
-        options = ["-x", "-q", "--timeout", str(SECONDS // 3), "-m", ""]
-        options += ["-o", f"cache_dir={self._folder.parent / 'cache'}"]
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([*options, *tests]) + "\n")
-        self._process.stdin.flush()
-        # 5: no test was collected.
-        return int(self._process.stdout.readline()) not in (0, 5)
-
-    def try_mutation(self, mutation: Mutation, with_unit: bool) -> str:
-        """Which tests notice a mutation: "file", "package", "unit", or "none"."""
-        target = self._folder / mutation.path
-        original = target.read_text()
-        target.write_text(mutation.content)
-        try:
-            levels = [*zip(("file", "package"), mutation.tests, strict=False)]
-            levels += [("unit", ["-m", "unit"])] * with_unit
-            noticing = next(
-                ((level, tests) for level, tests in levels if self.notices(tests)), None
-            )
-        finally:
-            target.write_text(original)
-        if noticing is None:
-            return "none"
-        level, tests = noticing
-        if tuple(tests) not in self._passing:
-            if self.notices(tests):
-                raise SystemExit(f"fails without any change: pytest {' '.join(tests)}")
-            self._passing.add(tuple(tests))
-        return level
-
-
-SERVER = f"""
-import json, os, signal, sys
-from unittest import mock
-# TVM would load usmp at the end of its import, and each test is to load the changed one.
-with mock.patch("importlib.metadata.entry_points", lambda **_: ()):
-    import tvm
-import hypothesis, numpy, pytest
-from tvm import relax, tirx, topi
-assert not any(name.startswith("usmp") for name in sys.modules)
-
-def stop(*_):
-    raise TimeoutError
-
-signal.signal(signal.SIGALRM, stop)
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):
-            os.dup2(nothing, number)
-        try:
-            code = int(pytest.main(json.loads(line)))
-        except BaseException:
-            code = 1
-        os._exit(code)
-    signal.alarm({SECONDS})
-    try:
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    except TimeoutError:
-        code = 1
-    signal.alarm(0)
-    try:
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    except (ProcessLookupError, ChildProcessError):
-        pass
-    print(code, flush=True)
-"""
-"""Reads the arguments of pytest, a line each, and answers with its exit status."""
+def try_mutation(copy: CheckoutCopy, mutation: Mutation, with_unit: bool) -> str:
+    """Which tests notice a mutation: "file", "package", "unit", or "none"."""
+    with copy.changed(mutation.path, mutation.content):
+        levels = [*zip(("file", "package"), mutation.tests, strict=False)]
+        levels += [("unit", ["-m", "unit"])] * with_unit
+        noticing = next(((level, tests) for level, tests in levels if copy.is_failing(tests)), None)
+    if noticing is None:
+        return "none"
+    level, tests = noticing
+    if copy.fails_unchanged(tests):
+        raise SystemExit(f"fails without any change: pytest {' '.join(tests)}")
+    return level
 
 
 def main() -> None:
@@ -423,15 +312,15 @@ def main() -> None:
         parser.error("nothing there can be changed")
     results: dict[str, Counter[str]] = defaultdict(Counter)
     with tempfile.TemporaryDirectory(prefix="usmp-mutations-") as name:
-        copies = [Copy(Path(name) / str(number)) for number in range(options.jobs)]
-        idle: SimpleQueue[Copy] = SimpleQueue()
+        copies = [CheckoutCopy(Path(name) / str(number)) for number in range(options.jobs)]
+        idle: SimpleQueue[CheckoutCopy] = SimpleQueue()
         for copy in copies:
             idle.put(copy)
 
         def tried(mutation: Mutation) -> tuple[Mutation, str]:
             copy = idle.get()
             try:
-                return mutation, copy.try_mutation(mutation, options.unit)
+                return mutation, try_mutation(copy, mutation, options.unit)
             finally:
                 idle.put(copy)
 
