@@ -109,3 +109,11 @@ def test_what_reads_or_writes_other_files_is_not_kept(tmp_path, runs, text, flag
     (tmp_path / "main.c").write_text(text + MAIN_C)
     assert [status_of(tmp_path, *flags) for _ in range(2)] == [3, 3]
     assert len(runs) == 2
+
+
+def test_a_failure_in_silence_comes_each_time(tmp_path):
+    command = [*COMMAND[:-2], "-fsyntax-only"]
+    failed = subprocess.CompletedProcess(command, 1, "", "")
+    for _ in range(2):
+        done = compile_cache.cached(command, project(tmp_path), None, lambda: failed)
+        assert done.returncode == 1
