@@ -9,6 +9,7 @@ import signal
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ with without_torch():
 from support import compile_cache, costs, kernel_collection, levels, unit_guard
 from support.lazy import LOADED, loaded_libraries
 from support.markers import MARKERS, mark
+from usmp.driver import tvmc
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
@@ -112,6 +114,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
     # Nor so often; as in the process of `tvmc`.
     gc.set_threshold(50_000)
+    # Nor all that other tests keep, when a command fails.
+    tvmc.gc = SimpleNamespace(collect=lambda: gc.collect(1))
 
 
 @pytest.hookimpl(wrapper=True)
