@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import linecache
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -31,22 +32,18 @@ SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
 
 
 def _stack(context: int = 1) -> list[inspect.FrameInfo]:
-    """Return what `inspect.stack` does, with the source of the nearest callers only.
+    """Return what `inspect.stack` does, with one line of source of the nearest callers only.
 
-    TVM's decorators call it for each function, and read no line of others. Below pytest there
-    are many, whose files Python would look for and read each time.
+    TVM's decorators call it for each function, and read no line of others. Python would look for
+    the module of each frame among all that are loaded.
     """
     frame = inspect.currentframe()
     found: list[inspect.FrameInfo] = []
     while frame is not None and (frame := frame.f_back) is not None:
-        code = frame.f_code
-        found.append(
-            inspect.FrameInfo(frame, *inspect.getframeinfo(frame, context))
-            if len(found) < 4
-            else inspect.FrameInfo(
-                frame, code.co_filename, frame.f_lineno, code.co_name, None, None
-            )
-        )
+        file, line = frame.f_code.co_filename, frame.f_lineno
+        lines = [linecache.getline(file, line, frame.f_globals)] if len(found) < 4 else None
+        index = None if lines is None else 0
+        found.append(inspect.FrameInfo(frame, file, line, frame.f_code.co_name, lines, index))
     return found
 
 

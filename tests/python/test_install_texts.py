@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 import usmp
 from conftest import ROOT
+from support.all_cases import check_all
 from support.children import run
 from usmp.support.distribution import EXTRAS, NAME
 
@@ -58,16 +59,12 @@ def what_is_installed(words: list[str]) -> list[str]:
     return [word for word in words if not word.startswith(("-", "$")) and word not in values]
 
 
-INSTALLS = installs()
-
-
 def test_the_texts_are_found():
-    files = {file for file, _ in INSTALLS}
+    files = {file for file, _ in installs()}
     assert {"README.md", "examples/digits/README.md", "scripts/install.sh"} <= files
 
 
-@pytest.mark.parametrize(("file", "installed"), INSTALLS)
-def test_what_a_text_installs_is_what_it_means(file, installed):
+def check_installed(installed: str) -> None:
     folder = re.fullmatch(r"\.(/packaging/solver)?(?:\[(.*)\])?", installed)
     if folder:
         extras = set((folder[2] or "").replace("$extra", "demo").split(",")) - {""}
@@ -75,6 +72,10 @@ def test_what_a_text_installs_is_what_it_means(file, installed):
         assert extras <= ({"executorch"} if folder[1] else of_all)
     else:
         assert canonicalize_name(Requirement(installed).name) in ON_PYPI
+
+
+def test_what_a_text_installs_is_what_it_means():
+    check_all({f"{file}: {name}": (name,) for file, name in installs()}, check_installed)
 
 
 def test_the_distribution():
