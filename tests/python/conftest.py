@@ -70,6 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Files that are named run as a whole, not only what runs by default.
         config.option.markexpr = ""
     unit_guard.refuse_files(SHARED)
+    compile_cache.refuse_other_compilers()
     if hasattr(config, "cache"):
         compile_cache.use_folder(config.cache.mkdir("compiled"))
     caching = ExitStack()

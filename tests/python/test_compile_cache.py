@@ -117,3 +117,12 @@ def test_a_failure_in_silence_comes_each_time(tmp_path):
     for _ in range(2):
         done = compile_cache.cached(command, project(tmp_path), None, lambda: failed)
         assert done.returncode == 1
+
+
+def test_no_test_starts_a_compiler_on_its_own(tmp_path):
+    command = ["cc", "-c", project(tmp_path) / "main.c", "-o", tmp_path / "main.o"]
+    with pytest.raises(pytest.fail.Exception, match=r"cc is to be called by .*run_compiler"):
+        subprocess.Popen(command)
+    assert not (tmp_path / "main.o").exists()
+    # What it is may be asked.
+    assert subprocess.Popen(["cc", "-dumpversion"], stdout=subprocess.DEVNULL).wait() == 0

@@ -12,13 +12,17 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
+
+import pytest
 
 COMPILER = re.compile(
     r"(?:[\w.]+-)*(?:cc|c\+\+|gcc|g\+\+|clang|clang\+\+|armclang)(?:-\d[\d.]*)?", re.ASCII
@@ -38,7 +42,10 @@ _OTHER_OUTPUT = ("--coverage", "-fprofile", "-save-temps", "-M", "-fstack-usage"
 _ENVIRONMENT = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "LC_ALL", "LANG")
 _MOST_BYTES = 4 << 30
 
+_SOURCES = (".c", ".cc", ".cpp", ".S", ".s")
+
 _folder: Path | None = None
+_is_seen = ContextVar("usmp_tests_compiler_is_seen", default=False)
 
 
 class _NotCached(Exception):
@@ -69,6 +76,22 @@ def is_compiler(program: str | os.PathLike[str]) -> bool:
     return COMPILER.fullmatch(os.path.basename(program)) is not None
 
 
+def refuse_other_compilers() -> None:
+    """Fail from now on where a test starts a compiler that this module does not see.
+
+    Programs that a test starts, as CMake, call compilers on their own.
+    """
+
+    def on_event(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "subprocess.Popen" and not _is_seen.get():
+            command = arguments[1]
+            words = [command] if isinstance(command, (str, os.PathLike)) else list(command)  # type: ignore[call-overload]
+            if is_compiler(words[0]) and any(os.fspath(w).endswith(_SOURCES) for w in words):
+                pytest.fail(f"{words[0]} is to be called by support.compilers.run_compiler")
+
+    sys.addaudithook(on_event)
+
+
 Start = Callable[[], "subprocess.CompletedProcess[str]"]
 
 
@@ -88,6 +111,16 @@ def cached(
     start
         runs it where there is no entry. Only a command that succeeds in silence becomes one.
     """
+    token = _is_seen.set(True)
+    try:
+        return _cached(command, directory, text, start)
+    finally:
+        _is_seen.reset(token)
+
+
+def _cached(
+    command: Sequence[str | os.PathLike[str]], directory: Path, text: str | None, start: Start
+) -> subprocess.CompletedProcess[str]:
     arguments = [os.fspath(argument) for argument in command]
     try:
         if _folder is None:
