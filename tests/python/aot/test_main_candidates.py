@@ -145,3 +145,10 @@ def test_the_build_chooses_for_where_inputs_and_outputs_are(model, monkeypatch):
     asked.clear()
     usmp.build(mod, board="mps2-an385")
     assert set(asked) == {True}
+
+
+def test_outputs_have_the_names_that_the_importer_gave_them(model):
+    mod = model(softmax, ("x", (2, 2), "float32"))
+    mod.update_func(mod.get_global_var("main"), mod["main"].with_attr("output_names", ["scores"]))
+    main = lower_to_aot(mod)["__tvm_main__"]
+    assert [str(tensor.name) for tensor in main.attrs["output_tensors"]] == ["scores"]

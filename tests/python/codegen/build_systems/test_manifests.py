@@ -110,6 +110,17 @@ def test_manifests_are_valid(name):
     jsonschema.validate(yaml.safe_load(files["idf_component.yml"]), ESP_IDF)
 
 
+@pytest.mark.parametrize(
+    ("names", "sentence"), [("a", "A compiled model"), ("ab", "Compiled models")]
+)
+def test_manifests_say_what_it_is(names, sentence):
+    files = texts(*names)
+    for path in ("library.properties", "library.json", "idf_component.yml"):
+        assert f"{sentence}, as C with its memory planned" in files[path]
+    for path in ("CMakeLists.txt", "zephyr/CMakeLists.txt"):
+        assert f"# {sentence}: " in files[path]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_only_the_prefix_of_a_model_is_in_them(name):
     """They are those of a model called as the prefix is, so that no other byte of its name is."""
