@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import usmp
+from support.small_digits import small_convolutions, small_digits
 from support.tflite_file import one_operator_model
 from usmp.driver.tvmc import main
 
@@ -73,8 +74,24 @@ def _files() -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="session")
-def digits_archive(tmp_path_factory) -> Path:
-    """The compiled digits model."""
-    path = tmp_path_factory.mktemp("digits") / "digits.tar"
-    usmp.build(usmp.import_model(DIGITS)).export_model_library_format(path)
+def small_digits_model(tmp_path_factory) -> Path:
+    """A model with the tensors of the one of examples/digits."""
+    path = tmp_path_factory.mktemp("digits") / "digits_int8.tflite"
+    path.write_bytes(small_digits())
+    return path
+
+
+@pytest.fixture(scope="session")
+def convolutions(tmp_path_factory) -> Path:
+    """A model whose operators run interleaved, and whose tensors overlap."""
+    path = tmp_path_factory.mktemp("convolutions") / "convolutions.tflite"
+    path.write_bytes(small_convolutions())
+    return path
+
+
+@pytest.fixture(scope="session")
+def digits_archive(small_digits_model) -> Path:
+    """The model with the tensors of digits, compiled."""
+    path = small_digits_model.with_name("digits.tar")
+    usmp.build(usmp.import_model(small_digits_model)).export_model_library_format(path)
     return path

@@ -174,9 +174,9 @@ def test_options_of_import_are_for_each_model(refused, models):
 # ---- memory
 
 
-def test_models_in_turn_need_the_memory_of_the_largest(tvmc, digits_model):
-    alone = plan_of(tvmc, digits_model)["ram"]
-    files = [f"one={digits_model}", f"two={digits_model}"]
+def test_models_in_turn_need_the_memory_of_the_largest(tvmc, convolutions):
+    alone = plan_of(tvmc, convolutions)["ram"]
+    files = [f"one={convolutions}", f"two={convolutions}"]
     together = plan_of(tvmc, *files)
     assert {**alone, "size_bytes": together["ram"]["size_bytes"]} == together["ram"]
     at_once = plan_of(tvmc, *files, "--concurrent=one,two")

@@ -11,6 +11,7 @@ import pytest
 
 import usmp
 from support.compilers import require
+from support.levels import sample
 from support.relax_models import PARAMS, Attention
 from usmp.boards.board import BOARDS, Board
 from usmp.boards.emulator import build_project, run_emulator
@@ -32,7 +33,16 @@ def small_model(board: Board) -> usmp.AOTExecutorFactoryModule:
     return usmp.build(Attention, params=PARAMS, board=board)
 
 
-every_board = pytest.mark.parametrize("board", BOARDS, ids=[board.name for board in BOARDS])
+every_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+
+_OTHERS = ("mps3-an547", "riscv32-virt")
+"""With vectors, and of another kind of processor."""
+SOME_BOARDS = (
+    *sample([board for board in BOARDS if board.name not in _OTHERS], 1),
+    *(board for board in BOARDS if board.name in _OTHERS),
+)
+"""For what another test sees on every board: `test_a_model` of test_emulator.py."""
+some_boards = pytest.mark.parametrize("board", SOME_BOARDS, ids=lambda board: board.name)
 
 
 def build_program(
