@@ -12,6 +12,7 @@ import usmp
 from support.small_digits import small_convolutions, small_digits
 from support.tflite_file import one_operator_model
 from usmp.driver.tvmc import main
+from usmp.exploration import processes
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite"
 
@@ -22,6 +23,16 @@ def small_model(tmp_path) -> Path:
     path = tmp_path / "small.tflite"
     path.write_bytes(one_operator_model())
     return path
+
+
+@pytest.fixture
+def no_workers(monkeypatch) -> None:
+    """Let this process, which has loaded TVM, build all configurations of a sweep."""
+
+    def in_this_process(evaluate, data, tasks, jobs, is_interrupted):
+        return ((task, evaluate(data, task)) for task in tasks)
+
+    monkeypatch.setattr(processes, "in_processes", in_this_process)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support import levels
-from support.children import WITHOUT_TORCH, run, run_tvmc, wait_until
+from support.children import WITHOUT_TORCH, run, wait_until
 from support.interrupted_commands import ended_by
 from support.small_digits import small_digits
 from usmp.driver.tvmc import main
@@ -73,7 +73,7 @@ def test_commands_build_what_is_said(sweep, tvmc):
     assert plan["ram"]["size_bytes"] == row["ram_bytes"] == 74
 
 
-def test_interrupted_and_continued(kept, digits, tmp_path):
+def test_interrupted_and_continued(kept, digits, tmp_path, tvmc, no_workers):
     path = tmp_path / "sweep.json"
     arguments = ("explore", digits, *OPTIONS, "-j1", "-q", "-o", path)
 
@@ -91,8 +91,8 @@ def test_interrupted_and_continued(kept, digits, tmp_path):
     partly = json.loads(path.read_text())
     assert not partly["complete"]
     assert len(partly["configurations"]) == done < 4
-    again = run_tvmc(*arguments, folder=tmp_path)
-    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    again = tvmc(*arguments)
+    assert (again.status, again.stdout, again.stderr) == (0, "", "")
     assert path.read_bytes() == kept.read_bytes()
 
 
@@ -162,7 +162,7 @@ def test_file_of_another_model(kept, small_model, refused):
     )
 
 
-def test_model_that_cannot_be_read(refused, tmp_path):
+def test_model_that_cannot_be_read(refused, tmp_path, no_workers):
     path = tmp_path / "model.tflite"
     path.write_bytes(b"no model")
     options = ("--vary=optimize=ram,speed", "-j1", "-o", "sweep.json")

@@ -374,7 +374,7 @@ def test_documents_stay_documents(tvmc, models, arguments):
 
 
 @pytest.mark.cc
-def test_a_sweep_of_one_program(tvmc, models):
+def test_a_sweep_of_one_program(tvmc, models, no_workers):
     files = models("a.tflite", "b.tflite")
     sweep = ["explore", *files, "--vary=optimize=ram", "-j1", "-o", "sweep.json"]
     outcome = tvmc(*sweep)
