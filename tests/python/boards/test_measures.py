@@ -10,7 +10,6 @@ import pytest
 
 from support.board_programs import (
     build_program,
-    every_board,
     require_board,
     run_program,
     small_model,
@@ -121,7 +120,7 @@ def test_no_instruction_is_lost(run, board):
     assert run(board, 1).startswith("least ")
 
 
-@every_board
+@some_boards
 @pytest.mark.parametrize("part", [2, 3], ids=["far", "one-word"])
 def test_a_stack_that_overflows(run, board, part):
     """Also where writes out of memory are lost in silence."""
