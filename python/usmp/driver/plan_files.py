@@ -105,7 +105,7 @@ def _checked_memory(memory: Mapping[str, Any]) -> Mapping[str, Any]:
 
     where = "the plan"
     is_object = is_list_of(lambda value: isinstance(value, dict))
-    functions = {"main": [], **_mapping(memory["functions"])}
+    functions = read_value(memory, "functions", lambda value: isinstance(value, dict), where)
     mains = read_value(functions, "main", is_object, where)
     for main in mains:
         read_value({"entry": "main", **main}, "entry", is_text, f"an entry of {where}")

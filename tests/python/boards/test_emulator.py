@@ -15,7 +15,7 @@ import usmp
 from support.board_programs import every_board, require_board, run_program
 from support.levels import sample
 from support.micro import Micro
-from support.small_digits import small_digits
+from support.small_digits import small_convolutions, small_digits
 from usmp.boards.board import BOARDS, Board, board_named
 from usmp.boards.board_run import program_memory
 from usmp.boards.emulator import EmulatedModule, EmulatorError
@@ -90,21 +90,20 @@ OTHER_BOARDS = [board for board in BOARDS if board.name not in ("mps2-an385", "m
 @pytest.mark.parametrize(
     "board", [AN385, AN547, *sample(OTHER_BOARDS, 0)], ids=lambda board: board.name
 )
-def test_memory_of_digits(digits_model, board):
+def test_memory_of_convolutions(board):
     """All but pools and stack is small."""
-    factory = usmp.build(digits_model, board=board)
-    module, reference = emulated(board, factory=factory), Micro(digits_model)
+    model = small_convolutions()
+    factory = usmp.build(import_tflite(model), board=board)
+    module, reference = emulated(board, factory=factory), Micro(model)
     inputs = reference.random_inputs(0)
     (outputs,) = module.run([inputs]).outputs
     assert outputs["probabilities"].tobytes() == reference.run(inputs)["probabilities"].tobytes()
     memory = program_memory(module.sections(), board)
-    # For vectors weights are padded, and what follows a depthwise convolution is no part of its
-    # segment.
-    pools, constants = (1024, 27368) if board == AN547 else (928, 27112)
-    assert (memory.pools, memory.stack, memory.constants) == (pools, 16384, constants)
+    # For vectors weights are padded.
+    constants = 2336 if board == AN547 else 1784
+    assert (memory.pools, memory.stack, memory.constants) == (272, 16384, constants)
     assert memory.variables <= 64
-    # A segment is one function; operators one after the other take 18712.
-    assert memory.code <= (23 if board.name == "riscv32-virt" else 20) << 10
+    assert memory.code <= (11 if board.name == "riscv32-virt" else 9) << 10
 
 
 def test_inputs_and_outputs_of_the_program():

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 import pytest
+from tvm.ir import IRModule
 
 import usmp
 from support.board_programs import require_board
@@ -25,6 +29,14 @@ def lasting(memory: str) -> WorkspacePoolInfo:
 
 def built(state_pool, board: Board = AN385, mod=None) -> usmp.AOTExecutorFactoryModule:
     return usmp.build(mod or streaming_model(), board=board, state_memory_pool=state_pool)
+
+
+@cache
+def built_lasting(
+    memory: str = "psram", board: Board = AN385, model: Callable[[], IRModule] = streaming_model
+) -> usmp.AOTExecutorFactoryModule:
+    """A model whose states outlast a reset, for all tests that run it."""
+    return built(lasting(memory), board, model())
 
 
 def project_file(factory, name: str) -> str:
@@ -70,7 +82,7 @@ def check_streaming(outputs, reference: Streaming) -> None:
 def test_a_reset_of_the_processor_keeps_the_state(board, memory):
     """The runs after it go on where those before it ended."""
     board = board_named(board)
-    outputs = reset_once(built(lasting(memory), board), board).run([{"x": x} for x in X]).outputs
+    outputs = reset_once(built_lasting(memory, board), board).run([{"x": x} for x in X]).outputs
     reference = Streaming()
     for x in X:
         reference.run(x)
@@ -81,7 +93,7 @@ def test_a_reset_of_the_processor_keeps_the_state(board, memory):
 @pytest.mark.parametrize("stored", [0, 1], ids=["in-a-run", "other-layout"])
 def test_a_state_that_is_not_the_programs_own_begins_anew(stored):
     """As after a reset in the middle of a run, an update, or power-up."""
-    program = reset_once(built(lasting("psram")), AN385, f"state_layout = {stored};")
+    program = reset_once(built_lasting(), AN385, f"state_layout = {stored};")
     check_streaming(program.run([{"x": x} for x in X]).outputs, Streaming())
 
 
@@ -110,7 +122,7 @@ def test_in_other_sections_the_state_begins_anew():
 @board_test
 def test_entries_keep_their_state_too():
     runs = [(entry, {"x": x}) for entry, x in calls(12)]
-    factory = built(lasting("psram"), mod=entry_model())
+    factory = built_lasting(model=entry_model)
     outputs = reset_once(factory, AN385).run(runs).outputs
     reference = Entries()
     for entry, inputs in runs:
@@ -121,10 +133,10 @@ def test_entries_keep_their_state_too():
 
 
 @board_test
-@pytest.mark.parametrize("mod", [streaming_model, entry_model], ids=["one", "several"])
-def test_the_place_of_the_states(mod):
+@pytest.mark.parametrize("model", [streaming_model, entry_model], ids=["one", "several"])
+def test_the_place_of_the_states(model):
     """At the beginning of the memory, wherever other code and variables are."""
-    factory = built(lasting("psram"), mod=mod())
+    factory = built_lasting(model=model)
     require_board(AN385)
     strict = {"OPTIMIZATION": "-O2 -Werror -pedantic"}
     metadata = factory.metadata["modules"]["default"]
@@ -136,7 +148,7 @@ def test_the_place_of_the_states(mod):
 
 
 def test_the_linker_script_and_main_know_of_it():
-    factory = built(lasting("psram"))
+    factory = built_lasting()
     assert (
         "  .noinit_psram (NOLOAD) : ALIGN(16)\n  {\n    *(.noinit.layout)\n    . = ALIGN(16);\n"
         "    *(.noinit.psram)\n    . = ALIGN(4);\n  } > psram\n"

@@ -10,10 +10,10 @@ import pytest
 
 from support.board_programs import (
     build_program,
-    every_board,
     require_board,
     run_program,
     small_model,
+    some_boards,
 )
 from usmp.boards.board import Board, board_named
 from usmp.boards.emulator import EmulatorError
@@ -105,7 +105,7 @@ def run(tmp_path_factory):
     return part
 
 
-@every_board
+@some_boards
 def test_instructions_are_counted(run, board):
     """Two a round, and a few around the loop."""
     counted = map(int, re.findall(r"^instructions (\d+)$", run(board, 0), re.MULTILINE))
@@ -113,14 +113,14 @@ def test_instructions_are_counted(run, board):
     assert max(map(abs, excess)) <= 5, excess
 
 
-@every_board
+@some_boards
 def test_no_instruction_is_lost(run, board):
     """Loops of a known number of instructions, from a few to millions; one board's counter of 32
     bits begins anew meanwhile."""
     assert run(board, 1).startswith("least ")
 
 
-@every_board
+@some_boards
 @pytest.mark.parametrize("part", [2, 3], ids=["far", "one-word"])
 def test_a_stack_that_overflows(run, board, part):
     """Also where writes out of memory are lost in silence."""

@@ -10,7 +10,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from support.board_programs import every_board, require_board
+from support.board_programs import require_board, some_boards
 from support.compilers import run_compiler
 from support.entry_models import entry_model
 from support.micro import Micro
@@ -39,7 +39,7 @@ def metadata_of(factory):
     return factory.metadata["modules"]["default"]
 
 
-@every_board
+@some_boards
 def test_operators_are_all_of_a_run(board):
     """But for the hooks, at most 100 instructions an operator, and what lies between them."""
     require_board(board)

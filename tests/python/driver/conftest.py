@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import usmp
+from support.small_digits import small_convolutions, small_digits
 from support.tflite_file import one_operator_model
 from usmp.driver.tvmc import main
+from usmp.exploration import processes
 
 DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite"
 
@@ -21,6 +23,16 @@ def small_model(tmp_path) -> Path:
     path = tmp_path / "small.tflite"
     path.write_bytes(one_operator_model())
     return path
+
+
+@pytest.fixture
+def no_workers(monkeypatch) -> None:
+    """Let this process, which has loaded TVM, build all configurations of a sweep."""
+
+    def in_this_process(evaluate, data, tasks, jobs, is_interrupted):
+        return ((task, evaluate(data, task)) for task in tasks)
+
+    monkeypatch.setattr(processes, "in_processes", in_this_process)
 
 
 @dataclass(frozen=True)
@@ -73,8 +85,24 @@ def _files() -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="session")
-def digits_archive(tmp_path_factory) -> Path:
-    """The compiled digits model."""
-    path = tmp_path_factory.mktemp("digits") / "digits.tar"
-    usmp.build(usmp.import_model(DIGITS)).export_model_library_format(path)
+def small_digits_model(tmp_path_factory) -> Path:
+    """A model with the tensors of the one of examples/digits."""
+    path = tmp_path_factory.mktemp("digits") / "digits_int8.tflite"
+    path.write_bytes(small_digits())
+    return path
+
+
+@pytest.fixture(scope="session")
+def convolutions(tmp_path_factory) -> Path:
+    """A model whose operators run interleaved, and whose tensors overlap."""
+    path = tmp_path_factory.mktemp("convolutions") / "convolutions.tflite"
+    path.write_bytes(small_convolutions())
+    return path
+
+
+@pytest.fixture(scope="session")
+def digits_archive(small_digits_model) -> Path:
+    """The model with the tensors of digits, compiled."""
+    path = small_digits_model.with_name("digits.tar")
+    usmp.build(usmp.import_model(small_digits_model)).export_model_library_format(path)
     return path

@@ -12,6 +12,7 @@ from tvm.relax.backend import _ffi_api
 
 from conftest import ROOT
 from support.board_programs import require_board
+from support.micro import Micro
 from support.quantized_models.convolutions import Conv, conv_2d
 from usmp.boards.board import board_named
 from usmp.runtime.reference import REFERENCE
@@ -40,6 +41,11 @@ def extension():
     _ffi_api.RemovePatterns(["accel.conv2d"])
 
 
+def of_zeros() -> np.ndarray:
+    """What the model computes without an accelerator."""
+    return Micro(DIGITS).run({"image": np.zeros((1, 8, 8, 1), np.int8)})["probabilities"]
+
+
 @pytest.mark.cc
 def test_compile_and_run(tvmc, extension, tmp_path):
     done = tvmc(*COMPILE, "--target=accel,c", "--extension", extension)
@@ -49,20 +55,19 @@ def test_compile_and_run(tvmc, extension, tmp_path):
         module = json.load(tar.extractfile("./metadata.json"))["modules"]["digits"]
     assert len(module["accelerator_functions"]) == 4
     source = EXAMPLE / "accel.c"
-    done = tvmc("run", "digits.tar", "--extra-source", source, "-o", "with.npz")
+    run = ("run", "digits.tar", "--fill-mode=zeros", "-o", "with.npz")
+    done = tvmc(*run, "--extra-source", source)
     assert (done.status, done.stderr) == (0, "")
-    assert tvmc(*COMPILE).status == 0
-    assert tvmc("run", "digits.tar", "-o", "without.npz").status == 0
-    with np.load("with.npz") as ours, np.load("without.npz") as expected:
-        np.testing.assert_array_equal(ours["probabilities"], expected["probabilities"])
+    with np.load("with.npz") as ours:
+        np.testing.assert_array_equal(ours["probabilities"], of_zeros())
 
 
 @pytest.mark.board
 def test_on_a_board(tvmc, extension, tmp_path):
     """With `tvmc run`, from a path that make would not take, and with make alone."""
     require_board(board_named("mps2-an385"))
-    compile_for_board = (*COMPILE, "--board", "mps2-an385")
-    assert tvmc(*compile_for_board, "--target=accel,c", "--extension", extension).status == 0
+    options = ("--board", "mps2-an385", "--target=accel,c", "--extension", extension)
+    assert tvmc(*COMPILE, *options).status == 0
     source = tmp_path / "an accelerator, \u00e9" / "accel.c"
     source.parent.mkdir()
     source.write_text('#include "beside.h"\n' + (EXAMPLE / "accel.c").read_text())
@@ -76,12 +81,9 @@ def test_on_a_board(tvmc, extension, tmp_path):
     make = ["make", "-C", tmp_path / "project", f"EXTRA_SOURCES={EXAMPLE / 'accel.c'}", "run"]
     (tmp_path / "project/inputs.bin").write_bytes(bytes(64))
     subprocess.run(make, check=True, capture_output=True)
-    assert tvmc(*compile_for_board).status == 0
-    assert tvmc(*run, "-o", "without.npz").status == 0
-    with np.load("with.npz") as ours, np.load("without.npz") as expected:
-        np.testing.assert_array_equal(ours["probabilities"], expected["probabilities"])
-        outputs = (tmp_path / "project/outputs.bin").read_bytes()
-        assert outputs == expected["probabilities"].tobytes()
+    with np.load("with.npz") as ours:
+        np.testing.assert_array_equal(ours["probabilities"], of_zeros())
+    assert (tmp_path / "project/outputs.bin").read_bytes() == of_zeros().tobytes()
 
 
 @pytest.mark.parametrize(

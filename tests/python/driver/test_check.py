@@ -10,7 +10,6 @@ import pytest
 
 import usmp
 from support.compilers import require
-from support.small_digits import small_digits
 from usmp.boards import board as boards
 from usmp.driver import check_builds
 from usmp.driver.status import NOT_WITHIN
@@ -21,18 +20,11 @@ DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tfli
 
 
 @pytest.fixture(scope="module")
-def archive(tmp_path_factory):
+def archive(tmp_path_factory, small_digits_model):
     path = tmp_path_factory.mktemp("check") / "m4.tar"
-    factory = usmp.build(usmp.import_model(DIGITS), "c -mcpu=cortex-m4", compare_workspace_io=True)
+    mod = usmp.import_model(small_digits_model)
+    factory = usmp.build(mod, "c -mcpu=cortex-m4", compare_workspace_io=True)
     factory.export_model_library_format(path)
-    return path
-
-
-@pytest.fixture
-def small(tmp_path) -> Path:
-    """A model of two operators."""
-    path = tmp_path / "small_digits.tflite"
-    path.write_bytes(small_digits())
     return path
 
 
@@ -54,13 +46,13 @@ def test_limits_to_the_byte(tvmc, archive, without_compilers):
     targets, status = checked(tvmc, archive, "--max-ram=1K", "--max-flash=64K")
     ram, flash = targets["limits"]["ram"], targets["limits"]["flash"]
     assert status == 0
-    assert ram["parts"] == {"workspace": 928, "inputs and outputs": 74}
-    assert flash["parts"] == {"constants": 27112}
+    assert ram["parts"] == {"workspace": 10, "inputs and outputs": 74}
+    assert flash["parts"] == {"constants": 1276}
     assert not ram["all_counted"]
     assert not flash["all_counted"]
     needed = ram["needed_bytes"]
     assert checked(tvmc, archive, f"--max-ram={needed}")[1] == 0
-    targets, status = checked(tvmc, archive, f"--max-ram={needed - 1}", "--max-flash=27111")
+    targets, status = checked(tvmc, archive, f"--max-ram={needed - 1}", "--max-flash=1275")
     assert status == NOT_WITHIN
     missing = [targets["limits"][what]["missing_bytes"] for what in ("ram", "flash")]
     assert missing == [1, 1]
@@ -80,14 +72,14 @@ def test_code_that_is_not_counted_is_said(tvmc, archive, without_compilers):
     outcome = tvmc("check", archive, "--max-flash=64K")
     assert outcome.status == 0
     assert "Code not counted (no arm-none-eabi-gcc)." in outcome.stdout
-    assert "27112+ of 64K" in outcome.stdout
+    assert "1276+ of 64K" in outcome.stdout
 
 
 @pytest.mark.board
-def test_code_of_llvm_for_another_machine_is_not_counted(tvmc, small, tmp_path):
+def test_code_of_llvm_for_another_machine_is_not_counted(tvmc, small_digits_model, tmp_path):
     require("arm-none-eabi-gcc")
     path = tmp_path / "aarch64.tar"
-    factory = usmp.build(usmp.import_model(small), "llvm -mtriple=aarch64-linux-gnu")
+    factory = usmp.build(usmp.import_model(small_digits_model), "llvm -mtriple=aarch64-linux-gnu")
     factory.export_model_library_format(path)
     limits, status = checked(tvmc, path, "--max-flash=64K")
     assert (status, limits["limits"]["flash"]["all_counted"]) == (0, False)
@@ -98,14 +90,14 @@ def test_code_of_llvm_for_another_machine_is_not_counted(tvmc, small, tmp_path):
 
 
 def test_how_inputs_in_the_workspace_would_help(tvmc, archive, without_compilers):
-    targets, _ = checked(tvmc, archive, "--max-ram=1000", "--board-memory=tiny:ram=900,flash=1M")
+    targets, _ = checked(tvmc, archive, "--max-ram=80", "--board-memory=tiny:ram=70,flash=1M")
     advice = {name: target["notes"][0] for name, target in targets.items()}
-    assert advice["limits"] == "With --workspace-io it takes 928 bytes of RAM, and fits."
-    assert advice["tiny"].endswith("takes 928 bytes of RAM, and does not fit either.")
+    assert advice["limits"] == "With --workspace-io it takes 74 bytes of RAM, and fits."
+    assert advice["tiny"].endswith("takes 74 bytes of RAM, and does not fit either.")
 
 
 def test_all_that_is_named_must_fit_and_of_all_boards_one(tvmc, archive, without_compilers):
-    tiny = "--board-memory=tiny:ram=1000,flash=1M"
+    tiny = "--board-memory=tiny:ram=80,flash=1M"
     assert checked(tvmc, archive, "--boards=nrf52840")[1] == 0
     assert checked(tvmc, archive, "--boards=nrf52840,kl25z", tiny)[1] == NOT_WITHIN
     targets, status = checked(tvmc, archive, "--boards=all")
@@ -128,9 +120,11 @@ def check_places():
 
 
 @pytest.mark.board
-def test_a_model_is_built_and_compiled_for_each_core(tvmc, small):
+def test_a_model_is_built_and_compiled_for_each_core(tvmc, small_digits_model):
     require("arm-none-eabi-gcc")
-    targets, status = checked(tvmc, small, "--boards=nrf52840,nrf52832,raspberry-pi-pico")
+    targets, status = checked(
+        tvmc, small_digits_model, "--boards=nrf52840,nrf52832,raspberry-pi-pico"
+    )
     assert status == 0
     code = {name: target["flash"]["parts"]["code"] for name, target in targets.items()}
     assert code["nrf52840"] == code["nrf52832"] < code["raspberry-pi-pico"]
@@ -141,10 +135,10 @@ def test_a_model_is_built_and_compiled_for_each_core(tvmc, small):
 
 
 @pytest.mark.board
-def test_a_board_gets_a_whole_program(tvmc, small):
+def test_a_board_gets_a_whole_program(tvmc, small_digits_model):
     require("arm-none-eabi-gcc")
     require("make")
-    targets, status = checked(tvmc, small, "--boards=mps2-an385")
+    targets, status = checked(tvmc, small_digits_model, "--boards=mps2-an385")
     (target,) = targets.values()
     assert status == 0
     assert target["ram"]["parts"]["stack"] == boards.STACK_BYTES
@@ -152,7 +146,9 @@ def test_a_board_gets_a_whole_program(tvmc, small):
     assert target["flash"]["parts"]["constants"] == 1276
 
 
-def test_a_board_whose_memories_are_too_small(tvmc, small, without_compilers, monkeypatch):
+def test_a_board_whose_memories_are_too_small(
+    tvmc, small_digits_model, without_compilers, monkeypatch
+):
     board = boards.board_named("mps2-an385")
     stack = boards.STACK_BYTES + boards.DATA_RESERVE_BYTES
     memories = [
@@ -161,7 +157,7 @@ def test_a_board_whose_memories_are_too_small(tvmc, small, without_compilers, mo
     ]
     tight = replace(board, memories=tuple(memories), workspace_memories=("sram",))
     monkeypatch.setattr(boards, "BOARDS", (tight,))
-    targets, status = checked(tvmc, small, "--boards=mps2-an385")
+    targets, status = checked(tvmc, small_digits_model, "--boards=mps2-an385")
     assert status == NOT_WITHIN
     assert "mps2-an385" in targets["mps2-an385"]["why_not"]
     assert "sram" in targets["mps2-an385"]["why_not"]
@@ -192,8 +188,8 @@ def test_a_board_whose_memories_are_too_small(tvmc, small, without_compilers, mo
         (["--max-ram=1K", "-o", "."], ".: cannot be written (Is a directory)"),
     ],
 )
-def test_usage(refused, digits_model, arguments, message):
-    assert refused("check", digits_model, *arguments).startswith(message)
+def test_usage(refused, small_digits_model, arguments, message):
+    assert refused("check", small_digits_model, *arguments).startswith(message)
 
 
 def test_options_of_builds_with_an_archive(refused, archive):
@@ -206,4 +202,4 @@ def test_a_file(tvmc, archive, without_compilers):
     assert (outcome.status, outcome.stdout) == (NOT_WITHIN, "")
     shown = tvmc("check", archive, "--max-ram=1", "--format=markdown").stdout
     assert Path("verdict.md").read_text() == shown
-    assert "| no | 1002+ of 1 |" in shown
+    assert "| no | 84+ of 1 |" in shown

@@ -13,16 +13,16 @@ pytestmark = pytest.mark.usefixtures("one_session")
 QUICK = ("--no-suggestions", "--module-name=net")
 
 
-def test_formats_and_files(tvmc, digits_model):
-    outcome = tvmc("explain", digits_model, *QUICK, "--format=json")
+def test_formats_and_files(tvmc, small_digits_model):
+    outcome = tvmc("explain", small_digits_model, *QUICK, "--format=json")
     assert (outcome.status, outcome.stderr) == (0, "")
     document = json.loads(outcome.stdout)
     assert (document["schema"], document["version"]) == ("usmp.explanation", 1)
     assert document["suggestions"] is None
-    plan = json.loads(tvmc("plan", digits_model, *QUICK[1:], "--format=json").stdout)
+    plan = json.loads(tvmc("plan", small_digits_model, *QUICK[1:], "--format=json").stdout)
     (pool,) = document["pools"]
     assert {p["name"]: p["peak_bytes"] for p in plan["pools"]}[pool["name"]] == pool["peak_bytes"]
-    assert tvmc("explain", digits_model, *QUICK, "-o", "memory.md").stdout == ""
+    assert tvmc("explain", small_digits_model, *QUICK, "-o", "memory.md").stdout == ""
     text = Path("memory.md").read_text()
     assert text.startswith("# Memory of net\n") and "## Pool global&#95;workspace" in text
     assert os.listdir() == ["memory.md"]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from support import levels
-from support.children import WITHOUT_TORCH, run, run_tvmc, wait_until
+from support.children import wait_until
 from support.interrupted_commands import ended_by
 from support.small_digits import small_digits
 from usmp.driver.tvmc import main
@@ -73,7 +71,7 @@ def test_commands_build_what_is_said(sweep, tvmc):
     assert plan["ram"]["size_bytes"] == row["ram_bytes"] == 74
 
 
-def test_interrupted_and_continued(kept, digits, tmp_path):
+def test_interrupted_and_continued(kept, digits, tmp_path, tvmc, no_workers):
     path = tmp_path / "sweep.json"
     arguments = ("explore", digits, *OPTIONS, "-j1", "-q", "-o", path)
 
@@ -91,36 +89,25 @@ def test_interrupted_and_continued(kept, digits, tmp_path):
     partly = json.loads(path.read_text())
     assert not partly["complete"]
     assert len(partly["configurations"]) == done < 4
-    again = run_tvmc(*arguments, folder=tmp_path)
-    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+    again = tvmc(*arguments)
+    assert (again.status, again.stdout, again.stderr) == (0, "", "")
     assert path.read_bytes() == kept.read_bytes()
 
 
 def test_cluster(kept, digits, tmp_path):
     """Workers that are spoken to as those of other computers; in a long run, in processes."""
-    pytest.importorskip("distributed")
-    program = tmp_path / "cluster.py"
-    program.write_text("""
-import sys
-from distributed import LocalCluster
-from usmp.driver.tvmc import main
-
-if __name__ == "__main__":
-    with LocalCluster(
+    distributed = pytest.importorskip("distributed")
+    path = tmp_path / "sweep.json"
+    with distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=2,
-        processes=sys.argv[1] == "processes",
+        processes=bool(levels.number(0, 1)),
         protocol="tcp://",
         dashboard_address=None,
+        local_directory=str(tmp_path),
     ) as cluster:
-        status = main([*sys.argv[2:], "--scheduler", cluster.scheduler_address])
-    sys.exit(status)
-""")
-    path = tmp_path / "sweep.json"
-    kind = ("threads", "processes")[levels.number(0, 1)]
-    command = (sys.executable, program, kind, "explore", digits, *OPTIONS)
-    environment = {**os.environ, **WITHOUT_TORCH}
-    run(*command, "-q", "-o", path, check=True, cwd=tmp_path, env=environment)
+        command = ("explore", str(digits), *OPTIONS, "-q", "-o", str(path))
+        assert main([*command, "--scheduler", cluster.scheduler_address]) == 0
     assert path.read_bytes() == kept.read_bytes()
 
 
@@ -162,7 +149,7 @@ def test_file_of_another_model(kept, small_model, refused):
     )
 
 
-def test_model_that_cannot_be_read(refused, tmp_path):
+def test_model_that_cannot_be_read(refused, tmp_path, no_workers):
     path = tmp_path / "model.tflite"
     path.write_bytes(b"no model")
     options = ("--vary=optimize=ram,speed", "-j1", "-o", "sweep.json")

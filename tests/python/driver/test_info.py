@@ -138,15 +138,15 @@ def test_archive(tvmc, digits_archive):
                 "outputs": [PROBABILITIES],
                 "states": [],
                 "pools": [
-                    {"name": "global_const_workspace", "kind": "constant", "bytes": 27112},
-                    {"name": "global_workspace", "kind": "workspace", "bytes": 928},
+                    {"name": "global_const_workspace", "kind": "constant", "bytes": 1276},
+                    {"name": "global_workspace", "kind": "workspace", "bytes": 10},
                 ],
                 "state_size_bytes": 0,
             }
         ],
     }
     lines = [line.split() for line in tvmc("info", digits_archive).stdout.splitlines()]
-    assert ["global_workspace", "workspace", "928"] in lines
+    assert ["global_workspace", "workspace", "10"] in lines
 
 
 def test_archive_of_several_models(tvmc):

@@ -54,7 +54,7 @@ def test_any_moment_of_compile(small_model, tmp_path):
     assert whole.status == 0
     new = output.read_bytes()
     statuses = []
-    moments = levels.number(4, 12)
+    moments = levels.number(3, 12)
     for index in range(moments):
         output.write_bytes(OLD)
         number = (SIGINT, SIGTERM)[index % 2]
@@ -137,7 +137,7 @@ def test_after_an_error(tmp_path):
     """The user has been told."""
     late = """
 import gc
-gc.collect = lambda: os.kill(os.getpid(), signal.SIGINT)
+gc.collect = lambda *_: os.kill(os.getpid(), signal.SIGINT)
 raise RuntimeError("broken")
 """
     done = run_tvmc("list", extension(tmp_path, late), folder=tmp_path)
@@ -178,12 +178,12 @@ def test_signal_that_is_ignored_stays_ignored(tmp_path):
     assert "mps2-an385" in done.stdout
 
 
-def test_terminal_is_as_before(digits_model):
+def test_terminal_is_as_before(small_digits_model):
     terminal, end = pty.openpty()
     process = start(
         TVMC,
         "plan",
-        digits_model,
+        small_digits_model,
         stdout=subprocess.DEVNULL,
         stderr=end,
         env={**os.environ, "TERM": "xterm"},

@@ -1,6 +1,6 @@
-"""Memory pools in which the digits model has no place: what is too small, and what would do.
+"""Memory pools in which a model has no place: what is too small, and what would do.
 
-`greedy_by_size` without overlap needs 2048 bytes, and 27120 of constants.
+`greedy_by_size` without overlap needs 448 bytes, and 1792 of constants.
 """
 
 from __future__ import annotations
@@ -20,97 +20,96 @@ TOO_SMALL = (
 )
 
 
-def test_size_hint_that_is_too_small(refused, digits_model):
-    flags = [*GREEDY, "--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=2047"]
-    assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
-        buffer="conv2d1 (512 bytes,",
-        pools='pool "sram": size_hint_bytes=2047, 1536 bytes already taken, the buffer would end '
-        "at byte 2048",
-        least='2048 for pool "sram"',
+def test_size_hint_that_is_too_small(refused, convolutions):
+    flags = [*GREEDY, "--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=447"]
+    assert refused("compile", convolutions, *flags) == TOO_SMALL.format(
+        buffer="conv2d1 (64 bytes,",
+        pools='pool "sram": size_hint_bytes=447, 384 bytes already taken, the buffer would end '
+        "at byte 448",
+        least='448 for pool "sram"',
     )
 
 
-def test_size_hints_that_are_too_small_together(refused, digits_model):
+def test_size_hints_that_are_too_small_together(refused, convolutions):
     flags = [*GREEDY, "--workspace-pools=dtcm,sram"]
-    flags += [f"--workspace-pools-size-hint-bytes={name}:1000" for name in ("dtcm", "sram")]
-    assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
-        buffer="conv2d3 (1024 bytes,",
-        pools='pool "dtcm": size_hint_bytes=1000, 0 bytes already taken, the buffer would end at '
-        'byte 1024 pool "sram": size_hint_bytes=1000, 0 bytes already taken, the buffer would end '
-        "at byte 1024",
-        least='1536 for pool "dtcm", or 1536 for pool "sram"',
+    flags += [f"--workspace-pools-size-hint-bytes={name}:300" for name in ("dtcm", "sram")]
+    assert refused("compile", convolutions, *flags) == TOO_SMALL.format(
+        buffer="conv2d (384 bytes,",
+        pools='pool "dtcm": size_hint_bytes=300, 0 bytes already taken, the buffer would end at '
+        'byte 384 pool "sram": size_hint_bytes=300, 0 bytes already taken, the buffer would end '
+        "at byte 384",
+        least='384 for pool "dtcm", or 384 for pool "sram"',
     )
 
 
-def test_the_smallest_size_is_told_however_many_pools_there_are(refused, digits_model):
+def test_the_smallest_size_is_told_however_many_pools_there_are(refused, convolutions):
     names = [f"memory_number_{index}" for index in range(24)]
     flags = [*GREEDY, f"--workspace-pools={','.join(names)}"]
     flags += [f"--workspace-pools-size-hint-bytes={name}:16" for name in names]
-    message = refused("compile", digits_model, *flags)
+    message = refused("compile", convolutions, *flags)
     assert message.startswith(
         "TVM USMP Error: the space available in the provided pools exceeded when trying to "
-        'allocate the buffer : conv2d3 (1024 bytes, alignment 16) pool "memory_number_0": '
+        'allocate the buffer : conv2d (384 bytes, alignment 16) pool "memory_number_0": '
     )
     assert (
         " ... Please increase the size_hints for memory pools. The smallest size_hint_bytes with "
-        'which the same algorithm succeeds: 2048 for pool "memory_number_0", or ' in message
+        'which the same algorithm succeeds: 448 for pool "memory_number_0", or ' in message
     )
     assert len(message) < 2100
 
 
-def test_constant_pool_that_is_too_small(refused, digits_model):
-    flags = [*GREEDY, "--usmp-parameter-pools=flash", "--usmp-parameter-pool-flash=size=1000"]
-    assert refused("compile", digits_model, *flags) == TOO_SMALL.format(
-        buffer="conv2d3_constant_1 (18432 bytes,",
-        pools='pool "flash": size_hint_bytes=1000, 0 bytes already taken, the buffer would end at '
-        "byte 18432",
-        least='27120 for pool "flash"',
+def test_constant_pool_that_is_too_small(refused, convolutions):
+    flags = [*GREEDY, "--usmp-parameter-pools=flash", "--usmp-parameter-pool-flash=size=100"]
+    assert refused("compile", convolutions, *flags) == TOO_SMALL.format(
+        buffer="softmax_constant_1 (1024 bytes,",
+        pools='pool "flash": size_hint_bytes=100, 0 bytes already taken, the buffer would end at '
+        "byte 1024",
+        least='1792 for pool "flash"',
     )
 
 
-def test_the_smallest_size_of_the_message_is_enough(tvmc, digits_model):
-    for least in (["workspace", "sram", 2048], ["constant", "flash", 27120]):
+def test_the_smallest_size_of_the_message_is_enough(tvmc, convolutions):
+    for least in (["workspace", "sram", 448], ["constant", "flash", 1792]):
         side, name, size = least
         flags = [f"--{side}-pools={name}", f"--{side}-pools-size-hint-bytes={name}:{size}"]
-        assert tvmc("compile", digits_model, *GREEDY, *flags).status == 0
+        assert tvmc("compile", convolutions, *GREEDY, *flags).status == 0
 
 
-def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, digits_model):
+def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, convolutions):
     """With what they may share taken off."""
-    pools = ["--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=1247"]
-    assert refused("compile", digits_model, *pools, NO_STREAMING) == (
+    pools = ["--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=191"]
+    assert refused("compile", convolutions, *pools) == (
         "TVM USMP Error: the space available in the provided pools exceeded when trying to "
-        "allocate the buffer : conv2d (1024 bytes, alignment 16) "
-        'pool "sram": size_hint_bytes=1247 No plan fits: 5 buffers together need at least 1248 '
-        'bytes: "conv2d" (1024 bytes), "conv2d1" (512 bytes), "depthwise_conv2d" (512 bytes), '
-        '"fused_conv2d2_add" (512 bytes), "conv2d3" (1024 bytes); without any one of them the rest '
+        "allocate the buffer : conv2d_ring (144 bytes, alignment 16) "
+        'pool "sram": size_hint_bytes=191 No plan fits: 2 buffers together need at least 192 '
+        'bytes: "conv2d1" (64 bytes), "conv2d_ring" (144 bytes); without any one of them the rest '
         "fits. Please increase the size_hints for memory pools. The smallest size_hint_bytes with "
-        'which a plan fits: 1248 for pool "sram". Another pool among the candidates of the buffers '
+        'which a plan fits: 192 for pool "sram". Another pool among the candidates of the buffers '
         "may also help."
     )
-    pools[1] = f"{pools[1][:-4]}1248"
-    assert tvmc("compile", digits_model, *pools, NO_STREAMING).status == 0
+    pools[1] = f"{pools[1][:-3]}192"
+    assert tvmc("compile", convolutions, *pools).status == 0
 
 
-def test_workspace_that_only_the_accelerator_may_access(refused, digits_model):
+def test_workspace_that_only_the_accelerator_may_access(refused, convolutions):
     flags = ["--usmp-workspace-pools=npu", "--usmp-workspace-pool-npu=target=accel"]
-    assert refused("compile", digits_model, "--target=accel,c", *flags) == (
+    assert refused("compile", convolutions, "--target=accel,c", *flags) == (
         "the model: no pool may hold buffer conv2d, which is written by target c of conv2d "
         "(npu: accel)"
     )
 
 
-def test_workspace_that_the_cpu_may_only_read(refused, digits_model):
+def test_workspace_that_the_cpu_may_only_read(refused, convolutions):
     flags = ["--usmp-workspace-pools=npu", "--usmp-workspace-pool-npu=target=accel,c:ro"]
-    assert refused("compile", digits_model, "--target=accel,c", *flags) == (
+    assert refused("compile", convolutions, "--target=accel,c", *flags) == (
         "the model: no pool may hold buffer conv2d, which is written by target c of conv2d "
         "(npu: accel, c (ro))"
     )
 
 
-def test_constants_that_only_the_accelerator_may_read(refused, digits_model):
+def test_constants_that_only_the_accelerator_may_read(refused, convolutions):
     flags = ["--constant-pools=npu", "--constant-pools-targets=npu:accel"]
-    assert refused("compile", digits_model, "--target=accel,c", *flags) == (
+    assert refused("compile", convolutions, "--target=accel,c", *flags) == (
         "the model: no pool may hold buffer conv2d_constant_1, which is read by target c of "
         "__tvm_main__ (npu: accel)"
     )

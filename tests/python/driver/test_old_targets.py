@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from tvm.relax.backend import _ffi_api
 
-from usmp.exploration import processes
-
 AOT = """
     --runtime=crt
     --executor=aot
@@ -154,11 +152,7 @@ def test_an_option_without_quotes(refused, small_model):
 
 
 @pytest.mark.cc
-def test_a_note_about_configurations_that_workers_build(tvmc, small_model, monkeypatch):
-    def in_this_process(evaluate, data, tasks, jobs, is_interrupted):
-        return ((task, evaluate(data, task)) for task in tasks)
-
-    monkeypatch.setattr(processes, "in_processes", in_this_process)
+def test_a_note_about_configurations_that_workers_build(tvmc, small_model, no_workers):
     done = tvmc("explore", small_model, "--vary=target=c -device=x,c -mcpu=esp32", "-o", "s.json")
     assert done.status == 0
     assert [line.split(": ")[:3] for line in done.stderr.splitlines()] == [

@@ -26,11 +26,11 @@ def overlaps(pool) -> dict[str, list[str]]:
     return {b["name"]: list(b["overlaps"]) for b in pool["buffers"] if b["overlaps"]}
 
 
-def test_overlap_in_json_csv_and_table(tvmc, digits_model):
-    pool = workspace_of(tvmc, digits_model, IO)
+def test_overlap_in_json_csv_and_table(tvmc, convolutions):
+    pool = workspace_of(tvmc, convolutions, IO)
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
-    assert pool["peak_bytes"] == pool["lower_bound_bytes"] < pool["memory_pressure_bytes"] == 1152
-    rows = csv.DictReader(io.StringIO(tvmc("plan", digits_model, IO, "--format=csv").stdout))
+    assert pool["peak_bytes"] == pool["lower_bound_bytes"] < pool["memory_pressure_bytes"] == 336
+    rows = csv.DictReader(io.StringIO(tvmc("plan", convolutions, IO, "--format=csv").stdout))
     in_csv = {row["name"]: row["overlaps"].split() for row in rows if row["overlaps"]}
     assert in_csv == {
         output: [f"{dying}:{by_name[output]['overlaps'][dying]['shared']}" for dying in names]
@@ -44,14 +44,14 @@ def test_overlap_in_json_csv_and_table(tvmc, digits_model):
         if {output, dying} <= live
     ]
     shared = by_name[output]["overlaps"][dying]["shared"]
-    table = " ".join(tvmc("plan", digits_model, IO).stdout.split())
+    table = " ".join(tvmc("plan", convolutions, IO).stdout.split())
     assert f"{shared} of {by_name[dying]['size']} bytes of {dying}" in table
-    assert "(tir.usmp.overlap=0) the buffers of the pool would need at least 1152 bytes" in table
+    assert "(tir.usmp.overlap=0) the buffers of the pool would need at least 336 bytes" in table
 
 
-def test_what_is_told_holds(tvmc, digits_model):
+def test_what_is_told_holds(tvmc, convolutions):
     """Every output lies at least the safe distance below what it overwrites, and shares bytes."""
-    pool = workspace_of(tvmc, digits_model, IO)
+    pool = workspace_of(tvmc, convolutions, IO)
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
     pairs = [(by_name[o], by_name[d]) for o, names in overlaps(pool).items() for d in names]
     assert pairs
@@ -62,16 +62,16 @@ def test_what_is_told_holds(tvmc, digits_model):
         assert told["shared"] == min(ends) - max(output["offset"], dying["offset"]) > 0
 
 
-def test_without_overlap(tvmc, digits_model):
-    pool = workspace_of(tvmc, digits_model, IO, NO_OVERLAP)
-    assert (pool["peak_bytes"], pool["memory_pressure_bytes"], overlaps(pool)) == (1152, 1152, {})
-    table = tvmc("plan", digits_model, IO, NO_OVERLAP).stdout
+def test_without_overlap(tvmc, convolutions):
+    pool = workspace_of(tvmc, convolutions, IO, NO_OVERLAP)
+    assert (pool["peak_bytes"], pool["memory_pressure_bytes"], overlaps(pool)) == (336, 336, {})
+    table = tvmc("plan", convolutions, IO, NO_OVERLAP).stdout
     assert "overwrites" not in table
     assert "overlap" not in table
 
 
-def test_nothing_is_shared_with_no_sharing(tvmc, digits_model):
-    pool = workspace_of(tvmc, digits_model, IO, "--usmp-algorithm=no_sharing")
+def test_nothing_is_shared_with_no_sharing(tvmc, convolutions):
+    pool = workspace_of(tvmc, convolutions, IO, "--usmp-algorithm=no_sharing")
     assert overlaps(pool) == {}
     assert pool["peak_bytes"] >= sum(buffer["size"] for buffer in pool["buffers"])
 
@@ -85,17 +85,17 @@ def test_nothing_is_shared_with_no_sharing(tvmc, digits_model):
         ["--usmp-preserve-inputs", "--pass-config=tir.usmp.preserve_inputs=True"],
     ],
 )
-def test_preserved_inputs_live_to_the_end(tvmc, digits_model, options):
-    kept = workspace_of(tvmc, digits_model, IO, *options)
+def test_preserved_inputs_live_to_the_end(tvmc, convolutions, options):
+    kept = workspace_of(tvmc, convolutions, IO, *options)
     end = max(stop for buffer in kept["buffers"] for _, stop in buffer["live_ranges"])
     (image,) = (buffer for buffer in kept["buffers"] if buffer["kind"] == "input")
     assert image["live_ranges"] == [[0, end]]
     assert not any(image["name"] in names for names in overlaps(kept).values())
 
 
-def test_inputs_in_the_memory_of_a_board_are_preserved_too(tvmc, digits_model):
+def test_inputs_in_the_memory_of_a_board_are_preserved_too(tvmc, convolutions):
     plan = tvmc(
-        "plan", digits_model, "--board=mps2-an385", "--usmp-preserve-inputs", "--format=csv"
+        "plan", convolutions, "--board=mps2-an385", "--usmp-preserve-inputs", "--format=csv"
     )
     rows = list(csv.DictReader(io.StringIO(plan.stdout)))
     (image,) = (row for row in rows if row["kind"] == "input")
@@ -103,10 +103,10 @@ def test_inputs_in_the_memory_of_a_board_are_preserved_too(tvmc, digits_model):
     assert image["live_ranges"] == f"0-{last}"
 
 
-def test_inputs_of_the_application_need_no_option(tvmc, digits_model):
+def test_inputs_of_the_application_need_no_option(tvmc, convolutions):
     """They are never written; who asks for it anyway gets the same C and the same plan."""
-    tvmc("compile", digits_model, "-o", "a.tar")
-    assert tvmc("compile", digits_model, "--usmp-preserve-inputs", "-o", "b.tar").status == 0
+    tvmc("compile", convolutions, "-o", "a.tar")
+    assert tvmc("compile", convolutions, "--usmp-preserve-inputs", "-o", "b.tar").status == 0
     a, b = (usmp.load_archive(path) for path in ("a.tar", "b.tar"))
     code = {path: text for path, text in a.files.items() if path.startswith("codegen/")}
     assert code == {path: text for path, text in b.files.items() if path.startswith("codegen/")}

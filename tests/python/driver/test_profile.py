@@ -114,14 +114,14 @@ def test_a_pipe_has_all_columns_unless_the_width_is_said(capsys, monkeypatch):
 
 
 @pytest.mark.cc
-def test_a_run_on_this_host(tvmc, digits_model):
-    assert tvmc("compile", digits_model, "--profile", "-o", "model.tar").status == 0
+def test_a_run_on_this_host(tvmc, small_digits_model):
+    assert tvmc("compile", small_digits_model, "--profile", "-o", "model.tar").status == 0
     outcome = tvmc("run", "model.tar", "--profile")
     lines = outcome.stdout.splitlines()
     assert (outcome.status, lines[0]) == (0, "probabilities: int8[1, 10]")
     rows = [line.split() for line in lines if "fully_connected" in line]
     assert [row[:6] for row in rows] == [
-        "4 fully_connected fully_connected int8[1,64] int8[1,10] 640".split()
+        "0 fully_connected fully_connected int8[1,64] int8[1,10] 640".split()
     ]
     written = tvmc(
         "run", "model.tar", "--profile-json", "profile.json", "--report", "map.json", "-q"
@@ -129,7 +129,7 @@ def test_a_run_on_this_host(tvmc, digits_model):
     assert written.stdout.splitlines() == lines[:2]
     with open("profile.json") as file, open("map.json") as map_file:
         profile, drawn = json.load(file), json.load(map_file)
-    assert (profile["unit"], profile["macs"], len(profile["operators"])) == ("ns", 399488, 6)
+    assert (profile["unit"], profile["macs"], len(profile["operators"])) == ("ns", 640, 2)
     measured = [operator["measured"] for operator in drawn["operators"]]
     assert [m["cost"] for m in measured] == [o["cost"] for o in profile["operators"]]
     assert {(m["unit"], m["runs"]) for m in measured} == {("ns", profile["runs"])}
@@ -138,12 +138,12 @@ def test_a_run_on_this_host(tvmc, digits_model):
 
 
 @pytest.mark.cc
-def test_faults(tvmc, digits_archive, digits_model):
+def test_faults(tvmc, digits_archive, small_digits_model):
     outcome = tvmc("run", digits_archive, "--profile")
     assert outcome.status == 1
     assert "does not say when its operators begin and end; compile the model" in outcome.stderr
     assert tvmc("run", digits_archive, "--profile-json", "p.json").status == 1
-    tvmc("compile", digits_model, "--profile", "-o", "model.tar", "-q")
+    tvmc("compile", small_digits_model, "--profile", "-o", "model.tar", "-q")
     outcome = tvmc("run", "model.tar", "--profile-json", "model.tar")
     assert "the profile would overwrite the archive" in outcome.stderr
     outcome = tvmc("run", "model.tar", "--profile-json", "missing/p.json")
@@ -160,17 +160,17 @@ def test_faults(tvmc, digits_archive, digits_model):
 
 
 @pytest.mark.cc
-def test_the_flag_and_the_option_are_one(tvmc, digits_model):
+def test_the_flag_and_the_option_are_one(tvmc, small_digits_model):
     setting = ("--pass-config", "tir.usmp.profile=0")
-    outcome = tvmc("compile", digits_model, "--profile", *setting)
+    outcome = tvmc("compile", small_digits_model, "--profile", *setting)
     assert outcome.status == 1
     assert "--profile and --pass-config tir.usmp.profile=0 contradict" in outcome.stderr
 
 
 @pytest.mark.board
-def test_a_run_on_a_board(tvmc, digits_model):
+def test_a_run_on_a_board(tvmc, small_digits_model):
     require_board(board_named("mps2-an385"))
-    tvmc("compile", digits_model, "--profile", "--board", "mps2-an385", "-o", "b.tar", "-q")
+    tvmc("compile", small_digits_model, "--profile", "--board", "mps2-an385", "-o", "b.tar", "-q")
     outcome = tvmc("run", "b.tar", "--board", "mps2-an385", "--profile", "--profile-json", "p.json")
     assert outcome.status == 0
     lines = outcome.stdout.splitlines()
@@ -180,4 +180,5 @@ def test_a_run_on_a_board(tvmc, digits_model):
     with open("p.json") as file:
         profile = json.load(file)
     (whole,) = (int(line.split()[-1]) for line in lines if line.startswith("Instructions of a run"))
-    assert 0.999 * whole < profile["cost"] < whole
+    # But for what lies between the two operators, and around them.
+    assert whole - 200 < profile["cost"] < whole

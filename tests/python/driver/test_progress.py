@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from support.children import SECONDS, TVMC, start
+from support.children import SECONDS, TVMC, run_tvmc, start
 from usmp.driver.build_options import add_build_options, build_model
 from usmp.driver.progress import silent, stages
 from usmp.driver.shown_warnings import shown_warnings
@@ -47,8 +47,18 @@ def test_stages_are_shown_in_order_and_stdout_is_as_ever(tvmc, small_model, tmp_
     assert shown.rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
 
 
-def test_quiet_shows_nothing(small_model):
-    assert on_a_terminal("plan", small_model, "--quiet")[1] == ""
+def test_quiet_shows_nothing(small_model, tmp_path):
+    terminal, end = pty.openpty()
+    try:
+        arguments = ("plan", small_model, "--quiet")
+        done = run_tvmc(*arguments, folder=tmp_path, environment={"TERM": "xterm"}, stderr=end)
+        assert done.returncode == 0
+        os.set_blocking(terminal, False)
+        with pytest.raises(BlockingIOError):
+            os.read(terminal, 1)
+    finally:
+        os.close(end)
+        os.close(terminal)
 
 
 def test_stages_of_a_build(small_model):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from driver.conftest import DIGITS
+from support.micro import Micro
 
 pytestmark = pytest.mark.usefixtures("one_session")
 
@@ -13,23 +13,25 @@ pytestmark = pytest.mark.usefixtures("one_session")
 @pytest.mark.parametrize(
     "option", ["--stream-input=image", "--pass-config=tir.usmp.stream_inputs=image"]
 )
-def test_the_summary(tvmc, option):
-    outcome = tvmc("compile", str(DIGITS), option)
+def test_the_summary(tvmc, convolutions, option):
+    outcome = tvmc("compile", convolutions, option)
     assert (outcome.status, outcome.stderr) == (0, "")
     said = " ".join(outcome.stdout.split())
-    assert 'Given or taken row by row: input "image" (8 rows of 8 bytes).' in said
-    assert "RAM 938 bytes = workspace 928 + inputs and outputs 10, without the stack." in said
+    assert 'Given or taken row by row: input "image" (8 rows of 16 bytes).' in said
+    assert "RAM 322 bytes = workspace 194 + inputs and outputs 128, without the stack." in said
     assert "Other inputs and outputs are provided by the application" in said
 
 
 @pytest.mark.cc
-def test_run(tvmc, digits_images):
-    images, labels = digits_images
-    np.savez("image.npz", image=images[:1])
-    assert tvmc("compile", str(DIGITS), "--stream-input=image", "--workspace-io").status == 0
+def test_run(tvmc, convolutions):
+    reference = Micro(convolutions)
+    inputs = reference.random_inputs(0)
+    np.savez("image.npz", **inputs)
+    assert tvmc("compile", convolutions, "--stream-input=image", "--workspace-io").status == 0
     assert tvmc("run", "module.tar", "-i", "image.npz", "-o", "out.npz").status == 0
     with np.load("out.npz") as outputs:
-        assert outputs["probabilities"].argmax() == labels[0]
+        expected = reference.run(inputs)["probabilities"]
+        assert np.array_equal(outputs["probabilities"], expected)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +64,8 @@ def test_run(tvmc, digits_images):
         ),
     ],
 )
-def test_errors(tvmc, options, message):
-    outcome = tvmc("compile", str(DIGITS), *options)
+def test_errors(tvmc, convolutions, options, message):
+    outcome = tvmc("compile", convolutions, *options)
     assert outcome.status != 0
     assert message in " ".join(outcome.stderr.split())
     assert "Traceback" not in outcome.stderr

@@ -174,9 +174,9 @@ def test_options_of_import_are_for_each_model(refused, models):
 # ---- memory
 
 
-def test_models_in_turn_need_the_memory_of_the_largest(tvmc, digits_model):
-    alone = plan_of(tvmc, digits_model)["ram"]
-    files = [f"one={digits_model}", f"two={digits_model}"]
+def test_models_in_turn_need_the_memory_of_the_largest(tvmc, convolutions):
+    alone = plan_of(tvmc, convolutions)["ram"]
+    files = [f"one={convolutions}", f"two={convolutions}"]
     together = plan_of(tvmc, *files)
     assert {**alone, "size_bytes": together["ram"]["size_bytes"]} == together["ram"]
     at_once = plan_of(tvmc, *files, "--concurrent=one,two")
@@ -374,7 +374,7 @@ def test_documents_stay_documents(tvmc, models, arguments):
 
 
 @pytest.mark.cc
-def test_a_sweep_of_one_program(tvmc, models):
+def test_a_sweep_of_one_program(tvmc, models, no_workers):
     files = models("a.tflite", "b.tflite")
     sweep = ["explore", *files, "--vary=optimize=ram", "-j1", "-o", "sweep.json"]
     outcome = tvmc(*sweep)

@@ -94,27 +94,48 @@ tvmc.main(sys.argv[1:])
 print("torch" in sys.modules, file=sys.__stdout__)
 """
 
+# TVM is not there, and whoever loads it tells whether PyTorch would come with it.
+_IS_TORCH_HIDDEN = """
+import sys
+from usmp.driver import tvmc
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["plan", "model.tflite"],
-        ["plan", "model.tar"],
-        ["run", "model.tar", "--module-name=none"],
-        ["export-test", "model.tar", "--module-name=none"],
-        *levels.sample([["plan", "model.pt2"]], 0),
-    ],
-    ids=" ".join,
-)
-def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, command):
-    """Where it is installed, TVM loads it."""
-    pytest.importorskip("torch")
-    if command[1] == "model.tar":
-        usmp.build(small_model).export_model_library_format(tmp_path / "model.tar")
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("tvm", "tvm_ffi"):
+            hidden.append("torch" in sys.modules)
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Finder())
+for words in {commands}:
+    hidden = []
+    tvmc.main(words)
+    print(hidden[0], words, file=sys.__stdout__)
+"""
+
+
+def test_torch_is_hidden_from_tvm_where_it_has_no_use(tmp_path, small_model):
+    usmp.build(small_model).export_model_library_format(tmp_path / "model.tar")
     for name in ("model.tflite", "model.pt2"):
         (tmp_path / name).write_bytes(small_model.read_bytes())
-    done = run(sys.executable, "-c", _HAS_TORCH, *command, cwd=tmp_path)
-    assert done.stdout.splitlines()[-1] == str(command[1] == "model.pt2")
+    commands = {
+        ("plan", "model.tflite"): True,
+        ("plan", "model.tar"): True,
+        ("run", "model.tar"): True,
+        ("export-test", "model.tar"): True,
+        ("plan", "model.pt2"): False,
+    }
+    script = _IS_TORCH_HIDDEN.format(commands=[list(words) for words in commands])
+    done = run(sys.executable, "-c", script, cwd=tmp_path)
+    assert done.stdout.splitlines() == [f"{is_so} {list(w)}" for w, is_so in commands.items()]
+
+
+@pytest.mark.parametrize("name", ["model.tflite", *levels.sample(["model.pt2"], 0)])
+def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, name):
+    """Where it is installed, TVM loads it."""
+    pytest.importorskip("torch")
+    (tmp_path / name).write_bytes(small_model.read_bytes())
+    done = run(sys.executable, "-c", _HAS_TORCH, "plan", name, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == str(name == "model.pt2")
 
 
 @pytest.mark.parametrize(

@@ -7,42 +7,42 @@ import tarfile
 import numpy as np
 import pytest
 
-from driver.conftest import DIGITS
+from support.micro import Micro
 
 pytestmark = pytest.mark.usefixtures("one_session")
 
 
-def test_the_summary_and_the_header(tvmc):
-    outcome = tvmc("compile", str(DIGITS), "--stream-input=image:hop=2")
+def test_the_summary_and_the_header(tvmc, convolutions):
+    outcome = tvmc("compile", convolutions, "--stream-input=image:hop=2")
     assert (outcome.status, outcome.stderr) == (0, "")
     said = " ".join(outcome.stdout.split())
     assert (
-        'Each run takes 2 of the 8 rows of input "image", and keeps 688 bytes of windows as '
-        "state: 399488 -> 376448 MACs; depthwise_conv2d, add and what follows take whole windows."
+        'Each run takes 2 of the 8 rows of input "image", and keeps 304 bytes of windows as '
+        "state: 14976 -> 10656 MACs; conv2d2 and what follows take whole windows."
     ) in said
     with tarfile.open("module.tar") as tar:
         header = tar.extractfile("./codegen/host/include/tvmgen_default.h").read().decode()
-    assert "#define TVMGEN_DEFAULT_IMAGE_SIZE 16\n" in header
+    assert "#define TVMGEN_DEFAULT_IMAGE_SIZE 32\n" in header
     assert "#define TVMGEN_DEFAULT_IMAGE_HOP 2\n" in header
     assert "#define TVMGEN_DEFAULT_IMAGE_WINDOW_ROWS 8\n" in header
     assert (
         ' * "image" takes the 2 newest of the 8 rows of a window, the oldest first:\n'
         " * give all rows in their order, each of them once. The outputs are those of the whole\n"
-        " * window, which is full of -128 before the first run and after reset.\n"
+        " * window, which is full of -3 before the first run and after reset.\n"
     ) in header
 
 
 @pytest.mark.cc
-def test_run(tvmc, digits_images):
+def test_run(tvmc, convolutions):
     """The first run, of a window that is empty but for the lines that it is given."""
-    images, _ = digits_images
-    window = np.full_like(images[:1], -128)
-    window[:, 6:] = images[:1, :2]
+    lines = Micro(convolutions).random_inputs(0)["image"][:, :2]
+    window = np.full((1, 8, 8, 2), -3, np.int8)
+    window[:, 6:] = lines
     np.savez("window.npz", image=window)
-    np.savez("lines.npz", image=images[:1, :2])
+    np.savez("lines.npz", image=lines)
     found = []
     for option, given in ((), "window.npz"), (("--stream-input=image:hop=2",), "lines.npz"):
-        assert tvmc("compile", str(DIGITS), *option).status == 0
+        assert tvmc("compile", convolutions, *option).status == 0
         assert tvmc("run", "module.tar", "-i", given, "-o", "out.npz").status == 0
         with np.load("out.npz") as outputs:
             found.append(outputs["probabilities"])
@@ -78,6 +78,6 @@ def test_run(tvmc, digits_images):
         ),
     ],
 )
-def test_errors(tvmc, options, message):
-    outcome = tvmc("compile", str(DIGITS), *options)
+def test_errors(tvmc, convolutions, options, message):
+    outcome = tvmc("compile", convolutions, *options)
     assert (outcome.status, outcome.stderr) == (1, f"tvmc: error: {message}\n")

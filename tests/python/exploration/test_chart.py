@@ -48,7 +48,7 @@ def test_files(drawn):
     assert "alert(1)" in page
     assert "<script>alert" not in page
     assert 'src="http' not in page
-    assert chart(drawn, ".svg") == chart(drawn, ".svg")
+    assert specification(drawn) == specification(drawn)
 
 
 def test_without_the_package(drawn, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from support.lazy import TorchModule, lazy
@@ -26,14 +28,25 @@ class Function(TorchModule):
         return self.function(*inputs)
 
 
+@cache
+def lowered(function, *inputs):
+    """A model as a program to plan, as often as a test does."""
+    model = function if isinstance(function, TorchModule) else Function(function)
+    return programs.lowered(model, inputs)
+
+
+@cache
+def outputs_with_greedy(edge, *inputs, **options):
+    return programs.planned(edge, None, **options).run(inputs)
+
+
 def planned(function, *inputs, algorithm=None, **options):
     """The plan of the outermost graph, and the program; outputs are those of greedy's program."""
-    model = function if isinstance(function, TorchModule) else Function(function)
     recorded = Recorded(algorithm or MemoryPlanning())
-    edge = programs.lowered(model, inputs)
+    edge = lowered(function, *inputs)
     program = programs.planned(edge, recorded, **options)
     program.verify(**{name: value for name, value in options.items() if name.startswith("alloc_")})
-    assert program.run(inputs) == programs.planned(edge, None, **options).run(inputs)
+    assert program.run(inputs) == outputs_with_greedy(edge, *inputs, **options)
     return recorded.plans[-1], program
 
 
@@ -91,8 +104,7 @@ def test_a_tensor_that_is_read_twice_by_one_call():
     assert program.sizes == [0, 96] and len(found.in_place) == 1
 
 
-@pytest.mark.parametrize("in_place", [False, True])
-def test_a_tensor_that_was_written_in_place_lives_on(in_place):
+def test_a_tensor_that_was_written_in_place_lives_on():
     def function(x, index, rows):
         written = torch.tanh(x).index_put((index,), rows)
         other = torch.relu(torch.mm(torch.sin(x), torch.cos(x)))
@@ -100,12 +112,14 @@ def test_a_tensor_that_was_written_in_place_lives_on(in_place):
 
     inputs = X[:, :4].contiguous(), torch.tensor([1, 3]), torch.full((2, 4), 0.5)
     config = {"run_reinplace_pass": True}
-    program = plan(Function(function), inputs, MemoryPlanning(in_place=in_place), config=config)
-    targets = [str(node.target) for node in program.graph_module.graph.nodes]
-    assert any("index_put_" in target for target in targets)
-    for found, expected in zip(program.run(inputs), function(*inputs), strict=True):
-        actual = torch.frombuffer(bytearray(found), dtype=torch.float32).reshape(4, 4)
-        torch.testing.assert_close(actual, expected)
+    for in_place in (False, True):
+        algorithm = MemoryPlanning(in_place=in_place)
+        program = programs.planned(lowered(function, *inputs), algorithm, config)
+        targets = [str(node.target) for node in program.graph_module.graph.nodes]
+        assert any("index_put_" in target for target in targets)
+        for found, expected in zip(program.run(inputs), function(*inputs), strict=True):
+            actual = torch.frombuffer(bytearray(found), dtype=torch.float32).reshape(4, 4)
+            torch.testing.assert_close(actual, expected)
 
 
 def test_a_place_that_is_shared_is_counted_once():
@@ -121,7 +135,7 @@ def test_a_place_that_is_shared_is_counted_once():
         return torch.relu(torch.sin(torch.tanh(x)) + y) * 2
 
     sizes = [
-        plan(Function(function), (X, X), algorithm, config={"passes": [share]}).sizes
+        programs.planned(lowered(function, X, X), algorithm, {"passes": [share]}).sizes
         for algorithm in (MemoryPlanning(), MemoryPlanning(in_place=False), None)
     ]
     assert sizes[0] <= sizes[1] <= sizes[2]
@@ -224,16 +238,14 @@ def test_dynamic_shapes_have_places_for_the_longest():
     def function(x, y):
         return torch.relu(torch.exp(x) + y)
 
-    model = Function(function)
     found = Recorded(MemoryPlanning())
-    program = plan(model, inputs, found, dynamic_shapes={"inputs": ({0: length}, None)})
+    edge = programs.lowered(Function(function), inputs, {"inputs": ({0: length}, None)})
+    program = programs.planned(edge, found)
     assert len(found.plans[-1].in_place) == 3
     assert program.sizes[1] == 16 * 6 * 4 + 32
     assert program.run(inputs) == [function(*inputs).numpy().tobytes()]
     longest = torch.rand(16, 6), torch.ones(1, 6)
-    assert program.run(longest) == plan(
-        model, inputs, dynamic_shapes={"inputs": ({0: length}, None)}
-    ).run(longest)
+    assert program.run(longest) == programs.planned(edge, None).run(longest)
 
 
 def test_branches_do_not_overwrite_each_others_outputs():
@@ -262,16 +274,14 @@ def test_bodies_of_map():
 def test_suites_of_algorithms():
     from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, greedy, naive
 
+    edge = lowered(lambda x: torch.relu(torch.exp(x)), X)
     for algorithm in (MemoryPlanning(), MemoryPlanning().plan):
-        suite = MemoryPlanningAlgorithmSuite([algorithm])
-        program = plan(Function(lambda x: torch.relu(torch.exp(x))), (X,), suite)
+        program = programs.planned(edge, MemoryPlanningAlgorithmSuite([algorithm]))
         program.verify()
         assert program.sizes == [0, 96]
     # Algorithms that are not taken leave nothing behind: `naive` refuses what lies in others.
     for suite in ([MemoryPlanning().plan, naive], [greedy, MemoryPlanning().plan]):
-        program = plan(
-            Function(lambda x: torch.relu(torch.exp(x))), (X,), MemoryPlanningAlgorithmSuite(suite)
-        )
+        program = programs.planned(edge, MemoryPlanningAlgorithmSuite(suite))
         assert program.sizes == [0, 96]
 
 

@@ -9,6 +9,8 @@ import pytest
 from rich.console import Console
 
 import usmp
+from support.small_digits import small_digits
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.report import print_memory_summary
 
 
@@ -128,8 +130,8 @@ def test_ram_of_the_packed_interface_has_no_other_way():
     )
 
 
-def test_an_archive_without_ram_in_all_is_shown(digits_model):
-    metadata = usmp.build(digits_model).metadata["modules"]["default"]
+def test_an_archive_without_ram_in_all_is_shown():
+    metadata = usmp.build(import_tflite(small_digits())).metadata["modules"]["default"]
     del metadata["memory"]["ram"]
     stream = io.StringIO()
     print_memory_summary(metadata, Console(file=stream, highlight=False))

@@ -11,8 +11,9 @@ import pytest
 
 import usmp
 from support.compilers import require
+from support.levels import sample
 from support.relax_models import PARAMS, Attention
-from usmp.boards.board import BOARDS, Board
+from usmp.boards.board import BOARDS, Board, board_named
 from usmp.boards.emulator import build_project, run_emulator
 from usmp.boards.project import project_files
 from usmp.runtime.write_files import write_files
@@ -32,7 +33,17 @@ def small_model(board: Board) -> usmp.AOTExecutorFactoryModule:
     return usmp.build(Attention, params=PARAMS, board=board)
 
 
-every_board = pytest.mark.parametrize("board", BOARDS, ids=[board.name for board in BOARDS])
+every_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+
+SOME_BOARDS = (
+    # Of the Armv7-M ones, one; of the Armv8-M ones, that with vectors.
+    *sample([board_named(f"mps2-{name}") for name in ("an385", "an386", "an500")], 1),
+    *sample([board_named("mps2-an505")], 0),
+    board_named("mps3-an547"),
+    board_named("riscv32-virt"),
+)
+"""For what another test sees on every board: `test_a_model` of test_emulator.py."""
+some_boards = pytest.mark.parametrize("board", SOME_BOARDS, ids=lambda board: board.name)
 
 
 def build_program(

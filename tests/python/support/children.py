@@ -75,6 +75,7 @@ def run_tvmc(
     timeout: float = SECONDS,
     environment: Mapping[str, str] | None = None,
     stdout: int | None = None,
+    stderr: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run `tvmc` as its script does, in a copy of this process, which has loaded TVM.
 
@@ -86,12 +87,15 @@ def run_tvmc(
         where it runs.
     environment
         variables beside those of this process.
-    stdout
-        the descriptor that it writes to; a file that is read afterwards by default.
+    stdout, stderr
+        the descriptors that it writes to; files that are read afterwards by default.
     """
     words = ["tvmc", *map(str, arguments)]
     with TemporaryFile() as out, TemporaryFile() as error:
-        streams = out.fileno() if stdout is None else stdout, error.fileno()
+        streams = (
+            out.fileno() if stdout is None else stdout,
+            error.fileno() if stderr is None else stderr,
+        )
         with default_signals():
             process = os.fork()
             if process == 0:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from support.children import WITHOUT_TORCH
 from support.compilers import run_compiler
 
 SOURCE = Path(__file__).with_name("count_allocations.c")
@@ -29,7 +30,7 @@ def run_counted(command: Sequence[str], **options: object) -> subprocess.Complet
         library = Path(folder, "libcount_allocations.so")
         flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
         run_compiler(["cc", *flags, SOURCE, "-o", library])
-        environment = {**os.environ, "LD_PRELOAD": str(library)}
+        environment = {**os.environ, **WITHOUT_TORCH, "LD_PRELOAD": str(library)}
         return subprocess.run([sys.executable, *command], env=environment, text=True, **options)
 
 

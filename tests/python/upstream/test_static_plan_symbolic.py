@@ -34,8 +34,9 @@ class Symbolic:
 SHAPES = [(3, 4), (1, 1), (2, 3), (3, 4)]
 
 
-@pytest.mark.parametrize("bounded", ["", "n", "mn"])
-@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(
+    ("bounded", "lower"), [("", False), ("n", True), ("mn", False), ("mn", True)]
+)
 def test_symbolic_sizes_with_and_without_bounds(bounded, lower):
     mod = tvm.IRModule({"main": Symbolic["main"]})
     function = Symbolic["main"].with_attr("tir_var_upper_bound", {each: 4 for each in bounded})

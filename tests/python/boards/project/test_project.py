@@ -10,11 +10,11 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support import compile_cache
-from support.board_programs import every_board, require_board
+from support.board_programs import SOME_BOARDS, require_board
 from support.entry_models import entry_model, forgetting_model
 from support.library_files import library_files
 from support.relax_models import PARAMS, Attention
-from usmp.boards.board import board_named
+from usmp.boards.board import BOARDS, board_named
 from usmp.boards.emulator import build_project
 from usmp.runtime.write_files import write_files
 
@@ -148,8 +148,11 @@ def test_main_of_several_entries_with_inputs_and_outputs_of_its_own():
 
 
 @pytest.mark.board
-@every_board
-@pytest.mark.parametrize("io", [True, False], ids=["workspace-io", "own-io"])
+@pytest.mark.parametrize(
+    ("board", "io"),
+    [*((board, True) for board in BOARDS), *((board, False) for board in SOME_BOARDS)],
+    ids=[*(f"{b.name}-workspace-io" for b in BOARDS), *(f"{b.name}-own-io" for b in SOME_BOARDS)],
+)
 def test_the_project_compiles_without_warnings(tmp_path, board, io):
     require_board(board)
     write_files(build(board.name, io).files(), tmp_path)
