@@ -1,5 +1,6 @@
 """The cheapest choice against all choices there are."""
 
+import inspect
 import sys
 from itertools import product
 
@@ -91,12 +92,17 @@ def test_stops_when_the_budget_is_spent():
 
 
 def test_more_items_than_python_calls_are_deep():
-    items = sys.getrecursionlimit() + 100
-    choices = Choices([{0: 1, 1: 3}] * items, [Limit(0, dict.fromkeys(range(items), 1), 900)])
+    depth, before = len(inspect.stack(0)) + 100, sys.getrecursionlimit()
+    items = depth + 100
+    choices = Choices([{0: 1, 1: 3}] * items, [Limit(0, dict.fromkeys(range(items), 1), 90)])
     found = []
     known = 3 * items
-    cheapest_choice(choices, known, lambda c: found.append(c) or cost_of(choices, c), 10**7, 99)
-    assert cost_of(choices, found[-1]) == 900 * 1 + (items - 900) * 3
+    sys.setrecursionlimit(depth)
+    try:
+        cheapest_choice(choices, known, lambda c: found.append(c) or cost_of(choices, c), 10**7, 99)
+    finally:
+        sys.setrecursionlimit(before)
+    assert cost_of(choices, found[-1]) == 90 * 1 + (items - 90) * 3
 
 
 def test_saving_per_byte():
