@@ -53,6 +53,11 @@ def test_operators_of_the_catalog_have_records_that_survive_json():
     assert without == set()
 
 
+def test_each_input_and_output_survives_json():
+    record = QuantizedOp("lstm", (X, WEIGHT), (Y, X))
+    assert QuantizedOp.from_json(json.loads(json.dumps(record.as_json()))) == record
+
+
 def test_each_public_operator_makes_one():
     """All functions of `usmp.ops.quantized` that take a builder."""
     operators = {
