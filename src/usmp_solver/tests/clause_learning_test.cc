@@ -15,8 +15,6 @@ namespace usmp {
 
 namespace {
 
-constexpr int64_t kSteps = 20'000'000;
-
 Verdict Run(ClauseLearning* search, int64_t capacity, int64_t slice) {
   Verdict verdict = Verdict::kUndecided;
   for (int64_t spent = 0; verdict == Verdict::kUndecided && spent < kSteps; spent += slice) {
@@ -25,8 +23,6 @@ Verdict Run(ClauseLearning* search, int64_t capacity, int64_t slice) {
   }
   return verdict;
 }
-
-constexpr int64_t kAmple = 1'000'000;
 
 /*! \brief From an ample capacity to the lowest peak, then below it, and up again. */
 void Descend(int seed, const OnePool& drawn, int64_t lowest, int64_t slice) {

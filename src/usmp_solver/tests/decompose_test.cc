@@ -34,7 +34,7 @@ bool Conflict(const PoolProblem& problem, int32_t a, int32_t b) {
   return false;
 }
 
-std::map<std::pair<int32_t, int32_t>, int64_t> Distances(const PoolProblem& problem) {
+std::map<std::pair<int32_t, int32_t>, int64_t> OverlapDistances(const PoolProblem& problem) {
   std::map<std::pair<int32_t, int32_t>, int64_t> distances;
   for (const PoolProblem::Overlap& overlap : problem.overlaps) {
     distances[{overlap.output, overlap.input}] = overlap.distance;
@@ -47,8 +47,8 @@ void CompareSelected(int seed, const PoolProblem& problem, const std::vector<int
                      const PoolProblem& selected) {
   const auto count = static_cast<int32_t>(items.size());
   if (selected.items.size() != items.size()) Fail(seed, "other items");
-  auto distances = Distances(problem);
-  const auto kept = Distances(selected);
+  auto distances = OverlapDistances(problem);
+  const auto kept = OverlapDistances(selected);
   size_t overlaps = 0;
   std::set<int32_t> sections;
   for (int32_t a = 0; a < count; ++a) {

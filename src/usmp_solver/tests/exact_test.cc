@@ -16,9 +16,6 @@ namespace usmp {
 namespace {
 
 constexpr int64_t kMostBuffers = 7;
-// A thousand times what most of these take; a capacity that is far too large takes as little.
-constexpr int64_t kSteps = 20'000'000;
-constexpr int64_t kAmple = 1'000'000;
 
 /*! \brief The search with a rule left out. */
 struct Variant {
@@ -26,7 +23,7 @@ struct Variant {
   ExactRules rules;
 };
 
-void Fail(int seed, const Variant& variant, const std::string& reason) {
+void FailWithout(int seed, const Variant& variant, const std::string& reason) {
   usmp::Fail(seed, "without " + std::string(variant.name) + ": " + reason);
 }
 
@@ -51,12 +48,12 @@ void TryCapacity(int seed, const Variant& variant, const OnePool& drawn, int64_t
   Offsets offsets;
   const Verdict verdict = PlaceWithin(drawn.pool, capacity, &budget, &offsets, variant.rules);
   if (verdict != expected) {
-    Fail(seed, variant, verdict == Verdict::kUndecided ? "undecided" : "a wrong verdict");
+    FailWithout(seed, variant, verdict == Verdict::kUndecided ? "undecided" : "a wrong verdict");
   }
   if (verdict != Verdict::kPlaced) {
-    if (!offsets.empty()) Fail(seed, variant, "offsets without a plan");
+    if (!offsets.empty()) FailWithout(seed, variant, "offsets without a plan");
   } else if (const auto fault = FindFault(drawn, offsets, capacity)) {
-    Fail(seed, variant, *fault);
+    FailWithout(seed, variant, *fault);
   }
 }
 
@@ -74,14 +71,15 @@ void Minimize(int seed, const Variant& variant, const OnePool& drawn, int64_t lo
     Budget budget(slice);
     search.MinimizePeak(&budget, &best, &bound, [&](int64_t peak) {
       if (peak >= reported || peak != Peak(drawn.pool, best))
-        Fail(seed, variant, "reported a wrong peak");
+        FailWithout(seed, variant, "reported a wrong peak");
       reported = peak;
     });
-    if (bound > lowest) Fail(seed, variant, "a bound above the optimum");
+    if (bound > lowest) FailWithout(seed, variant, "a bound above the optimum");
   }
-  if (best.empty()) Fail(seed, variant, "no plan");
-  if (bound != lowest || Peak(drawn.pool, best) != lowest) Fail(seed, variant, "not the optimum");
-  if (const auto fault = FindFault(drawn, best)) Fail(seed, variant, *fault);
+  if (best.empty()) FailWithout(seed, variant, "no plan");
+  if (bound != lowest || Peak(drawn.pool, best) != lowest)
+    FailWithout(seed, variant, "not the optimum");
+  if (const auto fault = FindFault(drawn, best)) FailWithout(seed, variant, *fault);
 }
 
 void SeesThatPinsCollide(int seed, const Variant& variant, const OnePool& drawn) {
@@ -91,8 +89,8 @@ void SeesThatPinsCollide(int seed, const Variant& variant, const OnePool& drawn)
   Offsets best;
   int64_t bound = 0;
   search.MinimizePeak(&budget, &best, &bound);
-  if (!best.empty()) Fail(seed, variant, "a plan though pins collide");
-  if (budget.exhausted()) Fail(seed, variant, "undecided though pins collide");
+  if (!best.empty()) FailWithout(seed, variant, "a plan though pins collide");
+  if (budget.exhausted()) FailWithout(seed, variant, "undecided though pins collide");
 }
 
 }  // namespace

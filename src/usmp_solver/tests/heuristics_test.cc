@@ -21,22 +21,22 @@ namespace usmp {
 
 namespace {
 
-constexpr int64_t kSteps = 200'000;
+constexpr int64_t kFewSteps = 200'000;
 
-void Fail(int seed, const char* what, const std::string& reason) {
+void FailIn(int seed, const char* what, const std::string& reason) {
   usmp::Fail(seed, std::string(what) + ": " + reason);
 }
 
 /*! \brief The plan, which is sound and the same when it is asked for again; may be none. */
 Offsets PlaceTwice(int seed, const char* what, const OnePool& drawn,
                    const std::function<Offsets(Budget*)>& place) {
-  Budget first(kSteps);
-  Budget second(kSteps);
+  Budget first(kFewSteps);
+  Budget second(kFewSteps);
   const Offsets offsets = place(&first);
-  if (place(&second) != offsets) Fail(seed, what, "another plan at the second time");
-  if (first.spent() != second.spent()) Fail(seed, what, "other work at the second time");
+  if (place(&second) != offsets) FailIn(seed, what, "another plan at the second time");
+  if (first.spent() != second.spent()) FailIn(seed, what, "other work at the second time");
   if (offsets.empty()) return offsets;
-  if (const auto fault = FindFault(drawn, offsets)) Fail(seed, what, *fault);
+  if (const auto fault = FindFault(drawn, offsets)) FailIn(seed, what, *fault);
   return offsets;
 }
 
@@ -79,12 +79,12 @@ TEST_CASE("single passes are sound, repeatable and mostly best of few") {
                           [&](Budget* budget) { return ways[way](most, budget); });
       };
       const Offsets offsets = place(kNoLimit);
-      if (offsets.empty()) Fail(seed, names[way], "no plan");
+      if (offsets.empty()) FailIn(seed, names[way], "no plan");
       const int64_t peak = Peak(pool, offsets);
-      if (place(peak) != offsets) Fail(seed, names[way], "another plan where it ends no higher");
+      if (place(peak) != offsets) FailIn(seed, names[way], "another plan where it ends no higher");
       const Offsets lower = place(peak - 1);
       if (!lower.empty() && !IsPinnedAt(pool, peak)) {
-        Fail(seed, names[way], "went on beyond where to give up");
+        FailIn(seed, names[way], "went on beyond where to give up");
       }
     }
     Budget budget;
@@ -92,7 +92,7 @@ TEST_CASE("single passes are sound, repeatable and mostly best of few") {
     const Offsets best = PlaceTwice(seed, "heuristics", drawn, [&](Budget* budget) {
       return PlaceHeuristically(pool, bound, budget);
     });
-    if (best.empty() == has_plan) Fail(seed, "heuristics", "no plan, or one though pins collide");
+    if (best.empty() == has_plan) FailIn(seed, "heuristics", "no plan, or one though pins collide");
     if (!is_small || !has_plan) continue;
     ++small;
     best_of_small += Peak(pool, best) == LowestPeak(drawn);
@@ -121,30 +121,30 @@ TEST_CASE("repair and the critical chain only lower a plan") {
         improve(budget, &offsets);
         return offsets;
       });
-      if (Peak(pool, best) > peak) Fail(seed, what, "a higher peak");
+      if (Peak(pool, best) > peak) FailIn(seed, what, "a higher peak");
       lowered[which] += Peak(pool, best) < peak;
     };
     lower(0, "repair", [&](Budget* budget, Offsets* best) {
-      LowerByRepair(pool, separations, bound, kSteps / 8, budget, best);
+      LowerByRepair(pool, separations, bound, kFewSteps / 8, budget, best);
     });
     lower(1, "critical chain", [&](Budget* budget, Offsets* best) {
       // In slices: it goes on where it stopped.
       CriticalChainSearch search(pool);
       for (int slice = 0; slice < 4; ++slice) {
-        Budget share(budget, kSteps / 4);
+        Budget share(budget, kFewSteps / 4);
         search.Run(bound, &share, best);
       }
     });
     for (const int64_t target : {bound - 1, bound, (bound + peak) / 2, peak - 1, peak}) {
-      Budget budget(kSteps / 8);
+      Budget budget(kFewSteps / 8);
       Offsets offsets = start;
       if (RepairTo(pool, separations, target, &budget, &offsets)) {
-        if (target < bound) Fail(seed, "repair", "a plan below the bound");
+        if (target < bound) FailIn(seed, "repair", "a plan below the bound");
         const auto fault = FindFault(drawn, offsets, target);
-        if (fault) Fail(seed, "repair", *fault);
+        if (fault) FailIn(seed, "repair", *fault);
       } else {
-        if (target == peak) Fail(seed, "repair", "the plan is what was asked for");
-        if (offsets != start) Fail(seed, "repair", "changed the plan without success");
+        if (target == peak) FailIn(seed, "repair", "the plan is what was asked for");
+        if (offsets != start) FailIn(seed, "repair", "changed the plan without success");
       }
     }
   }

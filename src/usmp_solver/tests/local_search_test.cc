@@ -6,6 +6,7 @@
 #include "usmp_solver/bounds/lower_bound.h"
 #include "usmp_solver/heuristics/fit.h"
 #include "usmp_solver/heuristics/item_measures.h"
+#include "usmp_solver/tests/cases.h"
 #include "usmp_solver/tests/fail.h"
 #include "usmp_solver/tests/one_pool.h"
 
@@ -37,7 +38,8 @@ TEST_CASE("local search only lowers a plan and mostly finds the best of few") {
   int small = 0;
   int best_of_small = 0;
   int lowered = 0;
-  for (int seed = 0; seed < 1200; ++seed) {
+  const int cases = Cases(1200);
+  for (int seed = 0; seed < cases; ++seed) {
     const bool is_small = seed % 2 == 0;
     const OnePool drawn = DrawOnePool(seed, is_small ? 6 : 40);
     if (PinsCollide(drawn)) continue;
@@ -56,8 +58,9 @@ TEST_CASE("local search only lowers a plan and mostly finds the best of few") {
     ++small;
     best_of_small += Peak(pool, best) == LowestPeak(drawn);
   }
-  CHECK(lowered > 300);
-  CHECK(best_of_small > small * 95 / 100);
+  CHECK(lowered > cases / 4);
+  // Of few seeds, more are hard.
+  CHECK(small - best_of_small <= small / 20 + 2);
 }
 
 }  // namespace usmp

@@ -24,6 +24,12 @@ struct OnePool {
  */
 OnePool DrawOnePool(uint64_t seed, int64_t most_buffers);
 
+/*! \brief Steps that exact search may take: a thousand times what most of these problems take. */
+constexpr int64_t kSteps = 20'000'000;
+
+/*! \brief A capacity above all peaks; one that is far too large takes as few steps. */
+constexpr int64_t kAmple = 1'000'000;
+
 /*! \brief Whether pins are in each other's way: then there is no plan. */
 bool PinsCollide(const OnePool& drawn);
 

@@ -15,9 +15,9 @@ using Wide = __int128;
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
 /*! \brief By ordered pair, how far the second must start above the first; -1 if they may share. */
-using Separations = std::vector<std::vector<int64_t>>;
+using SeparationTable = std::vector<std::vector<int64_t>>;
 
-bool LiveTogether(const Problem::Buffer& a, const Problem::Buffer& b) {
+bool AreLiveTogether(const Problem::Buffer& a, const Problem::Buffer& b) {
   for (const Problem::LiveRange& x : a.live_ranges) {
     for (const Problem::LiveRange& y : b.live_ranges) {
       if (std::max(x.start, y.start) < std::min(x.stop, y.stop)) return true;
@@ -26,19 +26,19 @@ bool LiveTogether(const Problem::Buffer& a, const Problem::Buffer& b) {
   return false;
 }
 
-Separations SeparationsOf(const Problem& problem) {
+SeparationTable SeparationsOf(const Problem& problem) {
   const size_t n = problem.buffers.size();
   std::vector<std::vector<bool>> conflict(n, std::vector<bool>(n, false));
   for (size_t a = 0; a < n; ++a) {
     for (size_t b = 0; b < n; ++b) {
-      conflict[a][b] = a != b && LiveTogether(problem.buffers[a], problem.buffers[b]);
+      conflict[a][b] = a != b && AreLiveTogether(problem.buffers[a], problem.buffers[b]);
     }
   }
   for (const Problem::Conflict& pair : problem.conflicts) {
     if (pair.first == pair.second) continue;
     conflict[pair.first][pair.second] = conflict[pair.second][pair.first] = true;
   }
-  Separations result(n, std::vector<int64_t>(n, -1));
+  SeparationTable result(n, std::vector<int64_t>(n, -1));
   for (size_t a = 0; a < n; ++a) {
     for (size_t b = 0; b < n; ++b) {
       const bool have_bytes = problem.buffers[a].size > 0 && problem.buffers[b].size > 0;
@@ -55,8 +55,8 @@ Separations SeparationsOf(const Problem& problem) {
 /*! \brief The lowest peak that some buffers can have in one pool. */
 class PoolSearch {
  public:
-  PoolSearch(const Problem& problem, const Separations& separations, std::vector<size_t> members,
-             int64_t limit, int64_t* steps)
+  PoolSearch(const Problem& problem, const SeparationTable& separations,
+             std::vector<size_t> members, int64_t limit, int64_t* steps)
       : problem_(problem),
         separations_(separations),
         members_(std::move(members)),
@@ -121,7 +121,7 @@ class PoolSearch {
   }
 
   const Problem& problem_;
-  const Separations& separations_;
+  const SeparationTable& separations_;
   const std::vector<size_t> members_;
   const int64_t limit_;
   int64_t* steps_;
@@ -177,7 +177,7 @@ class ChoiceSearch {
   }
 
   const Problem& problem_;
-  const Separations separations_;
+  const SeparationTable separations_;
   std::vector<std::vector<size_t>> members_;
   int64_t steps_;
   std::map<std::pair<size_t, std::vector<size_t>>, std::optional<int64_t>> known_;
@@ -242,7 +242,7 @@ std::optional<std::string> FindFault(const Problem& problem,
     if (buffer.fixed_offset.value_or(offset) != offset) return name + " is not at its pin";
     if (Wide{offset} + buffer.size > problem.pools[pool].limit) return name + " is out of the pool";
   }
-  const Separations separations = SeparationsOf(problem);
+  const SeparationTable separations = SeparationsOf(problem);
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = i + 1; j < n; ++j) {
       if (separations[i][j] < 0 || placements[i].pool != placements[j].pool) continue;

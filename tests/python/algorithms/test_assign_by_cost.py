@@ -7,6 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tvm.target import Target
 
+from support import levels
 from usmp.algorithms import get_algorithm
 from usmp.algorithms.access_cost import access_costs
 from usmp.algorithms.assign_by_cost import assign_by_cost
@@ -250,7 +251,7 @@ def problems(draw):
     return live(buffers), {b: draw(st.integers(0, 99)) for b in buffers}
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
+@settings(deadline=None, max_examples=levels.number(60, 600), derandomize=True)
 @given(problems(), st.sampled_from(["greedy_by_size", "greedy_by_conflicts", "no_sharing"]))
 def test_small_problems_are_solved_to_the_optimum(problem, name):
     buffers, reads = problem
@@ -272,7 +273,7 @@ def test_small_problems_are_solved_to_the_optimum(problem, name):
         assert costs.cost_of_plan(found.plan) == best >= found.lower_bound
 
 
-@settings(deadline=None, max_examples=60, derandomize=True)
+@settings(deadline=None, max_examples=levels.number(30, 300), derandomize=True)
 @given(problems(), st.sampled_from(["hill_climb", "no_sharing"]))
 def test_any_algorithm_is_never_dearer_than_preference(problem, name):
     buffers, reads = problem
@@ -282,7 +283,7 @@ def test_any_algorithm_is_never_dearer_than_preference(problem, name):
     assert costs.cost_of_plan(found.plan) <= costs.cost_of_plan(preferred)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", levels.seeds(1, 3))
 def test_the_same_plan_every_time(seed):
     fast, slow = pool("fast", 100), pool("slow", latency=9)
     plans = []

@@ -1,12 +1,12 @@
 """The cheapest choice against all choices there are."""
 
-import sys
 from itertools import product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import levels
+from support.recursion import recursion_limit
 from usmp.algorithms.cheapest_choice import Choices, Limit, by_saving_per_byte, cheapest_choice
 
 
@@ -91,12 +91,13 @@ def test_stops_when_the_budget_is_spent():
 
 
 def test_more_items_than_python_calls_are_deep():
-    items = sys.getrecursionlimit() + 100
-    choices = Choices([{0: 1, 1: 3}] * items, [Limit(0, dict.fromkeys(range(items), 1), 900)])
+    items = 300
+    choices = Choices([{0: 1, 1: 3}] * items, [Limit(0, dict.fromkeys(range(items), 1), 90)])
     found = []
     known = 3 * items
-    cheapest_choice(choices, known, lambda c: found.append(c) or cost_of(choices, c), 10**7, 99)
-    assert cost_of(choices, found[-1]) == 900 * 1 + (items - 900) * 3
+    with recursion_limit(100):
+        cheapest_choice(choices, known, lambda c: found.append(c) or cost_of(choices, c), 10**7, 99)
+    assert cost_of(choices, found[-1]) == 90 * 1 + (items - 90) * 3
 
 
 def test_saving_per_byte():

@@ -109,7 +109,7 @@ def run(algorithm, buffers):
     return [(plan[buffer].pool_info.pool_name, plan[buffer].byte_offset) for buffer in buffers]
 
 
-@settings(max_examples=levels.number(200, 2000), deadline=None)
+@settings(max_examples=levels.number(80, 2000), deadline=None)
 @given(problems())
 def test_conflicting_buffers_share_no_byte_and_are_where_the_model_puts_them(buffers):
     for algorithm in ALGORITHMS:

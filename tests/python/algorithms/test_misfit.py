@@ -119,7 +119,7 @@ def random_problem(seed, limits, candidates=2):
 def test_the_size_hint_is_the_smallest_that_does(algorithm):
     """Every size hint is tried: the algorithms are not monotone with two pools."""
     misfits = 0
-    seeds = levels.seeds(50, 300)
+    seeds = levels.seeds(15, 300)
     for seed in seeds:
         limits = {"fast": random.Random(-seed).randint(5, 40), "slow": 20}
         if fits(algorithm, random_problem(seed, limits)):
@@ -162,7 +162,7 @@ def test_a_search_that_would_take_long_names_what_is_enough():
 def test_size_hints_that_are_called_enough_are_enough(algorithm):
     """Also for an algorithm that what it refuses leads elsewhere."""
     tried = 0
-    seeds = levels.seeds(200, 1000)
+    seeds = levels.seeds(80, 1000)
     for seed in seeds:
         limits = {"fast": random.Random(-seed).randint(5, 30), "slow": 12}
         if fits(algorithm, random_problem(seed, limits, candidates=1)):

@@ -82,8 +82,12 @@ def accepts(buffers, placement):
 @pytest.mark.parametrize("distances", DISTANCES.values(), ids=list(DISTANCES))
 def test_the_checker_takes_exactly_what_is_legal(distances, pools):
     buffers = chain(distances, pools)
-    places = [(name, offset) for name, limit in pools for offset in range(limit)]
-    taken = {p for p in product(places, repeat=len(SIZES)) if accepts(buffers, p)}
+    # Up to one byte beyond the end of each pool.
+    places = [
+        [(name, offset) for name, limit in pools for offset in range(limit - size + 2)]
+        for size in SIZES
+    ]
+    taken = {p for p in product(*places) if accepts(buffers, p)}
     assert taken == legal_placements(distances, pools)
     assert taken
 

@@ -80,15 +80,17 @@ def test_does_not_fit():
 
 
 def test_exact_search_in_several_pools_gives_up_what_is_too_large_for_it():
+    """Nothing else ends it before it has a proof."""
     rng = random.Random(1)
     buffers = [
-        Buffer(f"b{i}", rng.randint(1, 977), [(start, start + rng.randint(1, 150))])
-        for i in range(6000)
-        for start in [rng.randrange(6000)]
+        Buffer(f"b{i}", rng.randint(1, 977), [(start, start + rng.randint(1, 30))])
+        for i in range(5100)
+        for start in [rng.randrange(5100)]
     ]
-    problem = Problem.from_buffers(buffers, [Pool("sram", 60000), Pool("flash")])
+    problem = Problem.from_buffers(buffers, [Pool("sram", 15000), Pool("flash")])
     solution = solve(problem, algorithm="exact")
-    assert (solution.status, solution.peaks["flash"]) == (Status.FEASIBLE, 0)
+    assert solution.status == Status.FEASIBLE
+    assert solution.lower_bounds["flash"] < solution.peaks["flash"] < 977
 
 
 def test_no_plan_of_a_heuristic_is_no_proof():

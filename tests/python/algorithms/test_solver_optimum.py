@@ -9,7 +9,7 @@ from support.solver_problems import DrawnBuffer, DrawnProblem
 
 
 def test_the_best_plan_is_found_and_proved():
-    seeds = levels.seeds(200, 1000)
+    seeds = levels.seeds(80, 1000)
     plans = sum(assert_best(drawn(seed)) for seed in seeds)
     # Neither kind is rare.
     assert len(seeds) / 2 < plans < len(seeds) * 0.95

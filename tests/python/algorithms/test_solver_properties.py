@@ -5,11 +5,12 @@ from random import Random
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from support import levels
 from support.solver_judge import assert_answer
 from support.solver_problems import draw_problem, places_of, problem_of, scaled, shuffled, without
 from usmp_solver import solve
 
-EXAMPLES = 100
+EXAMPLES = levels.number(40, 400)
 
 SMALL = st.integers(0, 2**32).map(lambda seed: draw_problem(Random(seed), 9))
 LARGE = st.integers(0, 2**32).map(lambda seed: draw_problem(Random(seed), 40))
@@ -51,7 +52,7 @@ def test_a_buffer_less_is_never_worse(problem, data):
 
 
 @given(LARGE, st.sampled_from([1, 1000, 1_000_000, 10_000_000]))
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=levels.number(25, 250), deadline=None)
 def test_the_answer_is_sound_and_the_same_each_time(problem, work_budget):
     first, second = (solve(problem_of(problem), work_budget=work_budget) for _ in range(2))
     assert_answer(problem, first)

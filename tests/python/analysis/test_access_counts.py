@@ -12,6 +12,7 @@ from tvm import tirx
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
+from support.levels import number
 from support.planned_programs import run
 from support.tir_interpreter import Interpreter
 from support.tir_programs import draw_program
@@ -249,7 +250,7 @@ def counted_by_running(program):
 
 
 @settings(
-    max_examples=25,
+    max_examples=number(12, 100),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support import levels
 from usmp.analysis.plan_checker import check_plan, check_relations, relations_of
 from usmp.objects import (
     BufferInfo,
@@ -214,7 +215,7 @@ def is_sound(placed):
     )
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=levels.number(250, 2500), deadline=None)
 @given(plans())
 def test_exactly_the_sound_plans_pass(placed):
     if is_sound(placed):

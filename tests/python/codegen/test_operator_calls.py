@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from tvm.ir.transform import PassContext
 from tvm.script import ir as I
@@ -23,6 +25,7 @@ def int8(*shape):
     return OperatorTensor("int8", shape)
 
 
+@cache
 def unstreamed_digits():
     with PassContext(config={"tir.usmp.streaming": False}):
         return usmp.build(DIGITS)

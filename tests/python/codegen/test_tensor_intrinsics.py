@@ -24,6 +24,7 @@ HOST_BODIES = {
 }
 """Without __SSE2__, the bodies are those for compilers that have no vectors."""
 
+# The same bodies, in a long run.
 OTHER_HOST_BUILDS = {
     "gcc-without-vectors": (["gcc", *SANITIZERS, "-U__SSE2__"], CHECKS_OF_C),
     "gcc-sse2": (["gcc", *SANITIZERS], CHECKS_OF_C),
@@ -38,19 +39,19 @@ BOARD_BODIES = [
     ("mps2-an385", "-O2", C_WITHOUT_MVE),
     ("mps2-an386", "-O2", WITHOUT_MVE),
     ("mps3-an547", "-O2", CHECKS),
-    ("riscv32-virt", "-O2", CHECKS_OF_C),
+    ("riscv32-virt", "-O2", C_WITHOUT_MVE),
 ]
 
 OTHER_BOARD_BUILDS = [
     (board, options, checks)
     for board, checks in (("mps2-an386", WITHOUT_MVE), ("mps3-an547", CHECKS))
     for options in ("-Os", "-Og", "-O3 -fno-omit-frame-pointer", "-O2 -DTVMGEN_PORTABLE", "-O0")
-]
-"""By the last two, all cores compile the same C."""
+] + [("riscv32-virt", "-O2", CHECKS_OF_C)]
+"""The same bodies, in a long run. By the last two options of Arm, all cores compile the same C."""
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("name", [*HOST_BODIES, *levels.sample(OTHER_HOST_BUILDS, 1)])
+@pytest.mark.parametrize("name", [*HOST_BODIES, *levels.sample(OTHER_HOST_BUILDS, 0)])
 def test_on_host(name, tmp_path):
     options, checks = (HOST_BODIES | OTHER_HOST_BUILDS)[name]
     assert results_on_host(options, checks, tmp_path) == dict.fromkeys(checks, "agrees")
@@ -61,7 +62,7 @@ def test_on_host(name, tmp_path):
     ("name", "options", "checks"),
     [
         pytest.param(*build, id=f"{build[0]}{build[1].replace(' ', '')}")
-        for build in [*BOARD_BODIES, *levels.sample(OTHER_BOARD_BUILDS, 1)]
+        for build in [*BOARD_BODIES, *levels.sample(OTHER_BOARD_BUILDS, 0)]
     ],
 )
 def test_on_board(name, options, checks, tmp_path):

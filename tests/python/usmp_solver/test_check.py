@@ -93,7 +93,7 @@ def random_buffers(rng):
 def test_random_plans_are_judged_as_by_brute_force():
     rng = random.Random(1)
     verdicts = []
-    for _ in range(3000):
+    for _ in range(1000):
         buffers = random_buffers(rng)
         offsets = [rng.randint(0, 14) for _ in buffers]
         places = {buffer.name: ("memory", at) for buffer, at in zip(buffers, offsets, strict=True)}
@@ -105,7 +105,7 @@ def test_random_plans_are_judged_as_by_brute_force():
             verdict = False
         assert verdict == expected, (buffers, offsets)
         verdicts.append(verdict)
-    assert 500 < sum(verdicts) < 2500
+    assert 150 < sum(verdicts) < 850
 
 
 def test_many_buffers_that_are_live_at_one_time():

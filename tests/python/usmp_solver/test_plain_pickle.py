@@ -9,7 +9,7 @@ import struct
 from contextlib import suppress
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from usmp_solver.plain_pickle import plain_loads
@@ -28,10 +28,11 @@ PLAIN = st.recursive(
         | st.lists(items, max_size=4).map(tuple)
         | st.dictionaries(st.text(max_size=3), items, max_size=4)
     ),
-    max_leaves=12,
+    max_leaves=6,
 )
 
 
+@settings(max_examples=40)
 @given(PLAIN, st.integers(2, 5))
 @example([["x" * 300] * 300, {str(number): number for number in range(1500)}], 2)
 @example([b"bytes", b"b" * 300, (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)], 4)

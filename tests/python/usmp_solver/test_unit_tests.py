@@ -36,12 +36,15 @@ def test_all_pass(tmp_path):
         "CMAKE_COMPILE_WARNING_AS_ERROR=ON",
         # Compiling takes longer than the tests: the solver itself is optimized.
         "CMAKE_CXX_FLAGS=-O0",
+        # What reads the same headers takes a third of the time as one source.
+        "CMAKE_UNITY_BUILD=ON",
+        "CMAKE_UNITY_BUILD_BATCH_SIZE=0",
         *quick_compiler(),
     )
     processors = str(len(os.sched_getaffinity(0)))
     subprocess.run(
         [ctest, "--output-on-failure", "--no-tests=error", "--parallel", processors],
         cwd=tmp_path / "build",
-        env={**os.environ, "USMP_SOLVER_TESTS_PERCENT": str(levels.number(20, 100))},
+        env={**os.environ, "USMP_SOLVER_TESTS_PERCENT": str(levels.number(8, 100))},
         check=True,
     )

@@ -89,19 +89,24 @@ def kernel_differences(bodies: Iterable[KernelBody]) -> list[KernelDifference]:
     BuildError
         no C compiler on this host.
     """
-    checks = checks_of(bodies)
-    if not checks:
-        return []
-    with temporary_folder() as folder:
-        return list(_differences(checks, folder))
+    small: list[Check] = []
+    large: list[Check] = []
+    for check in checks_of(bodies):
+        (large if is_large(check.operator) else small).append(check)
+    # Optimizing all for those that run long would take longer than a second program.
+    found: list[KernelDifference] = []
+    for checks, level in ((small, "-O0"), (large, "-O1")):
+        if checks:
+            with temporary_folder() as folder:
+                found += _differences(checks, level, folder)
+    return found
 
 
-def _differences(checks: Sequence[Check], folder: Path) -> Iterator[KernelDifference]:
+def _differences(checks: Sequence[Check], level: str, folder: Path) -> Iterator[KernelDifference]:
     (folder / "checks.c").write_text(print_checks(checks))
     for name in _FILES:
         content = files("usmp.aot.kernel_checks").joinpath("files", name).read_bytes()
         (folder / name).write_bytes(content)
-    level = "-O1" if any(map(is_large, (check.operator for check in checks))) else "-O0"
     sources = [str(path) for path in sorted(folder.glob("*.c"))]
     program, inputs = folder / "checks", folder / "inputs"
     compile_c([level, *_FLAGS, *sources, "-lm", "-lpthread"], program)

@@ -173,7 +173,8 @@ def test_one_step_closer_changes_outputs():
 def digits() -> IRModule:
     """The digits model with operators as they are lowered, none interleaved with another."""
     path = ROOT / "examples/digits/digits_int8.tflite"
-    with tvm.transform.PassContext(opt_level=3, config={"tir.usmp.streaming": False}):
+    config = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}
+    with tvm.transform.PassContext(opt_level=3, config=config):
         return usmp.build(usmp.import_model(path), target="c").ir_mod
 
 

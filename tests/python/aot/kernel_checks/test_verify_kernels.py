@@ -12,7 +12,7 @@ from support import kernel_collection
 from support.imported_models import imported
 from support.kernel_collection import Collection
 from support.quantized_models import CATALOG
-from usmp.aot.kernel_checks import verify_kernels
+from usmp.aot.kernel_checks import inputs, verify_kernels
 from usmp.aot.kernel_checks.kernel_body import KernelBody
 from usmp.aot.kernel_checks.verify_kernels import kernel_differences
 from usmp.aot.transform import SelectKernels, select_kernels
@@ -95,7 +95,10 @@ def test_a_body_is_compared_once_in_a_session(monkeypatch):
     assert compared == [2, 0]
 
 
-def test_a_kernel_that_ends_the_program():
+@pytest.mark.parametrize("large", [0, 2**18], ids=["all are large", "none is large"])
+def test_a_kernel_that_ends_the_program(large, monkeypatch):
+    """Large operators are compared in a program of their own."""
+    monkeypatch.setattr(inputs, "_LARGE", large)
     mod = fused("conv_2d_relu")
     body = selected_bodies(mod)[0]
     abort = tirx.Evaluate(tirx.call_extern("int32", "abort"))

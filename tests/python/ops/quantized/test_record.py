@@ -13,6 +13,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.imported_models import imported
+from support.quantized_kinds import of_each_kind
 from support.quantized_models import CATALOG
 from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
 from usmp.ops import quantized
@@ -34,10 +35,10 @@ def prim_funcs(mod):
     return {v.name_hint: f for v, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
 
 
-def test_each_operator_of_the_catalog_has_a_record_that_survives_json():
+def test_operators_of_the_catalog_have_records_that_survive_json():
     """Each kind is there, and none that is not listed."""
     found, without = set(), set()
-    for model in CATALOG:
+    for model in of_each_kind(CATALOG):
         for name, func in prim_funcs(imported(model)).items():
             record = operator_of(func)
             if record is None:
@@ -50,6 +51,11 @@ def test_each_operator_of_the_catalog_has_a_record_that_survives_json():
             assert scaled or record.kind in {"gather", "gather_nd"}, record
     assert found == KINDS.keys() - NOT_IN_THE_CATALOG
     assert without == set()
+
+
+def test_each_input_and_output_survives_json():
+    record = QuantizedOp("lstm", (X, WEIGHT), (Y, X))
+    assert QuantizedOp.from_json(json.loads(json.dumps(record.as_json()))) == record
 
 
 def test_each_public_operator_makes_one():

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support import levels
 from support.deadlines import NEVER, OVER
 from support.operator_graphs import draw_graph, is_topological, peak_bytes, topological_orders
 from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
@@ -105,7 +106,7 @@ def test_many_tensors_that_may_share_in_many_ways():
     assert found == OperatorOrder((0, 1), 401, 401, 401)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=levels.number(50, 500), deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 7), st.sampled_from([0, 20, 100_000]))
 def test_every_order_is_no_better(random: Random, calls: int, most_steps: int):
     drawn = draw_graph(random, calls)

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tvm import tirx
 
+from support.levels import number
 from support.planned_programs import plan
 from support.random_segments import possible_segments, random_segments
 from support.streamed_graphs import counted_run, draw_streamed
@@ -23,7 +24,7 @@ DRAWN = {
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=14, **DRAWN)
+@settings(max_examples=number(6, 60), **DRAWN)
 def test_streamed_programs_compute_the_same(seed):
     """Also how many elements each operator makes is the same."""
     random = Random(seed)
@@ -37,7 +38,7 @@ def test_streamed_programs_compute_the_same(seed):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=8, **DRAWN)
+@settings(max_examples=number(5, 50), **DRAWN)
 def test_planned_streamed_programs_compute_the_same(seed):
     """Also where what is written overlaps what is read."""
     random = Random(seed)

@@ -23,6 +23,8 @@ from usmp.objects.cores import CORES
 import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 M55 = "c -mcpu=cortex-m55"
+CONFIG = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}
+"""Operators run one after the other: a mean by rows has another kernel. Bytes do not matter."""
 FUNCTIONS = {
     *("conv2d_2x4_as_float", "conv2d_2x4_rows_as_float", "conv2d_1x4_as_float"),
     *("conv2d_4x1_as_float", "depthwise_row_9_as_float", "multiply_as_float", "sums_as_float"),
@@ -96,8 +98,7 @@ def expected() -> list[dict[str, np.ndarray]]:
 
 
 def built(**arguments) -> usmp.AOTExecutorFactoryModule:
-    """Operators run one after the other: a mean by rows has another kernel."""
-    with PassContext(config={"tir.usmp.streaming": False}):
+    with PassContext(config=CONFIG):
         return usmp.build(import_onnx(model(), Path(".")), **arguments)
 
 

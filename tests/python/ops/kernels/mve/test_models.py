@@ -129,10 +129,12 @@ FIRST = {function: name for name, function in reversed(FUNCTIONS.items())}
 """One model for each function."""
 
 
-@pytest.mark.parametrize("names", [dict.fromkeys(FUNCTIONS), TILES], ids=["functions", "tiles"])
+@pytest.mark.parametrize(
+    "names", [[*FIRST.values(), *sample(FUNCTIONS, 6)], TILES], ids=["functions", "tiles"]
+)
 def test_functions_and_loops_compute_what_the_operator_does(names):
     """LLVM computes loops, not functions."""
-    check_functions_and_loops((name, "cortex-m55") for name in names)
+    check_functions_and_loops((name, "cortex-m55") for name in dict.fromkeys(names))
 
 
 def called_by(body):
@@ -151,7 +153,7 @@ def test_kernels_call_functions():
     assert missing == {}
 
 
-@pytest.mark.parametrize("function", FIRST)
+@pytest.mark.parametrize("function", sample(FIRST, 10))
 def test_outputs(function):
     assert f"  {function}" in check_outputs(FIRST[function], "cortex-m55")
 
