@@ -59,8 +59,9 @@ TEST_CASE("local search only lowers a plan and mostly finds the best of few") {
     best_of_small += Peak(pool, best) == LowestPeak(drawn);
   }
   CHECK(lowered > cases / 4);
-  // Of few seeds, more are hard.
-  CHECK(small - best_of_small <= small / 20 + 2);
+  // Among the first seeds are two of those that are hard.
+  const int hard = cases < 1200 ? 2 : 0;
+  CHECK(best_of_small + hard > small * 95 / 100);
 }
 
 }  // namespace usmp

@@ -388,3 +388,13 @@ def test_parameters_of_one_name():
     main = builder.get()["main"].with_attr("states", [StateInfo("s", 0, ZERO)])
     with pytest.raises(ValueError, match=r'^state "s" must be the name of one parameter of main'):
         lower_main(IRModule({GlobalVar("main"): main}))
+
+
+def test_a_state_that_waits_for_another_one_was_written_before():
+    main = lowered(lambda g: [g.accumulate(g.s, g.x), g.r, g.x], {"s": 1, "r": 0})
+    assert lines(main)[:-1] == [
+        "accumulate(s, x)",
+        "usmp_copy_0(s, s_copy)",
+        "usmp_copy_0(r, s)",
+        "usmp_copy_0(s_copy, r)",
+    ]
