@@ -129,12 +129,9 @@ def test_all_steps_with_operators_interleaved(interleaved):
     check(interleaved["both"].load())
 
 
-def test_all_steps_with_dead_memory_overwritten(factory):
-    check(poisoned(factory).load())
-
-
-def test_inputs_and_outputs_in_the_workspace(both):
-    check(built(both, {"tir.usmp.use_workspace_io": True, **AT_ONCE}).load())
+def test_all_steps_with_dead_memory_overwritten(both):
+    """Inputs and outputs are in the workspace, too."""
+    check(poisoned(built(both, {"tir.usmp.use_workspace_io": True, **AT_ONCE})).load())
 
 
 def test_only_decode(factory):

@@ -112,12 +112,13 @@ def test_the_state_is_at_one_place_with_what_each_entry_puts_behind_it():
 
 @pytest.mark.parametrize(
     ("name", "streamed", "algorithm", "other_bytes"),
-    # With operators interleaved the simpler search finds the same plan sooner.
+    # The search that proves nothing finds the same plans sooner.
     [
-        ("mlperf_strww_int8", False, "auto", 3840),
+        ("mlperf_strww_int8", False, "hill_climb", 3840),
         ("mlperf_kws_int8", True, "hill_climb", 4314),
+        ("mlperf_strww_int8", False, "auto", 3840),
         ("mlperf_kws_int8", False, "auto", 9792),
-    ][: number(2, 3)],
+    ][: number(2, 4)],
 )
 def test_other_memory_is_not_divided_by_what_lies_behind_states(
     shared_model, name, streamed, algorithm, other_bytes
@@ -134,12 +135,13 @@ def test_a_streaming_model_beside_another_one(shared_model):
     """The other one runs in between, and what is dead is overwritten after each call."""
     paths = {"words": shared_model(STREAMING), "hello": shared_model("tflm_hello_world_int8")}
     models = {name: imported(path) for name, path in paths.items()}
-    factory = build(models, use_workspace_io=True)
+    # Nothing smaller is possible, which takes long to prove.
+    factory = build(models, use_workspace_io=True, algorithm="hill_climb")
     (pool,) = (pool for pool in factory.interface.pools if pool.kind == "workspace")
     assert pool.size_bytes == 3873
     module = poisoned(factory).load()
     reference, other = Micro(paths["words"]), Micro(paths["hello"])
-    for step in range(200):
+    for step in range(number(60, 200)):
         inputs = other.random_inputs(step)
         assert module.run(inputs, "hello") == other.run(inputs)
         inputs = reference.random_inputs(step)

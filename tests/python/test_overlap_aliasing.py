@@ -7,6 +7,7 @@ loop before its reads: in these programs gcc -O3 and clang -O2 do, but for int8,
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,8 +20,11 @@ from tvm.script import tirx as T
 import usmp
 from support.c_program import run_as_program
 from support.compilers import require
+from support.levels import number
+from support.small_digits import small_convolutions
 from usmp.codegen.c_source import lowered_functions
 from usmp.codegen.llvm import compile_functions
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects import TensorInfo
 from usmp.transform import UnifiedStaticMemoryPlanner
 
@@ -78,6 +82,7 @@ def program(source: str, written: str) -> tvm.IRModule:
     return mod
 
 
+@cache
 def planned(source: str, written: str, target: str = "c") -> usmp.AOTExecutorFactoryModule:
     mod = tirx.transform.BindTarget(tvm.target.Target(target))(program(source, written))
     return usmp.AOTExecutorFactoryModule(UnifiedStaticMemoryPlanner()(mod), "default")
@@ -133,15 +138,24 @@ def llvm_text(factory: usmp.AOTExecutorFactoryModule) -> str:
 
 @pytest.mark.parametrize(
     ("name", "streaming"),
-    [("mlperf_resnet8_int8", False), ("mlperf_resnet8_int8", True), ("mlperf_ad01_float", True)],
+    [
+        ("convolutions", False),
+        ("convolutions", True),
+        ("mlperf_ad01_float", True),
+        ("mlperf_resnet8_int8", False),
+        ("mlperf_resnet8_int8", True),
+    ][: number(3, 5)],
 )
 def test_nothing_promises_that_memory_differs(shared_model, name, streaming):
     config = {"tir.usmp.use_workspace_io": True, "tir.usmp.streaming": streaming}
+    is_small = name == "convolutions"
+    content = small_convolutions() if is_small else shared_model(name).read_bytes()
     with PassContext(opt_level=3, config=config):
-        factory = usmp.build(usmp.import_model(shared_model(name)))
+        factory = usmp.build(import_tflite(content))
     assert "restrict" not in factory.source + factory.header
     assert "noalias" not in factory.ir_mod.script(show_meta=False)
-    text = llvm_text(factory)
+    # LLVM declares `memcpy` so itself, and calls it where it knows that memory differs.
+    text = re.sub(r"^declare .*@llvm\.memcpy.*", "", llvm_text(factory), flags=re.MULTILINE)
     assert len(set(re.findall(r"!tbaa (!\d+)", text))) == 1
     # Of a parameter or a call.
     assert re.findall(r"(?<!!)noalias", text) == []

@@ -13,6 +13,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from conftest import ROOT
 from support.levels import number
+from support.small_digits import small_convolutions
 from usmp import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -20,6 +21,7 @@ from usmp import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from usmp.frontend.tflite.importer import import_tflite
 
 pytestmark = pytest.mark.usefixtures("digits_session")
 
@@ -55,10 +57,17 @@ def memory(factory: usmp.AOTExecutorFactoryModule) -> dict:
 
 @pytest.mark.parametrize(
     ("name", "fast_bytes", "ratio"),
-    [("digits", 640, 0.99), ("mlperf_resnet8_int8", 12 << 10, 0.77)][: number(1, 2)],
+    [
+        ("convolutions", 320, 0.82),
+        ("digits", 640, 0.99),
+        ("mlperf_resnet8_int8", 12 << 10, 0.77),
+    ][: number(1, 3)],
 )
 def test_placement_by_cost(digits_model, shared_model, name, fast_bytes, ratio):
-    mod = usmp.import_model(digits_model if name == "digits" else shared_model(name))
+    if name == "convolutions":
+        mod = import_tflite(small_convolutions())
+    else:
+        mod = usmp.import_model(digits_model if name == "digits" else shared_model(name))
     preferred, cheapest = build(mod, fast_bytes, "preference"), build(mod, fast_bytes, "cost")
     greedy = build(mod, fast_bytes, "preference", "greedy_by_size")
     name = "estimated_access_cycles"

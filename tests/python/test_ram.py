@@ -26,13 +26,14 @@ def ram(model, options=None, **arguments) -> dict[str, int]:
 RAM = {
     # workspace, inputs and outputs, state, all with inputs and outputs in the workspace
     "tflm_hello_world_int8": (28, 2, 0, 28),
+    "tflm_mnist_lstm_int8": (644, 794, 60, 868),
     "mww_okay_nabu_v2_int8": (3873, 121, 3473, 3873),
     "mlperf_kws_int8": (3904, 502, 0, 4314),
     "mlperf_vww_96_int8": (10008, 27650, 0, 27760),
 }
 
 
-@pytest.mark.parametrize("name", list(RAM)[: number(2, 4)])
+@pytest.mark.parametrize("name", list(RAM)[: number(2, 5)])
 def test_ram_of_a_model(shared_model, name):
     workspace, tensors, state, with_workspace_io = RAM[name]
     mod = imported(shared_model(name))

@@ -11,6 +11,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
+from support.levels import number
 from support.quantized_models.chain import Chain
 from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
@@ -75,7 +76,9 @@ def test_the_same_bytes():
         with any_segments(0):
             streamed = built(mod, target, **options)
         assert segments(streamed) == 1
-        assert outputs(streamed, SANITIZERS) == expected, target
+        # Sanitizers take most of the time.
+        flags = SANITIZERS if target != "c -mcpu=cortex-m3" or number(0, 1) else ["-O0"]
+        assert outputs(streamed, flags) == expected, target
 
 
 def test_outputs_that_are_read_again():

@@ -1,4 +1,4 @@
-"""The use cases of RFC 0009, its command lines as printed: real models, applications in C.
+"""The use cases of RFC 0009, its command lines as printed: models, and applications in C.
 
 Each application runs under sanitizers, and must give the bytes that the model gives when all of its
 pools are inside the emitted C.
@@ -24,7 +24,8 @@ from support.c_program import SANITIZERS, build_program
 from support.compilers import require, run_compiler
 from support.levels import number
 from support.python_here import run_tvmc, working_in
-from support.small_digits import small_digits
+from support.quantized_models.variables import VECTOR, delay
+from support.small_digits import small_convolutions, small_digits
 from usmp.codegen.names import sanitise
 
 pytestmark = pytest.mark.usefixtures("digits_session")
@@ -51,8 +52,8 @@ U3 = """
     --usmp-parameter-pool-itcm= "target=c;size=5000" # Here the size is more of a hint
     --usmp-parameter-pool-flash= "target=c,accel"
 """
-U3_SMALL = U3.replace("size=1000", "size=600")
-"""For the digits model, all of whose workspace fits in 1000 bytes."""
+U3_SMALL = U3.replace("size=1000", "size=128").replace("size=5000", "size=500")
+"""For the model of convolutions, all of which fits in the sizes that are printed."""
 
 RUNS = 4
 
@@ -201,27 +202,37 @@ def alone(compiled, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def small_model(tmp_path_factory):
-    path = tmp_path_factory.mktemp("small") / "small.tflite"
-    path.write_bytes(small_digits())
-    return path
+def small_models(tmp_path_factory) -> dict[str, Path]:
+    contents = {
+        "convolutions": small_convolutions(),
+        "product": small_digits(),
+        "delay": delay(VECTOR, "random"),
+    }
+    paths = {name: tmp_path_factory.mktemp("small") / f"{name}.tflite" for name in contents}
+    for name, path in paths.items():
+        path.write_bytes(contents[name])
+    return paths
 
 
 @pytest.fixture
-def model_path(digits_model, small_model, shared_model):
-    known = {"digits": digits_model, "small": small_model}
-    return lambda name: known.get(name) or shared_model(name)
+def model_path(small_models, shared_model):
+    return lambda name: small_models.get(name) or shared_model(name)
+
+
+@pytest.fixture
+def convolutions(small_models) -> Path:
+    return small_models["convolutions"]
 
 
 # ---- U1
 
 
 @pytest.mark.cc
-def test_u1_gives_what_the_model_gives_in_python(compiled, alone, digits_model):
-    module = usmp.build(usmp.import_model(digits_model)).load()
-    outputs = alone(digits_model)
-    for data, output in zip(random_inputs(compiled(U1, digits_model)), outputs, strict=True):
-        image = np.frombuffer(data, np.int8).reshape(1, 8, 8, 1)
+def test_u1_gives_what_the_model_gives_in_python(compiled, alone, convolutions):
+    module = usmp.build(usmp.import_model(convolutions)).load()
+    outputs = alone(convolutions)
+    for data, output in zip(random_inputs(compiled(U1, convolutions)), outputs, strict=True):
+        image = np.frombuffer(data, np.int8).reshape(1, 8, 8, 2)
         assert module.run({"image": image})["probabilities"].tobytes() == output
 
 
@@ -237,17 +248,17 @@ static uint8_t sram_1[TVMGEN_MY_MODEL_1_SRAM_WORKSPACE_POOL_SIZE] ALIGNED;
 OWN_OF_SECOND = """
 static uint8_t sram[TVMGEN_MY_MODEL_2_SRAM_WORKSPACE_POOL_SIZE] ALIGNED;
 """
-STATEFUL = "mww_okay_nabu_v2_int8"
-STATE_BYTES = 3473
+STATE_BYTES = {"delay": 7, "mww_okay_nabu_v2_int8": 3473}
+STATEFUL = [*STATE_BYTES][: number(1, 2)]
 
 
 @pytest.mark.cc
 @pytest.mark.parametrize(
-    ("other", "other_bytes"), [("small", 10), ("mlperf_strww_int8", 3760)][: number(1, 2)]
+    ("other", "other_bytes"), [("product", 10), ("mlperf_strww_int8", 3760)][: number(1, 2)]
 )
 def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path, other, other_bytes):
     """Of the lines, one is as printed, and one without a blank."""
-    paths = [model_path(name) for name in ("digits", other)]
+    paths = [model_path(name) for name in ("convolutions", other)]
     expected = [alone(path) for path in paths]
     lines = U2, U2.replace('= "', '="')
     first, second = (compiled(lines[i], p, f"my_model_{i + 1}") for i, p in enumerate(paths))
@@ -255,27 +266,27 @@ def test_u2_two_models_share_a_workspace(compiled, alone, model_path, tmp_path, 
     pools = {"sram": "sram"}
     output = application(tmp_path / "two", data, SHARED, (first, pools), (second, pools))
     assert output == turns(*expected)
-    assert [model.size("sram") for model in (first, second)] == [928, other_bytes]
+    assert [model.size("sram") for model in (first, second)] == [192, other_bytes]
 
 
-def test_u2_who_keeps_state_is_told(compiled, shared_model):
-    model = compiled(U2, shared_model(STATEFUL))
+@pytest.mark.parametrize("stateful", STATEFUL)
+def test_u2_who_keeps_state_is_told(compiled, model_path, stateful):
+    model, kept = compiled(U2, model_path(stateful)), STATE_BYTES[stateful]
     assert (
-        f"State, {STATE_BYTES} bytes, is kept between runs ({STATE_BYTES} in sram): nothing else "
+        f"State, {kept} bytes, is kept between runs ({kept} in sram): nothing else "
         "may write these bytes." in model.printed
     )
     header = model.files["codegen/host/include/tvmgen_my_model.h"].decode()
-    assert (
-        f"void* sram;  /* {model.size('sram')} bytes, aligned to 16, {STATE_BYTES} kept" in header
-    )
+    assert f"void* sram;  /* {model.size('sram')} bytes, aligned to 16, {kept} kept" in header
 
 
 @pytest.mark.cc
+@pytest.mark.parametrize("stateful", STATEFUL)
 @pytest.mark.parametrize("internal", [False, True], ids=["own-array", "internal"])
 def test_u2_a_model_with_state_has_a_workspace_of_its_own(
-    compiled, alone, model_path, tmp_path, internal
+    compiled, alone, model_path, tmp_path, internal, stateful
 ):
-    paths = [model_path(name) for name in (STATEFUL, "digits")]
+    paths = [model_path(name) for name in (stateful, "product")]
     expected = [alone(path) for path in paths]
     line = U2.replace("accel:rw", "accel:rw;internal") if internal else U2
     first, second = compiled(line, paths[0], "my_model_1"), compiled(U2, paths[1], "my_model_2")
@@ -289,9 +300,10 @@ def test_u2_a_model_with_state_has_a_workspace_of_its_own(
 
 
 @pytest.mark.cc
-def test_u2_a_model_with_state_shares_between_streams(compiled, model_path, tmp_path):
+@pytest.mark.parametrize("stateful", STATEFUL)
+def test_u2_a_model_with_state_shares_between_streams(compiled, model_path, tmp_path, stateful):
     """Streams of one run: after reset it does not matter what another model left there."""
-    paths = [model_path(name) for name in (STATEFUL, "digits")]
+    paths = [model_path(name) for name in (stateful, "convolutions")]
     first, second = (compiled(U2, p, f"my_model_{i + 1}") for i, p in enumerate(paths))
     inputs = random_inputs(first), random_inputs(second)
     pools = {"sram": "sram"}
@@ -333,10 +345,10 @@ NAMES = {pool: pool for pool in ("dtcm", "sram", "itcm", "flash")}
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("digits", U3_SMALL),
-        (STATEFUL, U3.replace('= "', '="')),
+        ("convolutions", U3_SMALL),
+        ("mww_okay_nabu_v2_int8", U3.replace('= "', '="')),
         ("mlperf_strww_int8", U3),
-    ][: number(2, 3)],
+    ][: number(1, 3)],
 )
 def test_u3_four_pools_of_the_application(compiled, alone, model_path, tmp_path, name, line):
     path = model_path(name)
@@ -350,10 +362,10 @@ def test_u3_four_pools_of_the_application(compiled, alone, model_path, tmp_path,
 
 
 @pytest.mark.cc
-def test_u3_a_model_that_fits_in_the_first_pools(compiled, alone, digits_model, tmp_path):
+def test_u3_a_model_that_fits_in_the_first_pools(compiled, alone, convolutions, tmp_path):
     """As printed but for the size of `itcm`: the application is that of models that need all."""
-    expected = alone(digits_model)
-    model = compiled(U3.replace("size=5000", "size=50000"), digits_model)
+    expected = alone(convolutions)
+    model = compiled(U3.replace("size=5000", "size=50000"), convolutions)
     assert model.size("sram") == model.size("flash") == 0
     data = b"".join(random_inputs(model))
     flags = [*SANITIZERS, "-Wno-pedantic"]  # C99 has no arrays of 0 bytes, but compilers do.
@@ -362,10 +374,10 @@ def test_u3_a_model_that_fits_in_the_first_pools(compiled, alone, digits_model, 
 
 
 @pytest.mark.cc
-def test_u3_the_same_pools_inside_the_emitted_c(compiled, alone, digits_model, tmp_path):
-    expected = alone(digits_model)
+def test_u3_the_same_pools_inside_the_emitted_c(compiled, alone, convolutions, tmp_path):
+    expected = alone(convolutions)
     inside = re.sub(r'= "(.*?)"', r'="\1;internal"', U3_SMALL)
-    model = compiled(inside, digits_model)
+    model = compiled(inside, convolutions)
     data = b"".join(random_inputs(model))
     assert cut(application(tmp_path / "inside", data, "", (model, {}))) == expected
     pools = {pool["name"]: pool for pool in model.metadata["memory"]["pools"]}
@@ -374,8 +386,9 @@ def test_u3_the_same_pools_inside_the_emitted_c(compiled, alone, digits_model, t
 
 
 @pytest.mark.cc
-def test_u3_a_pool_that_only_the_accelerator_may_access_stays_empty(compiled, digits_model):
-    model = compiled(U3.replace('pool-dtcm= "target=c;', 'pool-dtcm= "target=accel;'), digits_model)
+def test_u3_a_pool_that_only_the_accelerator_may_access_stays_empty(compiled, convolutions):
+    line = U3_SMALL.replace('pool-dtcm= "target=c;', 'pool-dtcm= "target=accel;')
+    model = compiled(line, convolutions)
     assert model.size("dtcm") == 0 < model.size("sram")
     assert model.printed.endswith(
         "Pool dtcm stays empty: its size is 0, and its address may be NULL."
@@ -383,10 +396,10 @@ def test_u3_a_pool_that_only_the_accelerator_may_access_stays_empty(compiled, di
 
 
 @pytest.mark.board
-def test_u3_the_sections_of_a_microcontroller(compiled, digits_model, tmp_path):
+def test_u3_the_sections_of_a_microcontroller(compiled, convolutions, tmp_path):
     """Every pool is where the linker script looks for it, and takes as many bytes as planned."""
     require("arm-none-eabi-gcc")
-    model = compiled(U3_SMALL, digits_model)
+    model = compiled(U3_SMALL, convolutions)
     (tmp_path / "header").mkdir()
     header = model.files["codegen/host/include/tvmgen_my_model.h"]
     (tmp_path / "header/tvmgen_my_model.h").write_bytes(header)
