@@ -46,9 +46,9 @@ def test_networks_in_one_memory(seed, concurrent):
         name: random_streaming(100 * seed + n, most_layers=number(3, 6))
         for n, name in enumerate(names)
     }
-    factory = usmp.build(
-        {name: import_tflite(content) for name, content in models.items()}, concurrent=concurrent
-    )
+    imported = {name: import_tflite(content) for name, content in models.items()}
+    with PassContext():
+        factory = usmp.build(imported, concurrent=concurrent)
     module, random = poisoned(factory).load(), Random(seed)
     references = {name: Micro(content) for name, content in models.items()}
     for run in range(2 * RUNS):
