@@ -22,7 +22,14 @@ with without_torch():
     from tvm import relax, tirx
     from tvm.script import relax as R
 
-from support import compile_cache, costs, kernel_collection, levels, unit_guard
+from support import (
+    compile_cache,
+    costs,
+    kernel_collection,
+    levels,
+    quick_decompositions,
+    unit_guard,
+)
 from support.lazy import LOADED, loaded_libraries
 from support.markers import MARKERS, mark
 from usmp.driver import tvmc
@@ -121,6 +128,7 @@ def pytest_runtest_protocol(
     item: pytest.Item, nextitem: pytest.Item | None
 ) -> Generator[None, object, object]:
     kernel_collection.collection().test = item.nodeid
+    quick_decompositions.use()
     is_unit = item.get_closest_marker("unit") is not None
     with unit_guard.guarded() if is_unit else nullcontext():
         result = yield

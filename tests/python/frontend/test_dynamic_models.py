@@ -11,6 +11,7 @@ from tvm import relax
 
 import usmp
 from support.dynamic_models import LARGEST, LIBRARY_ENCODER, MODELS, SIZES
+from support.relax_vm import TARGET
 from usmp.relax.symbolic_sizes import symbolic_sizes_of
 
 ALL = {**MODELS, "library_encoder": LIBRARY_ENCODER}
@@ -51,7 +52,7 @@ def test_the_size_is_a_bounded_variable(name, ending, imported):
 @pytest.mark.parametrize(("name", "ending"), FILES)
 def test_results_are_those_of_pytorch(name, ending, imported):
     model = ALL[name]
-    machine = relax.VirtualMachine(tvm.compile(imported(name, ending), "llvm"), tvm.cpu())
+    machine = relax.VirtualMachine(tvm.compile(imported(name, ending), TARGET), tvm.cpu())
     for size in SIZES:
         if ending == ".pt2" and size < model.smallest:
             continue

@@ -28,12 +28,12 @@ def _repeated_weight() -> bytes:
     return changed(change)
 
 
-def _with(new: int, content: bytes) -> bytes:
-    """Another number in the place of 777."""
+def _with(new: int, content: bytes, old: int = 777) -> bytes:
+    """Another number in the place of this one."""
 
     def change(members):
         text = json.dumps(members[_GRAPH])
-        members[_GRAPH] = json.loads(re.sub(r"\b777\b", str(new), text))
+        members[_GRAPH] = json.loads(re.sub(rf"\b{old}\b", str(new), text))
 
     return changed(change, content)
 
@@ -48,8 +48,8 @@ PROGRAMS: dict[str, Callable[[], bytes]] = {
     "ones": lambda: _with(MUCH, _one_input(lambda x: x + torch.ones(777).sum(), 1)),
     "range": lambda: _with(MUCH, _one_input(lambda x: x + torch.arange(777).sum(), 1)),
     "expand": lambda: _with(MUCH, _one_input(lambda x: x + x.expand(777).sum(), 1)),
-    "recurrent": lambda: _with(10**6, _long(nn.LSTM(1, 1, batch_first=True), 777)),
-    "unbind": lambda: _with(10**7, _one_input(lambda x: x.unbind()[0] + 1, 777)),
+    "recurrent": lambda: _with(10**6, _long(nn.LSTM(1, 1, batch_first=True), 113), 113),
+    "unbind": lambda: _with(10**7, _one_input(lambda x: x.unbind()[0] + 1, 113), 113),
     "power": lambda: _with(
         LONG, exported(Function(lambda x: x**777), torch.ones(2, dtype=torch.int32))
     ),

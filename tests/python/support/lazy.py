@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from support import quick_decompositions
+
 _LIBRARIES = ("torch", "onnx", "onnxruntime", "ai_edge_litert", "executorch", "model_explorer")
 
 LOADED = pytest.StashKey[list[str]]()
@@ -41,7 +43,9 @@ class _Lazy:
     def _object(self) -> Any:
         if self._name.startswith("torch"):
             pytest.importorskip("torch", reason="make test installs it")
-        return resolve_name(self._name)
+        loaded = resolve_name(self._name)
+        quick_decompositions.use()
+        return loaded
 
     def __getattr__(self, name: str) -> Any:
         # Pytest asks all that a test module has for these.

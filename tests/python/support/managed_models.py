@@ -14,6 +14,8 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+from support.relax_vm import TARGET
+
 
 def tensor(array: Any) -> tvm.runtime.Tensor:
     return tvm.runtime.tensor(np.array(array, order="C"))
@@ -63,7 +65,7 @@ def plain_machine(mod: tvm.IRModule, function: str = "main") -> Callable[..., An
         relax.transform.VMShapeLower(),
         relax.transform.AttachGlobalSymbol(),
     ]
-    executable = relax.build(mod, "llvm", relax_pipeline=tvm.transform.Sequential(passes))
+    executable = relax.build(mod, TARGET, relax_pipeline=tvm.transform.Sequential(passes))
     return relax.VirtualMachine(executable, tvm.cpu(), "naive")[function]
 
 

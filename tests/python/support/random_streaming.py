@@ -233,8 +233,8 @@ LAYERS: list[Callable[[_Network], None]] = [
 ]
 
 
-def random_streaming(seed: int, dtype: str = "int8") -> bytes:
-    """Two to six layers on int8 or int16."""
+def random_streaming(seed: int, dtype: str = "int8", most_layers: int = 6) -> bytes:
+    """Two layers or more on int8 or int16."""
     random = Random(seed)
     model = Streaming(SPECS[dtype])
     if random.random() < 0.8:
@@ -247,7 +247,7 @@ def random_streaming(seed: int, dtype: str = "int8") -> bytes:
     if not called:
         # Before any variable is used.
         model.initialize()
-    for _ in range(random.randint(2, 6)):
+    for _ in range(random.randint(2, most_layers)):
         random.choice(LAYERS)(net)
     for variable, value in net.waiting:
         model.assign(variable, value)

@@ -7,7 +7,7 @@ import tvm
 from tvm import relax
 from tvm.relax.backend.cpu_generic import pipeline as cpu
 
-TARGET = tvm.target.Target("llvm")
+from support.relax_vm import TARGET
 
 
 def lowered(mod):

@@ -10,6 +10,7 @@ from tvm import relax
 import usmp
 from support.lazy import lazy
 from support.onnx_models import Graph, Reference
+from support.relax_vm import TARGET
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import shown_shape, symbolic_sizes_of
@@ -44,7 +45,7 @@ def check_results(
 ) -> tvm.IRModule:
     """Compare with onnxruntime."""
     mod, reference = imported(content, max_sizes), Reference(content)
-    machine = relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())
+    machine = relax.VirtualMachine(tvm.compile(mod, TARGET), tvm.cpu())
     for size in sizes:
         inputs = make_inputs(size)
         results = machine["main"](*map(tvm.runtime.tensor, inputs.values()))

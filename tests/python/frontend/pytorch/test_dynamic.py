@@ -10,6 +10,7 @@ from tvm import relax
 import usmp
 from support.lazy import TorchModule, lazy
 from support.pytorch_models import exported, torch
+from support.relax_vm import TARGET
 from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.relax.symbolic_operators import with_possible_sizes
 from usmp.relax.symbolic_sizes import shown_shape, symbolic_sizes_of
@@ -64,7 +65,7 @@ def normal(*shape: int):
 def check_results(function, sizes=(1, 2, 7, LARGEST), **options) -> tvm.IRModule:
     """Compare with PyTorch, of x of shape [2, n, 6]."""
     mod = imported(program(function, normal(2, 9, 6), **options))
-    machine = relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())
+    machine = relax.VirtualMachine(tvm.compile(mod, TARGET), tvm.cpu())
     for size in sizes:
         x = normal(2, size, 6)
         results = machine["main"](tvm.runtime.tensor(x.numpy()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -31,8 +32,10 @@ RUNS = 12
 TABLE_BYTES = 512
 MNIST_ARENA_BYTES = 1536
 """The head of the arena that TFLite Micro takes for the model."""
-UNDEFINED = ["-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
-STRICT = ["-O2", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+STRICT = [
+    *("-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"),
+    *("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"),
+]
 
 LSTM, SVDF = "UNIDIRECTIONAL_SEQUENCE_LSTM", "SVDF"
 FEATURES, TIME, BIAS, STATE = 1, 2, 3, 4
@@ -41,6 +44,7 @@ HIDDEN, CELL = 18, 19
 """Inputs of an LSTM."""
 
 
+@functools.cache
 def build(content: bytes, **config: object) -> usmp.AOTExecutorFactoryModule:
     with PassContext(opt_level=3, config={f"tir.usmp.{k}": v for k, v in config.items()}):
         return usmp.build(import_tflite(content))
@@ -141,7 +145,8 @@ def test_stack_of_lstms(use_workspace_io):
     factory = build(stack(), use_workspace_io=use_workspace_io)
     assert list(states_of(factory).values()) == [14, 14, 8, 8]
     assert_equals_micro(factory.load(), stack(), RUNS)
-    assert build(stack(), use_workspace_io=use_workspace_io).source == factory.source
+    again = build.__wrapped__(stack(), use_workspace_io=use_workspace_io)
+    assert again.source == factory.source
 
 
 def test_table_of_sigmoids_is_stored_once():
@@ -204,7 +209,6 @@ def test_no_undefined_behavior(case):
     """What overflows in the reference kernels wraps around."""
     factory = build(WRAPPING[case])
     interface = factory.metadata["modules"]["default"]
-    assert_equals_micro(HostModule(factory.files(), interface, UNDEFINED), WRAPPING[case], RUNS)
     assert_equals_micro(HostModule(factory.files(), interface, STRICT), WRAPPING[case], RUNS)
 
 

@@ -11,12 +11,12 @@ from tvm import relax
 from tvm.relax.backend.cpu_generic import pipeline as cpu
 
 import usmp
+from support.relax_vm import TARGET
 from usmp.relax.storage.allocated_bytes import allocations_of
 from usmp.relax.transform import PlanStorage
 
 pytestmark = pytest.mark.property
 
-TARGET = tvm.target.Target("llvm")
 ROWS, COLUMNS = 4, 24
 
 UNARY = {

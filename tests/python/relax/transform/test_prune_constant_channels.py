@@ -12,7 +12,7 @@ from tvm.ir.transform import PassContext, Sequential
 
 import usmp
 from support.channel_networks import random_network
-from support.levels import number
+from support.levels import number, sample
 from support.relax_vm import integer_function
 from usmp.aot_pipeline import operator_passes
 from usmp.ops import quantized
@@ -267,7 +267,7 @@ def assert_unchanged(mod: IRModule, whole: Run, pruned: Run, seed: int) -> None:
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(number(6, 12)))
 def test_outputs_of_random_networks_stay_as_they_are(seed):
     mod = random_network(seed)
     pruned = PruneConstantChannels()(mod)
@@ -308,9 +308,14 @@ REMOVED = {
 }
 """Channels, bytes of weights before and after, products before and after."""
 
+CHEAP = ["tflm_hello_world_int8", "mlperf_ad01_int8"]
+"""One of which channels are removed, and one that stays as it is."""
+
 
 @pytest.mark.models
-@pytest.mark.parametrize("name", REMOVED)
+@pytest.mark.parametrize(
+    "name", [*CHEAP, *sample([name for name in REMOVED if name not in CHEAP], 0)]
+)
 def test_what_is_removed_of_public_models(shared_model, name):
     passes = operator_passes((), "model")
     names = [str(step.info.name) for step in passes]
