@@ -20,6 +20,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -79,17 +81,27 @@ def is_compiler(program: str | os.PathLike[str]) -> bool:
 def refuse_other_compilers() -> None:
     """Fail from now on where a test starts a compiler that this module does not see.
 
-    Programs that a test starts, as CMake, call compilers on their own.
+    Programs that a test starts, as CMake, call compilers on their own, and so does TVM to link what
+    its virtual machine runs.
     """
 
     def on_event(event: str, arguments: tuple[object, ...]) -> None:
-        if event == "subprocess.Popen" and not _is_seen.get():
-            command = arguments[1]
-            words = [command] if isinstance(command, (str, os.PathLike)) else list(command)  # type: ignore[call-overload]
-            if is_compiler(words[0]) and any(os.fspath(w).endswith(_SOURCES) for w in words):
-                pytest.fail(f"{words[0]} is to be called by support.compilers.run_compiler")
+        if event != "subprocess.Popen" or _is_seen.get():
+            return
+        command: Any = arguments[1]
+        words = [command] if isinstance(command, (str, os.PathLike)) else [*command]
+        is_build = is_compiler(words[0]) and any(os.fspath(w).endswith(_SOURCES) for w in words)
+        if is_build and not _is_called_by("tvm.support.cc"):
+            pytest.fail(f"{words[0]} is to be called by support.compilers.run_compiler")
 
     sys.addaudithook(on_event)
+
+
+def _is_called_by(module: str) -> bool:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") != module:
+        frame = frame.f_back
+    return frame is not None
 
 
 Start = Callable[[], "subprocess.CompletedProcess[str]"]
