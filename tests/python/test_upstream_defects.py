@@ -48,25 +48,24 @@ def test_1_greedy_overlapped_buffers_in_a_limited_pool(algorithm):
     assert len(run(algorithm, buffers_in(156))) == 4
 
 
-@I.ir_module
-class TwoInputsTwoOutputs:
-    @T.prim_func
-    def op(A: T.Buffer((8,), "int8"), B: T.Buffer((8,), "int8")):
-        for i in range(8):
-            B[i] = A[i]
-
-    @T.prim_func
-    def __tvm_main__(
-        in1: T.Buffer((8,), "int8"),
-        in2: T.Buffer((8,), "int8"),
-        out1: T.Buffer((8,), "int8"),
-        out2: T.Buffer((8,), "int8"),
-    ):
-        TwoInputsTwoOutputs.op(in1, out1)
-        TwoInputsTwoOutputs.op(in2, out2)
-
-
 def test_2_inputs_and_outputs_were_live_only_while_accessed():
+    @I.ir_module
+    class TwoInputsTwoOutputs:
+        @T.prim_func
+        def op(A: T.Buffer((8,), "int8"), B: T.Buffer((8,), "int8")):
+            for i in range(8):
+                B[i] = A[i]
+
+        @T.prim_func
+        def __tvm_main__(
+            in1: T.Buffer((8,), "int8"),
+            in2: T.Buffer((8,), "int8"),
+            out1: T.Buffer((8,), "int8"),
+            out2: T.Buffer((8,), "int8"),
+        ):
+            TwoInputsTwoOutputs.op(in1, out1)
+            TwoInputsTwoOutputs.op(in2, out2)
+
     assert conflicts(CreateAllocatesForIO()(TwoInputsTwoOutputs)) == {
         "in1": {"in2", "out1"},
         "in2": {"in1", "out1", "out2"},
@@ -297,30 +296,30 @@ def test_9_sizes_were_32_bits():
     assert pool_args(plan(Mod, overlap=False)) == [("global_workspace", 2**34)]
 
 
-@I.ir_module
-class ManyPools:
-    @T.prim_func
-    def op(A: T.Buffer((4,), "int8")):
-        scratch = T.alloc_buffer((4,), "int8")
-        scratch[0] = A[0]
-
-    @T.prim_func
-    def __tvm_main__():
-        a = T.alloc_buffer((4,), "int8")
-        b = T.alloc_buffer((4,), "int8")
-        c = T.alloc_buffer((4,), "int8")
-        d = T.alloc_buffer((4,), "int8")
-        e = T.alloc_buffer((4,), "int8")
-        a[0] = T.int8(1)
-        b[0] = a[0]
-        c[0] = b[0]
-        d[0] = c[0]
-        e[0] = a[0] + b[0] + c[0] + d[0]
-        ManyPools.op(e)
-
-
 def test_10_every_function_took_every_pool_and_in_an_order_of_its_own():
     """Seven pools of one buffer each: more than a small map keeps in order."""
+
+    @I.ir_module
+    class ManyPools:
+        @T.prim_func
+        def op(A: T.Buffer((4,), "int8")):
+            scratch = T.alloc_buffer((4,), "int8")
+            scratch[0] = A[0]
+
+        @T.prim_func
+        def __tvm_main__():
+            a = T.alloc_buffer((4,), "int8")
+            b = T.alloc_buffer((4,), "int8")
+            c = T.alloc_buffer((4,), "int8")
+            d = T.alloc_buffer((4,), "int8")
+            e = T.alloc_buffer((4,), "int8")
+            a[0] = T.int8(1)
+            b[0] = a[0]
+            c[0] = b[0]
+            d[0] = c[0]
+            e[0] = a[0] + b[0] + c[0] + d[0]
+            ManyPools.op(e)
+
     pools = [workspace(f"pool{i}", 4) for i in (6, 2, 5, 0, 4, 1, 3)]
     planned = plan(ManyPools, pools, overlap=False)
     used = pool_args(planned)

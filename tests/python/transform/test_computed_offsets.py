@@ -63,36 +63,35 @@ def bytes_at(mod, **sizes) -> dict[str, int]:
     return found
 
 
-@I.ir_module
-class Planned:
-    @T.prim_func(private=True)
-    def inner(p: T.handle("int8"), n: T.int32, place: T.int32, pool: T.handle("uint8")):
-        P = T.decl_buffer((192,), "uint8", data=pool, align=16)
-        s = T.decl_buffer((n * 4,), "int8", data=T.address_of(P[place]))
-        T.evaluate(T.call_extern("int32", "f", p, s.data))
-
-    @T.prim_func(private=True)
-    def outer(p: T.handle("int8"), n: T.int32, place: T.int32, pool: T.handle("uint8")):
-        P = T.decl_buffer((192,), "uint8", data=pool, align=16)
-        r = T.decl_buffer((n * 8,), "int8", data=T.address_of(P[0]))
-        Planned.inner(r.data, n, place, pool)
-        T.evaluate(T.call_extern("int32", "f", p, r.data))
-
-    @T.prim_func
-    def __tvm_main__(x: T.handle("int8"), seq: T.int32, pool: T.handle("uint8")):
-        place: T.let[T.int32] = (seq * 8 + 15) // 16 * 16
-        P = T.decl_buffer((192,), "uint8", data=pool, align=16)
-        a = T.decl_buffer((seq * 16,), "int8", data=T.address_of(P[place]))
-        Planned.outer(a.data, seq, place, pool)
-        T.evaluate(T.call_extern("int32", "f", x, a.data))
-
-    @T.prim_func(private=True)
-    def workspace_size_global_workspace(seq: T.int32) -> T.int32:
-        place: T.let[T.int32] = (seq * 8 + 15) // 16 * 16
-        return seq * 16 + place
-
-
 def test_operators_take_their_offsets_and_pass_those_of_others():
+    @I.ir_module
+    class Planned:
+        @T.prim_func(private=True)
+        def inner(p: T.handle("int8"), n: T.int32, place: T.int32, pool: T.handle("uint8")):
+            P = T.decl_buffer((192,), "uint8", data=pool, align=16)
+            s = T.decl_buffer((n * 4,), "int8", data=T.address_of(P[place]))
+            T.evaluate(T.call_extern("int32", "f", p, s.data))
+
+        @T.prim_func(private=True)
+        def outer(p: T.handle("int8"), n: T.int32, place: T.int32, pool: T.handle("uint8")):
+            P = T.decl_buffer((192,), "uint8", data=pool, align=16)
+            r = T.decl_buffer((n * 8,), "int8", data=T.address_of(P[0]))
+            Planned.inner(r.data, n, place, pool)
+            T.evaluate(T.call_extern("int32", "f", p, r.data))
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), seq: T.int32, pool: T.handle("uint8")):
+            place: T.let[T.int32] = (seq * 8 + 15) // 16 * 16
+            P = T.decl_buffer((192,), "uint8", data=pool, align=16)
+            a = T.decl_buffer((seq * 16,), "int8", data=T.address_of(P[place]))
+            Planned.outer(a.data, seq, place, pool)
+            T.evaluate(T.call_extern("int32", "f", x, a.data))
+
+        @T.prim_func(private=True)
+        def workspace_size_global_workspace(seq: T.int32) -> T.int32:
+            place: T.let[T.int32] = (seq * 8 + 15) // 16 * 16
+            return seq * 16 + place
+
     after = planned(Nested)
     assert tirx.analysis.verify_well_formed(after)
     tvm.ir.assert_structural_equal(without_attributes(after), without_attributes(Planned))

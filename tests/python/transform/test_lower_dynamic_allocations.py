@@ -71,47 +71,46 @@ class Copies:
         Copies.copy(b.data, y, n)
 
 
-@I.ir_module
-class CopiesInAnArena:
-    @T.prim_func(private=True)
-    def copy(A: T.handle("int8"), B: T.handle("int8"), n: T.int32):
-        a = T.decl_buffer((n,), "int8", data=A)
-        b = T.decl_buffer((n,), "int8", data=B)
-        for i in range(n):
-            b[i] = a[i]
-
-    @T.prim_func(private=True)
-    def __tvm_main__(
-        x: T.handle("int8"), y: T.handle("int8"), n: T.int32, arena: T.handle
-    ) -> T.int32:
-        T.func_attr({"takes_arena": True})
-        a_elements: T.let[T.int64] = T.Cast("int64", n) * T.int64(16)
-        a_bytes: T.let[T.int64] = T.if_then_else(
-            a_elements <= T.int64(2147483647), a_elements * T.int64(4), T.int64(-1)
-        )
-        b_bytes: T.let[T.int64] = T.Cast("int64", n)
-        a_block: T.let[T.handle] = T.call_extern(
-            "handle", "usmp_arena_allocate", arena, a_bytes, 16
-        )
-        if T.isnullptr(a_block):
-            return -3
-        a = T.decl_buffer((n * 16,), "int32", data=a_block)
-        CopiesInAnArena.copy(x, a.data, n)
-        b_block: T.let[T.handle] = T.call_extern(
-            "handle", "usmp_arena_allocate", arena, b_bytes, 128
-        )
-        if T.isnullptr(b_block):
-            T.call_extern("int32", "usmp_arena_release", arena, a_block)
-            return -3
-        b = T.decl_buffer((n,), "int8", data=b_block, align=128)
-        CopiesInAnArena.copy(a.data, b.data, n)
-        CopiesInAnArena.copy(b.data, y, n)
-        T.call_extern("int32", "usmp_arena_release", arena, b_block)
-        T.call_extern("int32", "usmp_arena_release", arena, a_block)
-        return 0
-
-
 def test_allocations_become_calls_in_the_order_of_a_stack():
+    @I.ir_module
+    class CopiesInAnArena:
+        @T.prim_func(private=True)
+        def copy(A: T.handle("int8"), B: T.handle("int8"), n: T.int32):
+            a = T.decl_buffer((n,), "int8", data=A)
+            b = T.decl_buffer((n,), "int8", data=B)
+            for i in range(n):
+                b[i] = a[i]
+
+        @T.prim_func(private=True)
+        def __tvm_main__(
+            x: T.handle("int8"), y: T.handle("int8"), n: T.int32, arena: T.handle
+        ) -> T.int32:
+            T.func_attr({"takes_arena": True})
+            a_elements: T.let[T.int64] = T.Cast("int64", n) * T.int64(16)
+            a_bytes: T.let[T.int64] = T.if_then_else(
+                a_elements <= T.int64(2147483647), a_elements * T.int64(4), T.int64(-1)
+            )
+            b_bytes: T.let[T.int64] = T.Cast("int64", n)
+            a_block: T.let[T.handle] = T.call_extern(
+                "handle", "usmp_arena_allocate", arena, a_bytes, 16
+            )
+            if T.isnullptr(a_block):
+                return -3
+            a = T.decl_buffer((n * 16,), "int32", data=a_block)
+            CopiesInAnArena.copy(x, a.data, n)
+            b_block: T.let[T.handle] = T.call_extern(
+                "handle", "usmp_arena_allocate", arena, b_bytes, 128
+            )
+            if T.isnullptr(b_block):
+                T.call_extern("int32", "usmp_arena_release", arena, a_block)
+                return -3
+            b = T.decl_buffer((n,), "int8", data=b_block, align=128)
+            CopiesInAnArena.copy(a.data, b.data, n)
+            CopiesInAnArena.copy(b.data, y, n)
+            T.call_extern("int32", "usmp_arena_release", arena, b_block)
+            T.call_extern("int32", "usmp_arena_release", arena, a_block)
+            return 0
+
     after = lower(Copies)
     tvm.ir.assert_structural_equal(IRModule(after.functions), CopiesInAnArena)
     assert after.attrs["dynamic_allocator"] == "arena"
@@ -308,21 +307,20 @@ def test_a_block_is_as_large_as_the_largest_buffer_in_it():
     assert allocations(after) == ["+b", "a=b", "-b", "+c", "-c", "return"]
 
 
-@T.prim_func
-def of_other_sizes(x: T.handle("int32"), n: T.int32):
-    counts = T.decl_buffer((2,), "int32", data=x)
-    a = T.alloc_buffer((n + 1,), "int8")
-    b = T.alloc_buffer((n,), "int8")
-    c = T.alloc_buffer((counts[0],), "int8")
-    d = T.alloc_buffer((counts[0],), "int8")
-    T.evaluate(T.call_extern("int32", "op", a.data))
-    T.evaluate(T.call_extern("int32", "op", b.data))
-    T.evaluate(T.call_extern("int32", "op", c.data))
-    T.evaluate(T.call_extern("int32", "op", d.data))
-
-
 def test_buffers_whose_sizes_cannot_be_compared_have_blocks_of_their_own():
     # Memory may hold another size at the time when the second of two is declared.
+    @T.prim_func
+    def of_other_sizes(x: T.handle("int32"), n: T.int32):
+        counts = T.decl_buffer((2,), "int32", data=x)
+        a = T.alloc_buffer((n + 1,), "int8")
+        b = T.alloc_buffer((n,), "int8")
+        c = T.alloc_buffer((counts[0],), "int8")
+        d = T.alloc_buffer((counts[0],), "int8")
+        T.evaluate(T.call_extern("int32", "op", a.data))
+        T.evaluate(T.call_extern("int32", "op", b.data))
+        T.evaluate(T.call_extern("int32", "op", c.data))
+        T.evaluate(T.call_extern("int32", "op", d.data))
+
     assert allocations(lower(main_of(of_other_sizes))["__tvm_main__"]) == [
         *("+a", "-a", "+b", "-b", "+c", "-c", "+d", "-d", "return")
     ]
@@ -550,6 +548,15 @@ def test_where_there_is_no_arena(mod, message):
 
 
 def test_the_reason_names_the_sizes_without_bound():
+    @T.prim_func
+    def sized(x: T.handle("int32"), n: T.int32, m: T.int32):
+        counts = T.decl_buffer((1,), "int32", data=x)
+        k: T.let[T.int32] = counts[0]
+        a = T.alloc_buffer((n * m * 2,), "int8")
+        b = T.alloc_buffer((k,), "int8")
+        c = T.alloc_buffer((counts[0],), "int8")
+        T.evaluate(T.call_extern("int32", "op", x, a.data, b.data, c.data))
+
     sizes = [SymbolicSize("n", 1, 8), SymbolicSize("m", 1, None)]
     mod = main_of(sized.with_attr("symbolic_sizes", sizes))
     reasons = {a.name: a.why for a in lower(mod).attrs["dynamic_allocations"]}
@@ -558,13 +565,3 @@ def test_the_reason_names_the_sizes_without_bound():
         "b": "it depends on k, which only the run knows",
         "c": "it depends on what memory holds during the run",
     }
-
-
-@T.prim_func
-def sized(x: T.handle("int32"), n: T.int32, m: T.int32):
-    counts = T.decl_buffer((1,), "int32", data=x)
-    k: T.let[T.int32] = counts[0]
-    a = T.alloc_buffer((n * m * 2,), "int8")
-    b = T.alloc_buffer((k,), "int8")
-    c = T.alloc_buffer((counts[0],), "int8")
-    T.evaluate(T.call_extern("int32", "op", x, a.data, b.data, c.data))

@@ -56,54 +56,53 @@ class Scaled:
         Scaled.other(x, y)
 
 
-@I.ir_module
-class Shared:
-    """What becomes of it."""
-
-    @T.prim_func(private=True)
-    def six_shared(p: T.handle("int8"), q: T.handle("int8"), rows: T.int32, column: T.int32):
-        T.func_attr({"merged_functions": ["six", "four"], "target": T.target("c")})
-        a = T.decl_buffer((96,), "int8", data=p)
-        b = T.decl_buffer((96,), "int8", data=q)
-        for y in range(rows):
-            for x in range(column + 5):
-                b[y * (column + 5) + x] = a[y * (column + 5) + x] + T.int8(1)
-        for y in range(rows):
-            b[y * (column + 5) + (column + 2)] = (
-                b[y * (column + 5) + (column + 3)]
-                + b[y * (column + 5) + (column + 4)]
-                + b[y * (column + 5) + 4]
-                + b[y * (column + 5) + column]
-            )
-
-    @T.prim_func(private=True)
-    def six(p: T.handle("int8"), q: T.handle("int8")):
-        T.func_attr(
-            {
-                "target": T.target("c"),
-                "schedule": {"tile": "2 pixels"},
-                "shared_function": "six_shared",
-            }
-        )
-        Shared.six_shared(p, q, 6, 11)
-
-    @T.prim_func(private=True)
-    def four(p: T.handle("int8"), q: T.handle("int8")):
-        T.func_attr(
-            {
-                "target": T.target("c"),
-                "schedule": {"tile": "1 pixel"},
-                "shared_function": "six_shared",
-            }
-        )
-        Shared.six_shared(p, q, 4, 3)
-
-
 def names(mod):
     return {str(variable.name_hint) for variable in mod.functions}
 
 
 def test_one_function_takes_what_differs():
+    @I.ir_module
+    class Shared:
+        """What becomes of it."""
+
+        @T.prim_func(private=True)
+        def six_shared(p: T.handle("int8"), q: T.handle("int8"), rows: T.int32, column: T.int32):
+            T.func_attr({"merged_functions": ["six", "four"], "target": T.target("c")})
+            a = T.decl_buffer((96,), "int8", data=p)
+            b = T.decl_buffer((96,), "int8", data=q)
+            for y in range(rows):
+                for x in range(column + 5):
+                    b[y * (column + 5) + x] = a[y * (column + 5) + x] + T.int8(1)
+            for y in range(rows):
+                b[y * (column + 5) + (column + 2)] = (
+                    b[y * (column + 5) + (column + 3)]
+                    + b[y * (column + 5) + (column + 4)]
+                    + b[y * (column + 5) + 4]
+                    + b[y * (column + 5) + column]
+                )
+
+        @T.prim_func(private=True)
+        def six(p: T.handle("int8"), q: T.handle("int8")):
+            T.func_attr(
+                {
+                    "target": T.target("c"),
+                    "schedule": {"tile": "2 pixels"},
+                    "shared_function": "six_shared",
+                }
+            )
+            Shared.six_shared(p, q, 6, 11)
+
+        @T.prim_func(private=True)
+        def four(p: T.handle("int8"), q: T.handle("int8")):
+            T.func_attr(
+                {
+                    "target": T.target("c"),
+                    "schedule": {"tile": "1 pixel"},
+                    "shared_function": "six_shared",
+                }
+            )
+            Shared.six_shared(p, q, 4, 3)
+
     merged = MergeSimilarFunctions()(Scaled)
     assert names(merged) == {"__tvm_main__", "four", "six", "other", "six_shared"}
     for name in ("__tvm_main__", "other"):

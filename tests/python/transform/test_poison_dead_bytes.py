@@ -90,32 +90,31 @@ def test_a_module_that_is_not_planned_is_refused():
         PoisonDeadBytes()(bound(Chain))
 
 
-@I.ir_module
-class Remembers:
-    """`step` takes its scratch to have in the second call what the first call left there."""
-
-    @T.prim_func
-    def step(first: T.int32, p: T.handle("int8"), q: T.handle("int8")):
-        P = T.decl_buffer((16,), "int8", data=p)
-        Q = T.decl_buffer((16,), "int8", data=q)
-        scratch = T.alloc_buffer((16,), "int8")
-        for i in range(16):
-            if first == 1:
-                scratch[i] = P[i]
-            Q[i] = scratch[i]
-
-    @T.prim_func
-    def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
-        weights = T.alloc_buffer((4,), "int8", annotations={"constant_data": DATA})
-        Y = T.decl_buffer((16,), "int8", data=y)
-        Remembers.step(1, x, y)
-        Remembers.step(0, x, y)
-        Y[0] = Y[0] + weights[0]
-
-
 @pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_what_reads_dead_bytes_gets_another_result(target):
+    @I.ir_module
+    class Remembers:
+        """`step` takes its scratch to have in the second call what the first call left there."""
+
+        @T.prim_func
+        def step(first: T.int32, p: T.handle("int8"), q: T.handle("int8")):
+            P = T.decl_buffer((16,), "int8", data=p)
+            Q = T.decl_buffer((16,), "int8", data=q)
+            scratch = T.alloc_buffer((16,), "int8")
+            for i in range(16):
+                if first == 1:
+                    scratch[i] = P[i]
+                Q[i] = scratch[i]
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
+            weights = T.alloc_buffer((4,), "int8", annotations={"constant_data": DATA})
+            Y = T.decl_buffer((16,), "int8", data=y)
+            Remembers.step(1, x, y)
+            Remembers.step(0, x, y)
+            Y[0] = Y[0] + weights[0]
+
     mod = tirx.transform.BindTarget(tvm.target.Target(target))(with_io(Remembers))
     planned = UnifiedStaticMemoryPlanner()(mod)
     inputs = {"in": np.arange(16, dtype="int8")}

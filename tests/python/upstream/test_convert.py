@@ -64,65 +64,6 @@ class Mobilenet:
         T.call_extern("int32", "max_pool2d_cast", sid_8.data, output)
 
 
-@I.ir_module
-class MobilenetPlanned:
-    @T.prim_func
-    def cast_subtract(
-        Source: T.Buffer((150528,), "uint8"),
-        Zero: T.Buffer((1,), "int16"),
-        Output: T.Buffer((150528,), "int16"),
-    ):
-        for i in range(150528):
-            Output[i] = T.cast(Source[i], "int16") - Zero[0]
-
-    @T.prim_func
-    def conv2d(
-        Source: T.Buffer((150528,), "int16"),
-        Weight: T.Buffer((64,), "int16"),
-        Bias: T.Buffer((64,), "int32"),
-        Output: T.Buffer((802816,), "uint8"),
-        fast: T.handle("uint8"),
-        slow: T.handle("uint8"),
-    ):
-        fast_pool = T.decl_buffer((200704,), "uint8", data=fast, align=16)
-        slow_pool = T.decl_buffer((1418528,), "uint8", data=slow, align=16)
-        PaddedInput_7 = T.decl_buffer((157323,), "int16", data=T.address_of(slow_pool[802816]))
-        for i in range(157323):
-            PaddedInput_7[i] = T.if_then_else(i < 150528, Source[i], T.int16(0))
-        for row in range(12544):
-            Conv2dOutput_7 = T.decl_buffer((64,), "int32", data=T.address_of(fast_pool[0]))
-            for c in range(64):
-                Conv2dOutput_7[c] = T.cast(PaddedInput_7[row * 12] * Weight[c], "int32")
-            for c in range(64):
-                Output[row * 64 + c] = T.cast(Conv2dOutput_7[c] + Bias[c], "uint8")
-
-    @T.prim_func
-    def max_pool2d_cast(
-        Source: T.Buffer((802816,), "uint8"),
-        Output: T.Buffer((200704,), "int16"),
-        fast: T.handle("uint8"),
-    ):
-        fast_pool = T.decl_buffer((200704,), "uint8", data=fast, align=16)
-        tensor_2 = T.decl_buffer((200704,), "uint8", data=T.address_of(fast_pool[0]))
-        for i in range(200704):
-            tensor_2[i] = T.max(Source[i * 4], Source[i * 4 + 1])
-        for i in range(200704):
-            Output[i] = T.cast(tensor_2[i], "int16")
-
-    @T.prim_func
-    def __tvm_main__(
-        input: T.handle, output: T.handle, fast: T.handle("uint8"), slow: T.handle("uint8")
-    ):
-        fast_pool = T.decl_buffer((200704,), "uint8", data=fast, align=16)  # noqa: F841
-        slow_pool = T.decl_buffer((1418528,), "uint8", data=slow, align=16)
-        sid_9 = T.decl_buffer((301056,), "int8", data=T.address_of(slow_pool[1117472]))
-        sid_8 = T.decl_buffer((802816,), "int8", data=T.address_of(slow_pool[0]))
-        p0 = T.lookup_param("p0")
-        T.call_extern("int32", "cast_subtract", input, p0, sid_9.data)
-        T.call_extern("int32", "conv2d", sid_9.data, p0, p0, sid_8.data, fast, slow)
-        T.call_extern("int32", "max_pool2d_cast", sid_8.data, output, fast)
-
-
 MOBILENET_PLACES = {
     "sid_9": (SLOW, 1117472),
     "sid_8": (SLOW, 0),
@@ -133,6 +74,64 @@ MOBILENET_PLACES = {
 
 
 def test_mobilenet_subgraph():
+    @I.ir_module
+    class MobilenetPlanned:
+        @T.prim_func
+        def cast_subtract(
+            Source: T.Buffer((150528,), "uint8"),
+            Zero: T.Buffer((1,), "int16"),
+            Output: T.Buffer((150528,), "int16"),
+        ):
+            for i in range(150528):
+                Output[i] = T.cast(Source[i], "int16") - Zero[0]
+
+        @T.prim_func
+        def conv2d(
+            Source: T.Buffer((150528,), "int16"),
+            Weight: T.Buffer((64,), "int16"),
+            Bias: T.Buffer((64,), "int32"),
+            Output: T.Buffer((802816,), "uint8"),
+            fast: T.handle("uint8"),
+            slow: T.handle("uint8"),
+        ):
+            fast_pool = T.decl_buffer((200704,), "uint8", data=fast, align=16)
+            slow_pool = T.decl_buffer((1418528,), "uint8", data=slow, align=16)
+            PaddedInput_7 = T.decl_buffer((157323,), "int16", data=T.address_of(slow_pool[802816]))
+            for i in range(157323):
+                PaddedInput_7[i] = T.if_then_else(i < 150528, Source[i], T.int16(0))
+            for row in range(12544):
+                Conv2dOutput_7 = T.decl_buffer((64,), "int32", data=T.address_of(fast_pool[0]))
+                for c in range(64):
+                    Conv2dOutput_7[c] = T.cast(PaddedInput_7[row * 12] * Weight[c], "int32")
+                for c in range(64):
+                    Output[row * 64 + c] = T.cast(Conv2dOutput_7[c] + Bias[c], "uint8")
+
+        @T.prim_func
+        def max_pool2d_cast(
+            Source: T.Buffer((802816,), "uint8"),
+            Output: T.Buffer((200704,), "int16"),
+            fast: T.handle("uint8"),
+        ):
+            fast_pool = T.decl_buffer((200704,), "uint8", data=fast, align=16)
+            tensor_2 = T.decl_buffer((200704,), "uint8", data=T.address_of(fast_pool[0]))
+            for i in range(200704):
+                tensor_2[i] = T.max(Source[i * 4], Source[i * 4 + 1])
+            for i in range(200704):
+                Output[i] = T.cast(tensor_2[i], "int16")
+
+        @T.prim_func
+        def __tvm_main__(
+            input: T.handle, output: T.handle, fast: T.handle("uint8"), slow: T.handle("uint8")
+        ):
+            fast_pool = T.decl_buffer((200704,), "uint8", data=fast, align=16)  # noqa: F841
+            slow_pool = T.decl_buffer((1418528,), "uint8", data=slow, align=16)
+            sid_9 = T.decl_buffer((301056,), "int8", data=T.address_of(slow_pool[1117472]))
+            sid_8 = T.decl_buffer((802816,), "int8", data=T.address_of(slow_pool[0]))
+            p0 = T.lookup_param("p0")
+            T.call_extern("int32", "cast_subtract", input, p0, sid_9.data)
+            T.call_extern("int32", "conv2d", sid_9.data, p0, p0, sid_8.data, fast, slow)
+            T.call_extern("int32", "max_pool2d_cast", sid_8.data, output, fast)
+
     assert_becomes(Mobilenet, MOBILENET_PLACES, MobilenetPlanned)
 
 
@@ -196,74 +195,70 @@ def resnet_convolution_planned(padded, blocks, output_type, padded_at, output_at
     return func
 
 
-@T.prim_func
-def resnet_add(
-    Source: T.Buffer((360000,), "int16"),
-    Weight: T.Buffer((256,), "int16"),
-    Residual: T.Buffer((1440000,), "int32"),
-    Output: T.Buffer((1440000,), "uint8"),
-):
-    PaddedInput_3 = T.alloc_buffer((360000,), "int16")
-    for i in range(360000):
-        PaddedInput_3[i] = Source[i]
-    for row in range(22500):
-        Conv2dOutput_3 = T.alloc_buffer((64,), "int32")
-        for c in range(64):
-            Conv2dOutput_3[c] = T.cast(PaddedInput_3[row * 16] * Weight[c], "int32")
-        for c in range(64):
-            Output[row * 64 + c] = T.cast(Conv2dOutput_3[c] + Residual[row * 64 + c], "uint8")
-
-
-@T.prim_func
-def resnet_add_planned(
-    Source: T.Buffer((360000,), "int16"),
-    Weight: T.Buffer((256,), "int16"),
-    Residual: T.Buffer((1440000,), "int32"),
-    Output: T.Buffer((1440000,), "uint8"),
-    workspace: T.handle("uint8"),
-):
-    pool = T.decl_buffer((7920256,), "uint8", data=workspace, align=16)
-    PaddedInput_3 = T.decl_buffer((360000,), "int16", data=T.address_of(pool[6480000]))
-    for i in range(360000):
-        PaddedInput_3[i] = Source[i]
-    for row in range(22500):
-        Conv2dOutput_3 = T.decl_buffer((64,), "int32", data=T.address_of(pool[7200000]))
-        for c in range(64):
-            Conv2dOutput_3[c] = T.cast(PaddedInput_3[row * 16] * Weight[c], "int32")
-        for c in range(64):
-            Output[row * 64 + c] = T.cast(Conv2dOutput_3[c] + Residual[row * 64 + c], "uint8")
-
-
-@T.prim_func
-def resnet_main(input: T.handle, output: T.handle):
-    sid_2 = T.alloc_buffer((720000,), "int8")
-    sid_6 = T.alloc_buffer((5760000,), "int8")
-    sid_7 = T.alloc_buffer((720000,), "int8")
-    sid_8 = T.alloc_buffer((720000,), "int8")
-    p0 = T.lookup_param("p0")
-    T.call_extern("int32", "requantize", input, sid_2.data)
-    T.call_extern("int32", "conv2d", sid_2.data, p0, p0, sid_8.data)
-    T.call_extern("int32", "conv2d_1", sid_8.data, p0, p0, sid_7.data)
-    T.call_extern("int32", "conv2d_2", sid_7.data, p0, p0, sid_6.data)
-    T.call_extern("int32", "conv2d_add", sid_2.data, p0, sid_6.data, output)
-
-
-@T.prim_func
-def resnet_main_planned(input: T.handle, output: T.handle, workspace: T.handle("uint8")):
-    pool = T.decl_buffer((7920256,), "uint8", data=workspace, align=16)
-    sid_2 = T.decl_buffer((720000,), "int8", data=T.address_of(pool[5760000]))
-    sid_6 = T.decl_buffer((5760000,), "int8", data=T.address_of(pool[0]))
-    sid_7 = T.decl_buffer((720000,), "int8", data=T.address_of(pool[6480000]))
-    sid_8 = T.decl_buffer((720000,), "int8", data=T.address_of(pool[6480000]))
-    p0 = T.lookup_param("p0")
-    T.call_extern("int32", "requantize", input, sid_2.data)
-    T.call_extern("int32", "conv2d", sid_2.data, p0, p0, sid_8.data, workspace)
-    T.call_extern("int32", "conv2d_1", sid_8.data, p0, p0, sid_7.data, workspace)
-    T.call_extern("int32", "conv2d_2", sid_7.data, p0, p0, sid_6.data, workspace)
-    T.call_extern("int32", "conv2d_add", sid_2.data, p0, sid_6.data, output, workspace)
-
-
 def test_resnet_subgraph():
+    @T.prim_func
+    def resnet_add(
+        Source: T.Buffer((360000,), "int16"),
+        Weight: T.Buffer((256,), "int16"),
+        Residual: T.Buffer((1440000,), "int32"),
+        Output: T.Buffer((1440000,), "uint8"),
+    ):
+        PaddedInput_3 = T.alloc_buffer((360000,), "int16")
+        for i in range(360000):
+            PaddedInput_3[i] = Source[i]
+        for row in range(22500):
+            Conv2dOutput_3 = T.alloc_buffer((64,), "int32")
+            for c in range(64):
+                Conv2dOutput_3[c] = T.cast(PaddedInput_3[row * 16] * Weight[c], "int32")
+            for c in range(64):
+                Output[row * 64 + c] = T.cast(Conv2dOutput_3[c] + Residual[row * 64 + c], "uint8")
+
+    @T.prim_func
+    def resnet_add_planned(
+        Source: T.Buffer((360000,), "int16"),
+        Weight: T.Buffer((256,), "int16"),
+        Residual: T.Buffer((1440000,), "int32"),
+        Output: T.Buffer((1440000,), "uint8"),
+        workspace: T.handle("uint8"),
+    ):
+        pool = T.decl_buffer((7920256,), "uint8", data=workspace, align=16)
+        PaddedInput_3 = T.decl_buffer((360000,), "int16", data=T.address_of(pool[6480000]))
+        for i in range(360000):
+            PaddedInput_3[i] = Source[i]
+        for row in range(22500):
+            Conv2dOutput_3 = T.decl_buffer((64,), "int32", data=T.address_of(pool[7200000]))
+            for c in range(64):
+                Conv2dOutput_3[c] = T.cast(PaddedInput_3[row * 16] * Weight[c], "int32")
+            for c in range(64):
+                Output[row * 64 + c] = T.cast(Conv2dOutput_3[c] + Residual[row * 64 + c], "uint8")
+
+    @T.prim_func
+    def resnet_main(input: T.handle, output: T.handle):
+        sid_2 = T.alloc_buffer((720000,), "int8")
+        sid_6 = T.alloc_buffer((5760000,), "int8")
+        sid_7 = T.alloc_buffer((720000,), "int8")
+        sid_8 = T.alloc_buffer((720000,), "int8")
+        p0 = T.lookup_param("p0")
+        T.call_extern("int32", "requantize", input, sid_2.data)
+        T.call_extern("int32", "conv2d", sid_2.data, p0, p0, sid_8.data)
+        T.call_extern("int32", "conv2d_1", sid_8.data, p0, p0, sid_7.data)
+        T.call_extern("int32", "conv2d_2", sid_7.data, p0, p0, sid_6.data)
+        T.call_extern("int32", "conv2d_add", sid_2.data, p0, sid_6.data, output)
+
+    @T.prim_func
+    def resnet_main_planned(input: T.handle, output: T.handle, workspace: T.handle("uint8")):
+        pool = T.decl_buffer((7920256,), "uint8", data=workspace, align=16)
+        sid_2 = T.decl_buffer((720000,), "int8", data=T.address_of(pool[5760000]))
+        sid_6 = T.decl_buffer((5760000,), "int8", data=T.address_of(pool[0]))
+        sid_7 = T.decl_buffer((720000,), "int8", data=T.address_of(pool[6480000]))
+        sid_8 = T.decl_buffer((720000,), "int8", data=T.address_of(pool[6480000]))
+        p0 = T.lookup_param("p0")
+        T.call_extern("int32", "requantize", input, sid_2.data)
+        T.call_extern("int32", "conv2d", sid_2.data, p0, p0, sid_8.data, workspace)
+        T.call_extern("int32", "conv2d_1", sid_8.data, p0, p0, sid_7.data, workspace)
+        T.call_extern("int32", "conv2d_2", sid_7.data, p0, p0, sid_6.data, workspace)
+        T.call_extern("int32", "conv2d_add", sid_2.data, p0, sid_6.data, output, workspace)
+
     before = {
         "requantize": copy(360000, "uint8", "int16"),
         "conv2d": resnet_convolution(360000, 1, "int16"),

@@ -30,22 +30,21 @@ def planned_tensors(mod, function="main"):
     }
 
 
-@I.ir_module
-class Chain:
-    @R.function
-    def main(x: R.Tensor((2, 4), F32)):
-        with R.dataflow():
-            a = R.exp(x)
-            b = R.reshape(a, (8,))
-            c = R.nn.relu(b)
-            d = R.add(c, R.const(1, F32))
-            e = R.nn.pad(d, (1, 1))
-            f = R.log(R.abs(R.add(e, R.const(2, F32))))
-            R.output(f)
-        return f
-
-
 def test_a_chain_shares_storage_and_its_output_is_apart():
+    @I.ir_module
+    class Chain:
+        @R.function
+        def main(x: R.Tensor((2, 4), F32)):
+            with R.dataflow():
+                a = R.exp(x)
+                b = R.reshape(a, (8,))
+                c = R.nn.relu(b)
+                d = R.add(c, R.const(1, F32))
+                e = R.nn.pad(d, (1, 1))
+                f = R.log(R.abs(R.add(e, R.const(2, F32))))
+                R.output(f)
+            return f
+
     theirs, ours = compare(lowered(Chain), (ramp(2, 4),))
     assert theirs.tensors == ours.tensors == 1
     assert ours.tensor_bytes == 40
@@ -68,47 +67,45 @@ def test_tensors_that_nothing_uses_and_of_two_types(other):
     assert ours.storage_bytes == 24
 
 
-@I.ir_module
-class Branches:
-    @R.function
-    def main(x: R.Tensor((2, 3), F32)):
-        a = R.exp(x)
-        condition = R.less(R.min(x), R.const(0, F32))
-        if condition:
-            b = R.exp(a)
-            c = R.negative(b)
-        else:
-            d = R.abs(a)
-            c = R.reshape(d, (2, 3))
-        e = R.add(c, a)
-        return e
-
-
 @pytest.mark.parametrize("add", [0, 1])
 def test_conditions_branches_and_what_they_result_in(add):
+    @I.ir_module
+    class Branches:
+        @R.function
+        def main(x: R.Tensor((2, 3), F32)):
+            a = R.exp(x)
+            condition = R.less(R.min(x), R.const(0, F32))
+            if condition:
+                b = R.exp(a)
+                c = R.negative(b)
+            else:
+                d = R.abs(a)
+                c = R.reshape(d, (2, 3))
+            e = R.add(c, a)
+            return e
+
     compare(lowered(Branches), (ramp(2, 3) + np.float32(add),))
 
 
-@I.ir_module
-class NestedTuple:
-    @R.function
-    def main(x: R.Tensor((2, 3), F32)):
-        with R.dataflow():
-            a = R.exp(x)
-            b = R.negative(x)
-            c = R.abs(x)
-            pair = (a, b)
-            nested = (pair, c)
-            inner = nested[0]
-            d = R.exp(inner[0])
-            e = R.exp(inner[1])
-            f = R.exp(nested[1])
-            g = R.add(R.add(d, e), f)
-            R.output(g)
-        return g
-
-
 def test_a_tensor_in_nested_tuples_is_in_use_until_it_is_read_there():
+    @I.ir_module
+    class NestedTuple:
+        @R.function
+        def main(x: R.Tensor((2, 3), F32)):
+            with R.dataflow():
+                a = R.exp(x)
+                b = R.negative(x)
+                c = R.abs(x)
+                pair = (a, b)
+                nested = (pair, c)
+                inner = nested[0]
+                d = R.exp(inner[0])
+                e = R.exp(inner[1])
+                f = R.exp(nested[1])
+                g = R.add(R.add(d, e), f)
+                R.output(g)
+            return g
+
     theirs, ours = compare(lowered(NestedTuple), (ramp(2, 3),))
     assert ours.tensors == theirs.tensors == 1
 

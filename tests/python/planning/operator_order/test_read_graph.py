@@ -73,28 +73,27 @@ def test_what_may_be_overwritten_decides_which_order_is_best(overlap, peak, orde
     assert (found.peak_bytes, found.order) == (peak, order)
 
 
-@I.ir_module
-class Scratch:
-    @T.prim_func
-    def twice(A: T.Buffer((8,), "int8"), B: T.Buffer((8,), "int8")):
-        s = T.alloc_buffer((32,), "int8")
-        for i in range(8):
-            s[i] = A[i]
-        for i in range(8):
-            B[i] = s[i]
-
-    @T.prim_func
-    def __tvm_main__(x: T.Buffer((8,), "int8"), y: T.Buffer((8,), "int8")):
-        a = T.alloc_buffer((8,), "int8")
-        b = T.alloc_buffer((8,), "int8")
-        k = T.alloc_buffer((8,), "int8", annotations={"state_tensor": "k"})
-        Scratch.twice(x, a)
-        Scratch.twice(x, b)
-        for i in range(8):
-            y[i] = a[i] + b[i] + k[i]
-
-
 def test_scratch_counts_for_each_call_and_state_does_not():
+    @I.ir_module
+    class Scratch:
+        @T.prim_func
+        def twice(A: T.Buffer((8,), "int8"), B: T.Buffer((8,), "int8")):
+            s = T.alloc_buffer((32,), "int8")
+            for i in range(8):
+                s[i] = A[i]
+            for i in range(8):
+                B[i] = s[i]
+
+        @T.prim_func
+        def __tvm_main__(x: T.Buffer((8,), "int8"), y: T.Buffer((8,), "int8")):
+            a = T.alloc_buffer((8,), "int8")
+            b = T.alloc_buffer((8,), "int8")
+            k = T.alloc_buffer((8,), "int8", annotations={"state_tensor": "k"})
+            Scratch.twice(x, a)
+            Scratch.twice(x, b)
+            for i in range(8):
+                y[i] = a[i] + b[i] + k[i]
+
     graph = operator_graph(Scratch, preserve_inputs=False, overlap=False)
     assert graph.tensors == (GraphTensor(8), GraphTensor(8), GraphTensor(32), GraphTensor(32))
     read, written = graph.calls[0].uses[1], graph.calls[0].uses[0]

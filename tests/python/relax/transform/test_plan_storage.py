@@ -59,30 +59,29 @@ def test_one_allocation_beside_the_output():
     np.testing.assert_array_equal(result, 8 * np.arange(16, dtype="float32")[::-1])
 
 
-@I.ir_module
-class Branches:
-    @R.function
-    def main(x: R.Tensor((64,), "float32"), which: R.Tensor((), "bool")) -> R.Tensor(
-        (64,), "float32"
-    ):
-        a = R.flip(x, axis=0)
-        if which:
-            b = R.flip(a, axis=0)
-            c = R.tanh(b)
-            d = R.flip(c, axis=0)
-            e = R.add(d, a)
-            r = R.flip(e, axis=0)
-        else:
-            b1 = R.flip(a, axis=0)
-            c1 = R.add(b1, a)
-            r = R.flip(c1, axis=0)
-        f = R.add(r, x)
-        g = R.flip(f, axis=0)
-        return g
-
-
 @pytest.mark.parametrize("which", [True, False])
 def test_branches_share_bytes(which):
+    @I.ir_module
+    class Branches:
+        @R.function
+        def main(x: R.Tensor((64,), "float32"), which: R.Tensor((), "bool")) -> R.Tensor(
+            (64,), "float32"
+        ):
+            a = R.flip(x, axis=0)
+            if which:
+                b = R.flip(a, axis=0)
+                c = R.tanh(b)
+                d = R.flip(c, axis=0)
+                e = R.add(d, a)
+                r = R.flip(e, axis=0)
+            else:
+                b1 = R.flip(a, axis=0)
+                c1 = R.add(b1, a)
+                r = R.flip(c1, axis=0)
+            f = R.add(r, x)
+            g = R.flip(f, axis=0)
+            return g
+
     mod = lowered(Branches)
     planned = PlanStorage()(mod)
     (facts,) = usmp.storage_plan(planned)
@@ -96,27 +95,26 @@ def test_branches_share_bytes(which):
     np.testing.assert_allclose(ours, (expected[::-1] + x)[::-1], rtol=1e-6)
 
 
-@I.ir_module
-class Several:
-    @R.function(private=True)
-    def inner(x: R.Tensor((32,), "float32")) -> R.Tensor((32,), "float32"):
-        a = R.flip(x, axis=0)
-        b = R.tanh(a)
-        c = R.flip(b, axis=0)
-        return c
-
-    @R.function
-    def main(x: R.Tensor((32,), "float32")) -> R.Tensor((32,), "float32"):
-        cls = Several
-        a = R.flip(x, axis=0)
-        b = cls.inner(a)
-        c = cls.inner(b)
-        d = R.add(c, x)
-        e = R.flip(d, axis=0)
-        return e
-
-
 def test_each_function_has_its_storage_and_what_it_gives_away_is_left_to_tvm():
+    @I.ir_module
+    class Several:
+        @R.function(private=True)
+        def inner(x: R.Tensor((32,), "float32")) -> R.Tensor((32,), "float32"):
+            a = R.flip(x, axis=0)
+            b = R.tanh(a)
+            c = R.flip(b, axis=0)
+            return c
+
+        @R.function
+        def main(x: R.Tensor((32,), "float32")) -> R.Tensor((32,), "float32"):
+            cls = Several
+            a = R.flip(x, axis=0)
+            b = cls.inner(a)
+            c = cls.inner(b)
+            d = R.add(c, x)
+            e = R.flip(d, axis=0)
+            return e
+
     planned = PlanStorage()(lowered(Several))
     facts = {each.function: each for each in usmp.storage_plan(planned)}
     assert [each.num_tensors for each in facts["inner"].storages] == [2]
@@ -203,27 +201,26 @@ def test_a_bound_of_another_type_is_the_error_of_tvm():
     assert str(of_tvm.value).splitlines()[0] in str(ours.value)
 
 
-@I.ir_module
-class Packed:
-    @R.function
-    def main(x: R.Tensor((16,), "float32")) -> R.Tensor((48,), "float32"):
-        with R.dataflow():
-            a = R.flip(x, axis=0)
-            b = R.call_dps_packed("test.plan_storage.twice", (a,), R.Tensor((16,), "float32"))
-            c = R.concat([b, b, b], axis=0)
-            d = R.tanh(c)
-            e = R.nn.relu(d)
-            f = R.flip(e, axis=0)
-            R.output(f)
-        return f
-
-
 @tvm.register_global_func("test.plan_storage.twice", override=True)
 def twice(x, y):
     y.copyfrom(x.numpy() * 2)
 
 
 def test_what_a_packed_function_gets_is_left_to_tvm():
+    @I.ir_module
+    class Packed:
+        @R.function
+        def main(x: R.Tensor((16,), "float32")) -> R.Tensor((48,), "float32"):
+            with R.dataflow():
+                a = R.flip(x, axis=0)
+                b = R.call_dps_packed("test.plan_storage.twice", (a,), R.Tensor((16,), "float32"))
+                c = R.concat([b, b, b], axis=0)
+                d = R.tanh(c)
+                e = R.nn.relu(d)
+                f = R.flip(e, axis=0)
+                R.output(f)
+            return f
+
     planned = PlanStorage()(lowered(Packed))
     (facts,) = usmp.storage_plan(planned)
     assert [(each.bytes, each.num_tensors) for each in facts.storages] == [(192, 3)]
@@ -233,20 +230,19 @@ def test_what_a_packed_function_gets_is_left_to_tvm():
     np.testing.assert_allclose(run(planned, x), expected, atol=1e-6)
 
 
-@I.ir_module
-class FewerWithTVM:
-    @R.function
-    def main(x: R.Tensor((16,), "float32")) -> R.Tensor((16,), "float32"):
-        with R.dataflow():
-            a = R.flip(x, axis=0)
-            b = R.call_dps_packed("test.plan_storage.twice", (a,), R.Tensor((16,), "float32"))
-            c = R.flip(b, axis=0)
-            d = R.flip(c, axis=0)
-            R.output(d)
-        return d
-
-
 def test_a_function_that_takes_less_with_tvms_planner_is_left_to_it():
+    @I.ir_module
+    class FewerWithTVM:
+        @R.function
+        def main(x: R.Tensor((16,), "float32")) -> R.Tensor((16,), "float32"):
+            with R.dataflow():
+                a = R.flip(x, axis=0)
+                b = R.call_dps_packed("test.plan_storage.twice", (a,), R.Tensor((16,), "float32"))
+                c = R.flip(b, axis=0)
+                d = R.flip(c, axis=0)
+                R.output(d)
+            return d
+
     mod = lowered(FewerWithTVM)
     planned = PlanStorage()(mod)
     (facts,) = usmp.storage_plan(planned)
@@ -257,21 +253,20 @@ def test_a_function_that_takes_less_with_tvms_planner_is_left_to_it():
     np.testing.assert_array_equal(run(planned, x), 2 * x[::-1])
 
 
-@I.ir_module
-class Tiny:
-    @R.function
-    def main(x: R.Tensor((3,), "int8")) -> R.Tensor((3,), "int8"):
-        with R.dataflow():
-            a = R.flip(x, axis=0)
-            b = R.add(a, x)
-            c = R.flip(b, axis=0)
-            d = R.add(c, b)
-            e = R.flip(d, axis=0)
-            R.output(e)
-        return e
-
-
 def test_tiny_tensors_take_no_more_than_with_tvm():
+    @I.ir_module
+    class Tiny:
+        @R.function
+        def main(x: R.Tensor((3,), "int8")) -> R.Tensor((3,), "int8"):
+            with R.dataflow():
+                a = R.flip(x, axis=0)
+                b = R.add(a, x)
+                c = R.flip(b, axis=0)
+                d = R.add(c, b)
+                e = R.flip(d, axis=0)
+                R.output(e)
+            return e
+
     mod = lowered(Tiny)
     tvms = relax.transform.StaticPlanBlockMemory()(mod)
     planned = PlanStorage()(mod)

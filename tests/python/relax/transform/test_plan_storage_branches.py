@@ -22,32 +22,31 @@ from usmp.relax.transform import PlanStorage
 LONGEST = 7
 
 
-@I.ir_module
-class StorageOfOneBranch:
-    @T.prim_func(private=True, s_tir=True)
-    def turn(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
-        for i in range(16):
-            B[i] = A[15 - i]
-
-    @R.function(pure=False)
-    def main(x: R.Tensor((16,), "int32"), c: R.Tensor((), "bool")):
-        cls = StorageOfOneBranch
-        if c:
-            a: R.Tensor((16,), "int32") = R.builtin.alloc_tensor(R.shape([16]), "int32", 0)
-            _ = cls.turn(x, a)
-            result = x
-        else:
-            result = x
-        b: R.Tensor((16,), "int32") = R.builtin.alloc_tensor(R.shape([16]), "int32", 0)
-        _1 = R.call_packed("test.managed.call", b, ty_args=R.Tuple())
-        d: R.Tensor((16,), "int32") = R.builtin.alloc_tensor(R.shape([16]), "int32", 0)
-        _2 = cls.turn(x, d)
-        return (result, d)
-
-
 @pytest.mark.parametrize("condition", [False, True])
 def test_a_storage_of_one_branch_is_not_used_after_it(condition):
     # Else the test is of no use.
+    @I.ir_module
+    class StorageOfOneBranch:
+        @T.prim_func(private=True, s_tir=True)
+        def turn(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+            for i in range(16):
+                B[i] = A[15 - i]
+
+        @R.function(pure=False)
+        def main(x: R.Tensor((16,), "int32"), c: R.Tensor((), "bool")):
+            cls = StorageOfOneBranch
+            if c:
+                a: R.Tensor((16,), "int32") = R.builtin.alloc_tensor(R.shape([16]), "int32", 0)
+                _ = cls.turn(x, a)
+                result = x
+            else:
+                result = x
+            b: R.Tensor((16,), "int32") = R.builtin.alloc_tensor(R.shape([16]), "int32", 0)
+            _1 = R.call_packed("test.managed.call", b, ty_args=R.Tuple())
+            d: R.Tensor((16,), "int32") = R.builtin.alloc_tensor(R.shape([16]), "int32", 0)
+            _2 = cls.turn(x, d)
+            return (result, d)
+
     assert not storages_are_bound(planned(StorageOfOneBranch, STATIC)["main"])
     machine = machine_of(planned(StorageOfOneBranch, PlanStorage()))
     x = np.arange(16, dtype="int32")

@@ -88,129 +88,126 @@ def test_one_tensor_is_both_arguments():
     assert ours.storage_bytes == 2 * 64
 
 
-@I.ir_module
-class TwoOutputs:
-    @T.prim_func(private=True, s_tir=True)
-    def together(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
-        for i in range(16):
-            B[i] = A[i] + 1
-            C[i] = A[i] * 2
-
-    @T.prim_func(private=True, s_tir=True)
-    def across(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
-        for i in range(16):
-            B[i] = A[i] + 1
-            C[i] = A[15 - i] * 2
-
-    @T.prim_func(private=True, s_tir=True)
-    def join(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
-        for i in range(16):
-            C[i] = A[i] - B[i]
-
-    @R.function
-    def main(x: R.Tensor((16,), I32)):
-        R.func_attr({"relax.force_pure": True})
-        cls = TwoOutputs
-        a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _ = cls.together(x, a, b)
-        c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _1 = cls.join(a, b, c)
-        d: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        e: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _2 = cls.together(c, d, e)
-        f: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _3 = cls.join(e, d, f)
-        g: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        h: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _4 = cls.across(f, g, h)
-        i: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _5 = cls.join(g, h, i)
-        return i
-
-
 def test_operators_with_two_outputs():
+    @I.ir_module
+    class TwoOutputs:
+        @T.prim_func(private=True, s_tir=True)
+        def together(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
+            for i in range(16):
+                B[i] = A[i] + 1
+                C[i] = A[i] * 2
+
+        @T.prim_func(private=True, s_tir=True)
+        def across(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
+            for i in range(16):
+                B[i] = A[i] + 1
+                C[i] = A[15 - i] * 2
+
+        @T.prim_func(private=True, s_tir=True)
+        def join(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32), C: T.Buffer((16,), I32)):
+            for i in range(16):
+                C[i] = A[i] - B[i]
+
+        @R.function
+        def main(x: R.Tensor((16,), I32)):
+            R.func_attr({"relax.force_pure": True})
+            cls = TwoOutputs
+            a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _ = cls.together(x, a, b)
+            c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _1 = cls.join(a, b, c)
+            d: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            e: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _2 = cls.together(c, d, e)
+            f: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _3 = cls.join(e, d, f)
+            g: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            h: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _4 = cls.across(f, g, h)
+            i: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _5 = cls.join(g, h, i)
+            return i
+
     compare(TwoOutputs, (ramp(16, dtype=I32),))
 
 
-@I.ir_module
-class Numbers:
-    @T.prim_func(private=True, s_tir=True)
-    def plus(A: T.Buffer((16,), I32), k: T.int64, B: T.Buffer((16,), I32)):
-        for i in range(16):
-            B[i] = A[i] + T.Cast(I32, k)
-
-    @T.prim_func(private=True, s_tir=True)
-    def zero(B: T.Buffer((16,), I32)):
-        for i in range(16):
-            B[i] = 0
-
-    @T.prim_func(private=True, s_tir=True)
-    def accumulate(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
-        for i in range(16):
-            B[i] = B[i] * 2 - A[15 - i]
-
-    @R.function
-    def main(x: R.Tensor((16,), I32)):
-        R.func_attr({"relax.force_pure": True})
-        cls = Numbers
-        a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _ = cls.plus(x, R.prim_value(3), a)
-        b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _1 = cls.plus(a, R.prim_value(5), b)
-        c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _2 = cls.zero(c)
-        _3 = cls.accumulate(a, c)
-        _4 = cls.accumulate(b, c)
-        d: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-        _5 = cls.plus(c, R.prim_value(-1), d)
-        return d
-
-
 def test_operators_that_take_numbers_and_that_add_to_their_output():
+    @I.ir_module
+    class Numbers:
+        @T.prim_func(private=True, s_tir=True)
+        def plus(A: T.Buffer((16,), I32), k: T.int64, B: T.Buffer((16,), I32)):
+            for i in range(16):
+                B[i] = A[i] + T.Cast(I32, k)
+
+        @T.prim_func(private=True, s_tir=True)
+        def zero(B: T.Buffer((16,), I32)):
+            for i in range(16):
+                B[i] = 0
+
+        @T.prim_func(private=True, s_tir=True)
+        def accumulate(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
+            for i in range(16):
+                B[i] = B[i] * 2 - A[15 - i]
+
+        @R.function
+        def main(x: R.Tensor((16,), I32)):
+            R.func_attr({"relax.force_pure": True})
+            cls = Numbers
+            a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _ = cls.plus(x, R.prim_value(3), a)
+            b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _1 = cls.plus(a, R.prim_value(5), b)
+            c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _2 = cls.zero(c)
+            _3 = cls.accumulate(a, c)
+            _4 = cls.accumulate(b, c)
+            d: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+            _5 = cls.plus(c, R.prim_value(-1), d)
+            return d
+
     compare(Numbers, (ramp(16, dtype=I32),))
 
 
-@I.ir_module
-class Recursion:
-    @T.prim_func(private=True, s_tir=True)
-    def half(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
-        for i in range(16):
-            B[i] = A[i] // 2
-
-    @T.prim_func(private=True, s_tir=True)
-    def turn(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
-        for i in range(16):
-            B[i] = A[15 - i]
-
-    @T.prim_func(private=True, s_tir=True)
-    def is_small(A: T.Buffer((16,), I32), B: T.Buffer((), "bool")):
-        B[()] = A[3] < 2
-
-    @R.function(pure=False)
-    def main(x: R.Tensor((16,), I32)) -> R.Tensor((16,), I32):
-        cls = Recursion
-        small: R.Tensor((), "bool") = R.builtin.alloc_tensor(R.shape([]), "bool", 0)
-        _ = cls.is_small(x, small)
-        if small:
-            result = x
-        else:
-            a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-            _1 = cls.half(x, a)
-            b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-            _2 = cls.turn(a, b)
-            c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-            _3 = cls.half(a, c)
-            d = cls.main(b)
-            e: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-            _4 = cls.turn(c, e)
-            f: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
-            _5 = cls.turn(e, f)
-            result = d
-        return result
-
-
 def test_a_function_that_calls_itself_and_may_return_its_argument():
+    @I.ir_module
+    class Recursion:
+        @T.prim_func(private=True, s_tir=True)
+        def half(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
+            for i in range(16):
+                B[i] = A[i] // 2
+
+        @T.prim_func(private=True, s_tir=True)
+        def turn(A: T.Buffer((16,), I32), B: T.Buffer((16,), I32)):
+            for i in range(16):
+                B[i] = A[15 - i]
+
+        @T.prim_func(private=True, s_tir=True)
+        def is_small(A: T.Buffer((16,), I32), B: T.Buffer((), "bool")):
+            B[()] = A[3] < 2
+
+        @R.function(pure=False)
+        def main(x: R.Tensor((16,), I32)) -> R.Tensor((16,), I32):
+            cls = Recursion
+            small: R.Tensor((), "bool") = R.builtin.alloc_tensor(R.shape([]), "bool", 0)
+            _ = cls.is_small(x, small)
+            if small:
+                result = x
+            else:
+                a: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+                _1 = cls.half(x, a)
+                b: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+                _2 = cls.turn(a, b)
+                c: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+                _3 = cls.half(a, c)
+                d = cls.main(b)
+                e: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+                _4 = cls.turn(c, e)
+                f: R.Tensor((16,), I32) = R.builtin.alloc_tensor(R.shape([16]), I32, 0)
+                _5 = cls.turn(e, f)
+                result = d
+            return result
+
     compare(Recursion, (np.arange(16, dtype=I32) * 11,), (np.zeros(16, I32),))
 
 
@@ -286,18 +283,6 @@ def test_a_module_without_tensors_to_plan():
     assert ours.total_bytes == 0
 
 
-@I.ir_module
-class Bounded:
-    @R.function
-    def main(x: R.Tensor(("n",), "float32")):
-        R.func_attr({"tir_var_upper_bound": {"n": 16}, "tir_var_lower_bound": {"n": 2}})
-        with R.dataflow():
-            a = R.flip(R.exp(x), axis=0)
-            b = R.add(R.flip(a, axis=0), a)
-            R.output(b)
-        return b
-
-
 @pytest.mark.parametrize(
     ("size", "words"),
     [
@@ -306,6 +291,17 @@ class Bounded:
     ],
 )
 def test_a_size_out_of_its_bounds(size, words):
+    @I.ir_module
+    class Bounded:
+        @R.function
+        def main(x: R.Tensor(("n",), "float32")):
+            R.func_attr({"tir_var_upper_bound": {"n": 16}, "tir_var_lower_bound": {"n": 2}})
+            with R.dataflow():
+                a = R.flip(R.exp(x), axis=0)
+                b = R.add(R.flip(a, axis=0), a)
+                R.output(b)
+            return b
+
     machine = machine_of(planned(lowered(Bounded), PlanStorage()))
     machine["main"](tvm.runtime.tensor(ramp(16)))
     with pytest.raises(ValueError, match=words):
