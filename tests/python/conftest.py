@@ -24,6 +24,7 @@ with without_torch():
 
 from support import (
     compile_cache,
+    compiler_guard,
     costs,
     kernel_collection,
     levels,
@@ -77,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Files that are named run as a whole, not only what runs by default.
         config.option.markexpr = ""
     unit_guard.refuse_files(SHARED)
-    compile_cache.refuse_other_compilers()
+    compiler_guard.refuse_other_compilers()
     if hasattr(config, "cache"):
         compile_cache.use_folder(config.cache.mkdir("compiled"))
     caching = ExitStack()

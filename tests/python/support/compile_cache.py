@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -20,11 +19,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
-from typing import Any
 from unittest import mock
-
-import pytest
 
 COMPILER = re.compile(
     r"(?:[\w.]+-)*(?:cc|c\+\+|gcc|g\+\+|clang|clang\+\+|armclang)(?:-\d[\d.]*)?", re.ASCII
@@ -44,10 +39,8 @@ _OTHER_OUTPUT = ("--coverage", "-fprofile", "-save-temps", "-M", "-fstack-usage"
 _ENVIRONMENT = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "LC_ALL", "LANG")
 _MOST_BYTES = 4 << 30
 
-_SOURCES = (".c", ".cc", ".cpp", ".S", ".s")
-
 _folder: Path | None = None
-_is_seen = ContextVar("usmp_tests_compiler_is_seen", default=False)
+_is_started = ContextVar("usmp_tests_compiler_is_started", default=False)
 
 
 class _NotCached(Exception):
@@ -78,30 +71,9 @@ def is_compiler(program: str | os.PathLike[str]) -> bool:
     return COMPILER.fullmatch(os.path.basename(program)) is not None
 
 
-def refuse_other_compilers() -> None:
-    """Fail from now on where a test starts a compiler that this module does not see.
-
-    Programs that a test starts, as CMake, call compilers on their own, and so does TVM to link what
-    its virtual machine runs.
-    """
-
-    def on_event(event: str, arguments: tuple[object, ...]) -> None:
-        if event != "subprocess.Popen" or _is_seen.get():
-            return
-        command: Any = arguments[1]
-        words = [command] if isinstance(command, (str, os.PathLike)) else [*command]
-        is_build = is_compiler(words[0]) and any(os.fspath(w).endswith(_SOURCES) for w in words)
-        if is_build and not _is_called_by("tvm.support.cc"):
-            pytest.fail(f"{words[0]} is to be called by support.compilers.run_compiler")
-
-    sys.addaudithook(on_event)
-
-
-def _is_called_by(module: str) -> bool:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__") != module:
-        frame = frame.f_back
-    return frame is not None
+def is_started() -> bool:
+    """Whether `cached` runs a compiler now."""
+    return _is_started.get()
 
 
 Start = Callable[[], "subprocess.CompletedProcess[str]"]
@@ -123,11 +95,11 @@ def cached(
     start
         runs it where there is no entry. Only a command that succeeds in silence becomes one.
     """
-    token = _is_seen.set(True)
+    token = _is_started.set(True)
     try:
         return _cached(command, directory, text, start)
     finally:
-        _is_seen.reset(token)
+        _is_started.reset(token)
 
 
 def _cached(

@@ -6,8 +6,10 @@ import contextlib
 import io
 import os
 import runpy
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -15,6 +17,8 @@ import tvm_ffi
 from tvm.relax.backend import _ffi_api
 from tvm.relax.backend.pattern_registry import get_patterns_with_prefix
 
+from support.compile_cache import is_compiler, is_started
+from support.compilers import run_compiler
 from usmp.driver import tvmc
 from usmp.relax.accelerators import kernels
 
@@ -62,12 +66,19 @@ def run_script(script: Path, *, folder: Path) -> str:
         working_in(folder),
         contextlib.redirect_stdout(printed),
         mock.patch.object(sys, "path", [str(script.parent), *sys.path]),
+        mock.patch("subprocess.run", partial(_compiled_once, subprocess.run)),
     ):
         runpy.run_path(str(script), run_name="__main__")
     for name in set(sys.modules) - before:
         if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == script.parent:
             del sys.modules[name]
     return printed.getvalue()
+
+
+def _compiled_once(run: Callable[..., object], command: Sequence[str], **options: object) -> object:
+    if is_compiler(command[0]) and not is_started():
+        return run_compiler(command)
+    return run(command, **options)
 
 
 def run_python(text: str, folder: Path) -> str:
