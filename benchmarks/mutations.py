@@ -160,7 +160,7 @@ class Mutation:
         others = sorted(package - nearest)
         if folder == Path("tests/python"):
             # The tests of the whole way from a model to C are in this folder, too.
-            others = ["-m", "unit", *others]
+            others = ["-m", "unit or build", *others]
         return [paths for paths in (sorted(nearest), others) if paths]
 
 

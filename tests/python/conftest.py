@@ -130,8 +130,8 @@ def pytest_runtest_protocol(
 ) -> Generator[None, object, object]:
     kernel_collection.collection().test = item.nodeid
     quick_decompositions.use()
-    is_unit = item.get_closest_marker("unit") is not None
-    with unit_guard.guarded() if is_unit else nullcontext():
+    needs_nothing = any(item.get_closest_marker(name) for name in ("unit", "build"))
+    with unit_guard.guarded() if needs_nothing else nullcontext():
         result = yield
     kernel_collection.report(item, is_last=nextitem is None)
     return result
