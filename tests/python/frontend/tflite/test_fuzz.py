@@ -17,8 +17,8 @@ from support.tflite_mutations import Mutant, draw_mutant, small_models
 from usmp.support.errors import UnsupportedModelError
 
 MUTANTS = number(80, 3000)
-BUILT = number(4, 60)
-FIRST_BUILT = 201_493
+BUILT = number(2, 60)
+FIRST_BUILT = 201_500
 
 
 def findings(outcomes: list[Outcome]) -> list[Outcome]:

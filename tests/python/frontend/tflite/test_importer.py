@@ -18,7 +18,7 @@ from support.tflite_refusals import message_of
 from usmp.frontend.tflite.importer import import_tflite
 
 MUTANTS = number(60, 2000)
-BUILT = 3
+BUILT = number(1, 3)
 LONGEST_SECONDS = 10
 
 
