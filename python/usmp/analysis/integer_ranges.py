@@ -292,7 +292,8 @@ _BY_CONSTANT: dict[type, Callable[[Range, Range], Range | None]] = {
 
 
 def _rescaled_twice(value: Range, multiplier: Range, shift: Range) -> Range | None:
-    left = max(shift[1], 0)
+    # Further to the left only 0 stays within 32 bits; a shift may be any number.
+    left = min(max(shift[1], 0), 32)
     shifted = (value[0] << left, value[1] << left)
     if not is_within(shifted, type_range("int32")):
         return None

@@ -1,12 +1,18 @@
 """Bounds are conservative: what may be any value of its type has the bounds of the type."""
 
+import tracemalloc
+
 from tvm import tirx
 from tvm.script import tirx as T
 from tvm.tirx import Cast
 
 from usmp.analysis.integer_ranges import IntegerRanges, type_range
 from usmp.analysis.local_ranges import find_ranges
-from usmp.tir.intrinsics import MULTIPLY_HIGH, RESCALE_RECORD
+from usmp.tir.intrinsics import (
+    MULTIPLY_BY_QUANTIZED_MULTIPLIER,
+    MULTIPLY_HIGH,
+    RESCALE_RECORD,
+)
 from usmp.tir.nodes import nodes_of
 
 
@@ -72,3 +78,22 @@ def test_bounds_of_what_a_record_rescales():
         (-(2**26) - 2 + 3, 2**26 + 1 + 3),
         (-34 + 3, 65 + 3),
     )
+
+
+def test_a_shift_that_may_be_any_number_takes_no_memory():
+    """To the left by up to 2**31 bits, which makes numbers of 256 MB."""
+    shift = tirx.Var("shift", "int32")
+
+    def bounds(value):
+        numbers = (tirx.IntImm("int32", number) for number in (value, 2**30))
+        return IntegerRanges().of(
+            tirx.call_pure_extern("int32", MULTIPLY_BY_QUANTIZED_MULTIPLIER, *numbers, shift)
+        )
+
+    tracemalloc.start()
+    try:
+        assert bounds(0) == (-1, 1)
+        assert bounds(1) == type_range("int32")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()

@@ -1,9 +1,9 @@
-"""Compiles the demanding files of one kind, and prints a line of JSON for each.
+"""Compiles the demanding files of some kinds, and prints a line of JSON for each.
 
 Each line has the name, what the file takes, what became of it, the message, the processor seconds
 and the bytes of memory that it took.
 
-    python -m support.demanding_worker .tflite|.onnx|.pt2 [NAME ...]
+    python -m support.demanding_worker .tflite|.onnx|.pt2[,...] [NAME ...]
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from support.demanding_models import MODELS
 MOST_SECONDS = 300
 
 
-def main(ending: str, names: list[str]) -> None:
+def main(endings: list[str], names: list[str]) -> None:
     """Compile them; the system ends this process if it takes too long."""
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-    made = {name: make for name, make in MODELS.items() if name.endswith(ending)}
-    if ending == ".pt2":
+    made = {name: make for name, make in MODELS.items() if Path(name).suffix in endings}
+    if ".pt2" in endings:
         from support.demanding_programs import PROGRAMS
 
-        made = {f"{name}.pt2": make for name, make in PROGRAMS.items()}
+        made |= {f"{name}.pt2": make for name, make in PROGRAMS.items()}
     for name in names or made:
         content = made[name]()
         start, before = time.process_time(), _peak()
@@ -58,4 +58,4 @@ def _peak() -> int:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1].split(","), sys.argv[2:])

@@ -65,14 +65,14 @@ class Encoder(TorchModule):
 
 
 class LibraryEncoder(TorchModule):
-    """A transformer encoder of two layers of PyTorch's own; only its `.pt2` file is dynamic."""
+    """A transformer encoder with a layer of PyTorch's own; only its `.pt2` file is dynamic."""
 
     def __init__(self) -> None:
         super().__init__()
         layer = nn.TransformerEncoderLayer(
             _WIDTH, _HEADS, 2 * _WIDTH, dropout=0.0, batch_first=True
         )
-        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.layers = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
 
     def forward(self, x):
         return self.layers(x)

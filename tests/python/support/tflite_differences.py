@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import pickle
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +171,16 @@ def _run(reference: Micro | Reference, runs: list[dict[str, np.ndarray]]) -> lis
     return [[value.copy() for value in reference.run(inputs).values()] for inputs in runs]
 
 
+@functools.cache
+def _load_runtimes() -> None:
+    """Load them here: else each child does, which takes longer than what it runs."""
+    import_module("ai_edge_litert.interpreter")
+    import_module("tflite_micro.python.tflite_micro.runtime")
+
+
 def in_child(task: Callable[[], Any]) -> tuple[str, Any]:
     """What a task gives, or how its process ended."""
+    _load_runtimes()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "result"
         child = os.fork()

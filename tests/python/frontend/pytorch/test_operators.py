@@ -9,10 +9,12 @@ from random import Random
 
 import numpy as np
 import pytest
+from tvm.ir.transform import PassContext
 
 import usmp
 from support.lazy import lazy
-from support.operator_trials.trial import outcome
+from support.levels import number
+from support.operator_trials.trial import Outcome, outcome
 from support.pytorch_models import Function, exported, torch
 
 converters = lazy("usmp.frontend.pytorch.converters")
@@ -40,6 +42,13 @@ class Recorded(dict):
         return super().__getitem__(name)
 
 
+def outcome_of_many(cases) -> Outcome:
+    """Of one program, which is lowered in each layout of images only in a long run."""
+    disabled = [] if number(0, 1) else ["usmp.ConvertImageLayout"]
+    with PassContext(disabled_pass=disabled):
+        return outcome(trials.trial_of_cases("many", cases), ("-O0",))
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_operator_is_like_pytorch(part, monkeypatch):
     """Many in one program: to export one is slow."""
@@ -47,7 +56,7 @@ def test_every_operator_is_like_pytorch(part, monkeypatch):
     monkeypatch.setattr("usmp.frontend.pytorch.translator.CONVERTERS", used)
     names = sorted(set(trials.CASES) - set(LAYERS))[part::PARTS]
     cases = [trials.CASES[name](Random(f"{name} 0")) for name in names]
-    result = outcome(trials.trial_of_cases("many", cases), ("-O0",))
+    result = outcome_of_many(cases)
     assert result.is_compared, result.detail
     assert set(names) & set(converters.CONVERTERS) <= used.used
 
@@ -127,7 +136,7 @@ ONCE_DIFFERENT = [
 
 def test_what_was_once_different():
     cases = [trials.Case(function, [torch.from_numpy(x)]) for function, x in ONCE_DIFFERENT]
-    result = outcome(trials.trial_of_cases("many", cases), ("-O0",))
+    result = outcome_of_many(cases)
     assert result.is_compared, result.detail
 
 

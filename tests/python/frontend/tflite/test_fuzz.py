@@ -16,8 +16,8 @@ from support.tflite_fuzzing import Outcome, sweep
 from support.tflite_mutations import Mutant, draw_mutant, small_models
 from usmp.support.errors import UnsupportedModelError
 
-MUTANTS = number(200, 3000)
-BUILT = number(6, 60)
+MUTANTS = number(80, 3000)
+BUILT = number(2, 60)
 FIRST_BUILT = 201_500
 
 

@@ -17,8 +17,8 @@ from support.tflite_mutations import structure_of
 from support.tflite_refusals import message_of
 from usmp.frontend.tflite.importer import import_tflite
 
-MUTANTS = number(150, 2000)
-BUILT = 3
+MUTANTS = number(60, 2000)
+BUILT = number(1, 3)
 LONGEST_SECONDS = 10
 
 

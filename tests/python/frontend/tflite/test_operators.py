@@ -27,7 +27,7 @@ from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, MOVES, UNQUANT
 from usmp.frontend.tflite.importer import import_tflite
 
 PARTS = 6
-BUILT = 8
+BUILT = 3
 GRAPHS = 6
 MOST_TRIALS = 24
 NAME = re.compile(r"`(\w+)`")
