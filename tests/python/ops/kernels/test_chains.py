@@ -54,9 +54,10 @@ def pairs(kernels: tuple[str, ...], functions: tuple[str, ...]) -> list[Branch]:
     in a long run, each pair behind each."""
     count, more = len(functions), number(1, len(functions))
     return [
-        Branch(kernel, (functions[first], functions[(first + place + step) % count]))
+        Branch(kernel, (functions[first], functions[second]))
         for place, kernel in enumerate(kernels)
-        for first, step in product(range(count), range(more))
+        for first, second in product(range(count), repeat=2)
+        if (second - first - place) % count < more
     ]
 
 
