@@ -22,7 +22,7 @@ def test_no_problem_makes_the_solver_err(tmp_path):
         seconds=levels.number(10, 120),
         seed=levels.seeds(1, 1).start + 1,
         corpus=tmp_path / "corpus",
-        runs=levels.number(1000, 100_000),
+        runs=levels.number(300, 100_000),
     )
     assert outcome.failure == ""
     assert outcome.executions > 0  # How many there are in that time is up to the machine.

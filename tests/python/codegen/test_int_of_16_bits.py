@@ -46,7 +46,7 @@ def test_models(tmp_path):
     from support.micro import Micro
 
     oracles = {"micro": Micro, "litert": Reference}
-    chosen = [model for model in CATALOG if model.name in levels.sample(MODELS, 16)]
+    chosen = [model for model in CATALOG if model.name in levels.sample(MODELS, 8)]
     built, expected = [], {}
     for model in chosen:
         content = model.make()

@@ -54,12 +54,12 @@ def test_any_moment_of_compile(small_model, tmp_path):
     assert whole.status == 0
     new = output.read_bytes()
     statuses = []
-    moments = levels.number(3, 12)
+    moments = levels.number(2, 12)
     for index in range(moments):
         output.write_bytes(OLD)
         number = (SIGINT, SIGTERM)[index % 2]
         moment = after(seconds * index / moments)
-        twice = (number, number) if index % 4 > 1 else (number,)
+        twice = (number, number) if index % 3 == 1 else (number,)
         ended = ended_by(arguments, tmp_path, moment, *twice)
         check_compile(ended, number, output, new)
         statuses.append(ended.status)

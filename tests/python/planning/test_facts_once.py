@@ -10,7 +10,9 @@ from tvm.ir.transform import PassContext
 import usmp
 from support import levels
 from support.relax_models import two_convolutions
+from support.small_digits import small_convolutions
 from usmp.analysis.memory import facts
+from usmp.frontend.tflite.importer import import_tflite
 
 MODELS = {
     "deeploy_cct_1_16": ".onnx",
@@ -49,8 +51,13 @@ def test_each_version_is_walked_once(walked, config, build):
     check(two_convolutions(), walked, config, build)
 
 
-def test_each_version_of_interleaved_operators_is_walked_once(digits_model, walked):
-    check(usmp.import_model(digits_model), walked, *CONFIGS[0])
+def test_each_version_of_interleaved_operators_is_walked_once(walked):
+    check(import_tflite(small_convolutions()), walked, *CONFIGS[0])
+
+
+@pytest.mark.parametrize("config", levels.sample(CONFIGS[:1], 0), ids=str)
+def test_each_version_of_interleaved_pools_is_walked_once(digits_model, walked, config):
+    check(usmp.import_model(digits_model), walked, *config)
 
 
 @pytest.mark.parametrize(

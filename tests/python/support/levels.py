@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import product
 from random import Random
 from typing import TypeVar
 
@@ -70,3 +71,14 @@ def seeds(usual: int, in_long_run: int) -> range:
     """The seeds of random cases: other ones for another `--sample-seed`."""
     first = _seed * 1_000_003
     return range(first, first + number(usual, in_long_run))
+
+
+def in_turn(
+    first: Collection[object], second: Collection[object], third: Sequence[object]
+) -> list[tuple[object, ...]]:
+    """Combine each of the first values with each of the second, and these pairs with the third in
+    turn; in a long run, all with all."""
+    if _is_long:
+        return list(product(first, second, third))
+    pairs = product(enumerate(first), enumerate(second))
+    return [(a, b, third[(i + j) % len(third)]) for (i, a), (j, b) in pairs]

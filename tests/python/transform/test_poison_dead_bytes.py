@@ -7,6 +7,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 import usmp
+from support import levels
 from support.planner_views import DATA, Chain, bound, plan, with_io, workspace
 from support.relax_models import PARAMS, Attention, X
 from usmp.objects import Executor
@@ -130,9 +131,14 @@ PACKED = Executor("aot", {"interface-api": "packed"})
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("target", ["c", "llvm"])
 @pytest.mark.parametrize(
-    ("executor", "workspace_io"), [(None, False), (None, True), (PACKED, False)], ids=str
+    ("target", "executor", "workspace_io"),
+    [
+        *[("llvm", None, False), ("c", None, True), ("c", PACKED, False)],
+        # Targets and interfaces do not depend on each other.
+        *levels.sample([("c", None, False), ("llvm", None, True), ("llvm", PACKED, False)], 0),
+    ],
+    ids=str,
 )
 def test_the_build_option_keeps_the_results(target, executor, workspace_io):
     factories = []

@@ -8,7 +8,6 @@ from random import Random
 
 import numpy as np
 import pytest
-import tvm
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tvm import tirx
@@ -31,11 +30,12 @@ from usmp.analysis.memory.index_values import Bindings
 from usmp.analysis.memory.iterations import TracedLoop
 from usmp.analysis.memory.memories import Address, Term
 from usmp.analysis.memory.traced_access import UNBOUNDED, TracedAccess, TracedStatement
+from usmp.aot_pipeline import lower_to_aot
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.tir.nodes import nodes_of
 
 FEW = settings(
-    max_examples=levels.number(10, 60),
+    max_examples=levels.number(6, 60),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
     suppress_health_check=list(HealthCheck),
@@ -104,7 +104,7 @@ def test_distances_are_safe(family, data):
 
 
 @given(CHAOS)
-@settings(FEW, max_examples=levels.number(20, 120))
+@settings(FEW, max_examples=levels.number(10, 120))
 def test_distances_are_safe_in_chaos(operator):
     for pair, _, distance, true in distances_of(operator):
         assert distance >= true, pair
@@ -172,10 +172,7 @@ def test_one_step_closer_changes_outputs():
 @pytest.fixture(scope="module")
 def digits() -> IRModule:
     """The digits model with operators as they are lowered, none interleaved with another."""
-    path = ROOT / "examples/digits/digits_int8.tflite"
-    config = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}
-    with tvm.transform.PassContext(opt_level=3, config=config):
-        return usmp.build(usmp.import_model(path), target="c").ir_mod
+    return lower_to_aot(usmp.import_model(ROOT / "examples/digits/digits_int8.tflite"))
 
 
 @pytest.mark.parametrize("name", ["depthwise_conv2d", "max_pool", "mean", "fully_connected"])
@@ -227,7 +224,7 @@ def drawn_condition(data, variables):
 
 
 @given(data=st.data())
-@settings(FEW, max_examples=levels.number(50, 300))
+@settings(FEW, max_examples=levels.number(30, 300))
 def test_bytes_of_accesses(data):
     """What an access touches in each iteration is what all iterations of the inner loops do."""
     trips = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import struct
 import subprocess
@@ -17,6 +18,7 @@ from tvm.ir import Call, GlobalVar, IRModule, PrimType
 
 import usmp
 from support.byte_mutations import mutated_bytes
+from support.children import WITHOUT_TORCH, run
 from support.compilers import require, run_compiler
 from support.imported_models import imported_model
 from support.library_files import CMAKE_FILES, library_files
@@ -93,7 +95,7 @@ def test_same_bytes_every_time(files_for, tmp_path):
     model = tmp_path / "model.tflite"
     model.write_bytes(next(m for m in CATALOG if m.name == "conv_2d_same").make())
     command = [sys.executable, "-c", text, model]
-    found = subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()
+    found = run(*command, check=True, env={**os.environ, **WITHOUT_TORCH}).stdout.strip()
     assert found == hashlib.sha256(files_for(CORTEX_M3)[OBJECT]).hexdigest()
 
 

@@ -7,6 +7,7 @@ import pytest
 from tvm import tirx
 from tvm.ir import IRModule
 
+from support.levels import in_turn
 from support.tir_arithmetic import wrap
 from support.tir_interpreter import Interpreter, Pointer
 from usmp.aot.transform import LowerOperators
@@ -88,9 +89,11 @@ def computed(
     return np.frombuffer(bytes(result), np.int32).reshape(shape)
 
 
-@pytest.mark.parametrize("is_folded", [False, True], ids=["", "folded"])
-@pytest.mark.parametrize("tile", [(1, (1,)), (2, (2, 1)), (1, (4, 2, 1)), (4, (1,))], ids=str)
-@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize(
+    ("name", "tile", "is_folded"),
+    in_turn(WINDOWS, [(1, (1,)), (2, (2, 1)), (1, (4, 2, 1)), (4, (1,))], (False, True)),
+    ids=str,
+)
 def test_every_output_is_its_sum(name, tile, is_folded):
     """Reading outside of the data is an error of the interpreter."""
     window = WINDOWS[name]

@@ -12,6 +12,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.kernel_models import differences, kernel_bodies
+from support.levels import sample
 from usmp.objects.schedule import schedule_of
 from usmp.ops import quantized
 from usmp.ops.quantized import (
@@ -105,7 +106,7 @@ def expected(name, data):
     return np.clip(result, LIMITS.minimum, LIMITS.maximum).astype(np.int8)
 
 
-@pytest.mark.parametrize("core", ["generic", "cortex-m3", "cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("core", ["generic", *sample(["cortex-m3", "cortex-m4"], 1), "cortex-m55"])
 def test_kernels(core):
     bodies = kernel_bodies(convolutions(), core)
     tiles = [schedule_of(body.func).tile for body in bodies]

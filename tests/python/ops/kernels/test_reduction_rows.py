@@ -80,11 +80,9 @@ def test_rows_compute_what_the_operator_computes(shape, make, core):
     height = next(extent for extent in shape if extent > 1)
     channels = shape[-1]
     assert loops(rows) == ([height] if channels == 1 else [channels, height, channels])
-    for seed in range(2):
-        data = np.random.default_rng(seed).integers(-128, 128, shape, np.int8)
+    drawn = np.random.default_rng(0).integers(-128, 128, shape, np.int8)
+    for data in (drawn, np.full(shape, -128, np.int8)):
         np.testing.assert_array_equal(run(rows, data), run(func, data))
-    data = np.full(shape, -128, np.int8)
-    np.testing.assert_array_equal(run(rows, data), run(func, data))
 
 
 def test_each_row_is_an_intrinsic():

@@ -8,6 +8,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from ops.kernels.test_conv2d import ZERO_POINT, WrappingInterpreter
+from support.levels import in_turn
 from support.tir_interpreter import Pointer
 from usmp.aot.transform import LowerOperators
 from usmp.ops.kernels.accumulators import Accumulators
@@ -80,9 +81,11 @@ def computed(sides, data, weight, bias, tile, is_folded) -> np.ndarray:
     return np.frombuffer(bytes(result), np.int32).reshape(shape)
 
 
-@pytest.mark.parametrize("is_folded", [False, True], ids=["", "folded"])
-@pytest.mark.parametrize("tile", [(1, (2, 1)), (2, (2, 1))], ids=str)
-@pytest.mark.parametrize("name", SIDES)
+@pytest.mark.parametrize(
+    ("name", "tile", "is_folded"),
+    in_turn(SIDES, [(1, (2, 1)), (2, (2, 1))], (False, True)),
+    ids=str,
+)
 def test_every_output_is_its_sum(name, tile, is_folded):
     """Reading or writing outside of a tensor is an error of the interpreter."""
     sides = SIDES[name]
