@@ -16,6 +16,7 @@ import tvm
 
 import usmp
 from conftest import ROOT
+from support.compilers import run_compiler
 from support.placement_graphs import graph
 from support.python_here import registering, run_python, run_tvmc
 from usmp.algorithms import get_custom_algorithm
@@ -67,8 +68,12 @@ def compiled(tmp_path_factory):
     assert shlex.split(build)[0] == "c++"
     # The include folders are those that this environment's `python` prints.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    command, environment = f"{build} -Wall -Wextra -Werror", {**os.environ, "PATH": path}
-    subprocess.run(command, shell=True, check=True, cwd=folder, env=environment)
+    command, environment = f"printf '%s\\n' {build}", {**os.environ, "PATH": path}
+    words = subprocess.run(
+        command, shell=True, check=True, cwd=folder, env=environment, stdout=subprocess.PIPE
+    ).stdout.decode()
+    # It runs for a moment: to optimize it takes longer.
+    run_compiler([*words.splitlines(), "-O0", "-Wall", "-Wextra", "-Werror"], cwd=folder)
     ctypes.CDLL(str(folder / "mine.so"))
 
 
