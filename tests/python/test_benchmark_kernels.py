@@ -12,10 +12,11 @@ from types import ModuleType
 import pytest
 from rich.table import Table
 
-import usmp
 from conftest import ROOT
 from support.board_programs import require_board
+from support.small_digits import small_convolutions
 from usmp.boards.board import board_named
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.runtime import OperatorProfile
 
 
@@ -233,10 +234,11 @@ def test_the_table_of_operators():
 
 
 @pytest.mark.board
-def test_a_model_on_a_board(digits_model):
+def test_a_model_on_a_board():
     """What operators take is what the whole model takes, but for what GCC inlines."""
     require_board(AN386)
-    result = kernels.measured("digits_int8", usmp.import_model(digits_model), AN386, "c", False)
+    model = import_tflite(small_convolutions())
+    result = kernels.measured("convolutions", model, AN386, "c", False)
     together = sum(operator.cost for operator in result.operators)
     assert together == pytest.approx(result.instructions, rel=0.1)
     assert (result.layers, result.cmsis_nn) == ([[]] * len(result.operators), 0)

@@ -15,6 +15,7 @@ from support.sweeps import built, sweep
 from usmp.driver import explore_options
 from usmp.driver.explore_options import DEFAULT_SWEEP
 from usmp.driver.tvmc import main
+from usmp.exploration import processes
 from usmp.exploration.document import SCHEMA, SCHEMA_VERSION, document
 from usmp.exploration.result import CODE_KINDS, OUTCOMES, Result
 
@@ -51,19 +52,25 @@ def test_keys():
         assert f"`{value}`" in PAGE
 
 
+def in_this_process(evaluate, shared, tasks, *_):
+    for task in tasks:
+        yield task, evaluate(shared, task)
+
+
 @pytest.mark.board
 def test_commands(tmp_path, monkeypatch, capfd, digits_model):
     """All but those of a cluster; the sweep of the defaults is cut to one of its values."""
     pytest.importorskip("vl_convert")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(explore_options, "DEFAULT_SWEEP", {"optimize": ("ram",)})
+    # Each process would load TVM.
+    monkeypatch.setattr(processes, "in_processes", in_this_process)
     model = tmp_path / "model.tflite"
     model.symlink_to(digits_model)
     lines = commands()
     assert [line[:2] for line in lines[-3:-1]] == [["dask", "scheduler"], ["dask", "worker"]]
     for line in lines[:-3]:
-        # Each process would load TVM.
-        assert main([*line[1:], "--jobs=1"]) == 0, capfd.readouterr().err
+        assert main(line[1:]) == 0, capfd.readouterr().err
         # The figures of the page are those of the first command.
         model.unlink(missing_ok=True)
         model.write_bytes(small_digits())

@@ -33,10 +33,14 @@ def block(language):
 def test_commands(tmp_path, monkeypatch, digits_model, capfd):
     require_board(board_named("mps2-an385"))
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "model.tflite").symlink_to(digits_model)
+    model = tmp_path / "model.tflite"
+    model.write_bytes(small_digits())
     commands = re.findall(r"^    tvmc (.*)$", PAGE, re.MULTILINE)
     assert len(commands) == 4
     for command in commands:
+        if "board.tar" in command and model.read_bytes() != digits_model.read_bytes():
+            # What the page shows of its operators is the same on the host and on the board.
+            model.write_bytes(digits_model.read_bytes())
         assert main(command.split()) == 0, capfd.readouterr().err
     shown = block("text").splitlines()
     printed = [line.split() for line in capfd.readouterr().out.splitlines()]

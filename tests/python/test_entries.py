@@ -12,12 +12,17 @@ import usmp
 from conftest import ROOT
 from support import public_models
 from support.levels import number
+from support.small_digits import small_convolutions, small_digits
 from usmp import StateInfo
 from usmp.relax.entries import split_entries
 
-MLPERF = ["mlperf_ad01_int8", "mlperf_strww_int8", "mlperf_kws_int8"][: number(2, 3)]
-PEAKS = {2: [(False, 3840, 3840), (True, 3760, 3760)], 3: [(False, 9792, 9792), (True, 4314, 4068)]}
-"""Whether operators run interleaved, the peak of so many models, and its lower bound."""
+SMALL = {"product": small_digits(), "convolutions": small_convolutions()}
+MLPERF = ["mlperf_ad01_int8", "mlperf_strww_int8", "mlperf_kws_int8"]
+PEAKS = {
+    "small": [(False, 400, 400), (True, 272, 272)],
+    "mlperf": [(False, 9792, 9792), (True, 4314, 4068)],
+}
+"""Of models: whether operators run interleaved, the peak, and its lower bound."""
 NAMES = ["add", "clear", "query"]
 CONFIG = {"tir.usmp.algorithm": "auto", "tir.usmp.use_workspace_io": True}
 ZERO, HALF = (tvm.runtime.tensor(np.float32(value)) for value in (0, 0.5))
@@ -66,16 +71,24 @@ def random_inputs(random, tensors):
     }
 
 
-@pytest.mark.parametrize(
-    ("streaming", "peak", "bound"),
-    PEAKS[len(MLPERF)],
-    ids=["one after the other", "interleaved"],
-)
-def test_models_in_one_archive_take_what_the_largest_takes(shared_model, streaming, peak, bound):
-    """With operators interleaved, the search for the last of three models ends before it is proved
+@pytest.fixture(scope="module")
+def small_models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for name, content in SMALL.items():
+        (folder / f"{name}.tflite").write_bytes(content)
+    return [folder / f"{name}.tflite" for name in SMALL]
+
+
+@pytest.mark.parametrize("models", list(PEAKS)[: number(1, 2)])
+@pytest.mark.parametrize("order", [0, 1], ids=["one after the other", "interleaved"])
+def test_models_in_one_archive_take_what_the_largest_takes(
+    shared_model, small_models, models, order
+):
+    """With operators interleaved, the search for the last model of MLPerf ends before it is proved
     that no plan takes less."""
+    streaming, peak, bound = PEAKS[models][order]
     config = {"tir.usmp.streaming": streaming}
-    paths = [shared_model(name) for name in MLPERF]
+    paths = small_models if models == "small" else [shared_model(name) for name in MLPERF]
     changed = {} if streaming else {"streaming": False}
     alone = {p.stem: public_models.build(p, use_workspace_io=True, **changed) for p in paths}
     together = build(paths, config)
@@ -88,8 +101,9 @@ def test_models_in_one_archive_take_what_the_largest_takes(shared_model, streami
     assert bounds["global_workspace"].optimal == (peak == bound)
     assert bounds["global_const_workspace"].optimal
     random, module = np.random.default_rng(1), together.load()
-    assert list(module.entries) == MLPERF
-    runs = [name for name in MLPERF for _ in range(2)]
+    names = [path.stem for path in paths]
+    assert list(module.entries) == names
+    runs = [name for name in names for _ in range(2)]
     random.shuffle(runs)
     for name in runs:
         inputs = random_inputs(random, module.entries[name].inputs)

@@ -10,6 +10,8 @@ import tvm
 
 import usmp
 from conftest import ROOT
+from support.small_digits import small_convolutions
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.planning.session import planning_session
 from usmp.report.explanation import explanation_text
 from usmp.report.explanation.operators import knows_operators
@@ -85,12 +87,14 @@ def test_progress_names_what_is_tried(explanation, told):
     assert told[1] == "trying --workspace-io (1 of 4)"
 
 
-def test_a_model_without_room_for_more(digits_model):
+def test_a_model_without_room_for_more():
     """Refused, with the reason; and an option that is off is tried."""
     config = {"tir.usmp.overlap": False, "tir.usmp.preserve_inputs": True}
     options = {"interface-api": "packed"}
     with tvm.transform.PassContext(config=config):
-        found = usmp.explain(digits_model, executor=usmp.Executor("aot", options))
+        found = usmp.explain(
+            import_tflite(small_convolutions()), executor=usmp.Executor("aot", options)
+        )
     suggestions = {each["name"]: each for each in found.document["suggestions"]}
     assert suggestions["use_workspace_io"]["refused"] is not None
     assert suggestions["overlap"]["saved_bytes"] > 0
@@ -98,10 +102,10 @@ def test_a_model_without_room_for_more(digits_model):
     assert {pair["kind"] for pair in pool["pairs"]} == {"overlap is off"}
 
 
-def test_a_session_lowers_one_module_once(digits_model):
+def test_a_session_lowers_one_module_once():
     """Builds of one module in one session share what does not depend on options of planning, nor on
     where buffers may be."""
-    module, executor, lowered = usmp.import_model(digits_model), usmp.Executor("aot"), []
+    module, executor, lowered = import_tflite(small_convolutions()), usmp.Executor("aot"), []
 
     @tvm.instrument.pass_instrument
     class Noting:

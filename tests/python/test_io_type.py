@@ -104,10 +104,21 @@ def test_tflite(dtype, zero_point, config):
     assert (small, large) == (factory.ram_bytes, floats.ram_bytes) and small < large
 
 
+def small_cnn() -> bytes:
+    """An image with its channels first, a convolution and a classifier."""
+    graph = onnx_models.Graph()
+    x = graph.input("image", [1, 3, 6, 6])
+    x = graph.node("Relu", graph.node("Conv", x, graph.weight(4, 3, 3, 3), graph.weight(4)))
+    x = graph.node("Flatten", graph.node("GlobalAveragePool", x))
+    x = graph.node("Gemm", x, graph.weight(5, 4), graph.weight(5), transB=1)
+    graph.node("Softmax", x, outputs=["probabilities"])
+    return graph.model("probabilities")
+
+
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("make", "activations"),
-    [(onnx_models.residual_cnn, "int8"), (onnx_models.perceptron, "uint8")],
+    [(small_cnn, "int8"), (onnx_models.perceptron, "uint8")],
 )
 def test_onnx(make, activations):
     mod = import_onnx(onnx_models.quantized(make(), activations), None)
@@ -119,7 +130,19 @@ def test_onnx(make, activations):
 @pytest.mark.cc
 def test_pytorch(tmp_path):
     pytorch_models = pytest.importorskip("support.pytorch_models")
-    module = pytorch_models.seeded(pytorch_models.Cnn)
+    torch = pytorch_models.torch
+
+    class Small(torch.nn.Module):
+        example = (1, 3, 6, 6)
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.last = torch.nn.Conv2d(3, 4, 3), torch.nn.Linear(64, 5)
+
+        def forward(self, image):
+            return torch.softmax(self.last(torch.relu(self.first(image)).flatten(1)), 1)
+
+    module = pytorch_models.seeded(Small)
     path = tmp_path / "cnn.pt2"
     path.write_bytes(
         pytorch_models.exported(pytorch_models.quantized(module), pytorch_models.example_of(module))

@@ -14,11 +14,15 @@ import usmp
 from conftest import ROOT
 from support.accelerator_models import CONV2D, registered
 from support.lazy import lazy
+from support.small_digits import small_convolutions
+from usmp.frontend.tflite.importer import import_tflite
 from usmp.report import print_memory_summary, print_operators
 
 onnx = lazy("onnx")
 TensorProto = lazy("onnx:TensorProto")
 helper = lazy("onnx.helper")
+
+pytestmark = pytest.mark.usefixtures("digits_session")
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
@@ -148,14 +152,15 @@ def test_operators_of_accelerators_and_of_several_entries():
     with registered(CONV2D):
         module = usmp.build(DIGITS, "accel,c").metadata["modules"]["default"]
     assert [o["model_operators"] for o in module["operators"]] == [[n] for n in range(10)]
-    module = usmp.build({"one": DIGITS, "two": DIGITS}).metadata["modules"]["default"]
-    assert [o["entry"] for o in module["model_operators"]] == ["one"] * 10 + ["two"] * 10
-    assert [o["index"] for o in module["model_operators"]] == [*range(10), *range(10)]
-    assert {o["entry"] for o in module["operators"] if min(o["model_operators"]) > 9} == {"two"}
+    model = import_tflite(small_convolutions())
+    module = usmp.build({"one": model, "two": model}).metadata["modules"]["default"]
+    assert [o["entry"] for o in module["model_operators"]] == ["one"] * 5 + ["two"] * 5
+    assert [o["index"] for o in module["model_operators"]] == [*range(5), *range(5)]
+    assert {o["entry"] for o in module["operators"] if min(o["model_operators"]) > 4} == {"two"}
     text = io.StringIO()
     print_memory_summary(module, Console(file=text, width=200))
     (peak,) = [line for line in text.getvalue().splitlines() if line.startswith("Peak of")]
-    assert peak.split(" at ")[1] == "operators 5 CONV_2D, 6 MAX_POOL_2D (2x2x64) in entry one."
+    assert peak.split(" at ")[1] == "operators 0 CONV_2D, 1 CONV_2D (4x4x4) in entry one."
 
 
 def test_what_nothing_runs_for_is_with_what_reads_or_writes_it(tmp_path):

@@ -50,7 +50,7 @@ def pools_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, dict]:
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("use_workspace_io", IO)
+@pytest.mark.parametrize("use_workspace_io", sample(IO, 1))
 @pytest.mark.parametrize("name", FLOAT_MODELS)
 def test_float_models_equal_the_reference(shared_model, name, use_workspace_io):
     path = shared_model(name)

@@ -8,21 +8,31 @@ import numpy as np
 from support.tflite_builder import Graph, options, per_tensor, write_model
 
 
-def small_digits(classes: int = 10) -> bytes:
+def small_digits(classes: int = 10, filters: int = 0) -> bytes:
     """One matrix product, with the tensors of digits; it compiles in a tenth of the time.
 
     Parameters
     ----------
     classes
         more of them make constants larger.
+    filters
+        of a convolution before it.
     """
     graph, pixels = Graph(), per_tensor(1 / 255, -128)
     generator = np.random.default_rng(0)
     image = graph.input((1, 8, 8, 1), "int8", pixels, "image")
-    flat = graph.tensor((1, 64), "int8", pixels)
-    graph.operator("RESHAPE", [image, graph.constant(np.array([1, 64], np.int32))], [flat])
+    count, features = 64 * (filters or 1), image
+    if filters:
+        features = graph.tensor((1, 8, 8, filters), "int8", pixels)
+        content = generator.integers(-127, 128, (filters, 3, 3, 1), np.int8)
+        kernel = graph.constant(content, per_tensor(0.01))
+        bias = graph.constant(np.zeros(filters, np.int32), per_tensor(0.01 / 255))
+        table = options("Conv2DOptions", stride_h=1, stride_w=1, **_NO_DILATION)
+        graph.operator("CONV_2D", [image, kernel, bias], [features], table)
+    flat = graph.tensor((1, count), "int8", pixels)
+    graph.operator("RESHAPE", [features, graph.constant(np.array([1, count], np.int32))], [flat])
     weights = graph.constant(
-        generator.integers(-127, 128, (classes, 64), np.int8), per_tensor(0.01)
+        generator.integers(-127, 128, (classes, count), np.int8), per_tensor(0.01)
     )
     bias = graph.constant(np.arange(classes, dtype=np.int32), per_tensor(0.01 / 255))
     scores = graph.tensor((1, classes), "int8", per_tensor(0.1, 3))
