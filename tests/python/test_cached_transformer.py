@@ -14,7 +14,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.lazy import lazy
-from support.levels import number
+from support.levels import long_run
 from support.main_calls import called
 from support.poison import poisoned
 from support.pytorch_cache import (
@@ -199,7 +199,8 @@ def test_the_peak_with_operators_interleaved_is_that_of_the_larger_entry(interle
 
 
 # It takes a minute.
-@pytest.mark.parametrize("tokens", [TOKENS][: number(0, 1)])
+@long_run()
+@pytest.mark.parametrize("tokens", [TOKENS])
 def test_a_search_that_ends_before_it_is_proved_that_no_plan_takes_less(tokens):
     module = seeded(CachedTransformer)
     contents = {n: exported_step(module, c) for n, c in {**METHODS, "prefill": tokens}.items()}

@@ -9,7 +9,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support import onnx_models, public_models
 from support.lazy import lazy
-from support.levels import number
+from support.levels import long_run
 from support.tflite_builder import Graph, options, per_tensor, write_model
 from usmp.frontend.tflite.importer import import_tflite
 
@@ -178,7 +178,8 @@ def test_an_unknown_type():
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("name", ["mcunet_vww_int8"][: number(0, 1)])
+@long_run()
+@pytest.mark.parametrize("name", ["mcunet_vww_int8"])
 def test_the_memory_of_a_model(shared_model, name):
     path = shared_model(name)
     floats = public_models.build(path, use_workspace_io=True)

@@ -16,7 +16,7 @@ from conftest import ROOT
 from support import public_models
 from support.c_program import SANITIZERS, run_as_program
 from support.compilers import require, run_compiler
-from support.levels import number, sample
+from support.levels import long_run, number, sample
 from support.litert import Reference
 from support.poison import poisoned
 
@@ -140,7 +140,8 @@ def test_no_sharing_shares_nothing(digits_model, digits_images):
 
 # A smaller model, too, whose operators run interleaved, is in test_streaming.py.
 @pytest.mark.cc
-@pytest.mark.parametrize("use_workspace_io", IO[: number(0, 2)])
+@long_run()
+@pytest.mark.parametrize("use_workspace_io", IO)
 def test_two_compilations_give_the_same_bytes(digits_model, use_workspace_io):
     # A context of its own has no session.
     first, second = (

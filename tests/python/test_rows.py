@@ -19,7 +19,7 @@ from support.archives import edited, message_of, write_tar
 from support.board_programs import require_board
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
-from support.levels import number
+from support.levels import long_run
 from support.quantized_models.chain import Chain
 from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
@@ -267,7 +267,8 @@ def test_archives_that_say_something_else(path, value, fault, tmp_path):
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("name", ["mlperf_kws_int8"][: number(0, 1)])
+@long_run()
+@pytest.mark.parametrize("name", ["mlperf_kws_int8"])
 def test_peak_of_a_model(shared_model, name):
     """The input by rows, the output in the workspace; that of other models is in docs/tvmc.md."""
     config = {"tir.usmp.use_workspace_io": True, "tir.usmp.stream_inputs": "input_1"}

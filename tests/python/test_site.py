@@ -28,6 +28,7 @@ def site(tmp_path_factory):
     return folder
 
 
+@pytest.mark.build
 def test_every_document_is_a_page(site):
     documents = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
     rfcs = {path.relative_to(ROOT) for path in ROOT.glob("rfcs/*.md")}

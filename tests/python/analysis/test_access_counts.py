@@ -5,6 +5,7 @@ from collections import Counter
 from random import Random
 
 import numpy as np
+import pytest
 import tvm
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -262,6 +263,7 @@ def test_no_run_of_a_random_program_accesses_more(seed):
         assert {kind: n for kind, n in truth.items() if n > bound[kind]} == {}
 
 
+@pytest.mark.build
 def test_programs_without_choices_access_exactly_as_much(monkeypatch):
     kind = Statements.kind
 

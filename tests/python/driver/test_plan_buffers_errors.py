@@ -126,6 +126,7 @@ FILES = [
 ]
 
 
+@pytest.mark.build
 def test_files(refused):
     def check(text: str, message: str) -> None:
         for written in (text, quoted(text)):

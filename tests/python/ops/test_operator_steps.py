@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tvm import relax, tirx
 from tvm.ir.transform import PassContext
 
@@ -23,6 +24,7 @@ def steps_by_name(mod):
     }
 
 
+@pytest.mark.build
 def test_steps_of_a_planned_model():
     """A fused operator has the steps of both; windows are those of the model."""
     config = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}

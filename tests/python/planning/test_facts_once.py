@@ -51,11 +51,13 @@ def test_each_version_is_walked_once(walked, config, build):
     check(two_convolutions(), walked, config, build)
 
 
+@pytest.mark.build
 def test_each_version_of_interleaved_operators_is_walked_once(walked):
     check(import_tflite(small_convolutions()), walked, *CONFIGS[0])
 
 
-@pytest.mark.parametrize("config", levels.sample(CONFIGS[:1], 0), ids=str)
+@levels.long_run()
+@pytest.mark.parametrize("config", CONFIGS[:1], ids=str)
 def test_each_version_of_interleaved_pools_is_walked_once(digits_model, walked, config):
     check(usmp.import_model(digits_model), walked, *config)
 

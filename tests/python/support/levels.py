@@ -40,6 +40,11 @@ def use_options(config: pytest.Config) -> None:
     settings.load_profile("usmp")
 
 
+def long_run() -> pytest.MarkDecorator:
+    """Mark a test of which a smaller one runs by default."""
+    return pytest.mark.skipif(not _is_long, reason="make test-long runs it")
+
+
 def header() -> str:
     """What a person needs to run the same tests again."""
     return f"cases: {'all' if _is_long else 'samples'}, drawn with --sample-seed={_seed}"

@@ -2,12 +2,15 @@
 
 from random import Random
 
+import pytest
+
 from support.levels import number
 from support.overlap_chains import draw_chain
 from support.planned_programs import check_planned, expected_results, plan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 
 
+@pytest.mark.build
 def test_planned_chains_compute_the_same():
     """Also where an output overwrites an input while that is read, which most plans do."""
     overlaps = []

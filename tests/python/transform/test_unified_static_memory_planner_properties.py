@@ -7,6 +7,7 @@ time for, and reduces one that fails.
 from collections import Counter
 from random import Random
 
+import pytest
 import tvm_ffi
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -85,6 +86,7 @@ def test_buffers_that_hold_values_at_the_same_time_conflict(seed):
     assert missing_conflicts(draw_program(Random(seed))) == set()
 
 
+@pytest.mark.build
 def test_the_programs_have_everything():
     """Whatever the generator can draw is in at least one of 20 programs."""
     programs = [draw_program(Random(seed)) for seed in range(100)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tvm import tirx
@@ -50,6 +51,7 @@ def test_planned_streamed_programs_compute_the_same(seed):
     assert counted_run(program, planned) == counted_run(program, program.mod)
 
 
+@pytest.mark.build
 def test_most_programs_have_segments():
     """Else the tests above would show nothing."""
     found = [possible_segments(draw_streamed(Random(seed)).mod) for seed in range(12)]
