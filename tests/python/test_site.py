@@ -14,6 +14,7 @@ import pytest
 from conftest import ROOT
 
 pytest.importorskip("mkdocs", reason="make docs installs MkDocs")
+pytestmark = pytest.mark.build
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,6 @@ def site(tmp_path_factory):
     return folder
 
 
-@pytest.mark.build
 def test_every_document_is_a_page(site):
     documents = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
     rfcs = {path.relative_to(ROOT) for path in ROOT.glob("rfcs/*.md")}
