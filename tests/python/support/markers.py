@@ -10,7 +10,7 @@ _TESTS = Path(__file__).resolve().parents[1]
 
 MARKERS = {
     "unit": "needs nothing but this checkout and the Python packages; what pytest runs by default",
-    "build": "needs no more, but lowers and plans models for a second or longer",
+    "build": "needs no more, but builds models or documents for a second or longer",
     "process": "starts the command line or Python anew, each of which loads TVM",
     "property": "tries many random cases with hypothesis",
     "browser": "opens pages in Chromium; skipped where there is none",

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import tvm_ffi
@@ -75,9 +76,9 @@ def run_script(script: Path, *, folder: Path) -> str:
     return printed.getvalue()
 
 
-def _compiled_once(run: Callable[..., object], command: Sequence[str], **options: object) -> object:
+def _compiled_once(run: Callable[..., object], command: Sequence[str], **options: Any) -> object:
     if is_compiler(command[0]) and not is_started():
-        return run_compiler(command)
+        return run_compiler(command, cwd=options.get("cwd"))
     return run(command, **options)
 
 
