@@ -75,7 +75,9 @@ from usmp.planning.session import PlanningSession, planning_session
 from usmp.planning.state_pool import choose_state_pool
 from usmp.planning.workspace_io import is_comparable
 from usmp.reference_build import reference_meanwhile, with_reference
+from usmp.relax.accelerators.kernels import times_stated
 from usmp.relax.accelerators.known import can_take, check_accelerators, listed_accelerators
+from usmp.relax.accelerators.patterns import patterns_of
 from usmp.relax.bind_params import bind_params
 from usmp.relax.c_names import with_c_names, with_output_names
 from usmp.relax.entries import relax_entries
@@ -330,7 +332,8 @@ def build(
         with lowering():
             mod = session.once("module", mod, partial(applied, module_passes(), mod))
             passes = [*interface_passes(io_type), *lower(targets, module_name)]
-            how = repr(targets), module_name, io_type
+            patterns = [str(p.name) for name in targets.accelerators for p in patterns_of(name)]
+            how = repr(targets), module_name, io_type, tuple(patterns), times_stated()
             mod = lowered_in_session(session, mod, context, passes, how)
         with _planning(options):
             # It plans, and may read every option.

@@ -30,6 +30,7 @@ from support.compilers import require, run_compiler
 from support.levels import number
 from support.relax_models import PARAMS, Attention, X
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.planning.session import planning_session
 from usmp.relax.accelerators import quantized_operator
 from usmp.runtime import BuildError
 
@@ -319,8 +320,10 @@ def rectified(config, **facts):
 def test_a_function_that_cannot_fail_is_void_and_may_work_in_place(tmp_path):
     """One tensor of 256 bytes is enough for all; a function that states nothing needs two."""
     facts = {"can_fail": False, "keeps_state": False}
-    in_place = rectified(IN_PLACE, **facts, safe_distances={("input", "output"): 0})
-    apart = rectified(IN_PLACE, **facts)
+    # What one planning session knows of a model holds for what was stated.
+    with planning_session():
+        in_place = rectified(IN_PLACE, **facts, safe_distances={("input", "output"): 0})
+        apart = rectified(IN_PLACE, **facts)
     sizes = [
         max(buffer.byte_offset + buffer.size_bytes for buffer in factory.memory_plan.buffers)
         for factory in (in_place, apart)

@@ -29,8 +29,13 @@ class KernelFacts:
     safe_distances: Distances | Callable[[Tensors], Distances] | None = None
 
 
-_STATED: dict[str, KernelFacts] = {}
-"""By pattern."""
+_STATEMENTS: list[tuple[str, KernelFacts]] = []
+"""By pattern, the earliest first; the last one of a pattern is valid."""
+
+
+def times_stated() -> int:
+    """Return how many statements were made: until the next one, all of them stay valid."""
+    return len(_STATEMENTS)
 
 
 def state_kernel(
@@ -67,7 +72,8 @@ def state_kernel(
         input up to i - d for the last time; 0 permits the same address. Of pairs that are not
         named, one does not overlap the other. Or a function of its tensors that gives all this.
     """
-    _STATED[pattern] = KernelFacts(can_fail, keeps_state, workspace_bytes, safe_distances)
+    facts = KernelFacts(can_fail, keeps_state, workspace_bytes, safe_distances)
+    _STATEMENTS.append((pattern, facts))
 
 
 def stated_facts(partition: Partition, symbol: str) -> KernelFacts:
@@ -79,10 +85,11 @@ def stated_facts(partition: Partition, symbol: str) -> KernelFacts:
         a pattern of it states something, and the function computes more than that pattern.
     """
     patterns = partition.composites
+    stated = dict(_STATEMENTS)
     if len(patterns) == 1 and not partition.other_operators:
-        return _STATED.get(patterns[0], KernelFacts())
+        return stated.get(patterns[0], KernelFacts())
     for pattern in patterns:
-        if _STATED.get(pattern, KernelFacts()) != KernelFacts():
+        if stated.get(pattern, KernelFacts()) != KernelFacts():
             others = partition.other_operators
             more = ", ".join(patterns) + f", and {others} operators of no pattern" * bool(others)
             raise ValueError(
