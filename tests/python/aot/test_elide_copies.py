@@ -12,6 +12,7 @@ from support.lowered_main import lower_main
 from support.main_calls import called, views
 from support.poison import poisoned
 from support.state_programs import program
+from usmp.aot.main_versions import MainVersions
 from usmp.aot_pipeline import lower_to_aot
 from usmp.objects.attributes import CONSTANT_DATA_ATTR
 from usmp.runtime import HostModule
@@ -232,6 +233,20 @@ def test_a_slice_that_is_returned_is_copied_to_the_caller(check):
     main = check(lambda b, x: relax.Tuple([part(b, softmax(b, x), 1, 2)]), X)
     assert called(main) == ["softmax", "usmp_copy_0"]
     assert allocated(main) == {"softmax": 24}
+
+
+@pytest.mark.parametrize("wanted", [None, [0, 1, 2]])
+def test_what_the_caller_wants_becomes_no_part_of_another_tensor(wanted):
+    """Not even where the copy that makes it is asked to be elided."""
+
+    def body(graph):
+        both = graph.builder.emit(relax.op.concat([graph.add(graph.x, graph.x), graph.x], 0))
+        return [graph.s, graph.cut(both, 0)]
+
+    mod, copies = MainVersions(program(body, {"s": 0})).version(wanted)
+    main = mod["__tvm_main__"]
+    assert called(main) == ["add", "usmp_copy_0", "usmp_copy_0"]
+    assert [copy.is_elided for copy in copies] == [True, False, False]
 
 
 def test_a_copy_that_keeps_less_alive_is_made(check):
