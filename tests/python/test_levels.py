@@ -31,12 +31,12 @@ def test_a_sample(options):
 
 def test_few_cases_are_all_drawn():
     assert levels.sample(CASES[:10], 10) == CASES[:10]
-    assert levels.sample(CASES, 0) == []
+    assert levels.in_long_run(CASES) == []
 
 
 def test_a_long_run(options):
     options(is_long=True)
-    assert levels.sample(CASES, 10) == CASES
+    assert levels.sample(CASES, 10) == levels.in_long_run(CASES) == CASES
     assert (levels.number(3, 30), len(levels.seeds(3, 30))) == (30, 30)
     assert levels.header() == "cases: all, drawn with --sample-seed=0"
 

@@ -16,7 +16,7 @@ from conftest import ROOT
 from support import public_models
 from support.c_program import SANITIZERS, run_as_program
 from support.compilers import require, run_compiler
-from support.levels import long_run, number, sample
+from support.levels import in_long_run, long_run, number, sample
 from support.litert import Reference
 from support.poison import poisoned
 
@@ -162,7 +162,7 @@ def test_digits_run_clean_under_sanitizers(digits_model, digits_images, tmp_path
 
 @pytest.mark.models
 @pytest.mark.parametrize("name", FLOAT_MODELS)
-@pytest.mark.parametrize("use_workspace_io", IO[number(1, 0) :])
+@pytest.mark.parametrize("use_workspace_io", [*in_long_run(IO[:1]), *IO[1:]])
 def test_float_models_run_clean_under_sanitizers(shared_model, tmp_path, name, use_workspace_io):
     path = shared_model(name)
     factory = build(path, use_workspace_io=use_workspace_io)

@@ -184,7 +184,7 @@ def test_the_source_archive_builds_a_wheel_offline(sdist, wheel, tmp_path):
     # In one piece and not optimized, which is quick: what is built is compared, not run.
     unity = "-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0"
     flags = f"-DCMAKE_CXX_FLAGS_RELEASE=-O0 {unity} -DCMAKE_CXX_COMPILER_LAUNCHER="
-    if not levels.number(0, 1):
+    if not levels.is_long_run():
         launcher = tmp_path / "no_compiler"
         launcher.write_text(NO_COMPILER)
         launcher.chmod(0o755)
@@ -245,7 +245,7 @@ print(usmp_solver.solve(usmp_solver.read_csv("out.csv").problem).peak, usmp_solv
     assert peak == "12" and Path(file).is_relative_to(solver_environment)
 
 
-@pytest.mark.skipif(not levels.number(0, 1), reason="mypy reads the whole package; with --long")
+@levels.long_run()
 def test_types_of_a_program_that_uses_the_installed_wheel_are_checked(environment, tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "program.py").write_text(USER_PROGRAM)

@@ -12,7 +12,7 @@ from tvm.ir.transform import Sequential
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
-from support.levels import number, sample
+from support.levels import in_long_run, number, sample
 from support.poison import poisoned
 from support.public_models import build, imported
 from usmp.aot_pipeline import operator_passes
@@ -30,7 +30,7 @@ FLOAT_INPUT = ["mcunet_vww_int8"]
 STATEFUL = ["mww_okay_nabu_v2_int8", "tflm_mnist_lstm_int8"]
 SMALL = ["mlperf_ad01_int8", "mlperf_kws_int8", "tflm_hello_world_int8", *STATEFUL]
 LARGE = ["mlperf_strww_int8", "mlperf_resnet8_int8", "mlperf_vww_96_int8", *FLOAT_INPUT]
-MODELS = [*SMALL, *sample(LARGE, 0)]
+MODELS = [*SMALL, *in_long_run(LARGE)]
 """Large ones have the operators of small ones, and take up to a minute each."""
 INTEGER_MODELS = [name for name in MODELS if name not in FLOAT_INPUT]
 

@@ -16,7 +16,7 @@ def test_no_problem_makes_the_solver_err(tmp_path):
     require("clang++")
     if not can_build(tmp_path):
         pytest.skip("clang++ lacks libFuzzer (apt-get install libclang-rt-dev)")
-    program = (build_with_library, build)[levels.number(0, 1)](tmp_path)
+    program = (build if levels.is_long_run() else build_with_library)(tmp_path)
     outcome = fuzz(
         program,
         seconds=levels.number(10, 120),

@@ -13,7 +13,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.board_programs import every_board, require_board, run_program
-from support.levels import sample
+from support.levels import in_long_run
 from support.micro import Micro
 from support.small_digits import small_convolutions, small_digits
 from usmp.boards.board import BOARDS, Board, board_named
@@ -88,7 +88,7 @@ OTHER_BOARDS = [board for board in BOARDS if board.name not in ("mps2-an385", "m
 
 
 @pytest.mark.parametrize(
-    "board", [AN385, AN547, *sample(OTHER_BOARDS, 0)], ids=lambda board: board.name
+    "board", [AN385, AN547, *in_long_run(OTHER_BOARDS)], ids=lambda board: board.name
 )
 def test_memory_of_convolutions(board):
     """All but pools and stack is small."""

@@ -13,7 +13,7 @@ from support.accelerator_models import TWO_C, Two
 from support.board_programs import SOME_BOARDS, build_program, require_board, run_program
 from support.entry_models import INITIAL, WEIGHTS, Entries, calls, entry_model, forgetting_model
 from support.entry_programs import EntriesModel
-from support.levels import sample, seeds
+from support.levels import in_long_run, sample, seeds
 from support.micro import Micro
 from support.quantized_models.variables import VECTOR, delay
 from support.small_digits import small_digits
@@ -91,7 +91,7 @@ def two_models(request, shared_model) -> dict[str, bytes]:
 
 
 @two_boards
-@pytest.mark.parametrize("two_models", ["small", *sample(["public"], 0)], indirect=True)
+@pytest.mark.parametrize("two_models", ["small", *in_long_run(["public"])], indirect=True)
 def test_two_models_in_one_memory(board, two_models):
     """The state of one lasts through runs of the other, which use all other bytes of it."""
     board = board_named(board)

@@ -22,7 +22,7 @@ from support.board_programs import (
     run_program,
     some_boards,
 )
-from support.levels import sample, seeds
+from support.levels import in_long_run, sample, seeds
 from support.micro import Micro
 from support.quantized_models import CATALOG
 from support.quantized_models.model import Spec
@@ -97,7 +97,7 @@ OTHERS = [(name, board) for name in POOLS for board in ("mps2-an385", "mps3-an54
 OTHERS.remove(("kws", "mps3-an547"))
 
 
-@pytest.mark.parametrize(("name", "board"), [("kws", "mps3-an547"), *sample(OTHERS, 0)])
+@pytest.mark.parametrize(("name", "board"), [("kws", "mps3-an547"), *in_long_run(OTHERS)])
 def test_mlperf_tiny(shared_model, name, board):
     model, board = shared_model(f"mlperf_{name}_int8"), board_named(board)
     module, reference = emulated(model, board), Micro(model)

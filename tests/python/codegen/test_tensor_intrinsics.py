@@ -51,7 +51,7 @@ OTHER_BOARD_BUILDS = [
 
 
 @pytest.mark.cc
-@pytest.mark.parametrize("name", [*HOST_BODIES, *levels.sample(OTHER_HOST_BUILDS, 0)])
+@pytest.mark.parametrize("name", [*HOST_BODIES, *levels.in_long_run(OTHER_HOST_BUILDS)])
 def test_on_host(name, tmp_path):
     options, checks = (HOST_BODIES | OTHER_HOST_BUILDS)[name]
     assert results_on_host(options, checks, tmp_path) == dict.fromkeys(checks, "agrees")
@@ -62,7 +62,7 @@ def test_on_host(name, tmp_path):
     ("name", "options", "checks"),
     [
         pytest.param(*build, id=f"{build[0]}{build[1].replace(' ', '')}")
-        for build in [*BOARD_BODIES, *levels.sample(OTHER_BOARD_BUILDS, 0)]
+        for build in [*BOARD_BODIES, *levels.in_long_run(OTHER_BOARD_BUILDS)]
     ],
 )
 def test_on_board(name, options, checks, tmp_path):

@@ -101,7 +101,7 @@ def test_cluster(kept, digits, tmp_path):
     with distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=2,
-        processes=bool(levels.number(0, 1)),
+        processes=levels.is_long_run(),
         protocol="tcp://",
         dashboard_address=None,
         local_directory=str(tmp_path),

@@ -129,7 +129,7 @@ def test_torch_is_hidden_from_tvm_where_it_has_no_use(tmp_path, small_model):
     assert done.stdout.splitlines() == [f"{is_so} {list(w)}" for w, is_so in commands.items()]
 
 
-@pytest.mark.parametrize("name", ["model.tflite", *levels.sample(["model.pt2"], 0)])
+@pytest.mark.parametrize("name", ["model.tflite", *levels.in_long_run(["model.pt2"])])
 def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, name):
     """Where it is installed, TVM loads it."""
     pytest.importorskip("torch")

@@ -105,7 +105,7 @@ def test_code_is_measured(printed, small_archives):
 
 @pytest.mark.board
 def test_all_boards(printed, small_archives, monkeypatch):
-    if not levels.number(0, 1):
+    if not levels.is_long_run():
         # What stands in the place of the bytes of code is as wide.
         monkeypatch.setattr(check_builds.shutil, "which", lambda program: None)
     check(printed, "check", small_archives[0], "--boards", "all", widths=(60,))

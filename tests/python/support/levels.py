@@ -40,6 +40,16 @@ def use_options(config: pytest.Config) -> None:
     settings.load_profile("usmp")
 
 
+def is_long_run() -> bool:
+    """Whether all cases run."""
+    return _is_long
+
+
+def in_long_run(values: Collection[_Value]) -> list[_Value]:
+    """Return cases that a long run has beside the others; none of them by default."""
+    return list(values) if _is_long else []
+
+
 def long_run() -> pytest.MarkDecorator:
     """Mark a test of which a smaller one runs by default."""
     return pytest.mark.skipif(not _is_long, reason="make test-long runs it")

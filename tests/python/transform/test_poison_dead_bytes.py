@@ -136,7 +136,7 @@ PACKED = Executor("aot", {"interface-api": "packed"})
     [
         *[("llvm", None, False), ("c", None, True), ("c", PACKED, False)],
         # Targets and interfaces do not depend on each other.
-        *levels.sample([("c", None, False), ("llvm", None, True), ("llvm", PACKED, False)], 0),
+        *levels.in_long_run([("c", None, False), ("llvm", None, True), ("llvm", PACKED, False)]),
     ],
     ids=str,
 )

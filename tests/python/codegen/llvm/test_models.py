@@ -31,7 +31,7 @@ MODELS = [
     "l2_normalization_matrix",
     "log_softmax_image",
     "lstm_strong",
-    *levels.sample(["conv_2d_groups_3_stride_2", "lstm_cell_clip"], 0),
+    *levels.in_long_run(["conv_2d_groups_3_stride_2", "lstm_cell_clip"]),
 ]
 SEARCHED_LESS = {"tir.usmp.algorithm": "hill_climb"}
 """Without a proof of the plan, which is the same for both targets anyway, builds are faster."""
@@ -137,7 +137,7 @@ def test_a_float_model(symbols):
     assert set(seen) - needed == {"tvmgen_default___tvm_main__"}
 
 
-@pytest.mark.parametrize("name", [SMALLEST, *levels.sample(OTHERS, 0)])
+@pytest.mark.parametrize("name", [SMALLEST, *levels.in_long_run(OTHERS)])
 def test_public_models(name, shared_model):
     """Operators run interleaved but in the largest ones, of which two builds take long."""
 

@@ -12,7 +12,7 @@ import pytest
 import usmp
 from support.byte_mutations import mutated_bytes
 from support.lazy import lazy
-from support.levels import sample
+from support.levels import in_long_run
 from support.onnx_models import (
     Graph,
     Reference,
@@ -63,7 +63,7 @@ def test_models_made_here(make):
 
 @pytest.mark.parametrize(
     "name",
-    ["deeploy_autoencoder1d", "deeploy_cct_1_16", *sample(["onnx_light_squeezenet"], 0)],
+    ["deeploy_autoencoder1d", "deeploy_cct_1_16", *in_long_run(["onnx_light_squeezenet"])],
 )
 def test_public_models(shared_model, name):
     check_like_reference(shared_model(name, ".onnx").read_bytes(), seeds=1)

@@ -13,7 +13,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.lazy import TorchModule, lazy
-from support.levels import number
+from support.levels import in_long_run
 from support.pytorch_models import (
     Cnn,
     Function,
@@ -56,7 +56,7 @@ KINDS = {
     "gru": lambda: Recurrent(nn.GRU),
     "transformer": Transformer,
     # Of layers that others have, too.
-    **({"residual": Residual, "lstm": lambda: Recurrent(nn.LSTM)} if number(0, 1) else {}),
+    **dict(in_long_run({"residual": Residual, "lstm": lambda: Recurrent(nn.LSTM)}.items())),
 }
 
 
@@ -80,7 +80,7 @@ def test_models_are_like_pytorch(make):
     [
         *[(Cnn, True), (Residual, False), (Perceptron, True)],
         # Of operators that those have, too.
-        *[(Residual, True), (Mobile, True)][: number(0, 2)],
+        *in_long_run([(Residual, True), (Mobile, True)]),
     ],
 )
 def test_quantized_models_are_like_pytorch(make, is_per_channel):

@@ -13,7 +13,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.lazy import lazy
-from support.levels import number
+from support.levels import is_long_run
 from support.operator_trials.trial import Outcome, outcome
 from support.pytorch_models import Function, exported, torch
 
@@ -44,7 +44,7 @@ class Recorded(dict):
 
 def outcome_of_many(cases) -> Outcome:
     """Of one program, which is lowered in each layout of images only in a long run."""
-    disabled = [] if number(0, 1) else ["usmp.ConvertImageLayout"]
+    disabled = [] if is_long_run() else ["usmp.ConvertImageLayout"]
     with PassContext(disabled_pass=disabled):
         return outcome(trials.trial_of_cases("many", cases), ("-O0",))
 

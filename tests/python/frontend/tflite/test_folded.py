@@ -10,7 +10,7 @@ import tflite
 from rich.console import Console
 
 import usmp
-from support.levels import sample
+from support.levels import in_long_run
 from support.tflite_builder import Graph, Signature, options, per_channel, per_tensor, write_model
 from support.tflite_signatures import (
     START,
@@ -267,7 +267,7 @@ def test_operators_that_nothing_is_appended_for_count_too():
 @pytest.mark.parametrize(
     ("name", "folded"),
     [
-        *sample([("mcunet_vww_int8", [])], 0),
+        *in_long_run([("mcunet_vww_int8", [])]),
         ("mlperf_kws_int8", []),
         ("mww_okay_nabu_v2_int8", ["VAR_HANDLE"]),
     ],

@@ -9,7 +9,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 import usmp
-from support.levels import number, sample
+from support.levels import in_long_run, number
 from support.micro import Micro, assert_equals_micro
 from support.poison import poisoned
 from support.random_streaming import random_streaming
@@ -28,7 +28,7 @@ LARGE = [(6, seed, *way) for seed, way in product(range(6), WAYS)]
 
 
 @pytest.mark.parametrize(
-    ("most_layers", "seed", "dtype", "use_workspace_io"), [*SMALL, *sample(LARGE, 0)]
+    ("most_layers", "seed", "dtype", "use_workspace_io"), [*SMALL, *in_long_run(LARGE)]
 )
 def test_random_networks(most_layers, seed, dtype, use_workspace_io):
     content = random_streaming(seed, dtype, most_layers)

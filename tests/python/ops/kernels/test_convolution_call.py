@@ -7,7 +7,7 @@ from itertools import cycle, product
 import pytest
 
 from support.kernel_models import check_functions_and_loops, check_outputs, check_schedule
-from support.levels import sample
+from support.levels import in_long_run
 
 pytestmark = pytest.mark.models
 
@@ -43,7 +43,7 @@ SHORT = [(name, core) for name, core, _ in CASES]
 
 def test_functions_and_loops():
     """Each by one of the cores without vectors; in a long run, by both."""
-    others = sample([each for each in product(SCHEDULES, CORES) if each not in SHORT], 0)
+    others = in_long_run([each for each in product(SCHEDULES, CORES) if each not in SHORT])
     check_functions_and_loops([*SHORT, *others])
 
 

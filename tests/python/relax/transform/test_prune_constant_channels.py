@@ -12,7 +12,7 @@ from tvm.ir.transform import PassContext, Sequential
 
 import usmp
 from support.channel_networks import random_network
-from support.levels import number, sample
+from support.levels import in_long_run, number
 from support.relax_vm import integer_function
 from usmp.aot_pipeline import operator_passes
 from usmp.ops import quantized
@@ -314,7 +314,7 @@ CHEAP = ["tflm_hello_world_int8", "mlperf_ad01_int8"]
 
 @pytest.mark.models
 @pytest.mark.parametrize(
-    "name", [*CHEAP, *sample([name for name in REMOVED if name not in CHEAP], 0)]
+    "name", [*CHEAP, *in_long_run([name for name in REMOVED if name not in CHEAP])]
 )
 def test_what_is_removed_of_public_models(shared_model, name):
     passes = operator_passes((), "model")

@@ -9,7 +9,7 @@ import usmp
 from support.built_ways import in_order, random_runs
 from support.c_program import SANITIZERS, run_as_program
 from support.imported_models import imported_model
-from support.levels import sample
+from support.levels import in_long_run
 
 SMALL = {"sequence_residual": 400, "sequence_inverted_bottleneck": 576}
 PUBLIC = {"mlperf_resnet8_int8": 14528, "mlperf_vww_96_int8": 28160}
@@ -17,7 +17,7 @@ PUBLIC = {"mlperf_resnet8_int8": 14528, "mlperf_vww_96_int8": 28160}
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("name", [*SMALL, *sample(PUBLIC, 0)])
+@pytest.mark.parametrize("name", [*SMALL, *in_long_run(PUBLIC)])
 def test_models_keep_rows(shared_model, name, tmp_path):
     mod = imported_model(name) if name in SMALL else usmp.import_model(shared_model(name))
     built = {}
