@@ -28,15 +28,15 @@ from usmp.relax.accelerators import kernels
 def registering() -> Iterator[None]:
     """Take from the registries the algorithms, the patterns and what is stated of patterns that are
     added meanwhile."""
-    algorithms, patterns, stated = _algorithms(), _patterns(), dict(kernels._STATED)
+    algorithms, patterns, stated = _algorithms(), _patterns(), dict(kernels._STATEMENTS)
     try:
         yield
     finally:
         for name in _algorithms() - algorithms:
             tvm_ffi.remove_global_func(name)
         _ffi_api.RemovePatterns(sorted(_patterns() - patterns))
-        kernels._STATED.clear()
-        kernels._STATED.update(stated)
+        for pattern in {pattern for pattern, _ in kernels._STATEMENTS}:
+            kernels.state_kernel(pattern, **vars(stated.get(pattern, kernels.KernelFacts())))
 
 
 def _algorithms() -> set[str]:
