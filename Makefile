@@ -18,16 +18,18 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.installed
 	$(BIN)/python examples/digits/demo.py
 
-test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m "" -n auto --dist worksteal --costs=20
-
-# All catalogs, boards, models and random cases, in random order; another SEED draws other cases.
+# Draws which of the slow tests run, and which cases; SEED=1 and SEED=2 run the other slow ones.
 SEED ?= 0
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -m "" --slow-every=3 --sample-seed=$(SEED) -n auto --dist worksteal \
+		--costs=20
+
+# All tests, catalogs, boards, models and random cases, in random order.
 test-long: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m "" --long --sample-seed=$(SEED) -p randomly --randomly-seed=$(SEED) \
 		-n auto --dist worksteal --costs=100
 
-# What needs no compiler, no emulator and no public models.
+# What is quick and needs no compiler, no emulator and no public models.
 test-unit: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 

@@ -160,7 +160,7 @@ class Mutation:
         others = sorted(package - nearest)
         if folder == Path("tests/python"):
             # The tests of the whole way from a model to C are in this folder, too.
-            others = ["-m", "unit or build", *others]
+            others = ["-m", "unit", *others]
         return [paths for paths in (sorted(nearest), others) if paths]
 
 
@@ -281,7 +281,7 @@ def try_mutation(copy: CheckoutCopy, mutation: Mutation, with_unit: bool) -> str
     """Which tests notice a mutation: "file", "package", "unit", or "none"."""
     with copy.changed(mutation.path, mutation.content):
         levels = [*zip(("file", "package"), mutation.tests, strict=False)]
-        levels += [("unit", ["-m", "unit"])] * with_unit
+        levels += [("unit", ["-m", "unit and not slow"])] * with_unit
         noticing = next(((level, tests) for level, tests in levels if copy.is_failing(tests)), None)
     if noticing is None:
         return "none"

@@ -73,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(costs.Costs(config.getoption("--costs")))
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
+    config.addinivalue_line("markers", f"{levels.SLOW}: takes half a second or longer")
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if named and not any(a.startswith("-m") for a in config.invocation_params.args):
         # Files that are named run as a whole, not only what runs by default.
@@ -111,6 +112,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark(config, items)
+    levels.deselect_slow(config, items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -130,8 +132,7 @@ def pytest_runtest_protocol(
 ) -> Generator[None, object, object]:
     kernel_collection.collection().test = item.nodeid
     quick_decompositions.use()
-    needs_nothing = any(item.get_closest_marker(name) for name in ("unit", "build"))
-    with unit_guard.guarded() if needs_nothing else nullcontext():
+    with unit_guard.guarded() if item.get_closest_marker("unit") else nullcontext():
         result = yield
     kernel_collection.report(item, is_last=nextitem is None)
     return result

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from types import SimpleNamespace
 
+import pytest
+
 from support import costs
 
 
@@ -12,15 +14,19 @@ def report(name: str, *measured: tuple[str, object]) -> SimpleNamespace:
     return SimpleNamespace(when="teardown", nodeid=name, user_properties=list(measured))
 
 
-def test_a_test_is_measured_with_its_children(monkeypatch):
+@pytest.mark.parametrize(
+    "is_slow, marker", [(lambda name: name == "slow", "cc slow"), (lambda name: None, "cc")]
+)
+def test_a_test_is_measured_with_its_children(monkeypatch, is_slow, marker):
     times = [(1.0, 0.5, 4.0, 0.5, 99.0), (2.0, 0.75, 5.0, 1.0, 999.0)]
     monkeypatch.setattr(os, "times", lambda: times.pop(0))
-    one, item = costs.Costs(1), SimpleNamespace(stash={}, user_properties=[])
+    item = SimpleNamespace(stash={}, user_properties=[], get_closest_marker=is_slow)
+    one = costs.Costs(1)
     monkeypatch.setattr(costs, "marker_of", lambda item: "cc")
     one.pytest_runtest_setup(item)
     one.pytest_runtest_makereport(item, SimpleNamespace(when="call"))
     one.pytest_runtest_makereport(item, SimpleNamespace(when="teardown"))
-    assert item.user_properties == [("cpu_seconds", 2.75), ("marker", "cc")]
+    assert item.user_properties == [("cpu_seconds", 2.75), ("marker", marker)]
 
 
 def test_the_dearest_and_the_sum_of_each_marker_are_shown():

@@ -33,7 +33,7 @@ def draw_arena(one_session):
         yield loaded
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_the_arena_is_what_the_script_draws(draw_arena):
     drawn = draw_arena.drawings()
     assert set(drawn) == {"arena-light.svg", "arena-dark.svg"}
@@ -66,7 +66,7 @@ def test_the_arena_shows_all_peaks(draw_arena):
     ]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_the_memory_map_says_what_the_script_draws():
     # Not to the byte, which Vega's next release may change.
     def texts(drawing: str) -> list[str]:

@@ -39,7 +39,7 @@ def test_tflite_micro(folder, capfd):
     assert os.path.getsize("planned.tflite") > os.path.getsize("model.tflite")
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_files_for_viewers(folder, capfd):
     lines = commands("Files for viewers")
     for line in lines:

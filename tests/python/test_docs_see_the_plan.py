@@ -20,7 +20,7 @@ OWN = [ending for ending in REPORTS if ending not in FORMATS]
 """The others are on the page of other viewers."""
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_commands_and_python(tmp_path, monkeypatch, digits_model, capfd):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.tflite").symlink_to(digits_model)

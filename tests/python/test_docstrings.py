@@ -64,7 +64,7 @@ def faults_of(node: Documented, text: str) -> list[str]:
     ]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_docstrings_parse():
     found = [(path, *pair) for path in FILES for pair in documented(path)]
     assert len(found) > 300

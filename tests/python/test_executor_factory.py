@@ -86,7 +86,7 @@ def test_html_without_the_extra_has_no_picture(factory, monkeypatch):
     assert "global_workspace" in page.texts
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_entries_are_shown():
     factory = usmp.build(entry_model())
     assert repr(factory) == (

@@ -32,14 +32,14 @@ def explanation(told):
     return usmp.explain(DIGITS, progress=told.append)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_it_is_the_plan_of_a_build(explanation, digits_model):
     built = usmp.build(digits_model)
     assert explanation.module.source == built.source
     assert explanation.document["ram"]["size_bytes"] == built.ram_bytes
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_each_suggestion_is_what_a_build_with_its_options_takes(explanation, digits_model):
     suggestions = {each["flag"]: each for each in explanation.document["suggestions"]}
     assert list(suggestions) == [
@@ -89,7 +89,7 @@ def test_progress_names_what_is_tried(explanation, told):
     assert told[1] == "trying --workspace-io (1 of 4)"
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_a_model_without_room_for_more():
     """Refused, with the reason; and an option that is off is tried."""
     config = {"tir.usmp.overlap": False, "tir.usmp.preserve_inputs": True}
@@ -105,7 +105,7 @@ def test_a_model_without_room_for_more():
     assert {pair["kind"] for pair in pool["pairs"]} == {"overlap is off"}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_a_session_lowers_one_module_once():
     """Builds of one module in one session share what does not depend on options of planning, nor on
     where buffers may be."""

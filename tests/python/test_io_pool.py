@@ -214,7 +214,7 @@ def test_rows_lie_where_inputs_and_outputs_do(way):
     assert kinds(factory) == {"ccm": {"intermediate"}, "sram": {"intermediate"}}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_new_rows_of_a_window_lie_where_inputs_do():
     options = {"stream_inputs": ["t0:hop=2"]}
     factory = build(CCM, SRAM, mod=image_model(), options=options, io_memory_pool="sram")

@@ -53,7 +53,7 @@ TFLITE = [
 ]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "made_from"),
     [
@@ -115,7 +115,7 @@ def test_nodes_of_onnx_files(tmp_path):
     assert [o["model_operators"] for o in module["operators"]] == [[0, 1, 2], [3, 4]]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_what_is_live_while_an_operator_runs():
     with PassContext(config={"tir.usmp.streaming": False}):
         module = usmp.build(DIGITS).metadata["modules"]["default"]
@@ -143,7 +143,7 @@ def test_what_is_live_while_an_operator_runs():
         assert set(before["buffers"]["written"]) & set(after["buffers"]["read"])
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_comments_in_the_c_name_them():
     with PassContext(config={"tir.usmp.streaming": False}):
         source = usmp.build(DIGITS).source
@@ -151,7 +151,7 @@ def test_comments_in_the_c_name_them():
     assert "  /* operators 3 CONV_2D, 4 ADD (4x4x32) */\n" in source
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_operators_of_accelerators_and_of_several_entries():
     with registered(CONV2D):
         module = usmp.build(DIGITS, "accel,c").metadata["modules"]["default"]

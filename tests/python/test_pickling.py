@@ -250,7 +250,7 @@ def samples(tmp_path_factory):
     return {name: make(tmp_path_factory.mktemp(name)) for name, make in SAMPLES.items()}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_data_comes_back_as_it_was(samples, name):
     for sample in samples[name]:
@@ -259,7 +259,7 @@ def test_data_comes_back_as_it_was(samples, name):
             assert content(copied) == content(sample)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_every_public_class_has_a_sample(samples):
     """Dataclasses too have one below; what refuses to be copied has one in the test of that."""
     public = {

@@ -52,7 +52,7 @@ def test_a_name_that_has_changed_works_with_a_warning(old):
     assert [warning.filename for warning in caught] == [__file__]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_a_name_that_has_changed_can_be_imported():
     program = (
         "from usmp.relax import import_model; import usmp; assert import_model is usmp.import_model"

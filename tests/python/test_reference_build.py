@@ -59,7 +59,7 @@ def described(files):
     return json.loads(files[METADATA_FILE])["modules"]["default"].get("reference")
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_what_the_archive_holds(files, digits):
     """The same bytes each time, and the C that it has without a reference build."""
     plain = usmp.build(digits, M55).files()
@@ -157,7 +157,7 @@ def test_new_rows_of_a_window():
         reference.run({"image": np.zeros((1, 8, 8, 1), np.int8)})
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_accelerators_are_called_in_the_same_way():
     """Else there is no reference: the user's functions are for the shapes of the archive."""
     with registered(CONV2D), PassContext(config=QUICK):
@@ -192,7 +192,7 @@ def test_an_archive_of_an_earlier_version(digits):
         read(usmp.build(digits).files())
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_several_models_in_one_archive(digits, tmp_path):
     factories = [usmp.build(digits, M55, module_name=n, reference=True) for n in ("one", "two")]
     usmp.export_model_library_format(factories, tmp_path / "two.tar")

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 
 pytest.importorskip("mkdocs", reason="make docs installs MkDocs")
-pytestmark = pytest.mark.build
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

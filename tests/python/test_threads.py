@@ -108,7 +108,7 @@ def jobs(files: dict[str, Path]) -> dict[str, Job]:
     }
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_builds_in_four_threads_are_those_of_builds_alone(files, often_interrupted):
     works = jobs(files)
     alone = {name: work() for name, work in works.items()}
@@ -123,7 +123,7 @@ def test_builds_in_four_threads_are_those_of_builds_alone(files, often_interrupt
     assert [name for name in works if together[name] != alone[name]] == []
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_one_factory_emits_once_for_all_threads(files, often_interrupted):
     """While other threads emit with a reference build, which reads the same properties."""
     factory = usmp.build(files["digits.tflite"])
@@ -148,7 +148,7 @@ def test_a_coroutine_builds_in_another_thread_with_its_own_options(files):
     assert asyncio.run(both()) == ["greedy_by_size", "auto"]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_a_custom_algorithm_builds_again_in_its_thread(files):
     inner = []
 

@@ -96,7 +96,7 @@ def test_without_time_nothing_is_compared_and_the_plan_is_checked(branches, comp
     assert "--workspace-io (tir.usmp.use_workspace_io=1) plans them too. Flash" in text
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("looks", [6, 33, 110])
 def test_the_build_ends_with_the_best_plan_so_far(branches, compared, looks):
     _, memory = built(branches, after_looks(looks))
@@ -105,7 +105,7 @@ def test_the_build_ends_with_the_best_plan_so_far(branches, compared, looks):
     assert set(memory["not_compared"]) <= set(STAGES)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_time_that_is_not_used_up_changes_nothing(branches):
     without, memory = built(branches, None)
     factory, _ = built(branches, NEVER)
@@ -113,7 +113,7 @@ def test_time_that_is_not_used_up_changes_nothing(branches):
     assert "not_compared" not in memory
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_the_budget_of_a_call_begins_with_it(digits_model, compared):
     options = {"time_budget": ".000001ms", "max_extra_macs": "20%"}
     with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
@@ -124,7 +124,7 @@ def test_the_budget_of_a_call_begins_with_it(digits_model, compared):
     assert "schedule_choices" not in module
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_rows_that_the_application_gives_need_segments(digits_model):
     with PassContext(config={"tir.usmp.stream_inputs": ["image"]}):
         _, memory = built(digits_model, OVER)
@@ -148,7 +148,7 @@ def test_what_fits_with_more_time_is_said(branches):
     assert str(raised.value).endswith(f"\n{more}")
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_a_question_without_time_has_no_answer(branches, monkeypatch):
     """It comes after the plan, which has its time."""
     now = [0.0]
@@ -197,7 +197,7 @@ def test_a_sweep_says_that_figures_could_be_smaller(branches, monkeypatch):
         assert (note in notes(found, found.rows())) == has_note
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_suggestions_have_half_of_the_time(branches, monkeypatch):
     deadlines, made = [], []
 

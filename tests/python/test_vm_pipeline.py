@@ -41,7 +41,7 @@ def calls(function, name):
     ]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("pipeline", [usmp.pipeline(), "usmp"])
 def test_it_is_a_pipeline_of_tvm_compile(pipeline):
     x = np.random.default_rng(0).standard_normal((8, 64)).astype("float32")

@@ -283,7 +283,7 @@ def test_any_algorithm_is_never_dearer_than_preference(problem, name):
     assert costs.cost_of_plan(found.plan) <= costs.cost_of_plan(preferred)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", levels.seeds(1, 3))
 def test_the_same_plan_every_time(seed):
     fast, slow = pool("fast", 100), pool("slow", latency=9)

@@ -79,7 +79,7 @@ def test_does_not_fit():
     assert solution.places == {}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_exact_search_in_several_pools_gives_up_what_is_too_large_for_it():
     """Nothing else ends it before it has a proof."""
     rng = random.Random(1)

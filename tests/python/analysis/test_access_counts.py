@@ -263,7 +263,7 @@ def test_no_run_of_a_random_program_accesses_more(seed):
         assert {kind: n for kind, n in truth.items() if n > bound[kind]} == {}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_programs_without_choices_access_exactly_as_much(monkeypatch):
     kind = Statements.kind
 

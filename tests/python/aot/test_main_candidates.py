@@ -83,7 +83,7 @@ def random_body(seed):
     return body
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "seed"),
     [
@@ -131,7 +131,7 @@ def test_a_model_that_needs_no_workspace(model):
     assert len(usmp.build(mod).memory_plan.buffers) == 0
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_without_overlaps_live_bytes_decide(model, others):
     mod = model(random_body(5), ("x", (8, 5), "float32"))
     assert planned_bytes(lower_to_aot(mod)) == 84

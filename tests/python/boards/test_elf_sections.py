@@ -58,7 +58,7 @@ def test_what_is_no_elf_file_is_refused():
     )
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_damaged_files_are_read_or_refused(content):
     table = int.from_bytes(content[32:36], "little")
     positions = [*range(52), *range(table, len(content))]

@@ -66,7 +66,7 @@ def test_another_memory_of_the_board():
     assert described("isram", workspace("psram")) == ({"psram": "any", "isram": "only"}, [])
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_where_they_lie():
     intermediate, io = {"intermediate"}, {"input", "output"}
     assert kinds(build(io_memory_pool="psram")) == {"sram": intermediate, "psram": io}

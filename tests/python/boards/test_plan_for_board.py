@@ -103,7 +103,7 @@ def convolutions():
     return import_tflite(small_convolutions())
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "needed"),
     [

@@ -31,7 +31,7 @@ def unstreamed_digits():
         return usmp.build(DIGITS)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_operators_of_a_model():
     """Weights and biases are no inputs; a fused addition has two."""
     calls = operator_calls(unstreamed_digits().ir_mod)
@@ -52,7 +52,7 @@ def test_operators_of_a_model():
     assert calls[3].steps[1] == OperatorStep("add", 0)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_operators_that_run_interleaved_are_one_call():
     """It takes what the first of them takes, and gives what the last one gives."""
     calls = operator_calls(usmp.build(DIGITS).ir_mod)

@@ -58,7 +58,7 @@ def test_limits_to_the_byte(tvmc, archive, without_compilers):
     assert missing == [1, 1]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_more_time_may_help(tvmc, without_compilers):
     """Without time, 1298 bytes were not looked for."""
     targets, status = checked(tvmc, DIGITS, "--max-ram=1298", "--usmp-time-budget=1ms")

@@ -50,7 +50,7 @@ ONE_AFTER_THE_OTHER = [
 ]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("streaming", "pressure", "peak", "text"),
     [(1, 208, 192, INTERLEAVED), (0, 448, 384, ONE_AFTER_THE_OTHER)],
@@ -111,7 +111,7 @@ def test_options_reach_the_archive(tvmc, small_model):
     ]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_no_sharing_shares_nothing(tvmc, convolutions):
     tvmc("compile", convolutions, "-o", "out.tar", "--usmp-algorithm=no_sharing")
     memory = metadata_of(Path("out.tar"))["default"]["memory"]

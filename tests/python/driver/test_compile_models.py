@@ -95,7 +95,7 @@ def test_damaged_onnx_model(refused):
     )
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_pytorch_model(tvmc, monkeypatch, tmp_path):
     # PyTorch keeps a folder of its own among the temporary files.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))

@@ -108,7 +108,7 @@ def end(status: int) -> None:
     raise SystemExit(status)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_offers(offered):
     assert {line: offered(line) for line in LINES} == LINES
     assert offered("tvmc compile --") >= {"--output", "--module-name", "--pass-config", "--quiet"}

@@ -144,7 +144,7 @@ def test_code_that_cannot_be_compiled_is_said(tvmc, built, monkeypatch):
     assert "text of the C, not compiled" in outcome.stdout
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_modules_are_matched_by_name(tvmc, refused, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     for name, modules in {"a": ("first", "second"), "b": ("second", "third")}.items():

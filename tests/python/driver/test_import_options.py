@@ -215,7 +215,7 @@ def test_info_as_a_table(tvmc, model):
     ) in lines
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_info_of_a_program(tvmc):
     with without_torch_cache():
         from support.dynamic_models import MODELS

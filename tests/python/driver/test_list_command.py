@@ -151,7 +151,7 @@ def test_extension_is_loaded_first(tvmc, refused):
     assert refused("list", "--extension=no.py") == "--extension no.py: No such file or directory"
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_algorithm_of_an_extension_that_loads_no_tvm(tmp_path):
     extension = tmp_path / "mine.py"
     extension.write_text(

@@ -68,7 +68,7 @@ def test_constant_pool_that_is_too_small(refused, convolutions):
     )
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_the_smallest_size_of_the_message_is_enough(tvmc, convolutions):
     for least in (["workspace", "sram", 448], ["constant", "flash", 1792]):
         side, name, size = least
@@ -76,7 +76,7 @@ def test_the_smallest_size_of_the_message_is_enough(tvmc, convolutions):
         assert tvmc("compile", convolutions, *GREEDY, *flags).status == 0
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, convolutions):
     """With what they may share taken off."""
     pools = ["--usmp-workspace-pools=sram", "--usmp-workspace-pool-sram=size=191"]

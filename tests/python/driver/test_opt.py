@@ -324,7 +324,7 @@ def test_the_command_is_installed():
     assert (done.returncode, done.stdout) == (0, f"usmp {usmp.__version__}\n")
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough():
     command = (sys.executable, "-m", "usmp.driver.opt", "--list-passes")
     reading, writing = os.pipe()

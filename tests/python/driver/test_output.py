@@ -51,7 +51,7 @@ def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_several_at_once(buffers):
     assert ended(plan(buffers, "alone.json"))[0] == 0
     processes = [plan(buffers, "plan.json") for _ in range(levels.number(3, 5))]

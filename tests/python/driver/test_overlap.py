@@ -26,7 +26,7 @@ def overlaps(pool) -> dict[str, list[str]]:
     return {b["name"]: list(b["overlaps"]) for b in pool["buffers"] if b["overlaps"]}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_overlap_in_json_csv_and_table(tvmc, convolutions):
     pool = workspace_of(tvmc, convolutions, IO)
     by_name = {buffer["name"]: buffer for buffer in pool["buffers"]}
@@ -94,7 +94,7 @@ def test_preserved_inputs_live_to_the_end(tvmc, convolutions, options):
     assert not any(image["name"] in names for names in overlaps(kept).values())
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_inputs_in_the_memory_of_a_board_are_preserved_too(tvmc, convolutions):
     plan = tvmc(
         "plan", convolutions, "--board=mps2-an385", "--usmp-preserve-inputs", "--format=csv"

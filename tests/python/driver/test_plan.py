@@ -59,7 +59,7 @@ def test_no_c_is_made_and_no_file_written(tvmc, small_model, no_c):
     assert tvmc("compile", small_model).status == 1
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_csv_has_a_row_for_every_buffer(tvmc, convolutions):
     plan = json.loads(tvmc("plan", convolutions, "--format=json").stdout)
     rows = list(csv.DictReader(io.StringIO(tvmc("plan", convolutions, "--format=csv").stdout)))
@@ -127,7 +127,7 @@ def test_unknown_format(refused, small_model):
     )
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_operators(tvmc, digits_model):
     outcome = tvmc("plan", digits_model, "--operators", "-q")
     page = (ROOT / "docs/tvmc.md").read_text()
@@ -138,7 +138,7 @@ def test_operators(tvmc, digits_model):
     assert [line for line in shown if line in rows] == rows
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_operators_as_files(tvmc, convolutions):
     tvmc("compile", convolutions, *OPTIONS, "-o", "model.tar", "-q")
     tvmc("plan", "model.tar", "--operators", "-o", "operators.json")

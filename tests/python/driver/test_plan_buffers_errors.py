@@ -126,7 +126,7 @@ FILES = [
 ]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_files(refused):
     def check(text: str, message: str) -> None:
         for written in (text, quoted(text)):

@@ -17,7 +17,7 @@ from support.small_digits import small_digits
 from usmp.support.distribution import install_command
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_reports_of_a_model_and_of_its_archive_are_alike(tvmc):
     Path("digits.tflite").write_bytes(small_digits())
     written = ("map.html", "map.json", "map.csv")

@@ -10,7 +10,7 @@ from support.micro import Micro
 pytestmark = pytest.mark.usefixtures("one_session")
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option", ["--stream-input=image", "--pass-config=tir.usmp.stream_inputs=image"]
 )

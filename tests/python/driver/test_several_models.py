@@ -80,7 +80,7 @@ def test_files_stand_before_and_behind_options(tvmc, models):
     assert entries_of("m.tar") == ["a", "b", "c"]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_entries_of_a_file_have_its_name_in_front(tvmc, models):
     Path("counter.tflite").write_bytes(counter_file())
     models("a.tflite")
@@ -175,7 +175,7 @@ def test_options_of_import_are_for_each_model(refused, models):
 # ---- memory
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_models_in_turn_need_the_memory_of_the_largest(tvmc, convolutions):
     alone = plan_of(tvmc, convolutions)["ram"]
     files = [f"one={convolutions}", f"two={convolutions}"]

@@ -77,7 +77,7 @@ OF_AN_ARCHIVE = {
 }
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("command", OF_AN_ARCHIVE.values(), ids=OF_AN_ARCHIVE)
 def test_archives(printed, digits_archive, command):
     check(printed, *command, digits_archive)

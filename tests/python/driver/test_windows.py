@@ -12,7 +12,7 @@ from support.micro import Micro
 pytestmark = pytest.mark.usefixtures("one_session")
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_the_summary_and_the_header(tvmc, convolutions):
     outcome = tvmc("compile", convolutions, "--stream-input=image:hop=2")
     assert (outcome.status, outcome.stderr) == (0, "")

@@ -37,7 +37,7 @@ def test_points():
     assert len(unknown["hconcat"]) == 1
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_files(drawn):
     pytest.importorskip("vl_convert")
     svg = ElementTree.fromstring(chart(drawn, ".svg"))

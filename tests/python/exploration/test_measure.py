@@ -135,7 +135,7 @@ def test_of_llvm_for_another_machine(options, machine):
     assert reason.startswith(f"the archive has machine code for {machine}, and cc links that for ")
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_of_llvm_without_a_compiler(monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     factory = usmp.build(two_convolutions(), "llvm")

@@ -36,7 +36,7 @@ def imported(tmp_path_factory):
     return read
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "ending"), FILES)
 def test_the_size_is_a_bounded_variable(name, ending, imported):
     model, main = ALL[name], imported(name, ending)["main"]
@@ -70,7 +70,7 @@ def test_a_first_extent_without_a_bound_is_a_batch_of_one(ending, tmp_path):
     assert symbolic_sizes_of(main) == []
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_the_range_of_a_program_is_the_bound(tmp_path):
     model = MODELS["convolutions"]
     path = model.written(tmp_path / "model.pt2")
@@ -78,7 +78,7 @@ def test_the_range_of_a_program_is_the_bound(tmp_path):
     assert (size.lower_bound, size.upper_bound) == (model.smallest, LARGEST)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".onnx", ".pt2"])
 def test_a_size_without_a_limit(ending, tmp_path):
     model = MODELS["convolutions"]

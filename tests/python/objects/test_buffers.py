@@ -137,7 +137,7 @@ def test_overlaps_refuse_a_distance_without_meaning(distance):
     assert dict(a.overlaps) == {b: 3}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_overlaps_do_not_keep_buffers_alive():
     a, b = BufferInfo("a", 8, [POOL]), BufferInfo("b", 8, [POOL])
     a.set_overlaps({b: 0})
@@ -155,7 +155,7 @@ def test_live_ranges_and_placements_are_equal_by_value():
     assert AllocatedPoolInfo(POOL, 8, 1, 16) != AllocatedPoolInfo(POOL, 8, 1, 32)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_mutual_conflicts_do_not_keep_buffers_alive():
     a, b = BufferInfo("a", 8, [POOL]), BufferInfo("b", 8, [POOL])
     a.set_conflicts([b])

@@ -21,7 +21,7 @@ def classes_of_cpp(base: type[Object] = FFIObject) -> list[type[Object]]:
 CLASSES = classes_of_cpp()
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_types_of_functions_are_those_of_the_library():
     # As `tvm-ffi-stubgen`, without PyTorch, which takes as long as all the rest.
     program = (

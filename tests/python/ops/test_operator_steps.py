@@ -24,7 +24,7 @@ def steps_by_name(mod):
     }
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_steps_of_a_planned_model():
     """A fused operator has the steps of both; windows are those of the model."""
     config = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}

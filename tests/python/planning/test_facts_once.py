@@ -51,7 +51,7 @@ def test_each_version_is_walked_once(walked, config, build):
     check(two_convolutions(), walked, config, build)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_each_version_of_interleaved_operators_is_walked_once(walked):
     check(import_tflite(small_convolutions()), walked, *CONFIGS[0])
 

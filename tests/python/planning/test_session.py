@@ -181,7 +181,7 @@ def build_of_digits():
     return seen, planned
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_instruments_see_each_pass_once(build_of_digits):
     seen, _ = build_of_digits
     assert seen[seen.index("ConvertForLoopsToSerial") :] == [

@@ -188,7 +188,7 @@ def test_live_bytes_and_overlaps_are_what_buffers_say():
         assert row["high"] - row["low"] == overlap.shared_bytes
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_pictures_are_the_same_each_time_and_have_all_names():
     drawn = map_of_metadata(METADATA)
     again = map_of_metadata(deepcopy(METADATA))

@@ -193,7 +193,7 @@ def test_extended_headers_that_take_long(archive, tmp_path, headers, what):
     assert message_of(path) == f"the archive is damaged: {what}"
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_very_many_files(archive, tmp_path):
     files = usmp.load_archive(archive).files
     path = write_tar(tmp_path / "model.tar", {**files, **{f"{n}.c": b"" for n in range(10_000)}})

@@ -19,7 +19,7 @@ def metadata() -> dict:
     return factory.metadata["modules"]["default"]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_what_is_built_is_read(metadata):
     assert read_module("default", metadata).name == "default"
     largest = deepcopy(metadata)

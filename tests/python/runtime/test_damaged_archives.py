@@ -59,7 +59,7 @@ def test_mutated_archive_is_read_or_refused(archive, tmp_path):
     assert count / 4 < refused < count
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_mutated_metadata_is_read_or_refused(tmp_path):
     """In its fields; what is read can be shown, in each way."""
     archive, _ = attention_archive(tmp_path, "one", "two", use_workspace_io=True)
@@ -84,7 +84,7 @@ def test_mutated_metadata_is_read_or_refused(tmp_path):
     assert count / 2 < refused < 0.95 * count
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_mutated_metadata_of_entries_is_read_or_refused(tmp_path):
     factory = usmp.build(entry_model(), concurrent=[("tell", "plain")])
     files, random, refused, count = factory.files(), Random(0), 0, number(50, 200)

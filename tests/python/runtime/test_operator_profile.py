@@ -33,7 +33,7 @@ def digits():
     return metadata_of(DIGITS)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_records_of_a_model(digits):
     profile = profile_of(digits, None, "ns", [float(9 - i) for i in range(9)], 7)
     assert (profile.module, profile.entry, profile.unit, profile.runs) == (

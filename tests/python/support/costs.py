@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from support.levels import SLOW
 from support.markers import marker_of
 
 _CPU = "cpu_seconds"
@@ -39,7 +40,8 @@ class Costs:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
         if call.when == "teardown":
             seconds = cpu_seconds() - item.stash[_started]
-            item.user_properties += [(_CPU, seconds), (_MARKER, marker_of(item))]
+            marker = marker_of(item) + f" {SLOW}" * bool(item.get_closest_marker(SLOW))
+            item.user_properties += [(_CPU, seconds), (_MARKER, marker)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -77,4 +79,4 @@ class Costs:
             write(f"{taken:8.1f} s {numbers[marker]:6} {marker}")
         dearest = sorted(self._tests.items(), key=lambda test: -test[1][0])
         for name, (taken, marker) in dearest[: self._most]:
-            write(f"{taken:8.1f} s {marker:>8} {name}")
+            write(f"{taken:8.1f} s {marker:>13} {name}")

@@ -12,8 +12,12 @@ from hypothesis import settings
 
 _Value = TypeVar("_Value")
 
+SLOW = "slow"
+"""Marks tests of half a second or longer, of which `make test` runs each third."""
+
 _is_long = False
 _seed = 0
+_slow_every = 1
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -27,17 +31,38 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="N",
         help="what draws samples and random cases (default: %(default)s)",
     )
+    group.addoption(
+        "--slow-every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run each N-th of the slow tests, from the one on that --sample-seed counts to "
+        "(default: all)",
+    )
 
 
 def use_options(config: pytest.Config) -> None:
     """Do from now on what the options ask for."""
-    global _is_long, _seed
+    global _is_long, _seed, _slow_every
     _is_long, _seed = config.getoption("--long"), config.getoption("--sample-seed")
+    _slow_every = config.getoption("--slow-every")
     if config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = str(_seed)
     # How long a case takes depends on what else the machine does.
     settings.register_profile("usmp", deadline=None)
     settings.load_profile("usmp")
+
+
+def deselect_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out all but each N-th of the slow tests, as `--slow-every` says.
+
+    Seeds that follow each other choose others, until all were chosen.
+    """
+    slow = [item for item in items if item.get_closest_marker(SLOW)]
+    left_out = set(slow) - set(slow[_seed % _slow_every :: _slow_every])
+    if left_out:
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
 
 
 def is_long_run() -> bool:
@@ -57,7 +82,9 @@ def long_run() -> pytest.MarkDecorator:
 
 def header() -> str:
     """What a person needs to run the same tests again."""
-    return f"cases: {'all' if _is_long else 'samples'}, drawn with --sample-seed={_seed}"
+    parts = "all" if _is_long else "samples"
+    slow = "" if _slow_every == 1 else f", and each {_slow_every}. of the slow tests"
+    return f"cases: {parts}{slow}, drawn with --sample-seed={_seed}"
 
 
 def sample(values: Collection[_Value], most: int) -> list[_Value]:

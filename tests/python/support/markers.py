@@ -1,4 +1,5 @@
-"""What a test needs: each has exactly one of these markers, and `pytest` alone runs `unit`."""
+"""What a test needs: each has exactly one of these markers, and `pytest` alone runs those that are
+`unit` and not slow."""
 
 from __future__ import annotations
 
@@ -9,8 +10,7 @@ import pytest
 _TESTS = Path(__file__).resolve().parents[1]
 
 MARKERS = {
-    "unit": "needs nothing but this checkout and the Python packages; what pytest runs by default",
-    "build": "needs no more, but builds models or documents for a second or longer",
+    "unit": "needs nothing but this checkout and the Python packages; run by default, if not slow",
     "process": "starts the command line or Python anew, each of which loads TVM",
     "property": "tries many random cases with hypothesis",
     "browser": "opens pages in Chromium; skipped where there is none",

@@ -10,7 +10,7 @@ from support.planned_programs import check_planned, expected_results, plan
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_planned_chains_compute_the_same():
     """Also where an output overwrites an input while that is read, which most plans do."""
     overlaps = []

@@ -177,7 +177,7 @@ def evaluate(expr, x):
     return result
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_results_are_those_of_the_general_form():
     generator = np.random.default_rng(7)
     for _ in range(200):

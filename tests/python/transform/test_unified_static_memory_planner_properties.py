@@ -86,7 +86,7 @@ def test_buffers_that_hold_values_at_the_same_time_conflict(seed):
     assert missing_conflicts(draw_program(Random(seed))) == set()
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_the_programs_have_everything():
     """Whatever the generator can draw is in at least one of 20 programs."""
     programs = [draw_program(Random(seed)) for seed in range(100)]

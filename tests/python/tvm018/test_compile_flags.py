@@ -127,7 +127,7 @@ def test_a_mapped_flag_is_what_the_other_says(compiled, row):
     assert len(notes) == (2 if "--disabled-pass=FuseOps" in row.to else 1)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_passes_are_left_out(compiled):
     archive, notes = compiled("--disabled-pass", "FuseOps, AlterOpLayout")
     assert archive == compiled(WITHOUT_FUSION)[0] != compiled()[0]

@@ -35,7 +35,7 @@ def test_importing_it_loads_numpy_at_most(argv):
     assert loaded("from usmp_solver import solve", argv) == {"usmp_solver", "numpy"}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", [["tvmc"], ["mine.py"]], ids=str)
 def test_solving_loads_no_compiler(argv):
     code = (

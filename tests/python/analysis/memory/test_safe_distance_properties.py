@@ -151,7 +151,7 @@ def test_distances_are_safe_in_whole_programs(seed):
         assert distance >= true, pair
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_one_step_closer_changes_outputs():
     """So the runs above would tell if a distance were too small."""
     changes = []
@@ -176,7 +176,7 @@ def digits() -> IRModule:
     return lower_to_aot(usmp.import_model(ROOT / "examples/digits/digits_int8.tflite"))
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["depthwise_conv2d", "max_pool", "mean", "fully_connected"])
 def test_distances_of_a_models_operators(digits, name):
     func = digits[name]

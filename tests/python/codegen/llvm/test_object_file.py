@@ -85,7 +85,7 @@ def test_the_archive_has_the_files_of_target_c_and_the_object(files_for):
     assert "tvmgen_default_conv2d" in c["codegen/host/src/default_lib0.c"].decode()
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_same_bytes_every_time(files_for, tmp_path):
     """In a process of its own too, where objects have other addresses."""
     text = (

@@ -259,7 +259,7 @@ def test_one_subgraph_counted_many_times():
     assert message_of(content) == (f"the file is damaged: 300 operators in {len(content)} bytes")
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_damaged_files_are_refused_or_whole():
     content, generator = stateful(main_graph()), Random(0)
     refused = 0

@@ -125,7 +125,7 @@ def test_options_that_are_no_map(content, message):
     assert message_of(with_options(content)) == PREFIX + message
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_damaged_options_are_refused_or_read():
     good, random = bytes(flexbuffers.Dumps(OPTIONS)), Random(0)
     refused = 0

@@ -115,7 +115,7 @@ def test_what_a_converter_did_not_foresee_is_ours(monkeypatch):
     )
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_a_refused_model_leaves_stderr_clean(tmp_path):
     """TVM reports, from C++, a function that is left half-built."""
     path = tmp_path / "model.tflite"

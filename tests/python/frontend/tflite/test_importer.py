@@ -132,7 +132,7 @@ def test_truncated_at_every_hundredth_byte(content):
         )
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_mutated_models_are_imported_or_refused(content):
     positions = structure_of(content)
     refused = built = 0

@@ -254,7 +254,7 @@ def test_refused(content, message):
         planned(content())
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_damaged_files_are_refused_or_planned(digits_model):
     content = planned(digits_model.read_bytes())
     generator = Random(0)

@@ -444,7 +444,7 @@ def test_many_tensors_in_many_signatures():
     )
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_damaged_files_are_refused_or_imported():
     content, random = counter_file(INTEGER), Random(0)
     refused = 0

@@ -68,7 +68,7 @@ def random_key(generator: random.Random, shape: tuple[int, ...]):
     return tuple(key)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_takes_what_numpy_takes():
     differences = []
     for seed in seeds(KEYS, 10 * KEYS):

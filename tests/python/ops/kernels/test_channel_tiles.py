@@ -159,7 +159,7 @@ def computed(func: tirx.PrimFunc) -> np.ndarray:
     return arrays[-1].numpy()
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_every_bit(case):
     func = in_blocks(*case)

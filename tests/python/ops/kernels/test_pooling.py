@@ -104,7 +104,7 @@ def cases():
                 yield pytest.param(kind, window, id=f"{kind}, {name}")
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "window"), list(cases()))
 def test_pools_compute_what_the_operator_computes(kind, window):
     func = check((2, *window.data, 6), pool(kind, window))
@@ -112,7 +112,7 @@ def test_pools_compute_what_the_operator_computes(kind, window):
     assert names == {"tvmgen_sums_4" if kind == "average_pool" else "tvmgen_maxima_4"}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("counts_padding", [False, True])
 def test_means_at_another_scale(counts_padding):
     window = WINDOWS["same" if not counts_padding else "valid"]

@@ -35,7 +35,7 @@ def prim_funcs(mod):
     return {v.name_hint: f for v, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_operators_of_the_catalog_have_records_that_survive_json():
     """Each kind is there, and none that is not listed."""
     found, without = set(), set()
@@ -167,7 +167,7 @@ def test_the_name_of_the_first_is_free_when_it_is_gone():
     assert prim_funcs(merge_equal_operators(mod)).keys() == {"clamp"}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_fused_operators_keep_their_records_up_to_the_planned_module(digits_model):
     with PassContext(opt_level=3, config={"tir.usmp.streaming": False}):
         planned = usmp.build(usmp.import_model(digits_model), "c").ir_mod

@@ -124,7 +124,7 @@ def test_every_order_is_no_better(random: Random, calls: int, most_steps: int):
     assert least_peak_order(drawn, most_steps) == found
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_eight_calls_exactly():
     drawn = draw_graph(Random(5), 8)
     least = min(peak_bytes(drawn, order) for order in topological_orders(drawn))
@@ -142,7 +142,7 @@ def random_network(random: Random, calls: int, reach: int) -> OperatorGraph:
     return graph(sizes, [([call, *reads], reads) for call, reads in enumerate(wanted)])
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize(("calls", "reach"), [(200, 200), (400, 20), (1000, 5)])
 def test_large_graphs_take_bounded_work(calls, reach, monkeypatch):
     looked_at = 0

@@ -365,7 +365,7 @@ def test_a_build_takes_no_less():
     assert usmp.build(mod, workspace_memory_pools=pools).interface.workspace_size_bytes == peak
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_of_several_entries_the_one_that_needs_most(no_search):
     """Of layouts of several entries not all pairs are compared."""
     need = refusal({"small": two_convolutions(4), "large": two_convolutions(8)}, 100)

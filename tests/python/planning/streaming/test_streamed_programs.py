@@ -51,7 +51,7 @@ def test_planned_streamed_programs_compute_the_same(seed):
     assert counted_run(program, planned) == counted_run(program, program.mod)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_most_programs_have_segments():
     """Else the tests above would show nothing."""
     found = [possible_segments(draw_streamed(Random(seed)).mod) for seed in range(12)]

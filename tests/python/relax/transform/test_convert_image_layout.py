@@ -68,7 +68,7 @@ def assert_computes(mod, factory):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_convolutions_and_what_is_between_them(model, expected, random_array):
     before = model(network, ("x", (1, 3, 10, 8), "float32"))
     after = ConvertImageLayout()(before)
@@ -122,7 +122,7 @@ def test_one_convolution_is_not_worth_two_copies(model):
     assert factory.interface.workspace_size_bytes == said["channels_first_peak_bytes"]
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_what_comes_by_rows_is_compared_by_rows(model):
     """Rows of an image with channels first are channels, which a copy to pixels does not take one
     by one."""
@@ -136,7 +136,7 @@ def test_what_comes_by_rows_is_compared_by_rows(model):
             assert IMAGE_LAYOUT_ATTR not in usmp.build(mod).ir_mod.attrs
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_layouts_are_compared_in_the_pools_of_the_build(model):
     mod = model(separable, ("x", (1, 8, 8, 8), "float32"))
     said = usmp.build(mod).ir_mod.attrs[IMAGE_LAYOUT_ATTR]

@@ -179,7 +179,7 @@ def test_a_product_with_two_readers_is_not_split(model):
     assert groups_in_pieces(mod) == {}
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_entries_are_split_if_all_of_them_need_less(terms, model):
     """Another entry that needs more bytes makes a split useless."""
 

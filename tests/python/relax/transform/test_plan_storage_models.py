@@ -29,7 +29,7 @@ MODELS = {
 """Each with what runs it, and the part of TVM's bytes that it takes at most."""
 
 
-@pytest.mark.build
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_takes_a_part_of_the_bytes_and_computes_the_same(name):
     build, run, most = MODELS[name]

@@ -200,7 +200,7 @@ def large() -> IRModule:
     return network.build(layers)
 
 
-@pytest.mark.build
+@pytest.mark.slow
 def test_the_peak_is_lower_and_the_report_says_so():
     mod = large()
     factories = {}
