@@ -160,7 +160,7 @@ class Mutation:
         others = sorted(package - nearest)
         if folder == Path("tests/python"):
             # The tests of the whole way from a model to C are in this folder, too.
-            others = ["-m", "unit", *others]
+            others = ["-m", "unit and not slow", *others]
         return [paths for paths in (sorted(nearest), others) if paths]
 
 
@@ -277,18 +277,21 @@ def named(paths: Iterable[str]) -> Iterator[Mutation]:
                         yield mutation
 
 
-def try_mutation(copy: CheckoutCopy, mutation: Mutation, with_unit: bool) -> str:
-    """Which tests notice a mutation: "file", "package", "unit", or "none"."""
-    with copy.changed(mutation.path, mutation.content):
-        levels = [*zip(("file", "package"), mutation.tests, strict=False)]
-        levels += [("unit", ["-m", "unit and not slow"])] * with_unit
-        noticing = next(((level, tests) for level, tests in levels if copy.is_failing(tests)), None)
-    if noticing is None:
-        return "none"
-    level, tests = noticing
-    if copy.fails_unchanged(tests):
-        raise SystemExit(f"fails without any change: pytest {' '.join(tests)}")
-    return level
+def try_mutation(copy: CheckoutCopy, mutation: Mutation, with_unit: bool, broken: set[str]) -> str:
+    """Which tests notice a mutation: "file", "package", "unit", or "none".
+
+    Tests that fail without it, too, notice nothing, and are added to `broken`.
+    """
+    levels = [*zip(("file", "package"), mutation.tests, strict=False)]
+    levels += [("unit", ["-m", "unit and not slow"])] * with_unit
+    for level, tests in levels:
+        with copy.changed(mutation.path, mutation.content):
+            is_noticed = copy.is_failing(tests)
+        if is_noticed and not copy.fails_unchanged(tests):
+            return level
+        if is_noticed:
+            broken.add(" ".join(tests))
+    return "none"
 
 
 def main() -> None:
@@ -311,6 +314,7 @@ def main() -> None:
     if not mutations:
         parser.error("nothing there can be changed")
     results: dict[str, Counter[str]] = defaultdict(Counter)
+    broken: set[str] = set()
     with tempfile.TemporaryDirectory(prefix="usmp-mutations-") as name:
         copies = [CheckoutCopy(Path(name) / str(number)) for number in range(options.jobs)]
         idle: SimpleQueue[CheckoutCopy] = SimpleQueue()
@@ -320,7 +324,7 @@ def main() -> None:
         def tried(mutation: Mutation) -> tuple[Mutation, str]:
             copy = idle.get()
             try:
-                return mutation, try_mutation(copy, mutation, options.unit)
+                return mutation, try_mutation(copy, mutation, options.unit, broken)
             finally:
                 idle.put(copy)
 
@@ -345,6 +349,8 @@ def main() -> None:
     if options.unit:
         noticed += total["unit"]
         print(f"with all unit tests: {noticed} of {number}, {noticed / number:.1%}")
+    if broken:
+        raise SystemExit("\n".join(f"fails without any change: pytest {t}" for t in broken))
 
 
 if __name__ == "__main__":

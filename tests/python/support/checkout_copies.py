@@ -121,7 +121,7 @@ class CheckoutCopy:
 
 
 def copy_checkout(folder: Path) -> None:
-    """Copy what git knows, and what was built of C++."""
+    """Copy what git knows, and what was built of C++. Git finds the same files in the copy."""
     listed = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True)
     built = [
         str(path.relative_to(ROOT))
@@ -135,3 +135,6 @@ def copy_checkout(folder: Path) -> None:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target)
+    of_git = ["git", "rev-parse", "--absolute-git-dir"]
+    folder_of_git = subprocess.check_output(of_git, cwd=ROOT, text=True)
+    (folder / ".git").write_text(f"gitdir: {folder_of_git}")
