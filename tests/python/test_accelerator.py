@@ -60,6 +60,7 @@ def program_output(factory, folder, stop=-1):
     return subprocess.run([program], input=X.tobytes(), capture_output=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_a_float_model(tmp_path):
     expected = usmp.build(Attention, params=PARAMS).run({"x": X})["output"]
@@ -74,6 +75,7 @@ def test_an_error_ends_the_run(tmp_path):
     assert program_output(attention(), tmp_path, stop=1).returncode == 7 * 10 + 2
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_host_module_takes_sources(tmp_path):
     factory = attention()
@@ -96,6 +98,7 @@ def test_a_function_with_two_outputs(tmp_path):
     np.testing.assert_allclose(output, (softmax + added).ravel(), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_inputs_and_outputs_in_the_workspace(tmp_path):
     expected = usmp.build(Attention, params=PARAMS).run({"x": X})["output"]
@@ -104,6 +107,7 @@ def test_inputs_and_outputs_in_the_workspace(tmp_path):
     np.testing.assert_array_equal(loaded.run({"x": X})["output"], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_functions_that_nobody_defines(tmp_path):
     with pytest.raises(BuildError) as caught:
@@ -117,6 +121,7 @@ def test_functions_that_nobody_defines(tmp_path):
         attention().load([tmp_path / "missing.c"])
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
 def test_the_code_is_strict_c99(compiler, tmp_path):
@@ -165,6 +170,7 @@ def buffers_by_pool(factory):
     return dict(pools)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_every_buffer_lies_where_all_that_touch_it_may_be(offloaded_digits):
     """What only c touches, what only accel touches, and what passes between them."""
@@ -193,6 +199,7 @@ def test_every_buffer_lies_where_all_that_touch_it_may_be(offloaded_digits):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_an_integer_model(offloaded_digits, digits_alone, digits_images):
     alone = digits_alone.load()
@@ -244,6 +251,7 @@ def test_no_constant_pool_for_the_weights():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_an_accelerator_that_takes_nothing_changes_nothing():
     alone = usmp.build(Attention, "c", params=PARAMS)
@@ -268,6 +276,7 @@ DESCRIBED = tuple(
 PUBLIC = ["mlperf_kws_int8", "mlperf_resnet8_int8", "mlperf_ad01_int8"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["digits_int8", *PUBLIC[: number(0, 3)]])
 def test_the_metadata_is_enough_to_write_the_functions(name, shared_model, digits_alone, tmp_path):
     """All convolutions and matrix products by C that is written from metadata.json alone."""
@@ -317,6 +326,7 @@ def rectified(config, **facts):
         return usmp.build(Rectified, "accel,c")
 
 
+@pytest.mark.slow
 def test_a_function_that_cannot_fail_is_void_and_may_work_in_place(tmp_path):
     """One tensor of 256 bytes is enough for all; a function that states nothing needs two."""
     facts = {"can_fail": False, "keeps_state": False}
@@ -335,6 +345,7 @@ def test_a_function_that_cannot_fail_is_void_and_may_work_in_place(tmp_path):
     assert "It cannot fail." in header
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("is_true", [True, False])
 def test_the_poison_build_finds_out_a_function_that_does_not_do_what_it_states(is_true, tmp_path):

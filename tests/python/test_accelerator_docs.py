@@ -58,6 +58,7 @@ def test_what_the_function_states(tmp_path):
     assert "uint8[12]" in header
 
 
+@pytest.mark.slow
 def test_the_example():
     """It runs from any folder, its own too."""
     printed = run_script(EXAMPLE / "run.py", folder=EXAMPLE).splitlines()
@@ -66,6 +67,7 @@ def test_the_example():
     assert pools == {"dtcm", "itcm", "npu_flash", "npu_sram", "sram"}
 
 
+@pytest.mark.slow
 def test_the_c_of_the_example_is_strict(tmp_path, digits_model):
     """The header that it includes is that of the model."""
     config = {"tir.usmp.streaming": False, "tir.usmp.algorithm": "hill_climb"}

@@ -103,6 +103,7 @@ def probabilities(archive: Path, images: np.ndarray) -> np.ndarray:
     return real.astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize(
     "compiler", [["clang"], ["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"]], ids=lambda c: c[0]

@@ -233,6 +233,7 @@ def test_the_table_of_operators():
     assert first == ["", "fully_connected", "", "96", "268", "2.80", "", "", "", "1.50"]
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_a_model_on_a_board():
     """What operators take is what the whole model takes, but for what GCC inlines."""

@@ -40,6 +40,7 @@ def workspace_bytes(factory: usmp.AOTExecutorFactoryModule) -> int:
     return memory_of(factory)["functions"]["main"][0]["workspace_size_bytes"]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     "options",
@@ -63,12 +64,14 @@ def test_every_option_gives_the_same_result(options):
     np.testing.assert_allclose(result_of(build(options)), attention(), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_without_a_pass_context_memory_is_planned():
     factory = usmp.build(Attention, params=PARAMS)
     assert memory_of(factory)["algorithm"] == "auto"
     assert workspace_bytes(factory) == workspace_bytes(build({"enable": True}))
 
 
+@pytest.mark.slow
 def test_buffers_share_less_without_usmp_and_nothing_with_no_sharing():
     apart, without, planned = (
         build(options) for options in ({"algorithm": "no_sharing"}, {"enable": False}, {})
@@ -114,6 +117,7 @@ def test_unknown_algorithm():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("tensor", [np.asarray, tvm.runtime.tensor], ids=["numpy", "tvm"])
 def test_params_become_constants(tensor):
@@ -157,6 +161,7 @@ def test_wrong_params(params, message):
     assert message_of(params=params) == message
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("name", "prefix"),
@@ -188,6 +193,7 @@ def test_empty_module_name():
     assert message_of(module_name="") == "module_name is empty; it is the prefix of the C symbols"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "executor", [None, "aot", usmp.Executor("aot")], ids=["none", "str", "object"]
 )
@@ -265,6 +271,7 @@ def test_factory_gives_the_planned_module():
     assert str(factory.memory_plan.algorithm) == "auto"
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_factory_runs_without_being_built_again():
     factory = build()
@@ -281,6 +288,7 @@ def test_inputs_without_names():
         build().run(X)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_exported_archive_runs(tmp_path):
     factory = build(module_name="net")

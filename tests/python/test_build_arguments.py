@@ -38,6 +38,7 @@ def test_what_is_no_model(model, name):
     )
 
 
+@pytest.mark.slow
 def test_mod_name_is_module_name():
     assert build(mod_name="net").header == build(module_name="net").header
     assert build(mod_name="net", module_name="net").module_name == "net"
@@ -59,6 +60,7 @@ def test_wrong_names(names, message):
         build(**names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "runtime", ["crt", usmp.Runtime("crt"), usmp.Runtime("crt", {"system-lib": False})], ids=repr
 )
@@ -87,6 +89,7 @@ def test_what_is_no_runtime():
         build(runtime=3)
 
 
+@pytest.mark.slow
 def test_ir_mod_is_mod():
     assert usmp.build(ir_mod=Attention, params=PARAMS).files() == build().files()
     with pytest.raises(TypeError, match=r"^mod and ir_mod are two names of one argument; give one"):

@@ -127,6 +127,7 @@ def test_buffers_spill_to_the_second_pool():
     assert_right(factory)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_constants_spill_to_the_second_pool():
     factory = build(constants("itcm", 4096), constants("flash"))

@@ -71,6 +71,7 @@ def output_of(folder: Path) -> bytes:
     return subprocess.run(command, input=X.tobytes(), stdout=subprocess.PIPE, check=True).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_two_models_in_one_program(tmp_path):
     main = """
@@ -93,6 +94,7 @@ int main(void) {
     np.testing.assert_allclose(output[64:], attention(scale=2).ravel(), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_inputs_and_outputs_in_the_workspace(tmp_path):
     """Nothing is passed: the places of map_inputs and map_outputs stay the same."""
@@ -338,6 +340,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("main", "io", "pools"),
@@ -349,6 +352,7 @@ def test_applications_written_for_tvm_0_18(tmp_path, main, io, pools):
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_two_models_share_a_workspace(tmp_path):
     """Use case U2; the assertions are ours."""

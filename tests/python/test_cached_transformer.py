@@ -119,21 +119,25 @@ def check(host: HostModule) -> None:
         host.reset()
 
 
+@pytest.mark.slow
 def test_all_steps_are_like_pytorch(factory):
     check(factory.load())
 
 
+@pytest.mark.slow
 def test_all_steps_with_operators_interleaved(interleaved):
     names = [variable.name_hint for variable in interleaved["both"].ir_mod.functions]
     assert any("_to_" in name for name in names)
     check(interleaved["both"].load())
 
 
+@pytest.mark.slow
 def test_all_steps_with_dead_memory_overwritten(both):
     """Inputs and outputs are in the workspace, too."""
     check(poisoned(built(both, {"tir.usmp.use_workspace_io": True, **AT_ONCE})).load())
 
 
+@pytest.mark.slow
 def test_only_decode(factory):
     """A program may fill the cache token by token."""
     module, host = seeded(OneLayer), factory.load()
@@ -183,6 +187,7 @@ def test_nothing_else_is_as_large_as_the_cache(factory):
     assert sorted(ours) == sorted(CACHES * len(METHODS))
 
 
+@pytest.mark.slow
 def test_the_peak_is_that_of_the_larger_entry(modules):
     pools = {name: workspace(built(mod, IN_TURN)) for name, mod in modules.items()}
     assert all(pool["optimal"] for pool in pools.values())
@@ -214,6 +219,7 @@ def test_a_search_that_ends_before_it_is_proved_that_no_plan_takes_less(tokens):
         assert workspace(built_one)["lower_bound_bytes"] == 19168
 
 
+@pytest.mark.slow
 def test_entries_that_change_one_cache_cannot_run_at_once(both):
     with pytest.raises(ValueError, match="may run at once, but both use the state"):
         built(both, AT_ONCE, concurrent=[("prefill", "decode")])
@@ -238,6 +244,7 @@ def test_no_input_leads_out_of_memory(interleaved, tmp_path):
     assert np.isfinite(logits).all()
 
 
+@pytest.mark.slow
 def test_the_cache_in_a_pool_of_its_own_that_an_update_keeps(both):
     """The entries in another order have another plan, but the same cache."""
     first = built(both, AT_ONCE, state_memory_pool="psram")

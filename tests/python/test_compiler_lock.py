@@ -149,6 +149,7 @@ with compiler_lock:
     assert printed(program) == "interrupted\nfree\n"
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.process
 def test_a_forked_process_has_no_threads_to_wait_for():

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.cc
 PAGE = (ROOT / "docs/hand-written-tir.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_examples_of_hand_written_tir(tmp_path):
     """As a file: TVMScript reads the source of what it parses."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

@@ -42,6 +42,7 @@ def folder(tmp_path, monkeypatch, digits_model):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_in_python_by_tvmc_and_in_a_program(folder):
     by_tvmc = shlex.split(COMMANDS[0])
     assert by_tvmc[0] == "tvmc"
@@ -93,6 +94,7 @@ def test_in_cpp(compiled):
     assert [plan[buffer].byte_offset for buffer in ordered] == [0, 0, 30]
 
 
+@pytest.mark.slow
 def test_in_cpp_on_a_model(compiled, digits_model):
     with tvm.transform.PassContext(config={"tir.usmp.custom_algorithm": "first_fit"}):
         plan = usmp.build(digits_model).memory_plan

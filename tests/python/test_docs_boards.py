@@ -60,6 +60,7 @@ def test_the_table_of_boards():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_table_of_files():
     named = {name for row in table("file") for name in re.findall(r"`([^`]+)`", row[0])}
@@ -89,6 +90,7 @@ def carry_out(text: str, folder: Path) -> int:
     return done
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_the_commands(tmp_path):
     require_board(board_named("mps3-an547"))
@@ -98,6 +100,7 @@ def test_the_commands(tmp_path):
     assert re.fullmatch(r"instructions \d+\nstack_used \d+\nstack_size 16384\n", report)
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_several_entries(tmp_path, digits_images):
     """The commands, the Python and the C; both models in the memory of one."""
@@ -125,6 +128,7 @@ def test_several_entries(tmp_path, digits_images):
     assert memory.constants <= sum(constants)
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_state_that_outlives_a_reset(tmp_path):
     """tests/python/boards/test_lasting_state.py resets the processor."""

@@ -93,6 +93,7 @@ def test_the_page_has_all_its_programs():
     assert [language for language, _ in blocks()] == ["python", "c"] * 6 + ["python"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", range(6), ids=NAMES)
 def test_programs(tmp_path, archive, labels_of_small_model, index):
     with tarfile.open(archive(index)) as tar:
@@ -112,6 +113,7 @@ def test_the_packed_interface(tmp_path, labels_of_small_model):
     assert run_python(python, with_small_model(tmp_path, 0)) == f"{label}\n"
 
 
+@pytest.mark.slow
 def test_every_name_of_the_table_is_in_a_header(archive):
     """The table says `<m>` and `...`; the headers of the archives have what it means."""
     headers = ""

@@ -36,6 +36,7 @@ def fields(text: str, after: str) -> list[str]:
     return [name for row in rows for name in re.findall(r"`(\w+)`", row)]
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_commands_run_and_write_what_the_page_says(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
@@ -85,6 +86,7 @@ def test_the_workflow():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_step_that_fails_writes_its_summary_first(tmp_path):
     """The shell lines of the workflow, on builds of which the second takes more."""

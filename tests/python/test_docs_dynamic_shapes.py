@@ -18,6 +18,7 @@ def block(language):
     return text
 
 
+@pytest.mark.slow
 def test_the_python_prints_what_stands_there(capsys):
     exec(compile(block("python"), "docs/dynamic-shapes.md", "exec"), {})
     assert capsys.readouterr().out == block("text")

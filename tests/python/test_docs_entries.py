@@ -31,6 +31,7 @@ def commands_with(file: str) -> list[list[str]]:
     return [command for command in COMMANDS if file in " ".join(command)]
 
 
+@pytest.mark.slow
 def test_several_models(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name in ("wake_word", "detector", "control", "vision"):
@@ -54,6 +55,7 @@ def test_several_models(tmp_path, monkeypatch, capsys):
         assert f"int32_t tvmgen_app_{name}_run(" in scope["factory"].header
 
 
+@pytest.mark.slow
 def test_methods_of_a_pytorch_module(tmp_path, monkeypatch):
     torch = pytest.importorskip("torch", reason="make test installs torch")
     monkeypatch.chdir(tmp_path)

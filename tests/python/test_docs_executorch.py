@@ -14,6 +14,7 @@ pytestmark = pytest.mark.models
 PAGE = (ROOT / "docs/executorch.md").read_text()
 
 
+@pytest.mark.slow
 def test_python(capsys):
     names: dict = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):

@@ -57,6 +57,7 @@ def in_this_process(evaluate, shared, tasks, *_):
         yield task, evaluate(shared, task)
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_commands(tmp_path, monkeypatch, capfd, digits_model):
     """All but those of a cluster; the sweep of the defaults is cut to one of its values."""

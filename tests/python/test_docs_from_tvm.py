@@ -39,6 +39,7 @@ def plan_of(archive) -> tuple[str, dict[str, int]]:
     return memory["algorithm"], sizes
 
 
+@pytest.mark.slow
 def test_the_build_and_the_command_make_the_same_plan(folder):
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict = {}

@@ -101,6 +101,7 @@ def test_each_file_of_the_table_is_in_the_archive(unpacked):
         assert (unpacked / name).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_cmake(project):
     (project / "CMakeLists.txt").write_text(block("CMake", "cmake"))
@@ -108,6 +109,7 @@ def test_cmake(project):
     check(project / "build/firmware")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_cmake_in_cpp(project):
     text = block("CMake", "cmake").replace("LANGUAGES C", "LANGUAGES CXX").replace(".c)", ".cc)")
@@ -117,12 +119,14 @@ def test_cmake_in_cpp(project):
     check(project / "build/firmware")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_cmake_of_the_library_alone(project):
     build(project / "digits", project / "build", "CMAKE_C_FLAGS=-Werror -Wall -Wextra -Wpedantic")
     assert (project / "build/libtvmgen_digits.a").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_cmake_for_a_cortex_m(project):
     require("arm-none-eabi-gcc")
@@ -140,6 +144,7 @@ def test_cmake_for_a_cortex_m(project):
     assert re.search(r"FUNC +GLOBAL +DEFAULT +\d+ tvmgen_digits_run\n", text)
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_a_section_of_the_linker_script(project, monkeypatch):
     """The pool lies in the memory of the section, and takes no bytes of the image."""
@@ -166,6 +171,7 @@ def test_a_section_of_the_linker_script(project, monkeypatch):
     assert re.search(r" \.dtcm +NOBITS ", text)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_zephyr(project, monkeypatch):
     write(project / "zephyr/ZephyrConfig.cmake", ZEPHYR)
@@ -176,6 +182,7 @@ def test_zephyr(project, monkeypatch):
     check(project / "build/app")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_zephyr_without_the_model(project, monkeypatch):
     write(project / "zephyr/ZephyrConfig.cmake", ZEPHYR)
@@ -219,6 +226,7 @@ include(components/digits/CMakeLists.txt)
 """How ESP-IDF finds out what components need, in CMake's script mode."""
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_esp_idf(project):
     (project / "components").mkdir()
@@ -279,6 +287,7 @@ def test_platformio(project):
     check(project / "firmware")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_any_other(project):
     (command,) = commands(section("Any other"))

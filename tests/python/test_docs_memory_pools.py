@@ -36,6 +36,7 @@ def commands(text: str) -> list[str]:
     return [line.strip() for line in "".join(indented).replace("\\\n", " ").splitlines()]
 
 
+@pytest.mark.slow
 def test_a_pool_that_is_too_small(tmp_path, monkeypatch, capsys, digits_model):
     """The program builds the model after all, and the table lists the attributes of the error."""
     monkeypatch.chdir(tmp_path)
@@ -52,6 +53,7 @@ def test_a_pool_that_is_too_small(tmp_path, monkeypatch, capsys, digits_model):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", ["U1", "U2", "U3", "Pools of inputs and outputs"])
 def test_a_use_case(title, tmp_path, monkeypatch, digits_images):
     """The commands and the program of the page, on a small model under all of its names."""
@@ -75,6 +77,7 @@ def test_a_use_case(title, tmp_path, monkeypatch, digits_images):
     assert done.stdout == expected * len(compiles)
 
 
+@pytest.mark.slow
 def test_the_build_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_model.tflite").write_bytes(small_digits())

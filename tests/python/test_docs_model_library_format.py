@@ -40,7 +40,7 @@ from usmp.reference_build import ReferenceBuild, with_reference
 from usmp.tir.model_operator import ModelOperator, model_operator
 from usmp.tir.spans import with_span
 
-pytestmark = [pytest.mark.cc, pytest.mark.usefixtures("digits_session")]
+pytestmark = [pytest.mark.cc, pytest.mark.usefixtures("digits_session"), pytest.mark.slow]
 
 PAGE = (ROOT / "docs/model-library-format.md").read_text()
 BY_NAME = {

@@ -23,6 +23,8 @@ from usmp.device.device_files import device_files
 from usmp.driver.tvmc import main
 from usmp.runtime.reference import REFERENCE
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs/on-your-device.md").read_text()
 BEFORE, EMULATOR = PAGE.split("\n## In the emulator\n")
 (PROGRAM,) = re.findall(r"^```c\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

@@ -29,6 +29,7 @@ def block(language):
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_commands(tmp_path, monkeypatch, digits_model, capfd):
     require_board(board_named("mps2-an385"))
@@ -50,6 +51,7 @@ def test_commands(tmp_path, monkeypatch, digits_model, capfd):
     assert (tmp_path / "profile.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_python_runs(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")

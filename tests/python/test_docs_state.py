@@ -48,6 +48,7 @@ def compiled(folder: Path, command: list[str]) -> None:
         archive.extractall(folder, filter="data")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_commands(folder):
     shown = commands()
@@ -60,6 +61,7 @@ def test_the_commands(folder):
     assert set(hashes) == {StateLayout.read("kws_state.json").hash_text}
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_python(folder):
     """On two models that are alike."""
@@ -105,6 +107,7 @@ def noinit_archive(folder: Path) -> None:
     (folder / "start.c").write_text(blocks("c")[0])
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_check_at_start_up(folder):
     noinit_archive(folder)

@@ -47,6 +47,7 @@ def checkout(tmp_path, monkeypatch, digits_model):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_demo_table_is_what_the_demo_prints(capfd):
     text = run_script(ROOT / "examples/digits/demo.py", folder=ROOT)
@@ -59,6 +60,7 @@ def test_the_demo_table_is_what_the_demo_prints(capfd):
     assert [line for line in lines if line != "..." and line not in printed] == []
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_compile_and_run(checkout, digits_images):
     images, labels = digits_images
@@ -74,6 +76,7 @@ def test_compile_and_run(checkout, digits_images):
     assert named <= set(files)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_plans_to_look_at_and_to_compare_with(checkout):
     peaks = []
@@ -84,6 +87,7 @@ def test_plans_to_look_at_and_to_compare_with(checkout):
     assert Path("plan.csv").read_text().startswith("pool,")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_firmware_is_that_of_the_readme(checkout):
     """Which is run there."""
@@ -100,6 +104,7 @@ def test_the_firmware_is_that_of_the_readme(checkout):
     assert done.stdout == b"0.00390625 -128"
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_command_with_pools(checkout):
     (command,) = commands_of(5)
@@ -113,6 +118,7 @@ def test_the_command_with_pools(checkout):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("limit", "introduced"),
@@ -126,6 +132,7 @@ def test_the_error_is_what_a_small_pool_gives(digits_model, limit, introduced):
     assert " ".join(str(error.value).split()).startswith(" ".join(shown.split()))
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_the_commands_for_a_board(checkout):
     require_board(board_named("mps3-an547"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 
+import pytest
+
 import usmp
 from conftest import ROOT
 
@@ -16,6 +18,7 @@ def block(language):
     return text
 
 
+@pytest.mark.slow
 def test_the_python_prints_what_stands_there(capsys):
     exec(compile(block("python"), "docs/tvm-vm.md", "exec"), {})
     assert capsys.readouterr().out == block("text")

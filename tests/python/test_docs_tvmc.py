@@ -91,6 +91,7 @@ def test_every_command_has_a_row_and_a_section():
     assert [title for title in titles if title in commands] == commands
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_compile_and_run(folder, capfd):
     titles = ("compile", "run", "export-test")
@@ -122,6 +123,7 @@ def test_compile_and_run(folder, capfd):
     assert set(os.listdir(folder)) == made | READ
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_plan_info_and_list(folder, capfd):
     assert main(["compile", "model.tflite", "-o", "model.tar", "-q"]) == 0
@@ -132,6 +134,7 @@ def test_plan_info_and_list(folder, capfd):
     assert set(os.listdir(folder)) == written | READ
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_diff_and_check(folder, capfd):
     assert main(["compile", "model.tflite", "-o", "model.tar", "-q"]) == 0
@@ -204,6 +207,7 @@ def test_exit_statuses():
     assert statuses == [0, FAILED, NOT_WITHIN, *signals]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_python(folder):
     (code,) = re.findall(r"```python\n(.*?)```", section("Python"), re.DOTALL)

@@ -189,6 +189,7 @@ def test_devices_define_no_arrays_for_them(factory):
     assert members == ["pool_dtcm,", "0,", "pool_itcm,", "0,"]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_functions_that_take_pools_one_by_one():
     packed = build(executor=Executor("aot", {"interface-api": "packed", "unpacked-api": False}))
@@ -208,6 +209,7 @@ def test_pools_of_the_c_itself():
     np.testing.assert_allclose(value, attention(), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_memories_of_a_board_that_the_user_named():
     """A board's own memories are not listed where they are not needed."""
     named = build(board="mps3-an547", reference=False)
@@ -236,6 +238,7 @@ class Rows:
         return y
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_bytes_at_sizes_of_the_run(tmp_path):
     with PassContext(config={"tir.usmp.dynamic": "expression"}):

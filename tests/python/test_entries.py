@@ -79,6 +79,7 @@ def small_models(tmp_path_factory):
     return [folder / f"{name}.tflite" for name in SMALL]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("models", list(PEAKS)[: number(1, 2)])
 @pytest.mark.parametrize("order", [0, 1], ids=["one after the other", "interleaved"])
 def test_models_in_one_archive_take_what_the_largest_takes(
@@ -114,6 +115,7 @@ def test_models_in_one_archive_take_what_the_largest_takes(
         }
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("poison", [False, True], ids=["plain", "poison"])
 @pytest.mark.parametrize("target", ["c", "llvm"])
@@ -139,6 +141,7 @@ def test_entries_share_a_state(target, poison):
     assert module.run({"x": x}, "query")["output"].tolist() == [0.5, 0.5]
 
 
+@pytest.mark.slow
 def test_the_state_has_one_address_and_no_entry_has_it_for_something_else():
     factory = build(Counter)
     plan = factory.memory_plan
@@ -151,6 +154,7 @@ def test_the_state_has_one_address_and_no_entry_has_it_for_something_else():
     )
 
 
+@pytest.mark.slow
 def test_the_peak_is_that_of_the_largest_entry_and_the_state():
     factory = build(Counter)
     alone = {
@@ -162,6 +166,7 @@ def test_the_peak_is_that_of_the_largest_entry_and_the_state():
     assert factory.memory_plan.pool_bounds["global_workspace"].optimal
 
 
+@pytest.mark.slow
 def test_models_are_named_by_files_numbers_or_keys():
     one = split_entries(Counter, NAMES)["add"]
     assert [e.name for e in build([one, one]).interface.entries] == ["model0", "model1"]

@@ -48,6 +48,7 @@ def build(io: bool = False, streaming: bool = True, **arguments) -> usmp.AOTExec
 CONCURRENT = [(), [("tell", "plain")], [("learn", "plain")]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "io", "concurrent"),
     [
@@ -71,6 +72,7 @@ def test_bytes_that_are_no_state_do_not_matter_between_calls(io, concurrent, alg
     check_entries_compute(run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(4, 12))
 def test_random_entries(seed):
     """In any order, with what is no state overwritten between calls, and dead bytes within them."""
@@ -117,6 +119,7 @@ def repeated(module: HostModule, entry: str, x: np.ndarray, expected: dict) -> i
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", [False, True])
 def test_concurrent_entries_run_in_threads(io):
     module = build(io, concurrent=[("tell", "plain")]).load()
@@ -130,6 +133,7 @@ def test_concurrent_entries_run_in_threads(io):
         assert [future.result() for future in wrong] == [0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", [False, True])
 @pytest.mark.parametrize("streaming", [False, True])
 def test_concurrent_entries_use_different_bytes(io, streaming):
@@ -149,6 +153,7 @@ def test_concurrent_entries_use_different_bytes(io, streaming):
     assert not spans["learn"] & spans["plain"]
 
 
+@pytest.mark.slow
 def test_concurrent_entries_with_the_same_segment_have_rings_of_their_own():
     def product(emit, x):
         weights = relax.const(WEIGHTS)
@@ -228,6 +233,7 @@ def test_two_instances_need_two_sets_of_pools_and_nothing_else(tmp_path):
 # ---- entries of other kinds
 
 
+@pytest.mark.slow
 def test_entries_without_inputs_or_outputs(tmp_path):
     """What they do is in the state alone."""
 

@@ -16,7 +16,7 @@ from support.poison import poisoned
 from support.public_models import imported
 from usmp import StateInfo
 
-pytestmark = [pytest.mark.cc, pytest.mark.usefixtures("one_session")]
+pytestmark = [pytest.mark.cc, pytest.mark.usefixtures("one_session"), pytest.mark.slow]
 
 STREAMING = "mww_okay_nabu_v2_int8"
 ONES = np.ones((40, 60), np.float32)

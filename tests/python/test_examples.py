@@ -63,6 +63,7 @@ def test_02_build_a_model(tmp_path):
     assert float(total) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_03_custom_algorithm(tmp_path):
     rows = words(printed("03_custom_algorithm.py", tmp_path))
@@ -74,6 +75,7 @@ def test_03_custom_algorithm(tmp_path):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_04_memory_pools(tmp_path):
     lines = printed("04_memory_pools.py", tmp_path)
@@ -98,6 +100,7 @@ def test_05_solver(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_07_board(tmp_path):
     require_board(board_named("mps3-an547"))
@@ -123,6 +126,7 @@ def test_the_docstring_has_the_command(path):
     assert f"    python {script.relative_to(ROOT)}" in docstring
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_08_entries(tmp_path):
     lines = printed("08_entries.py", tmp_path)
@@ -137,6 +141,7 @@ def test_08_entries(tmp_path):
     assert lines[-1] == "3210.0"
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_09_pytorch_methods(tmp_path):
     pytest.importorskip("torch", reason="make test installs it; by hand: pip install torch")
@@ -148,6 +153,7 @@ def test_09_pytorch_methods(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_10_profile(tmp_path):
     require_board(board_named("mps2-an385"))

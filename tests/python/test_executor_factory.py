@@ -58,6 +58,7 @@ def test_summary_is_what_tvmc_prints(factory):
     assert "RAM 1002 bytes" in factory.summary()
 
 
+@pytest.mark.slow
 def test_summary_is_text_in_a_notebook_and_on_a_terminal(factory, monkeypatch):
     plain = factory.summary()
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -66,6 +67,7 @@ def test_summary_is_text_in_a_notebook_and_on_a_terminal(factory, monkeypatch):
     assert factory.summary() == plain
 
 
+@pytest.mark.slow
 def test_html_has_the_pools_and_the_tensors(factory):
     page = Texts(factory._repr_html_())
     cells = [text for text in page.texts if text.strip()]
@@ -106,6 +108,7 @@ def test_entries_are_shown():
     assert "in entry plain" in factory.summary()
 
 
+@pytest.mark.slow
 def test_texts_of_a_hostile_model_are_no_html():
     name = "<script>alert('\"&amp;\u202e\x1b')</script>"
     builder = relax.BlockBuilder()

@@ -60,6 +60,7 @@ def test_each_suggestion_is_what_a_build_with_its_options_takes(explanation, dig
         assert each["refused"] is None
 
 
+@pytest.mark.slow
 def test_reasons_are_the_overlaps_of_the_plan(explanation):
     """Of the pairs that are live at the peak, those that share bytes do at the distance that is
     given as the reason."""

@@ -24,6 +24,7 @@ def models() -> list[usmp.AOTExecutorFactoryModule]:
     return [build("one"), build("two", 2)]
 
 
+@pytest.mark.slow
 def test_one_model_gives_the_archive_of_its_own_method(models, tmp_path):
     path = usmp.export_model_library_format(models[0], str(tmp_path / "a.tar"))
     assert path == tmp_path / "a.tar"
@@ -40,6 +41,7 @@ def test_each_model_of_an_archive_runs(models, tmp_path):
         np.testing.assert_allclose(output, attention(scale=scale), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_same_models_give_the_same_bytes(models, tmp_path):
     a = usmp.export_model_library_format(models, tmp_path / "a.tar")
     b = usmp.export_model_library_format((build("one"), build("two", 2)), tmp_path / "b.tar")

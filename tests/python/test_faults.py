@@ -79,6 +79,7 @@ def test_out_of_memory(owner, name, step, monkeypatch):
     assert message.endswith("or use a machine with more memory")
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_tvmc(monkeypatch, tmp_path, capfd):
     (owner, name, wrong), start, reason = FAULTS["planning"]

@@ -59,6 +59,7 @@ def what_is_installed(words: list[str]) -> list[str]:
     return [word for word in words if not word.startswith(("-", "$")) and word not in values]
 
 
+@pytest.mark.slow
 def test_the_texts_are_found():
     files = {file for file, _ in installs()}
     assert {"README.md", "examples/digits/README.md", "scripts/install.sh"} <= files
@@ -74,6 +75,7 @@ def check_installed(installed: str) -> None:
         assert canonicalize_name(Requirement(installed).name) in ON_PYPI
 
 
+@pytest.mark.slow
 def test_what_a_text_installs_is_what_it_means():
     check_all({f"{file}: {name}": (name,) for file, name in installs()}, check_installed)
 

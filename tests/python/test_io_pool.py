@@ -137,6 +137,7 @@ def test_pools_that_are_chosen_by_cost(placement):
     assert kinds(factory) == {"ccm": {"intermediate"}, "sram": IO}
 
 
+@pytest.mark.slow
 def test_states_are_neither():
     factory = build(CCM, pool("sram", io="only"), mod=streaming())
     assert kinds(factory) == {"ccm": {"intermediate", "state"}, "sram": IO}
@@ -147,6 +148,7 @@ def test_states_are_neither():
     assert kinds(factory) == {"ccm": {"intermediate"}, "sram": IO, "backup": {"state"}}
 
 
+@pytest.mark.slow
 def test_a_layout_keeps_states_out_of_a_pool_for_inputs_and_outputs():
     layout = build(CCM, SRAM, mod=streaming()).state_layout
     pools = pool("ccm", io="only"), SRAM
@@ -162,6 +164,7 @@ def test_an_input_that_runs_update():
     assert held(factory)["sram"] == {"x": "input", "cache": "input", "y": "output"}
 
 
+@pytest.mark.slow
 def test_every_entry():
     factory = build(CCM, SRAM, mod=entries(), io_memory_pool="sram")
     io = {
@@ -204,6 +207,7 @@ def image_model() -> IRModule:
     return import_tflite(chain.finish(chain.conv(chain.conv(image, 2, Window()), 1, Window())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["io-pool", "both"])
 def test_rows_lie_where_inputs_and_outputs_do(way):
     """The application writes and reads them there."""
@@ -221,6 +225,7 @@ def test_new_rows_of_a_window_lie_where_inputs_do():
     assert kinds(factory) == {"ccm": {"intermediate", "state"}, "sram": IO}
 
 
+@pytest.mark.slow
 def test_nothing_else_changes():
     """Where inputs and outputs would lie anyway, the C is the same; so it is without."""
     before = build(SRAM, CCM)
@@ -272,6 +277,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_a_program_whose_inputs_and_outputs_lie_in_the_second_of_two_memories(tmp_path):
     (factory, other) = (
@@ -285,6 +291,7 @@ def test_a_program_whose_inputs_and_outputs_lie_in_the_second_of_two_memories(tm
     np.testing.assert_allclose(output, attention().ravel(), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_what_is_computed(target):
@@ -321,6 +328,7 @@ def test_a_pool_for_all_else_that_is_too_small():
     assert '\n  pool "ccm": size_hint_bytes=100\n' in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [bound_attention, streaming, entries])
 @pytest.mark.parametrize("way", ["io-pool", "both"])
 def test_pools_of_the_size_that_is_enough_are_enough(way, model):

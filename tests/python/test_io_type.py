@@ -115,6 +115,7 @@ def small_cnn() -> bytes:
     return graph.model("probabilities")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("make", "activations"),
@@ -127,6 +128,7 @@ def test_onnx(make, activations):
     assert {tensor["dtype"] for tensor in (*inputs.values(), *outputs.values())} == {activations}
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_pytorch(tmp_path):
     pytorch_models = pytest.importorskip("support.pytorch_models")
@@ -155,6 +157,7 @@ def test_pytorch(tmp_path):
     assert reason == "is computed by softmax"
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_several_models():
     models = {

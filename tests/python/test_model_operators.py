@@ -97,6 +97,7 @@ def float_graph() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
 
 
+@pytest.mark.slow
 def test_nodes_of_onnx_files(tmp_path):
     onnx.save(float_graph(), tmp_path / "net.onnx")
     module = usmp.build(tmp_path / "net.onnx").metadata["modules"]["default"]
@@ -270,6 +271,7 @@ def test_many_that_nothing_runs_for_are_counted(tmp_path):
     assert words == "14 operators, Shape (7), ConstantOfShape (7); --format json lists them."
 
 
+@pytest.mark.slow
 def test_nodes_of_pytorch_programs_that_are_known_at_compile_time():
     from support.pytorch_models import exported, torch
     from usmp.frontend.pytorch.importer import import_pytorch

@@ -49,6 +49,7 @@ def pools_of(factory: usmp.AOTExecutorFactoryModule) -> dict[str, dict]:
     return {p["name"]: p for p in factory.metadata["modules"]["default"]["memory"]["pools"]}
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("use_workspace_io", sample(IO, 1))
 @pytest.mark.parametrize("name", FLOAT_MODELS)
@@ -67,6 +68,7 @@ def test_float_models_equal_the_reference(shared_model, name, use_workspace_io):
             assert error <= 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", GREEDY)
 def test_resnet8_needs_two_thirds_of_what_its_live_tensors_take(shared_model, algorithm):
     path = shared_model("mlperf_resnet8_float")
@@ -76,6 +78,7 @@ def test_resnet8_needs_two_thirds_of_what_its_live_tensors_take(shared_model, al
     assert pool["memory_pressure_bytes"] == 196608
 
 
+@pytest.mark.slow
 def test_operators_keep_no_scratch(shared_model):
     factory = build(shared_model("mlperf_resnet8_float"), streaming=False)
     functions = factory.metadata["modules"]["default"]["memory"]["functions"]
@@ -95,6 +98,7 @@ def test_digits_agree_with_the_reference(digits_model, digits_images):
     assert (ours == labels).mean() >= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("algorithm", sample([*GREEDY, "no_sharing"], 1))
 def test_dead_memory_is_never_read(digits_model, digits_images, algorithm):
@@ -109,6 +113,7 @@ def test_dead_memory_is_never_read(digits_model, digits_images, algorithm):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("name", ["mlperf_resnet8_float", "mlperf_vww_96_float"][: number(1, 2)])
 @pytest.mark.parametrize("algorithm", sample(GREEDY, 1))
@@ -160,6 +165,7 @@ def test_digits_run_clean_under_sanitizers(digits_model, digits_images, tmp_path
     np.testing.assert_array_equal(np.frombuffer(output, np.int8), np.concatenate(expected).ravel())
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("name", FLOAT_MODELS)
 @pytest.mark.parametrize("use_workspace_io", [*in_long_run(IO[:1]), *IO[1:]])
@@ -175,6 +181,7 @@ def test_float_models_run_clean_under_sanitizers(shared_model, tmp_path, name, u
     np.testing.assert_allclose(ours, expected.ravel(), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     "flags", [["-O3", "-flto"], *sample([["-O3"], ["-Os"], ["-O0"]], 1)], ids=" ".join
@@ -231,6 +238,7 @@ COMPILERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize(("optimization", "use_workspace_io"), [("-O0", False), ("-O3", True)])

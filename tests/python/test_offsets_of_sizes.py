@@ -21,7 +21,7 @@ from usmp.codegen.workspace_sizes import workspace_sizes
 from usmp.objects.size_expression import extent_at
 from usmp.runtime.write_files import write_files
 
-pytestmark = pytest.mark.cc
+pytestmark = [pytest.mark.cc, pytest.mark.slow]
 
 MODEL = replace(MODELS["encoder"], make=Layer)
 LARGEST = 24

@@ -13,6 +13,8 @@ from support.levels import number
 from support.main_calls import called
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 
+pytestmark = pytest.mark.slow
+
 WIDTH = 8
 
 
@@ -115,7 +117,6 @@ def test_outputs_are_the_same_in_less_memory(make, workspace_io, most):
         assert peak(ordered) < peak(kept)
 
 
-@pytest.mark.slow
 def test_metadata_tells_what_the_order_does():
     mod = Network().finish(inception)
     kept, ordered = built(mod, order_operators=False), built(mod)
@@ -127,7 +128,6 @@ def test_metadata_tells_what_the_order_does():
     assert peak(kept) == pytest.approx(order["importer_live_bytes"], rel=0.01)
 
 
-@pytest.mark.slow
 def test_bytes_of_its_own_for_every_buffer_keep_the_order():
     mod = Network().finish(inception)
     plain = built(mod, algorithm="no_sharing")
@@ -135,7 +135,6 @@ def test_bytes_of_its_own_for_every_buffer_keep_the_order():
     assert called(calls[0]) == called(calls[1])
 
 
-@pytest.mark.slow
 def test_the_same_model_gives_the_same_bytes():
     first, second = (built(Network().finish(inception)).source for _ in range(2))
     assert first == second

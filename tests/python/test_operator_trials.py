@@ -149,6 +149,7 @@ def test_mutants_differ_in_one_number_and_are_the_same_each_time():
     assert mutant_of(absolutes(), Random(0)) is None
 
 
+@pytest.mark.slow
 def test_mutants_that_only_the_reference_refuses():
     taken = replace(absolutes(), reference=without_reference)
     assert outcome_of_mutant(taken).verdict == "taken"
@@ -162,6 +163,7 @@ def test_mutants_that_end_the_compiler(monkeypatch):
     assert outcome_of_mutant(absolutes()).detail == "the compiler ends by SIGKILL"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AveragePool", "Pad", "Split", "TopK"])
 def test_mutants_of_operators(operator):
     """Each is refused, or gives the elements of onnxruntime."""

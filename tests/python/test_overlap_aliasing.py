@@ -119,6 +119,7 @@ def test_writes_stay_behind_reads(source, written, level, compiler, tmp_path, mo
     assert run_as_program(planned(source, written), tmp_path, [level], given) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(("source", "written"), PAIRS)
 def test_writes_stay_behind_reads_in_object_files(source, written, tmp_path):
@@ -136,6 +137,7 @@ def llvm_text(factory: usmp.AOTExecutorFactoryModule) -> str:
     return built.inspect_source("ll")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "streaming"),
     [

@@ -88,6 +88,7 @@ def side_by_side(models: list[QuantizedModel], count: int) -> tuple[Matrix, byte
     return matrix, matrix.expected(results)
 
 
+@pytest.mark.slow
 def test_convolutions_in_every_way(tmp_path):
     path = tmp_path / "model.tflite"
     path.write_bytes(small_convolutions())
@@ -97,6 +98,7 @@ def test_convolutions_in_every_way(tmp_path):
     assert matrix.failures(available(ways), expected) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_small_models(shared_model, name):
     matrix, expected = real_model(shared_model(name), 5)
@@ -113,6 +115,7 @@ def test_large_models(shared_model, name):
     assert matrix.failures([GCC], expected) == []
 
 
+@pytest.mark.slow
 def test_inputs_overwritten_by_another_type():
     models = [model for model in CATALOG if model.name in OTHER_TYPE]
     assert len(models) == len(OTHER_TYPE)
@@ -122,6 +125,7 @@ def test_inputs_overwritten_by_another_type():
     assert matrix.failures(available(AT_ONCE), expected) == []
 
 
+@pytest.mark.slow
 def test_models_of_one_operator():
     models = [m for m in sample(CATALOG, 4) if subgraphs_of(m.make()) == 1]
     for batch in (models[i : i + 10] for i in range(0, len(models), 10)):

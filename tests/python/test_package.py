@@ -49,11 +49,13 @@ def test_what_needs_no_tvm_loads_none():
     assert done(_NEED_NO_TVM, before="") == ""
 
 
+@pytest.mark.slow
 def test_solver_loads_no_tvm():
     loaded = "print({'tvm', 'usmp'} & set(sys.modules))"
     assert done(f"import sys; from usmp_solver import solve; {loaded}") == "set()\n"
 
 
+@pytest.mark.slow
 def test_solver_under_the_name_of_the_package_loads_no_tvm():
     program = (
         "import sys, usmp.solver, usmp_solver as s\n"
@@ -70,6 +72,7 @@ def test_package_is_there_where_tvm_is_not():
     assert done("import sys; sys.modules['tvm'] = None; import usmp; print(usmp.__name__)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     [
@@ -85,6 +88,7 @@ def test_options_are_registered_in_every_order_of_imports(statement):
     assert done(f"{statement}\n{context}") == ""
 
 
+@pytest.mark.slow
 def test_options_are_registered_if_import_of_tvm_fails_first():
     script = (
         "import sys, usmp\n"
@@ -99,6 +103,7 @@ def test_options_are_registered_if_import_of_tvm_fails_first():
     assert done(script) == ""
 
 
+@pytest.mark.slow
 def test_threads_load_tvm_and_the_package_side_by_side():
     script = (
         "import threading\n"
@@ -122,6 +127,7 @@ def test_threads_load_tvm_and_the_package_side_by_side():
     assert done(script) == "True\n"
 
 
+@pytest.mark.slow
 def test_options_are_registered_with_the_first_name_where_tvm_loads_no_extensions():
     script = (
         "import usmp, tvm\n"
@@ -131,12 +137,14 @@ def test_options_are_registered_with_the_first_name_where_tvm_loads_no_extension
     assert done(script, TVM_DEVICE_BACKEND_AUTOLOAD="0") == ""
 
 
+@pytest.mark.slow
 def test_tvm_without_compiler_is_left_alone():
     assert done("import usmp, tvm; print(tvm.base._RUNTIME_ONLY)", TVM_USE_RUNTIME_LIB="1") == (
         "True\n"
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     [
@@ -168,6 +176,7 @@ def test_unknown_name():
         exec("from usmp import nothing")
 
 
+@pytest.mark.slow
 def test_functions_are_called_by_name_before_anything_of_the_package_is_used():
     """C++ and other packages find algorithms and passes among the global functions."""
     program = """

@@ -172,6 +172,7 @@ def test_the_wheel_fits_every_python_of_this_platform(wheel):
     assert wheel.name == f"tvm_usmp-{usmp.__version__}-py3-none-{platform}.whl"
 
 
+@pytest.mark.slow
 def test_the_source_archive_has_what_the_build_needs(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -180,6 +181,7 @@ def test_the_source_archive_has_what_the_build_needs(sdist):
     assert not [name for name in names if name.endswith((".so", ".a", ".pyc"))]
 
 
+@pytest.mark.slow
 def test_the_source_archive_builds_a_wheel_offline(sdist, wheel, tmp_path):
     # In one piece and not optimized, which is quick: what is built is compared, not run.
     unity = "-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0"
@@ -194,6 +196,7 @@ def test_the_source_archive_builds_a_wheel_offline(sdist, wheel, tmp_path):
     assert names[0] == names[1]
 
 
+@pytest.mark.slow
 def test_the_installed_wheel_compiles_and_runs_a_model(environment, tmp_path):
     model, archive = tmp_path / "model.tflite", tmp_path / "digits.tar"
     model.write_bytes(small_digits())
@@ -210,6 +213,7 @@ def test_the_installed_wheel_compiles_and_runs_a_model(environment, tmp_path):
     assert all(Path(file).is_relative_to(environment) for file in json.loads(files))
 
 
+@pytest.mark.slow
 def test_the_wheel_of_the_solver_has_its_package_and_nothing_else(solver_wheel):
     archive = zipfile.ZipFile(solver_wheel)
     names = set(archive.namelist())
@@ -229,6 +233,7 @@ def test_the_wheel_of_the_solver_has_its_package_and_nothing_else(solver_wheel):
     assert solver_wheel.name == f"tvm_usmp_solver-{usmp.__version__}-py3-none-{platform}.whl"
 
 
+@pytest.mark.slow
 def test_the_installed_solver_plans_without_tvm(solver_environment, tmp_path):
     shutil.copy(ROOT / "packaging/solver/example.csv", tmp_path / "in.csv")
     python = [solver_environment / "bin/python"]

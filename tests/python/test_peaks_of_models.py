@@ -25,6 +25,7 @@ NOT_PROVED = {"mlperf_kws_int8", "mlperf_resnet8_int8", "mlperf_resnet8_float"}
 """Whose plans of operators that run interleaved may not be the best."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(PEAKS)[: number(3, 10)])
 def test_peak(shared_model, name):
     path = shared_model(name)

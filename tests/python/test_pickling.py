@@ -146,6 +146,7 @@ def test_exceptions_come_back_as_they_were():
     assert [each for each in found if not comes_back(*each)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_errors_and_plans_come_out_of_a_pool_of_processes():
     """An error that cannot be loaded would end the pool."""
@@ -305,6 +306,7 @@ def test_what_is_of_this_process_is_refused():
                 refused(object.__new__(each))
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_build_is_the_same_build(samples):
     factory = samples["build"][0]
     copied = pickle.loads(pickle.dumps(factory))

@@ -23,7 +23,7 @@ from usmp import (
 )
 from usmp.frontend.tflite.importer import import_tflite
 
-pytestmark = pytest.mark.usefixtures("digits_session")
+pytestmark = [pytest.mark.usefixtures("digits_session"), pytest.mark.slow]
 
 PAGE = ROOT / "docs/placement.md"
 
@@ -88,7 +88,6 @@ def test_placement_by_cost(digits_model, shared_model, name, fast_bytes, ratio):
     assert Context().run(build, mod, fast_bytes, "cost").files() == cheapest.files()
 
 
-@pytest.mark.slow
 def test_the_example_of_the_page(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)

@@ -149,6 +149,7 @@ def test_buffers_of_several_pools_suit_them_all():
         assert_placed(described(factory, name), {"alignment": 32})
 
 
+@pytest.mark.slow
 def test_sizes_count_what_suits_all_buffers_that_may_lie_there():
     """Inputs and outputs may lie in the first pool, too, with the lines of the second one."""
     io = {"tir.usmp.use_workspace_io": True}
@@ -196,6 +197,7 @@ def test_programs_for_devices_find_a_pool_at_its_address(tmp_path):
     assert "pool_a[" not in text
 
 
+@pytest.mark.slow
 def test_plans_are_the_same_each_time():
     place = {"address": ODD, "pool_offset": 2, "alignment": 32}
     given = {"constants": elsewhere(place), "options": POISON}
@@ -220,6 +222,7 @@ def test_pools_that_share_bytes_are_refused():
     build({"address": 0x100, "size_hint_bytes": 128}, {"address": 0x180}).files()
 
 
+@pytest.mark.slow
 def test_packed_functions_take_aligned_pools():
     packed = usmp.Executor("aot", {"interface-api": "packed", "unpacked-api": False})
     with pytest.raises(ValueError) as error:
@@ -244,6 +247,7 @@ def state_pool(**properties):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_states_lie_in_lines_of_their_own(place):
     factory = state_pool(**place)
@@ -251,6 +255,7 @@ def test_states_lie_in_lines_of_their_own(place):
         assert_placed(described(factory, name), place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_entries_lie_in_lines_of_their_own(place):
     assert_placed(described(usmp.build(entries(), **pools(place))), place)
@@ -322,6 +327,7 @@ class Rows:
         return y
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_workspaces_of_sizes_end_with_a_line():
     place = {"pool_offset": 5, "alignment": 128}

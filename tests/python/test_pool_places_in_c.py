@@ -149,6 +149,7 @@ int main(void) {{
 """
 
 
+@pytest.mark.slow
 def test_constants_without_the_bytes_before_them(tmp_path):
     """Two arrays of an application: the content alone, and the memory with the content in it."""
     flash = ConstantPoolInfo("flash", ["c"], None, PoolInfoProperties(pool_offset=7, alignment=64))
@@ -176,6 +177,7 @@ def test_constants_without_the_bytes_before_them(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_an_address_that_the_machine_does_not_have(tmp_path):
     require("arm-none-eabi-gcc")
     places = {"pool_offset": 1 << 32}, {"address": 0xFFFF_FFE0}

@@ -14,7 +14,7 @@ from conftest import ROOT
 from support.c_program import SANITIZERS, build_program
 from support.compilers import require
 
-pytestmark = [pytest.mark.cc, pytest.mark.usefixtures("digits_session")]
+pytestmark = [pytest.mark.cc, pytest.mark.usefixtures("digits_session"), pytest.mark.slow]
 
 # The input is written once; then come two runs.
 MAIN_C = """

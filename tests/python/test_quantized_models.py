@@ -74,6 +74,7 @@ def test_outputs_are_those_of_tflite_micro(shared_model, name):
     assert_equal_on_random_inputs(micro(path), build(path))
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_a_model_that_tflite_micro_cannot_run_equals_litert(shared_model):
     from support.litert import Reference
@@ -82,6 +83,7 @@ def test_a_model_that_tflite_micro_cannot_run_equals_litert(shared_model):
     assert_equal_on_random_inputs(Reference(path), build(path))
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_digits_are_those_of_tflite_micro(digits_model, digits_images):
     images, labels = digits_images
@@ -95,6 +97,7 @@ def test_digits_are_those_of_tflite_micro(digits_model, digits_images):
     assert hits == 356
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in MODELS if name in TFLITE_MICRO_HEADS])
 def test_tensors_take_no_more_than_in_tflite_micro(shared_model, name):
     factory = build(shared_model(name), use_workspace_io=True, algorithm="greedy_by_size")
@@ -109,6 +112,7 @@ def test_constants_take_hardly_more_than_in_the_file(shared_model, name):
     assert constants <= 1.03 * buffer_bytes(path) + 4096
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INTEGER_MODELS)
 def test_operators_of_integer_models_have_no_floats(shared_model, name):
     source = build(shared_model(name)).source
@@ -116,6 +120,7 @@ def test_operators_of_integer_models_have_no_floats(shared_model, name):
     assert re.findall(r"\b(?:float|double)\w*", without_typedefs) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sample(INTEGER_MODELS, 2))
 def test_operators_keep_no_tensor_of_scratch(shared_model, name):
     """At most what a state or a step of a recurrent operator needs; rings are no scratch of one."""
@@ -144,12 +149,14 @@ def test_residual_sums_belong_to_the_convolution_before(shared_model):
     ]
 
 
+@pytest.mark.slow
 def test_pads_belong_to_the_convolution_behind(shared_model):
     found = operators(shared_model("mcunet_vww_int8"))
     assert found
     assert [name for name in found if "pad" in name] == []
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize(
     "name", [*STATEFUL, "mlperf_resnet8_int8", "mlperf_vww_96_int8"][: number(2, 4)]

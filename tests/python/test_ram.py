@@ -33,6 +33,7 @@ RAM = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(RAM)[: number(2, 5)])
 def test_ram_of_a_model(shared_model, name):
     workspace, tensors, state, with_workspace_io = RAM[name]
@@ -56,6 +57,7 @@ def attention_ram(options=None, **arguments) -> dict[str, int]:
     return ram(bound_attention(), options, **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["auto", "exact", "greedy_by_size", "no_sharing"])
 def test_the_comparison_is_what_the_same_algorithm_makes(algorithm):
     compared = attention_ram({"algorithm": algorithm}, compare_workspace_io=True)
@@ -98,6 +100,7 @@ def test_what_would_not_fit_is_not_told(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_compiled_model_is_three_lines_in_a_notebook(digits_model):
     assert repr(usmp.build(digits_model, module_name="digits")).splitlines() == [
         'AOTExecutorFactoryModule "digits": RAM 1002 bytes',

@@ -31,6 +31,7 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_python_example(checkout):
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -48,6 +49,7 @@ def commands_of(heading: str) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_commands(checkout, digits_images):
     images, labels = digits_images
@@ -73,6 +75,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_firmware_of_the_commands(checkout, digits_images):
     images, labels = digits_images
@@ -84,6 +87,7 @@ def test_the_firmware_of_the_commands(checkout, digits_images):
         assert done.stdout == str(label).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_the_commands_for_a_board(checkout, digits_model):
     (checkout / "model.tflite").symlink_to(digits_model)

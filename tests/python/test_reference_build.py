@@ -96,6 +96,7 @@ def test_the_default_of_the_command_line(digits, arguments, is_there, monkeypatc
     assert ("reference" in factory.metadata["modules"]["default"]) == is_there
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_state_is_kept_until_reset():
     factory = usmp.build(streaming_model(), reference=True)
@@ -110,6 +111,7 @@ def test_state_is_kept_until_reset():
         assert [first_difference(outputs[name], expected[name]) for name in outputs] == [None] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_recurrent_operators_call_no_kernels():
     """They call functions of tensor intrinsics, without a kernel that was selected."""
@@ -126,6 +128,7 @@ def test_recurrent_operators_call_no_kernels():
         np.testing.assert_array_equal(output, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_entries_share_their_state():
     factory = usmp.build(entry_model(), reference=True)
@@ -135,6 +138,7 @@ def test_entries_share_their_state():
         assert all(first_difference(outputs[name], expected[name]) is None for name in outputs)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_new_rows_of_a_window():
     """The reference computes whole windows, which are full of zero points at the beginning."""
@@ -175,6 +179,7 @@ def test_accelerators_are_called_in_the_same_way():
     assert FILE not in without
 
 
+@pytest.mark.slow
 def test_the_reason_why_there_is_none(digits, monkeypatch):
     def fails(*_):
         raise ValueError("no place")
@@ -187,6 +192,7 @@ def test_the_reason_why_there_is_none(digits, monkeypatch):
         read(files)
 
 
+@pytest.mark.slow
 def test_an_archive_of_an_earlier_version(digits):
     with pytest.raises(NoReference, match="compile the model again, with --reference"):
         read(usmp.build(digits).files())
@@ -269,6 +275,7 @@ def test_what_grows_too_much_is_not_decompressed(files, monkeypatch):
         read(grown)
 
 
+@pytest.mark.slow
 def test_what_would_not_be_read_is_not_written(digits, monkeypatch):
     monkeypatch.setattr(reference_build, "largest_reference", lambda size: size)
     files = usmp.build(digits, reference=True).files()

@@ -34,6 +34,7 @@ def some_inputs(func, seed):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("name", CASES)
 def test_runs_as_numpy_computes(built, name):

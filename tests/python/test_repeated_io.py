@@ -242,6 +242,7 @@ def test_places_in_the_workspace_do_not_meet():
         assert a + size_a <= b or b + size_b <= a
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("workspace_io", [False, True])
 def test_pytorch(workspace_io):

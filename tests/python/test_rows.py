@@ -168,6 +168,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("by_rows", "stride", "target"),
@@ -195,6 +196,7 @@ def compiler(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_another_number_of_rows(compiler, tmp_path):
     """Nothing is called after the row that is not there; the next run begins anew."""
@@ -243,6 +245,7 @@ def test_what_the_application_provides():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "value", "fault"),
     [
@@ -280,6 +283,7 @@ def test_peak_of_a_model(shared_model, name):
     assert pool["peak_bytes"] == 4004
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize("by_rows", ["input", "both"])
 def test_programs_of_boards(by_rows):
@@ -311,6 +315,7 @@ def test_parts_that_begin_later():
         usmp.build(builder.get(), "c")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_host_gives_and_takes_rows():
     image = np.frombuffer(content(), np.int8).reshape(IMAGE.shape)

@@ -19,6 +19,8 @@ from usmp.boards.board import board_named
 from usmp.boards.board_run import program_memory
 from usmp.boards.emulator import EmulatedModule
 
+pytestmark = pytest.mark.slow
+
 MERGED = {
     "mlperf_ad01_int8": {"fully_connected1_shared": 7},
     "mlperf_kws_int8": {"conv2d1_shared": 2, "depthwise_conv2d_shared": 2},

@@ -150,6 +150,7 @@ def test_reset_starts_afresh(limits):
     check(module)
 
 
+@pytest.mark.slow
 def test_reset_of_a_model_without_state():
     module = usmp.build(Attention, params=PARAMS).load()
     (expected,) = module.run({"x": X}).values()

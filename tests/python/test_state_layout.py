@@ -96,6 +96,7 @@ def test_the_layout_of_a_model(layout):
     assert layout.module_name == "default"
 
 
+@pytest.mark.slow
 def test_a_model_without_state():
     factory = usmp.build(Attention, params=PARAMS)
     assert factory.state_layout is None
@@ -127,6 +128,7 @@ OTHER_PLACES = {"window": 64, "total": 0, "count": 512, "states_are_set": 48}
 IO = {"use_workspace_io": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "is_alone"),
     [
@@ -161,6 +163,7 @@ def timed(name: str, bandwidth: int, size: int = -1) -> WorkspacePoolInfo:
     return WorkspacePoolInfo(name, ["c"], PoolInfoProperties(size, **speed))
 
 
+@pytest.mark.slow
 def test_pools_that_are_chosen_by_cost(layout):
     """States stay where they are, however fast other pools would be."""
     pools = WorkspaceMemoryPools([timed("fast", 4, 64), timed("slow", 1)])
@@ -182,6 +185,7 @@ def buffers(factory) -> list[dict]:
     return [b for pool in pools if pool["kind"] == "workspace" for b in pool["buffers"]]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_what_is_computed_in_other_places(layout):
     wanted = moved(layout, **OTHER_PLACES)
@@ -190,6 +194,7 @@ def test_what_is_computed_in_other_places(layout):
     check(build(workspace_memory_pools=pools, state_layout=wanted).load())
 
 
+@pytest.mark.slow
 def test_a_file(layout, tmp_path):
     path = tmp_path / "layout.json"
     path.write_text(moved(layout, count=160).to_json())
@@ -267,6 +272,7 @@ def test_a_board_says_so_too(layout):
     )
 
 
+@pytest.mark.slow
 def test_pools_that_the_model_does_not_have(layout):
     assert message_of(layout, state_memory_pool=None) == (
         'the state layout does not fit the model: pool "backup" holds states in the layout, but in '
@@ -281,6 +287,7 @@ def test_another_module(layout):
     )
 
 
+@pytest.mark.slow
 def test_a_pool_that_is_too_small_for_the_layout(layout):
     pool = WorkspacePoolInfo("backup", ["c"], PoolInfoProperties(size_hint_bytes=512))
     message = message_of(moved(layout, window=480), state_memory_pool=pool)
@@ -349,6 +356,7 @@ int main(int count, char** arguments) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_a_newer_program_finds_what_the_old_one_kept(tmp_path):
     """Memory that loses nothing is a file here; another layout makes the program reset."""
@@ -409,6 +417,7 @@ def entries(initial: int = 0) -> IRModule:
     return mod
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("initial", [0, 3])
 def test_entries_have_one_layout(initial):
     first = build(entries(initial), state_memory_pool="backup")
@@ -424,6 +433,7 @@ def test_entries_have_one_layout(initial):
     assert (placed["total"], placed["own"]) == (128, 208)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("initial", [0, 3])
 def test_entries_compute_with_one_layout(initial):
@@ -449,6 +459,7 @@ def test_entries_have_one_hash():
     ]
 
 
+@pytest.mark.slow
 def test_entries_that_do_not_fit_a_layout():
     layout = build(entries(), state_memory_pool="backup").state_layout
     with pytest.raises(ValueError) as error:
@@ -460,6 +471,7 @@ def test_entries_that_do_not_fit_a_layout():
     )
 
 
+@pytest.mark.slow
 def test_a_keyword_spotter(shared_model):
     """With states in a pool of their own, the other one has what runs need, and can be shared."""
     path = shared_model("mww_okay_nabu_v2_int8")
@@ -483,6 +495,7 @@ def test_a_keyword_spotter(shared_model):
         assert value.tobytes() == expected.tobytes()
 
 
+@pytest.mark.slow
 def test_models_in_another_order_have_other_marks():
     """Each model has a state that marks its first run. Taken for that of the other model, the one
     would lose its state, and the other begin with none."""

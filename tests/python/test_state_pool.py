@@ -59,6 +59,7 @@ def kinds(factory, pool_name: str) -> set[str]:
     return {buffer["kind"] for buffer in pool["buffers"]}
 
 
+@pytest.mark.slow
 def test_a_new_pool_is_external():
     factory = build("backup")
     (pool,) = factory.interface.external_pools
@@ -70,6 +71,7 @@ def test_a_new_pool_is_external():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -90,6 +92,7 @@ def test_states_are_there_and_nothing_else(options):
     assert "c" in pools
 
 
+@pytest.mark.slow
 def test_a_pool_of_its_own_properties():
     pool = workspace("backup", 200, section_name=".backup", is_internal=True)
     factory = build(pool, workspace("sram"))
@@ -97,6 +100,7 @@ def test_a_pool_of_its_own_properties():
     assert 'TVMGEN_SECTION(".backup")' in factory.source
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_what_is_computed(target):
@@ -135,6 +139,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_two_instances_share_all_but_the_state(tmp_path):
     """Between runs the whole of the other pool may be overwritten."""
@@ -144,6 +149,7 @@ def test_two_instances_share_all_but_the_state(tmp_path):
     assert done.stdout == "4 4 5 5 6 "
 
 
+@pytest.mark.slow
 def test_a_model_without_state_does_not_need_the_pool():
     """It stays in the interface, for applications that have the pool for other models."""
     factory = usmp.build(Attention, params=PARAMS, state_memory_pool="backup")
@@ -155,6 +161,7 @@ def test_a_model_without_state_does_not_need_the_pool():
     assert factory.ram_bytes == plain.ram_bytes
 
 
+@pytest.mark.slow
 def test_a_pool_that_is_too_small():
     message = message_of(workspace("backup", 100), workspace("sram"))
     assert message.startswith("TVM USMP Error: the space available in the provided pools exceeded")
@@ -179,6 +186,7 @@ def test_what_is_refused():
     assert message_of(["sram"]) == "state_memory_pool takes WorkspacePoolInfo, not list"
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_board():
     factory = build("psram", board="mps2-an385")
     assert held(factory)["psram"] == STATES
@@ -205,6 +213,7 @@ def test_a_board_without_that_memory():
     )
 
 
+@pytest.mark.slow
 def test_a_pool_that_lasts():
     """A pool that is set apart for states may lie where start-up code clears nothing."""
     lasting = workspace("backup", section_name=".noinit", is_internal=True)
@@ -220,6 +229,7 @@ def test_a_pool_that_lasts():
         _ = shared.header
 
 
+@pytest.mark.slow
 def test_a_constant_pool_of_that_name():
     pools = usmp.ConstantMemoryPools([usmp.ConstantPoolInfo("backup", ["c"])])
     with pytest.raises(ValueError, match=r'^Two different memory pools are called "backup"$'):

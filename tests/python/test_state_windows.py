@@ -46,6 +46,7 @@ def assert_computes(factory: usmp.AOTExecutorFactoryModule, model: WindowModel, 
             np.testing.assert_array_equal(actual[f"y{index}"].reshape(expected.shape), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(2))
 def test_random_models_compute_what_numpy_does(part):
     """Also when all that is dead is overwritten after each call."""
@@ -71,6 +72,7 @@ def test_other_algorithms(algorithm, overlap):
 # ---- a public streaming model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
 def test_a_streaming_model_takes_little_more_than_its_state(shared_model, io):
     factory = public_models.build(shared_model(STREAMING), use_workspace_io=io)
@@ -79,6 +81,7 @@ def test_a_streaming_model_takes_little_more_than_its_state(shared_model, io):
     assert memory["workspace_size_bytes"] == 3873
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
 def test_a_streaming_model_for_200_steps(shared_model, io):
     """As TFLite Micro; also when all that is dead is overwritten after each call."""
@@ -94,6 +97,7 @@ def test_a_streaming_model_for_200_steps(shared_model, io):
             assert actual.tobytes() == expected.tobytes()
 
 
+@pytest.mark.slow
 def test_a_streaming_model_under_sanitizers(shared_model, tmp_path):
     path = shared_model(STREAMING)
     factory = public_models.build(path, use_workspace_io=True)

@@ -71,6 +71,7 @@ def test_results(params, operator, shapes, expected, dynamic):
         np.testing.assert_allclose(found, -expected(*data), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_size_that_is_called_as_an_offset_would_be():
     rows = tirx.Var("offset_0", "int64")
     data = tensor("x", rows, 4)

@@ -12,6 +12,7 @@ from support.dynamic_models import LARGEST, MODELS, SIZES
 pytestmark = pytest.mark.cc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "file_format", "dynamic", "largest"),
     [

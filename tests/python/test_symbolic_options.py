@@ -26,6 +26,7 @@ def built(options, **arguments):
         return usmp.build(attention(), max_sizes={"length": LARGEST}, **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "workspace"),
     [
@@ -66,6 +67,7 @@ def test_options_that_are_refused(options, fault):
         built(options)
 
 
+@pytest.mark.slow
 def test_the_packed_interface_is_refused():
     executor = usmp.Executor("aot", {"interface-api": "packed"})
     with pytest.raises(ValueError, match="the packed interface has fixed shapes only"):
@@ -83,6 +85,7 @@ def test_accelerators_are_refused():
         PartitionForAccelerators(["tinyaccel"])(attention())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dynamic", "offers"), [("bound", True), ("expression", False)])
 def test_the_summary_offers_what_is_possible(dynamic, offers):
     """Offsets that move with the sizes leave no place for inputs and outputs."""

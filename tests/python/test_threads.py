@@ -134,6 +134,7 @@ def test_one_factory_emits_once_for_all_threads(files, often_interrupted):
         assert referenced.result(60).sources == factory.sources
 
 
+@pytest.mark.slow
 def test_a_coroutine_builds_in_another_thread_with_its_own_options(files):
     def build() -> str:
         return str(usmp.build(files["digits.tflite"]).memory_plan.algorithm)
@@ -166,6 +167,7 @@ def test_a_custom_algorithm_builds_again_in_its_thread(files):
     assert set(inner) == {usmp.build(files["perceptron.onnx"]).ram_bytes}
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_threads_run_one_module_in_turn():
     factory = usmp.build(Attention, params=PARAMS)

@@ -85,6 +85,7 @@ def built(mod, deadline, **arguments):
     return factory, factory.metadata["modules"]["default"]["memory"]
 
 
+@pytest.mark.slow
 def test_without_time_nothing_is_compared_and_the_plan_is_checked(branches, compared, checked):
     factory, memory = built(branches, OVER, compare_workspace_io=True)
     assert (compared, len(checked)) == ([], 1)
@@ -132,6 +133,7 @@ def test_rows_that_the_application_gives_need_segments(digits_model):
     assert memory["not_compared"] == ["order", "segments"]
 
 
+@pytest.mark.slow
 def test_what_fits_with_more_time_is_said(branches):
     properties = PoolInfoProperties(size_hint_bytes=4000)
     pools = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"], properties)])
@@ -172,6 +174,7 @@ def test_entries_are_lowered_once(model, compared):
     assert memory["search_ended_by"] == "time"
 
 
+@pytest.mark.slow
 def test_suggestions_that_had_no_time_are_not_tried(branches):
     with planning_session(OVER):
         found = usmp.explain(branches)
@@ -182,6 +185,7 @@ def test_suggestions_that_had_no_time_are_not_tried(branches):
     assert "Not possible" not in str(found)
 
 
+@pytest.mark.slow
 def test_a_sweep_says_that_figures_could_be_smaller(branches, monkeypatch):
     monkeypatch.setattr(measure, "_code", lambda *_: (100, "estimated", "cc", None))
     with planning_session(OVER):

@@ -82,6 +82,7 @@ def test_results_of_a_chain(built):
         np.testing.assert_allclose(found, expected(**given), rtol=1e-4, atol=1e-5, err_msg=f"{n}")
 
 
+@pytest.mark.slow
 def test_results_of_an_encoder(encoder):
     built, model = encoder
     module = built.load()
@@ -123,6 +124,7 @@ def test_no_number_of_bytes_is_said_of_what_has_none(built):
     assert "#define TVMGEN_DEFAULT_X_BYTES(n) ((uint64_t)(32 * (int64_t)(n)))\n" in header
 
 
+@pytest.mark.slow
 def test_an_arena_that_is_too_small_says_how_much_it_lacks(built):
     given = inputs(40)
     module, capacities = built.load(arena_bytes=0), [0]
@@ -181,6 +183,7 @@ def test_the_c_reads_and_writes_only_its_tensors(built, tmp_path):
     assert done.stdout == b"0 0 -3 -2 -2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "fault"),
     [

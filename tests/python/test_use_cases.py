@@ -227,6 +227,7 @@ def convolutions(small_models) -> Path:
 # ---- U1
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_u1_gives_what_the_model_gives_in_python(compiled, alone, convolutions):
     module = usmp.build(usmp.import_model(convolutions)).load()
@@ -252,6 +253,7 @@ STATE_BYTES = {"delay": 7, "mww_okay_nabu_v2_int8": 3473}
 STATEFUL = [*STATE_BYTES][: number(1, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("other", "other_bytes"), [("product", 10), ("mlperf_strww_int8", 3760)][: number(1, 2)]
@@ -280,6 +282,7 @@ def test_u2_who_keeps_state_is_told(compiled, model_path, stateful):
     assert f"void* sram;  /* {model.size('sram')} bytes, aligned to 16, {kept} kept" in header
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("stateful", STATEFUL)
 @pytest.mark.parametrize("internal", [False, True], ids=["own-array", "internal"])
@@ -299,6 +302,7 @@ def test_u2_a_model_with_state_has_a_workspace_of_its_own(
     assert output == turns(*expected)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("stateful", STATEFUL)
 def test_u2_a_model_with_state_shares_between_streams(compiled, model_path, tmp_path, stateful):
@@ -341,6 +345,7 @@ __attribute__((section(".flash_rodata"))) static const uint8_t
 NAMES = {pool: pool for pool in ("dtcm", "sram", "itcm", "flash")}
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("name", "line"),
@@ -361,6 +366,7 @@ def test_u3_four_pools_of_the_application(compiled, alone, model_path, tmp_path,
     assert model.size("sram") > 0 and model.size("flash") > 0
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_u3_a_model_that_fits_in_the_first_pools(compiled, alone, convolutions, tmp_path):
     """As printed but for the size of `itcm`: the application is that of models that need all."""
@@ -373,6 +379,7 @@ def test_u3_a_model_that_fits_in_the_first_pools(compiled, alone, convolutions, 
     assert cut(output) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_u3_the_same_pools_inside_the_emitted_c(compiled, alone, convolutions, tmp_path):
     expected = alone(convolutions)
@@ -385,6 +392,7 @@ def test_u3_the_same_pools_inside_the_emitted_c(compiled, alone, convolutions, t
     assert all(pool["internal"] for pool in pools.values())
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_u3_a_pool_that_only_the_accelerator_may_access_stays_empty(compiled, convolutions):
     line = U3_SMALL.replace('pool-dtcm= "target=c;', 'pool-dtcm= "target=accel;')

@@ -29,6 +29,7 @@ for megabytes in map(int, sys.argv[1:]):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_each_limit_of_address_space_ends_in_a_message():
     pytest.importorskip("vl_convert")

@@ -79,6 +79,7 @@ def test_targets(target):
     assert names.count("StaticPlanBlockMemory") == 1
 
 
+@pytest.mark.slow
 def test_a_module_for_a_gpu():
     passes = with_planner(default_passes(CUDA), PlanStorage())
     at = [str(each.info.name) for each in passes].index("usmp.PlanStorage")

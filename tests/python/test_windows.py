@@ -51,6 +51,7 @@ SEEDS = {1: 2, 4: 2, 57: 4}
 """Random networks, and hops that their strides divide."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_networks(seed):
     mod, hop = random_time_network(seed), SEEDS[seed]
@@ -129,6 +130,7 @@ def all_rows(n: Network, x):
     return n.conv(x, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "hop", "state", "macs"),
     [
@@ -153,6 +155,7 @@ def test_what_is_kept_and_computed(make, hop, state, macs):
     assert_slides(factory.load(), mod, hop, 14)
 
 
+@pytest.mark.slow
 def test_whole_windows_from_where_a_stride_does_not_divide_the_hop():
     mod = Network().build(lambda n, x: n.mean(n.conv(n.conv(x, 3), 2, 2)))
     factory = build(mod, "x:hop=1", **PLAIN)
@@ -166,6 +169,7 @@ def test_whole_windows_from_where_a_stride_does_not_divide_the_hop():
     assert_slides(factory.load(), mod, 1, 14)
 
 
+@pytest.mark.slow
 def test_reset_forgets_the_window():
     mod = Network().build(residual)
     module = build(mod, "x:hop=1").load()
@@ -177,6 +181,7 @@ def test_reset_forgets_the_window():
     assert [value.tobytes() for value in again] == [value.tobytes() for value in first]
 
 
+@pytest.mark.slow
 def test_planned_memory():
     """All that is dead is overwritten after each call."""
     mod = Network().build(padded)
@@ -184,6 +189,7 @@ def test_planned_memory():
     assert_slides(poisoned(factory).load(), mod, 2, 10)
 
 
+@pytest.mark.slow
 def test_under_sanitizers(tmp_path):
     mod = Network().build(residual)
     factory = build(mod, "x:hop=2", use_workspace_io=True)
@@ -206,6 +212,7 @@ def two_inputs() -> IRModule:
     return network.builder.get()
 
 
+@pytest.mark.slow
 def test_two_windows():
     mod = two_inputs()
     both = build(mod, "x:hop=2", "z:hop=2", **PLAIN).load()
@@ -226,6 +233,7 @@ def test_two_windows():
         assert found.tobytes() == expected.tobytes()
 
 
+@pytest.mark.slow
 def test_a_window_and_an_input_by_rows():
     mod = two_inputs()
     module, whole = build(mod, "x:hop=2", "z").load(), integer_function(mod)

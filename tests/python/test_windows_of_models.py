@@ -17,6 +17,7 @@ def constants(factory: usmp.AOTExecutorFactoryModule) -> int:
     return sum(pool["peak_bytes"] for pool in pools if pool["kind"] == "constant")
 
 
+@pytest.mark.slow
 def test_a_keyword_spotter(shared_model):
     """From the first run on; then the window is full of the zero point."""
     mod = usmp.import_model(shared_model("mlperf_strww_int8"))

@@ -30,6 +30,7 @@ def test_no_character_but_spaces_is_lost_and_lines_fit(text, width):
     assert all(cell_width(line) <= max(width, 2) for line in lines)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(st.sampled_from("ab_名"), max_size=40), st.integers(-2, 20))
 def test_an_elided_name_fits(text, width):

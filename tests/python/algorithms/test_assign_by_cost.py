@@ -251,6 +251,7 @@ def problems(draw):
     return live(buffers), {b: draw(st.integers(0, 99)) for b in buffers}
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=levels.number(60, 600), derandomize=True)
 @given(problems(), st.sampled_from(["greedy_by_size", "greedy_by_conflicts", "no_sharing"]))
 def test_small_problems_are_solved_to_the_optimum(problem, name):
@@ -273,6 +274,7 @@ def test_small_problems_are_solved_to_the_optimum(problem, name):
         assert costs.cost_of_plan(found.plan) == best >= found.lower_bound
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=levels.number(30, 300), derandomize=True)
 @given(problems(), st.sampled_from(["hill_climb", "no_sharing"]))
 def test_any_algorithm_is_never_dearer_than_preference(problem, name):

@@ -88,6 +88,7 @@ def test_as_a_global_function_of_the_signature_of_tvm(name):
     }
 
 
+@pytest.mark.slow
 def test_auto_is_the_same_each_time():
     first, second = (searched("auto", hard()) for _ in range(2))
     assert [p.byte_offset for p in first.values()] == [p.byte_offset for p in second.values()]
@@ -164,6 +165,7 @@ def small(seed, hints):
     return {buffer.name_hint: buffer for buffer in buffers}
 
 
+@pytest.mark.slow
 def test_size_hints_that_are_called_smallest_are():
     misfits = 0
     seeds = levels.seeds(25, 200)
@@ -226,6 +228,7 @@ def test_time_ends_a_search():
     assert bound < max(p.byte_offset + b.size_bytes for b, p in plan.items())
 
 
+@pytest.mark.slow
 def test_a_deadline_ends_a_search_of_fixed_work():
     buffers = hard(count=60)
     ended = get_algorithm("auto", deadline=OVER)(list(buffers.values()), 0)
@@ -235,6 +238,7 @@ def test_a_deadline_ends_a_search_of_fixed_work():
     assert ended.work < whole.work / 2
 
 
+@pytest.mark.slow
 def test_no_size_hint_is_advised_that_is_no_larger():
     """When the advice is looked for, more work may find a plan within the size hint."""
     (peak,) = peaks("auto", hard()).values()

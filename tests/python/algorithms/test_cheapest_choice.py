@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def problems(draw):
     return Choices(costs, limits)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=levels.number(150, 1000))
 @given(problems())
 def test_finds_the_optimum_and_proves_it(choices):
@@ -60,6 +62,7 @@ def test_finds_the_optimum_and_proves_it(choices):
         assert offered == []
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=levels.number(60, 500))
 @given(problems())
 def test_offers_all_that_are_cheaper_while_none_works(choices):
@@ -90,6 +93,7 @@ def test_stops_when_the_budget_is_spent():
     assert len(offered) == 7
 
 
+@pytest.mark.slow
 def test_more_items_than_python_calls_are_deep():
     items = 300
     choices = Choices([{0: 1, 1: 3}] * items, [Limit(0, dict.fromkeys(range(items), 1), 90)])

@@ -214,6 +214,7 @@ def test_errors_of_custom_algorithms_come_as_they_are():
         assert session.unplanned(NoPlan(mine)) is mine
 
 
+@pytest.mark.slow
 def test_an_error_whose_text_was_read_is_freed():
     """With its traceback, and with that what was compiled."""
     error = usmp.DoesNotFitError(LeastNeed(512, 100, (Pool("sram", 100),)))

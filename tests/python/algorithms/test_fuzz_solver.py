@@ -11,6 +11,7 @@ from support.compilers import require
 from support.solver_fuzzing import build, build_with_library, can_build, fuzz
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_no_problem_makes_the_solver_err(tmp_path):
     require("clang++")

@@ -1,5 +1,6 @@
 """The greedy algorithms against a slow model that tries every offset and counts every byte."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,6 +110,7 @@ def run(algorithm, buffers):
     return [(plan[buffer].pool_info.pool_name, plan[buffer].byte_offset) for buffer in buffers]
 
 
+@pytest.mark.slow
 @settings(max_examples=levels.number(80, 2000), deadline=None)
 @given(problems())
 def test_conflicting_buffers_share_no_byte_and_are_where_the_model_puts_them(buffers):

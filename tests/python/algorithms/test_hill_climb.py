@@ -23,6 +23,7 @@ def random_graph(seed, count, pools, share=0.2):
     return buffers
 
 
+@pytest.mark.slow
 def test_never_worse_than_greedy():
     better = 0
     for seed in range(40):
@@ -42,6 +43,7 @@ def test_limited_and_unlimited_pool():
     assert peaks("hill_climb", buffers)["default"] <= 65535
 
 
+@pytest.mark.slow
 def test_fits_where_greedy_does_not():
     """TVM's `simple` needs 216096 bytes; both greedy algorithms take 220192."""
     fitted = 0

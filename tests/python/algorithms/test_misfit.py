@@ -115,6 +115,7 @@ def random_problem(seed, limits, candidates=2):
     return {buffer.name_hint: buffer for buffer in buffers}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_size_hint_is_the_smallest_that_does(algorithm):
     """Every size hint is tried: the algorithms are not monotone with two pools."""
@@ -140,6 +141,7 @@ def test_the_size_hint_is_the_smallest_that_does(algorithm):
     assert misfits > len(seeds) / 8
 
 
+@pytest.mark.slow
 def test_a_search_that_would_take_long_names_what_is_enough():
     draw = random.Random(0)
     buffers = graph(
@@ -158,6 +160,7 @@ def test_a_search_that_would_take_long_names_what_is_enough():
     assert fits("greedy_by_size", roomy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_size_hints_that_are_called_enough_are_enough(algorithm):
     """Also for an algorithm that what it refuses leads elsewhere."""

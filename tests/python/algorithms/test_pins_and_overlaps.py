@@ -152,6 +152,7 @@ def test_an_overlap_with_one_says_nothing_about_others():
 # ---- everything at once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_random_pins_overlaps_pools_and_alignments(algorithm):
     """Whatever an algorithm answers, the checker takes; plain disjointness is checked here too."""

@@ -99,6 +99,7 @@ def fits_in_the_order_of_size(buffers, conflicts):
     return status != cp_model.INFEASIBLE
 
 
+@pytest.mark.slow
 def test_plans_are_sound_and_misfits_are_real():
     planned = misfits = 0
     seeds = levels.seeds(200, 6000)

@@ -161,6 +161,7 @@ def test_what_the_progress_raises_comes_out():
         solve(hard(), algorithm="exact", progress=watch)
 
 
+@pytest.mark.slow
 def test_progress_that_returns_nothing_ends_nothing():
     seen = []
     solution = solve(hard(), work_budget=30_000_000, progress=seen.append)

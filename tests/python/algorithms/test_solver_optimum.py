@@ -3,11 +3,14 @@
 `benchmarks/solver_oracle.py` does the same for as many problems as you like.
 """
 
+import pytest
+
 from support import levels
 from support.solver_judge import assert_best, drawn
 from support.solver_problems import DrawnBuffer, DrawnProblem
 
 
+@pytest.mark.slow
 def test_the_best_plan_is_found_and_proved():
     seeds = levels.seeds(80, 1000)
     plans = sum(assert_best(drawn(seed)) for seed in seeds)

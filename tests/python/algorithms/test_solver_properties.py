@@ -2,6 +2,7 @@
 
 from random import Random
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def optimum(problem):
     return list(solution.peaks.values())[::-1] if solution.has_plan else None
 
 
+@pytest.mark.slow
 @given(SMALL, st.randoms(use_true_random=False))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_the_order_of_the_buffers_does_not_matter(problem, draw):
@@ -40,6 +42,7 @@ def test_the_peaks_grow_as_the_sizes(problem, factor):
     assert optimum(scaled(problem, factor)) == expected
 
 
+@pytest.mark.slow
 @given(SMALL, st.data())
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_a_buffer_less_is_never_worse(problem, data):
@@ -51,6 +54,7 @@ def test_a_buffer_less_is_never_worse(problem, data):
     assert fewer <= peaks
 
 
+@pytest.mark.slow
 @given(LARGE, st.sampled_from([1, 1000, 1_000_000, 10_000_000]))
 @settings(max_examples=levels.number(25, 250), deadline=None)
 def test_the_answer_is_sound_and_the_same_each_time(problem, work_budget):

@@ -250,6 +250,7 @@ def counted_by_running(program):
     return (interpreter.reads, interpreter.writes), (reads, writes)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=number(12, 100),
     deadline=None,

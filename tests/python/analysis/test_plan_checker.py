@@ -215,6 +215,7 @@ def is_sound(placed):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=levels.number(250, 2500), deadline=None)
 @given(plans())
 def test_exactly_the_sound_plans_pass(placed):

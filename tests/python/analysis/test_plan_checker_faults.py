@@ -87,6 +87,7 @@ def is_within_limits(buffers: list[Buffer], places: dict[str, tuple[str, int]]) 
     return all(LIMITS[pool] is None or end <= (LIMITS[pool] or 0) for pool, end in ends)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_sound_plans_with_one_change(seed):
     draw = random.Random(seed)

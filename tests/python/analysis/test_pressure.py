@@ -77,6 +77,7 @@ def test_exact_for_buffers_of_one_alignment():
         assert memory_pressure(buffers) == smallest_peak(sizes, alignment)
 
 
+@pytest.mark.slow
 def test_no_plan_is_smaller():
     draw = random.Random(0)
     reached = 0

@@ -70,6 +70,7 @@ def check(model, expected, random_array):
     return main_of
 
 
+@pytest.mark.slow
 def test_inputs_of_a_concat_are_written_to_their_places(check):
     main = check(lambda b, x, y: softmax(b, join(b, softmax(b, x), softmax(b, y))), X, Y)
     assert called(main) == ["softmax", "softmax1", "softmax2"]
@@ -77,6 +78,7 @@ def test_inputs_of_a_concat_are_written_to_their_places(check):
     assert set(allocated(main).values()) == {36}
 
 
+@pytest.mark.slow
 def test_a_concat_that_is_returned_is_written_where_the_caller_wants_it(check):
     main = check(lambda b, x, y: join(b, softmax(b, x), softmax(b, y)), X, Y)
     assert called(main) == ["softmax", "softmax1"]
@@ -84,6 +86,7 @@ def test_a_concat_that_is_returned_is_written_where_the_caller_wants_it(check):
     assert allocated(main) == {}
 
 
+@pytest.mark.slow
 def test_a_concat_of_a_concat(check):
     def body(b, x, y):
         first = join(b, softmax(b, x), softmax(b, y))
@@ -101,6 +104,7 @@ def test_a_concat_of_a_concat(check):
     assert allocated(main) == {"concat_1": 72}
 
 
+@pytest.mark.slow
 def test_parts_of_a_split_are_read_where_they_are(check):
     def body(b, x):
         parts = b.emit(relax.op.split(softmax(b, x), [1, 3], 0))
@@ -117,6 +121,7 @@ def test_parts_of_a_split_are_read_where_they_are(check):
     assert allocated(main) == {"softmax": 24}
 
 
+@pytest.mark.slow
 def test_a_slice_of_an_input_is_read_there(check):
     main = check(lambda b, x: softmax(b, part(b, x, -3, 4)), X)
     assert called(main) == ["softmax"]
@@ -124,6 +129,7 @@ def test_a_slice_of_an_input_is_read_there(check):
     assert allocated(main) == {}
 
 
+@pytest.mark.slow
 def test_a_slice_of_a_constant_is_read_there(check):
     constant = relax.const(np.arange(24, dtype="float32").reshape(4, 6))
     main = check(lambda b, y: b.emit(relax.op.add(softmax(b, y), part(b, constant, 1, 3))), Y)
@@ -136,6 +142,7 @@ def test_a_slice_of_a_slice(check):
     assert views(main) == {"strided_slice_1": ("softmax", 12)}
 
 
+@pytest.mark.slow
 def test_one_row_of_one_image(check):
     """The first axes have one element; the slice begins and ends in the third."""
 
@@ -163,12 +170,14 @@ def test_slices_with_gaps_are_computed(check, axes):
     assert views(main) == {}
 
 
+@pytest.mark.slow
 def test_joining_an_inner_axis_is_computed(check):
     body = lambda b, x: softmax(b, join(b, softmax(b, x), softmax(b, x), axis=1))  # noqa: E731
     main = check(body, X)
     assert views(main) == {}
 
 
+@pytest.mark.slow
 def test_an_axis_after_axes_of_one_element_is_the_outermost(check):
     def body(b, x, y):
         return softmax(b, join(b, softmax(b, x), softmax(b, y), axis=-2))
@@ -178,6 +187,7 @@ def test_an_axis_after_axes_of_one_element_is_the_outermost(check):
     assert len(called(main)) == 3
 
 
+@pytest.mark.slow
 def test_inputs_that_are_not_computed_are_copied(check):
     def body(b, x, y):
         constant = relax.const(np.ones((1, 6), "float32"))
@@ -198,6 +208,7 @@ def test_inputs_none_of_which_is_computed_are_read_by_the_reader(check):
     assert allocated(main) == {}
 
 
+@pytest.mark.slow
 def test_a_tensor_that_is_joined_twice_is_copied_once(check):
     def body(b, x):
         value = softmax(b, x)
@@ -208,6 +219,7 @@ def test_a_tensor_that_is_joined_twice_is_copied_once(check):
     assert set(allocated(main).values()) == {48}
 
 
+@pytest.mark.slow
 def test_a_joined_tensor_may_have_other_readers(check):
     def body(b, x, y):
         value = softmax(b, x)
@@ -219,6 +231,7 @@ def test_a_joined_tensor_may_have_other_readers(check):
     assert set(allocated(main).values()) == {36}
 
 
+@pytest.mark.slow
 def test_what_is_returned_itself_is_copied_to_the_concat(check):
     def body(b, x, y):
         value = softmax(b, x)
@@ -249,6 +262,7 @@ def test_what_the_caller_wants_becomes_no_part_of_another_tensor(wanted):
     assert [copy.is_elided for copy in copies] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_a_copy_that_keeps_less_alive_is_made(check):
     """One row is kept over an operator on tensors that are as large as what it is a row of."""
 
@@ -299,6 +313,7 @@ def test_parts_with_gaps_must_be_legalized_first():
     )
 
 
+@pytest.mark.slow
 def test_an_input_that_waits_long_need_not_be_copied_if_what_follows_overlaps_it(check):
     def body(b, x):
         skipped = softmax(b, x)
@@ -311,6 +326,7 @@ def test_an_input_that_waits_long_need_not_be_copied_if_what_follows_overlaps_it
     assert views(main) == {"softmax": ("concat", 0), "sum": ("concat", 24)}
 
 
+@pytest.mark.slow
 def test_inputs_that_only_pay_off_together(check):
     def body(b, x, y):
         first = b.emit(relax.op.sum(y, [1], keepdims=True))
@@ -322,6 +338,7 @@ def test_inputs_that_only_pay_off_together(check):
     assert views(main) == {"sum": ("concat", 0), "sum1": ("concat", 8)}
 
 
+@pytest.mark.slow
 def test_what_is_returned_lives_on_anyway(check):
     def body(b, x):
         returned = softmax(b, x)
@@ -342,6 +359,7 @@ def test_a_slice_of_what_is_computed_for_it_alone_is_computed_alone(check):
     assert set(allocated(main).values()) == {12}
 
 
+@pytest.mark.slow
 def test_slices_of_slices_with_gaps_are_one(check):
     def body(b, x):
         columns = b.emit(relax.op.strided_slice(x, [1], [1], [4]))
@@ -353,6 +371,7 @@ def test_slices_of_slices_with_gaps_are_one(check):
     assert set(allocated(main).values()) == {6}
 
 
+@pytest.mark.slow
 def test_a_slice_of_what_others_read_too_is_read_there(check):
     def body(b, x):
         value = b.emit(relax.op.nn.relu(x))

@@ -100,6 +100,7 @@ def test_no_simple_choice_needs_less(model, others, seed, option):
         assert planned_bytes(lower_to_aot(mod)) <= min(others(mod))
 
 
+@pytest.mark.slow
 def test_a_copy_that_saves_memory_is_made_and_others_are_not(model, others):
     """In the importer's order: another one can save more."""
     mod = model(random_body(34), ("x", (8, 5), "float32"))
@@ -111,6 +112,7 @@ def test_a_copy_that_saves_memory_is_made_and_others_are_not(model, others):
         assert others(mod) == [212, 224, 212]
 
 
+@pytest.mark.slow
 def test_where_all_choices_need_the_same_nothing_is_copied(model, others):
     def body(b, x, y):
         return softmax(b, b.emit(relax.op.concat([softmax(b, x), softmax(b, y)], 0)))
@@ -120,6 +122,7 @@ def test_where_all_choices_need_the_same_nothing_is_copied(model, others):
     assert len(set(others(mod))) == 1
 
 
+@pytest.mark.slow
 def test_a_model_that_needs_no_workspace(model):
     def body(b, x):
         return b.emit(relax.op.concat([softmax(b, x), b.emit(relax.op.nn.relu(x))], 0))
@@ -139,6 +142,7 @@ def test_without_overlaps_live_bytes_decide(model, others):
         assert planned_bytes(lower_to_aot(mod)) == min(others(mod))
 
 
+@pytest.mark.slow
 def test_the_build_chooses_for_where_inputs_and_outputs_are(model, monkeypatch):
     asked = []
 

@@ -147,6 +147,7 @@ def end(buffer) -> int:
     return int(buffer.byte_offset + buffer.size_bytes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", [False, True], ids=["own-io", "workspace-io"])
 @pytest.mark.parametrize("pools", ["one", "several"])
 def test_models_with_states_compute_the_same(io, pools):

@@ -25,6 +25,7 @@ def content() -> bytes:
     return factory.files()["codegen/host/lib/default_lib1.o"]
 
 
+@pytest.mark.slow
 def test_sections_that_take_memory(content):
     sections = {section.name: section for section in read_sections(content, BOARD)}
     assert any(name.startswith(".text") for name in sections)

@@ -87,6 +87,7 @@ def test_places_of_sections(board):
 OTHER_BOARDS = [board for board in BOARDS if board.name not in ("mps2-an385", "mps3-an547")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "board", [AN385, AN547, *in_long_run(OTHER_BOARDS)], ids=lambda board: board.name
 )
@@ -106,6 +107,7 @@ def test_memory_of_convolutions(board):
     assert memory.code <= (11 if board.name == "riscv32-virt" else 9) << 10
 
 
+@pytest.mark.slow
 def test_inputs_and_outputs_of_the_program():
     """Arrays of its own then take RAM beyond the pools."""
     with PassContext(config={"tir.usmp.use_workspace_io": False}):
@@ -117,12 +119,14 @@ def test_inputs_and_outputs_of_the_program():
     assert program_memory(module.sections(), AN385).variables >= 64 + 10
 
 
+@pytest.mark.slow
 def test_a_smaller_stack():
     runs = emulated(AN385, {"STACK_SIZE": "1024"}).run([IMAGE])
     assert runs.stack_size_bytes == 1024
     assert 64 <= runs.stack_used_bytes < 512
 
 
+@pytest.mark.slow
 def test_code_that_does_not_fit():
     """Only the linker knows how large code is."""
     memories = (replace(AN385.memories[0], size_bytes=2 << 10), *AN385.memories[1:])
@@ -139,6 +143,7 @@ def test_code_that_does_not_fit():
     )
 
 
+@pytest.mark.slow
 def test_a_stack_that_does_not_fit():
     with pytest.raises(BuildError) as error:
         emulated(AN385, {"STACK_SIZE": str(8 << 20)})
@@ -248,6 +253,7 @@ def test_a_main_of_ones_own_that_does_not_write_what_it_should(own_main, number,
     )
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_end(own_main):
     with pytest.raises(EmulatorError) as error:
         own_main.run([choosing(6)], timeout_seconds=0.5)

@@ -45,6 +45,7 @@ def as_bytes(runs: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, bytes]]
     return [{name: value.tobytes() for name, value in run.items()} for run in runs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("board", "io"),
     [*((board, True) for board in SOME_BOARDS), (AN385, False)],
@@ -65,6 +66,7 @@ def test_entries_that_share_a_state(board, io):
             np.testing.assert_allclose(outputs[name], value, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @two_boards
 @pytest.mark.parametrize("seed", seeds(1, 3))
 def test_random_programs_of_integers(board, seed):
@@ -90,6 +92,7 @@ def two_models(request, shared_model) -> dict[str, bytes]:
     return {key: shared_model(name).read_bytes() for key, name in names.items()}
 
 
+@pytest.mark.slow
 @two_boards
 @pytest.mark.parametrize("two_models", ["small", *in_long_run(["public"])], indirect=True)
 def test_two_models_in_one_memory(board, two_models):
@@ -114,6 +117,7 @@ def test_two_models_in_one_memory(board, two_models):
     assert memory_bytes(module, board) <= state + most + 16 * len(factory.interface.states)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", [True, False], ids=["workspace-io", "own-io"])
 def test_an_entry_without_inputs_and_outputs(io):
     with PassContext(config={"tir.usmp.use_workspace_io": io}):
@@ -128,6 +132,7 @@ def test_an_entry_without_inputs_and_outputs(io):
     np.testing.assert_allclose(outcome.outputs[5]["y"], (half + x) / 4 @ WEIGHTS, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_entries_with_functions_of_an_accelerator(tmp_path):
     """Each gets the one struct of devices; that of `b` fails on large numbers."""
     require_board(AN385)
@@ -176,6 +181,7 @@ def test_an_entry_without_a_name(entries):
     assert str(error.value) == 'input "x" is float32[1, 8]; the model takes float32[3, 8]'
 
 
+@pytest.mark.slow
 def test_the_only_entry_by_its_name():
     module = emulated(usmp.build(streaming_model(), board=AN385), AN385)
     x = np.ones((1, 8), np.float32)

@@ -133,6 +133,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_their_addresses_are_those_of_the_memory(tmp_path):
     require_board(AN505)
@@ -141,6 +142,7 @@ def test_their_addresses_are_those_of_the_memory(tmp_path):
     np.testing.assert_allclose(np.frombuffer(output, np.float32), attention().ravel(), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_a_program_that_keeps_state(tmp_path):
     """The three memories hold intermediates, inputs and outputs, and states."""

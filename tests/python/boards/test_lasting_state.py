@@ -77,6 +77,7 @@ def check_streaming(outputs, reference: Streaming) -> None:
         np.testing.assert_allclose(found["y"], expected["y"], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @board_test
 @pytest.mark.parametrize(("board", "memory"), [("mps2-an385", "psram"), ("mps3-an547", "dtcm")])
 def test_a_reset_of_the_processor_keeps_the_state(board, memory):
@@ -89,6 +90,7 @@ def test_a_reset_of_the_processor_keeps_the_state(board, memory):
     check_streaming(outputs, reference)
 
 
+@pytest.mark.slow
 @board_test
 @pytest.mark.parametrize("stored", [0, 1], ids=["in-a-run", "other-layout"])
 def test_a_state_that_is_not_the_programs_own_begins_anew(stored):
@@ -97,6 +99,7 @@ def test_a_state_that_is_not_the_programs_own_begins_anew(stored):
     check_streaming(program.run([{"x": x} for x in X]).outputs, Streaming())
 
 
+@pytest.mark.slow
 @board_test
 def test_in_other_sections_the_state_begins_anew():
     factory = built("psram")
@@ -132,6 +135,7 @@ def test_entries_keep_their_state_too():
             np.testing.assert_allclose(found[name], value, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @board_test
 @pytest.mark.parametrize("model", [streaming_model, entry_model], ids=["one", "several"])
 def test_the_place_of_the_states(model):
@@ -162,6 +166,7 @@ def test_the_linker_script_and_main_know_of_it():
     assert "    state_layout = TVMGEN_DEFAULT_STATE_LAYOUT_HASH;\n" in main
 
 
+@pytest.mark.slow
 def test_other_projects_do_not_have_it():
     for state_pool in (None, "psram"):
         factory = built(state_pool)
@@ -169,6 +174,7 @@ def test_other_projects_do_not_have_it():
         assert "state_layout" not in project_file(factory, "main.c")
 
 
+@pytest.mark.slow
 def test_only_the_pool_of_the_states():
     """Nothing zeroes states among other buffers there."""
     pools = WorkspaceMemoryPools([lasting("psram")])

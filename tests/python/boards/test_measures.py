@@ -105,6 +105,7 @@ def run(tmp_path_factory):
     return part
 
 
+@pytest.mark.slow
 @some_boards
 def test_instructions_are_counted(run, board):
     """Two a round, and a few around the loop."""
@@ -113,6 +114,7 @@ def test_instructions_are_counted(run, board):
     assert max(map(abs, excess)) <= 5, excess
 
 
+@pytest.mark.slow
 @some_boards
 def test_no_instruction_is_lost(run, board):
     """Loops of a known number of instructions, from a few to millions; one board's counter of 32

@@ -97,6 +97,7 @@ OTHERS = [(name, board) for name in POOLS for board in ("mps2-an385", "mps3-an54
 OTHERS.remove(("kws", "mps3-an547"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "board"), [("kws", "mps3-an547"), *in_long_run(OTHERS)])
 def test_mlperf_tiny(shared_model, name, board):
     model, board = shared_model(f"mlperf_{name}_int8"), board_named(board)
@@ -137,6 +138,7 @@ QUANTIZED = [
 FLOATS = [(FLOAT, board.name, None) for board in BOARDS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "board", "state_pool"), sample([*QUANTIZED, *FLOATS], 1))
 def test_some_models_on_some_boards(shared_model, name, board, state_pool):
     """Small ones run on all boards: here, in test_emulator.py and in test_entries.py."""
@@ -166,6 +168,7 @@ def test_an_operator_that_the_compiler_could_take_for_nothing(tmp_path):
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
 
+@pytest.mark.slow
 @some_boards
 def test_an_object_file_for_the_board(board):
     """Target llvm alone means the board's processor."""
@@ -179,6 +182,7 @@ def test_an_object_file_for_the_board(board):
     assert as_bytes(module.run(inputs).outputs) == as_bytes([reference.run(one) for one in inputs])
 
 
+@pytest.mark.slow
 @some_boards
 def test_operators_in_one_program(tmp_path, board):
     """A part of the catalog, another one on each board and for each seed of the samples."""
@@ -203,6 +207,7 @@ def test_operators_in_one_program(tmp_path, board):
     assert different == []
 
 
+@pytest.mark.slow
 def test_vectors_of_known_conditions(tmp_path):
     """GCC 12 takes one of the conditions by which four rows of a window exist for all of them."""
     board = board_named("mps3-an547")
@@ -249,6 +254,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_two_models_share_one_workspace(tmp_path):
     """Use case U2 of the RFC: run after one another, in the same bytes."""
     board = board_named("mps3-an547")

@@ -128,6 +128,7 @@ def test_the_bytes_that_it_would_take_are_those_of_the_chosen_algorithm(
     assert f"with enough memory it would take {needed} bytes of sram" in text
 
 
+@pytest.mark.slow
 def test_the_error_has_the_sizes(convolutions):
     properties = usmp.PoolInfoProperties(size_hint_bytes=260)
     pools = usmp.WorkspaceMemoryPools([usmp.WorkspacePoolInfo("sram", ["c"], properties)])

@@ -105,6 +105,7 @@ int main(void) {{
 """
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize(
     ("board", "pools"),
@@ -160,6 +161,7 @@ def test_neighbors_keep_their_bytes_on_a_board(tmp_path, board, pools):
     np.testing.assert_allclose(np.frombuffer(content, np.float32), attention().ravel(), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_constants_at_an_address_of_a_board():
     require_board(AN547)

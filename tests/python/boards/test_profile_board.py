@@ -39,6 +39,7 @@ def metadata_of(factory):
     return factory.metadata["modules"]["default"]
 
 
+@pytest.mark.slow
 @some_boards
 def test_operators_are_all_of_a_run(board):
     """But for the hooks, at most 100 instructions an operator, and what lies between them."""
@@ -74,6 +75,7 @@ def test_a_run_without_hooks_takes_as_much():
     assert profile.cost < whole < profile.cost + 10 * len(profile.operators) + 60
 
 
+@pytest.mark.slow
 def test_an_object_file_has_hooks():
     require_board(AN385)
     factory = built(AN385, "llvm")
@@ -81,6 +83,7 @@ def test_an_object_file_has_hooks():
     assert all(operator.cost > 100 for operator in profile.operators)
 
 
+@pytest.mark.slow
 def test_entries_are_counted_by_themselves():
     require_board(AN385)
     with PassContext(config={"tir.usmp.profile": True}):
@@ -104,6 +107,7 @@ def test_an_archive_without_hooks_is_refused():
         profile_on_board(factory.files(), metadata_of(factory), AN385, IMAGE)
 
 
+@pytest.mark.slow
 def test_files_of_the_project_are_strict(tmp_path):
     require_board(AN385)
     factory = built(AN385)

@@ -61,6 +61,7 @@ def test_entries(io):
     np.testing.assert_array_equal(second, np.outer(a[:2], b[:3]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("io", [False, True], ids=["own", "workspace_io"])
 def test_files_with_sizes_out_of_range(tmp_path, io):
     """Nothing is read behind them; without a file the model runs at the largest size."""

@@ -49,6 +49,7 @@ def test_the_header_declares_handles_and_functions():
     assert header.count("int32_t tvmgen_default_accel_main_") == 2
 
 
+@pytest.mark.slow
 def test_the_source_defines_none_of_them():
     source = attention().source
     assert "extern " not in source

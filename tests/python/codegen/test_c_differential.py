@@ -18,6 +18,8 @@ from support.tir_expressions import (
     random_expressions,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @few_seeds
 def test_random_expressions(seed, load_functions):

@@ -344,6 +344,7 @@ def compiled_values(compile_c, values, dtype):
     return bytes((ctypes.c_ubyte * size).in_dll(library, "values"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @settings(
     max_examples=5,

@@ -52,6 +52,7 @@ def output(factory, main, folder, flags=SANITIZERS):
     return subprocess.run([program], check=True, capture_output=True, text=True).stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_hooks_of_the_application_take_the_place_of_weak_ones(tmp_path, target):
     flags = SANITIZERS if target == "c" else ["-O0"]
@@ -65,6 +66,7 @@ def test_hooks_of_the_application_take_the_place_of_weak_ones(tmp_path, target):
     assert strong == " ".join(f"<{i} {i}>" for i in range(6)) + f" {plain}"
 
 
+@pytest.mark.slow
 def test_a_packed_model_has_hooks_too():
     packed = usmp.Executor("aot", {"interface-api": "packed"})
     factory = profiled(Attention, "c", packed)
@@ -73,6 +75,7 @@ def test_a_packed_model_has_hooks_too():
     assert factory.source.count("_operator_begin(") == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [Attention, entry_model], ids=["one entry", "interleaved"])
 def test_nothing_else_is_added(model):
     plain, hooked = profiled(model, profile=False), profiled(model)

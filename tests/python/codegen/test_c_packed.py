@@ -84,11 +84,13 @@ def test_external_pools_follow_the_outputs(external):
     np.testing.assert_allclose(output, attention(), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_other_compilers_and_no_warning(tmp_path):
     factory = usmp.build(Attention, params=PARAMS, module_name="net", executor=PACKED)
     library_of(tmp_path, factory.files(), "clang")
 
 
+@pytest.mark.slow
 def test_the_operators_stay_c99_and_need_nothing(tmp_path):
     factory = usmp.build(Attention, params=PARAMS, module_name="net", executor=PACKED)
     assert sorted(factory.files()) == [
@@ -222,6 +224,7 @@ def test_a_pool_may_be_larger_and_of_any_shape(external):
     np.testing.assert_allclose(output, attention(), rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pools", [{}, POOLS], ids=["internal", "external"])
 def test_state_is_kept_until_it_is_reset(tmp_path, pools):
     pools = {name: value for name, value in pools.items() if name.startswith("workspace")}

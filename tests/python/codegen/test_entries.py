@@ -285,6 +285,7 @@ def factory() -> usmp.AOTExecutorFactoryModule:
     return usmp.build(entry_model())
 
 
+@pytest.mark.slow
 def test_what_entries_have_in_common_is_there_once(factory):
     source = factory.source
     functions = re.findall(
@@ -303,6 +304,7 @@ def test_workspace_is_the_largest_entry_and_the_state(factory):
     assert factory.ram_bytes == factory.interface.workspace_size_bytes + (24 + 24 + 3) * 4
 
 
+@pytest.mark.slow
 def test_peak_of_each_entry(factory):
     """States count in all of them: 32 bytes at the begin of the pool, and a byte at its end."""
     mains = factory.metadata["modules"]["default"]["memory"]["functions"]["main"]
@@ -321,6 +323,7 @@ def test_states_that_entries_use(factory):
     assert used == {"learn": both, "tell": both, "plain": {}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["c", "llvm"])
 @pytest.mark.parametrize("arguments", [{}, EXTERNAL, PACKED, {**EXTERNAL, **PACKED}], ids=len)
 def test_entries_compute(target, arguments):
@@ -330,6 +333,7 @@ def test_entries_compute(target, arguments):
     check_entries_compute(module.run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrent", [(), [("tell", "plain")], [ENTRIES[1:]]], ids=str)
 @pytest.mark.parametrize("arguments", [{}, EXTERNAL], ids=len)
 def test_entries_compute_with_workspace_io(concurrent, arguments):
@@ -339,6 +343,7 @@ def test_entries_compute_with_workspace_io(concurrent, arguments):
     check_entries_compute(poisoned(factory).run)
 
 
+@pytest.mark.slow
 def test_an_entry_without_pools(tmp_path):
     """It takes the struct of pools as the others do, and nothing of it."""
     mod = entry_model()

@@ -112,6 +112,7 @@ def test_logarithm(intrinsics):
         assert intrinsics[LOGARITHM](value) / 2**26 == pytest.approx(exact, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_quotient_is_the_nearest_or_its_neighbor(intrinsics):
     factor = QuantizedMultiplier(1717986918, 5)
     for dividend in range(-255, 256, 3):

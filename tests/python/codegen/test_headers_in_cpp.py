@@ -100,6 +100,7 @@ def expanded(header: str) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HEADERS)
 def test_all_of_it_compiles(tmp_path, kind):
     header = HEADERS[kind]()

@@ -25,6 +25,7 @@ def draw_header(random: Random, number: int) -> str:
     return print_header(interface(*tensors, pools, f"{number}_{hostile_name(random)}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "standard"), [("c", "c99"), ("c++", "c++11")])
 def test_headers(language, standard):
     random = Random(language)

@@ -41,6 +41,7 @@ l2_normalization_lowest_zero_point svdf_plain lstm_plain lstm_int16 sequence_att
 """.split()
 
 
+@pytest.mark.slow
 def test_models(tmp_path):
     from support.litert import Reference
     from support.micro import Micro
@@ -64,6 +65,7 @@ def test_models(tmp_path):
     assert different == []
 
 
+@pytest.mark.slow
 def test_the_front_end_of_a_keyword_spotter(tmp_path):
     """Windows, spectra and logarithms of samples, and what is kept between runs."""
     content, path = front_end(), tmp_path / "front_end.tflite"

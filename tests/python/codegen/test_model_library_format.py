@@ -122,6 +122,7 @@ def two_pools(**options) -> usmp.AOTExecutorFactoryModule:
         )
 
 
+@pytest.mark.slow
 def test_memory_of_main_by_pool():
     memory = two_pools().metadata["modules"]["net"]["memory"]
     (main,) = memory["functions"]["main"]
@@ -154,6 +155,7 @@ def test_memory_of_operators_by_pool():
     ]
 
 
+@pytest.mark.slow
 def test_target_is_what_tvmc_takes():
     targets = ["llvm -mtriple=thumbv7m-none-eabi -mcpu=cortex-m3 -mattr=+dsp,+fp", "c"]
     for target in targets:
@@ -167,6 +169,7 @@ def test_target_is_what_tvmc_takes():
         assert structural_equal(parse_targets(text).cpu, cpu)
 
 
+@pytest.mark.slow
 def test_accelerators_are_targets_and_devices():
     mod = two_pools().ir_mod
     operators = sorted(str(v.name_hint) for v in mod.functions if v.name_hint != "__tvm_main__")
@@ -347,6 +350,7 @@ def test_entries_of_the_archive(factory, tmp_path):
         assert (entry.uid, entry.gid, entry.uname, entry.gname) == (0, 0, "", "")
 
 
+@pytest.mark.slow
 def test_two_builds_give_the_same_bytes(factory, tmp_path):
     factory.export_model_library_format(tmp_path / "a.tar")
     build().export_model_library_format(tmp_path / "b.tar")

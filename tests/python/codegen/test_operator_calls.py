@@ -66,6 +66,7 @@ def test_operators_that_run_interleaved_are_one_call():
     assert sum(call.macs for call in calls) == 399488
 
 
+@pytest.mark.slow
 def test_entries_follow_each_other():
     calls = operator_calls(usmp.build(entry_model()).ir_mod)
     entries = [call.entry for call in calls]
@@ -73,6 +74,7 @@ def test_entries_follow_each_other():
     assert entries == sorted(entries, key=["learn", "tell", "plain"].index)
 
 
+@pytest.mark.slow
 def test_a_branch_is_one_call_of_several_functions():
     """The first run copies or fills states; these functions know no shape but their elements."""
     calls = operator_calls(usmp.build(streaming_model()).ir_mod)
@@ -106,6 +108,7 @@ def test_hand_written_operators_are_described_by_their_loops():
     assert (call.inputs, call.outputs) == ([six, six], [OperatorTensor("int32", (1,))])
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_copies_of_several_sizes_in_one_function_have_their_shapes(shared_model):
     with PassContext(config={"tir.usmp.code": "small"}):
@@ -116,6 +119,7 @@ def test_copies_of_several_sizes_in_one_function_have_their_shapes(shared_model)
     assert [(c.inputs, c.outputs) for c in copies] == [([int8(n)], [int8(n)]) for n in sizes]
 
 
+@pytest.mark.slow
 def test_json_leaves_out_what_is_not_known():
     (call, *_) = operator_calls(unstreamed_digits().ir_mod)
     assert call.as_json() == {

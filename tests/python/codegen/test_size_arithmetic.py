@@ -52,6 +52,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(a=NUMBERS, b=NUMBERS, name=st.sampled_from(sorted(EXACT)))
 def test_results_are_exact_or_the_least_number(library, a, b, name):

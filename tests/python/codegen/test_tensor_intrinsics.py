@@ -15,6 +15,8 @@ from support.tensor_intrinsic_programs import (
 )
 from usmp.boards.board import board_named
 
+pytestmark = pytest.mark.slow
+
 C_WITHOUT_MVE = {name: CHECKS_OF_C[name] for name in WITHOUT_MVE}
 
 HOST_BODIES = {

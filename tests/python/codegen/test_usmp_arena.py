@@ -183,6 +183,7 @@ ALLOCATE = st.tuples(SIZES, st.sampled_from([1, 2, 4, 8, 16, 64, 256]))
 STEPS = st.lists(st.one_of(ALLOCATE, st.integers(0, 5)), max_size=40)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @settings(max_examples=200, deadline=None)
 @given(steps=STEPS, capacity=st.integers(0, 2000), shift=st.integers(0, 15))

@@ -85,6 +85,7 @@ def test_several_runs_with_state(states, tmp_path):
     assert '-3 if run 3, of entry "main", fails\n *   5 if its output "y" is another' in comment
 
 
+@pytest.mark.slow
 def test_several_entries(tmp_path):
     archive = built(entry_model(), tmp_path, {"use_workspace_io": True})
     assert self_test(archive, exported(archive, tmp_path / "test"), tmp_path) == 0
@@ -114,6 +115,7 @@ def test_float16(model, tmp_path):
     assert found == [0, 0, 1]
 
 
+@pytest.mark.slow
 def test_outputs_that_are_not_as_expected_are_numbered(states, tmp_path):
     """Floats within the tolerance pass; the first other output of two runs is told."""
     generator = np.random.default_rng(3)
@@ -168,6 +170,7 @@ def compile_strictly(compiler, archive, folder):
     run_compiler(command, cwd=folder)
 
 
+@pytest.mark.slow
 def test_clang(convolutions, tmp_path):
     compile_strictly(["clang"], convolutions, tmp_path)
 
@@ -240,6 +243,7 @@ def test_refusals(refused, states, arguments, message):
     assert refused("export-test", states, *arguments).startswith(message)
 
 
+@pytest.mark.slow
 def test_an_entry_that_is_not_named(refused, tmp_path):
     archive = built(entry_model(), tmp_path)
     assert refused("export-test", archive, "--inputs=x.npz") == (

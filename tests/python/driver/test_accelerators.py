@@ -46,6 +46,7 @@ def of_zeros() -> np.ndarray:
     return Micro(DIGITS).run({"image": np.zeros((1, 8, 8, 1), np.int8)})["probabilities"]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_compile_and_run(tvmc, extension, tmp_path):
     done = tvmc(*COMPILE, "--target=accel,c", "--extension", extension)
@@ -62,6 +63,7 @@ def test_compile_and_run(tvmc, extension, tmp_path):
         np.testing.assert_array_equal(ours["probabilities"], of_zeros())
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_on_a_board(tvmc, extension, tmp_path):
     """With `tvmc run`, from a path that make would not take, and with make alone."""
@@ -86,6 +88,7 @@ def test_on_a_board(tvmc, extension, tmp_path):
     assert (tmp_path / "project/outputs.bin").read_bytes() == of_zeros().tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
@@ -118,6 +121,7 @@ def test_no_patterns_are_registered(refused, one_convolution, name, pools):
     assert message.startswith(f'unknown target "{name}": no patterns of an accelerator have this')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["accel", "my-npu"])
 def test_a_note_where_only_pools_list_it(tvmc, one_convolution, name):
     pools = ("--workspace-pools=sram", f"--workspace-pools-targets=sram:c,{name}")
@@ -127,6 +131,7 @@ def test_a_note_where_only_pools_list_it(tvmc, one_convolution, name):
     assert done.stdout.startswith(note)
 
 
+@pytest.mark.slow
 def test_a_note_where_no_pattern_matches(tvmc, one_convolution, tmp_path):
     path = tmp_path / "lstm.py"
     path.write_text(

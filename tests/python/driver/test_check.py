@@ -42,6 +42,7 @@ def checked(tvmc, *arguments):
     return {target["name"]: target for target in document["targets"]}, outcome.status
 
 
+@pytest.mark.slow
 def test_limits_to_the_byte(tvmc, archive, without_compilers):
     targets, status = checked(tvmc, archive, "--max-ram=1K", "--max-flash=64K")
     ram, flash = targets["limits"]["ram"], targets["limits"]["flash"]
@@ -76,6 +77,7 @@ def test_code_that_is_not_counted_is_said(tvmc, archive, without_compilers):
     assert "1276+ of 64K" in outcome.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_code_of_llvm_for_another_machine_is_not_counted(tvmc, small_digits_model, tmp_path):
     require("arm-none-eabi-gcc")
@@ -120,6 +122,7 @@ def check_places():
     return check_places
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_a_model_is_built_and_compiled_for_each_core(tvmc, small_digits_model):
     require("arm-none-eabi-gcc")
@@ -135,6 +138,7 @@ def test_a_model_is_built_and_compiled_for_each_core(tvmc, small_digits_model):
         assert target["ram"]["all_counted"]
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_a_board_gets_a_whole_program(tvmc, small_digits_model):
     require("arm-none-eabi-gcc")
@@ -147,6 +151,7 @@ def test_a_board_gets_a_whole_program(tvmc, small_digits_model):
     assert target["flash"]["parts"]["constants"] == 1276
 
 
+@pytest.mark.slow
 def test_a_board_whose_memories_are_too_small(
     tvmc, small_digits_model, without_compilers, monkeypatch
 ):

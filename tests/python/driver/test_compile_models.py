@@ -64,6 +64,7 @@ def test_onnx_model(tvmc):
     assert main["inputs"].keys() == {"x"}
 
 
+@pytest.mark.slow
 def test_quantized_onnx_model(tvmc):
     """The summary counts what is computed in float."""
     graph = onnx_models.Graph()
@@ -108,6 +109,7 @@ def test_pytorch_model(tvmc, monkeypatch, tmp_path):
     assert main["inputs"].keys() == {"features"}
 
 
+@pytest.mark.slow
 def test_damaged_pytorch_model(refused):
     models = pytest.importorskip("support.pytorch_models", exc_type=ImportError)
     model = models.seeded(models.Perceptron)

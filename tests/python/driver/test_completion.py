@@ -114,6 +114,7 @@ def test_offers(offered):
     assert offered("tvmc compile --") >= {"--output", "--module-name", "--pass-config", "--quiet"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", ["tvmc co", "tvmc compile net.onnx kws=net.t", "tvmc compile --target=l"]
 )
@@ -122,12 +123,14 @@ def test_bash(folder, line):
     assert set(shell("bash", "--norc", "-c", script, folder=folder).split()) == LINES[line]
 
 
+@pytest.mark.slow
 def test_fish(tmp_path):
     require("fish")
     script = "tvmc completion fish | source; complete -C 'tvmc pl'"
     assert shell("fish", "--no-config", "-c", script, folder=tmp_path).split()[0] == "plan"
 
 
+@pytest.mark.slow
 def test_zsh(tmp_path):
     require("zsh")
     script = (

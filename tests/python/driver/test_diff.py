@@ -162,6 +162,7 @@ def test_modules_are_matched_by_name(tvmc, refused, tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -217,6 +218,7 @@ def test_percentages_are_exact():
     assert growth_limit("0").allows(Change(10, 9))
 
 
+@pytest.mark.slow
 @pytest.mark.property
 def test_damaged_files_are_refused_or_compared(built, tmp_path):
     """Whatever a JSON file says, it is refused by a message of our own, or shown."""

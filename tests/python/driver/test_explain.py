@@ -13,6 +13,7 @@ pytestmark = pytest.mark.usefixtures("one_session")
 QUICK = ("--no-suggestions", "--module-name=net")
 
 
+@pytest.mark.slow
 def test_formats_and_files(tvmc, small_digits_model):
     outcome = tvmc("explain", small_digits_model, *QUICK, "--format=json")
     assert (outcome.status, outcome.stderr) == (0, "")

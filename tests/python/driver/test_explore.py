@@ -63,6 +63,7 @@ def test_results(sweep):
     assert all('pool "sram": size_hint_bytes=5' in row["reason"] for row in rows[2:])
 
 
+@pytest.mark.slow
 def test_commands_build_what_is_said(sweep, tvmc):
     row = sweep["configurations"][1]
     program, command, *arguments = shlex.split(row["command"])
@@ -71,6 +72,7 @@ def test_commands_build_what_is_said(sweep, tvmc):
     assert plan["ram"]["size_bytes"] == row["ram_bytes"] == 74
 
 
+@pytest.mark.slow
 def test_interrupted_and_continued(kept, digits, tmp_path, tvmc, no_workers):
     path = tmp_path / "sweep.json"
     arguments = ("explore", digits, *OPTIONS, "-j1", "-q", "-o", path)
@@ -94,6 +96,7 @@ def test_interrupted_and_continued(kept, digits, tmp_path, tvmc, no_workers):
     assert path.read_bytes() == kept.read_bytes()
 
 
+@pytest.mark.slow
 def test_cluster(kept, digits, tmp_path):
     """Workers that are spoken to as those of other computers; in a long run, in processes."""
     distributed = pytest.importorskip("distributed")
@@ -129,6 +132,7 @@ def test_what_is_done_is_shown_again(done, kept):
     assert "| best |" in done("-q", "--format=markdown").stdout
 
 
+@pytest.mark.slow
 def test_plot(done):
     pytest.importorskip("vl_convert")
     assert done("-q", "--plot=sweep.svg").status == 0

@@ -34,6 +34,7 @@ def algorithm_of(package: tvmc.TVMCPackage) -> str:
     return package.metadata["modules"]["default"]["memory"]["algorithm"]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_way_of_the_guide(small_digits_model, digits_images, tmp_path):
     images, _ = digits_images
@@ -57,12 +58,14 @@ def test_the_way_of_the_guide(small_digits_model, digits_images, tmp_path):
         assert np.array_equal(saved["probabilities"], result.outputs["probabilities"])
 
 
+@pytest.mark.slow
 def test_archive_is_that_of_build(model, tmp_path):
     tvmc.compile(model, package_path=tmp_path / "a.tar", mod_name="net", executor="aot")
     usmp.build(model.mod, module_name="net").export_model_library_format(tmp_path / "b.tar")
     assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
 
 
+@pytest.mark.slow
 def test_package_without_a_path_goes_with_its_file(model):
     package = tvmc.compile(model)
     path = package.package_path
@@ -72,6 +75,7 @@ def test_package_without_a_path_goes_with_its_file(model):
     assert not os.path.exists(os.path.dirname(path))
 
 
+@pytest.mark.slow
 def test_pass_options_are_given_or_those_of_the_context(model):
     with PassContext(config={"tir.usmp.algorithm": "hill_climb"}):
         assert algorithm_of(tvmc.compile(model)) == "hill_climb"
@@ -91,6 +95,7 @@ def test_pools(model):
     assert tvmc.run(package).outputs["probabilities"].shape == (1, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_params_are_bound(tmp_path):
     x, w = (relax.Var(name, relax.TensorType((1, 4), "float32")) for name in "xw")
@@ -108,12 +113,14 @@ def test_params_are_bound(tmp_path):
         assert output.tolist() == [[1.0, 2.0, 3.0, 4.0]]
 
 
+@pytest.mark.slow
 def test_saved_model_compiles_to_the_same(model, tmp_path):
     model.save(tmp_path / "model.json")
     again = tvmc.TVMCModel(model_path=tmp_path / "model.json")
     assert tvmc.compile(again).archive.files == tvmc.compile(model).archive.files
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_several_models(model, tmp_path):
     other = tmp_path / "2nd-model.tflite"
@@ -164,6 +171,7 @@ def adding_module():
     return mod
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_methods_of_a_pytorch_module(tmp_path):
     pytorch = pytest.importorskip("support.pytorch_models")
@@ -311,6 +319,7 @@ def test_arguments_that_are_not_used_and_unknown_ones(model):
     assert str(refused.value) == "tvmc.compile() got an unexpected keyword argument 'animals'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "node",
     sample([{"type": "ffi.Array", "data": [0]}, {"type": "ffi.Function", "data": {}}], 1),

@@ -114,6 +114,7 @@ def test_onnx(tvmc, tmp_path):
     assert found["operators"] == Counter(node.op_type for node in graph.node)
 
 
+@pytest.mark.slow
 def test_pytorch(tvmc, tmp_path):
     models = pytest.importorskip("support.pytorch_models")
     path = tmp_path / "model.pt2"
@@ -149,6 +150,7 @@ def test_archive(tvmc, digits_archive):
     assert ["global_workspace", "workspace", "10"] in lines
 
 
+@pytest.mark.slow
 def test_archive_of_several_models(tvmc):
     models = [usmp.build(Attention, params=PARAMS, module_name=name) for name in ("a", "b")]
     usmp.export_model_library_format(models, "models.tar")
@@ -177,6 +179,7 @@ def test_damaged_tflite(refused, digits_model, tmp_path):
     assert refused("info", path).startswith(f"{path}: ")
 
 
+@pytest.mark.slow
 def test_plan_of_an_archive_is_that_of_the_model(tvmc, small_model):
     tvmc("compile", small_model, "-o", "model.tar")
     for shown_as in ("table", "json", "csv"):
@@ -196,6 +199,7 @@ def test_an_archive_is_planned_already(refused, digits_archive, option):
     )
 
 
+@pytest.mark.slow
 def test_plan_of_one_of_several_models(tvmc, refused):
     models = [usmp.build(Attention, params=PARAMS, module_name=name) for name in ("a", "b")]
     usmp.export_model_library_format(models, "models.tar")
@@ -205,6 +209,7 @@ def test_plan_of_one_of_several_models(tvmc, refused):
     )
 
 
+@pytest.mark.slow
 def test_entries_of_an_archive(tvmc, tmp_path):
     path = tmp_path / "model.tar"
     usmp.build(entry_model()).export_model_library_format(path)
@@ -235,6 +240,7 @@ def test_entries_of_an_archive(tvmc, tmp_path):
     assert shown.count("States: total (32 bytes), states_are_set (1 bytes)\n") == 2
 
 
+@pytest.mark.slow
 def test_states_of_an_archive(tvmc, tmp_path):
     """Of one entry, and of one that only reads what another one changes."""
     path = tmp_path / "step.tflite"
@@ -267,6 +273,7 @@ def test_states_of_a_model_that_cannot_be_imported(tvmc, tmp_path):
     assert "States: not known, since the model cannot be imported\n" in tvmc("info", path).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_states_of_a_pytorch_program(tvmc, tmp_path):
     pytorch = pytest.importorskip("support.pytorch_models")

@@ -44,6 +44,7 @@ def check_compile(ended, number: signal.Signals, output: Path, new: bytes) -> No
     assert sorted(path.name for path in output.parent.iterdir()) == [output.name]
 
 
+@pytest.mark.slow
 def test_any_moment_of_compile(small_model, tmp_path):
     output = tmp_path / "output/model.tar"
     output.parent.mkdir()
@@ -88,6 +89,7 @@ def test_little_is_loaded_before_signals_are_taken_care_of():
     assert "usmp.driver.tvmc" in modules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", levels.sample(LINES, 1), ids=lambda number: number.name)
 def test_programs_and_their_files_go_too(digits_archive, tmp_path, number):
     ready = tmp_path / "ready"
@@ -106,6 +108,7 @@ def test_programs_and_their_files_go_too(digits_archive, tmp_path, number):
     assert (ended.temporary, ended.processes) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_any_moment_of_run(digits_archive, tmp_path):
@@ -144,6 +147,7 @@ raise RuntimeError("broken")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
 
 
+@pytest.mark.slow
 def test_after_the_output_is_written(small_model, tmp_path):
     """What is done stays done, and the status says so."""
     late = """
@@ -157,6 +161,7 @@ usmp.driver.compile.print_summary = lambda factory: os.kill(os.getpid(), signal.
     assert (tmp_path / "model.tar").read_bytes() != OLD
 
 
+@pytest.mark.slow
 def test_while_the_output_is_written(small_model, tmp_path):
     late = "os.replace = lambda *arguments: os.kill(os.getpid(), signal.SIGTERM)"
     output = tmp_path / "output/model.tar"
@@ -178,6 +183,7 @@ def test_signal_that_is_ignored_stays_ignored(tmp_path):
     assert "mps2-an385" in done.stdout
 
 
+@pytest.mark.slow
 def test_terminal_is_as_before(small_digits_model):
     terminal, end = pty.openpty()
     process = start(
@@ -216,6 +222,7 @@ assert before == after
     run(sys.executable, "-c", script, check=True)
 
 
+@pytest.mark.slow
 def test_what_an_extension_registers_for_the_end_of_the_process(tmp_path, small_model):
     """It runs once, and what it writes is there."""
     script = tmp_path / "end.py"
@@ -227,12 +234,14 @@ def test_what_an_extension_registers_for_the_end_of_the_process(tmp_path, small_
     assert done.stdout.count("the end") == 1
 
 
+@pytest.mark.slow
 def test_a_profiler_sees_the_end():
     profiled = (sys.executable, "-m", "cProfile", "-m", "usmp", "list", "targets")
     done = run(*profiled, check=True)
     assert "function calls" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["1", "2"])
 def test_closed_stdout_or_stderr(tmp_path, closed):
     """No file that the command opens gets its number."""

@@ -58,6 +58,7 @@ def test_what_reports_say(tvmc, small_model):
     assert "sram (workspace: inputs and outputs only)" in restricted
 
 
+@pytest.mark.slow
 def test_explain_tries_no_other_place_for_them(tvmc, small_model):
     for flags in (WAYS["io-pool"], WAYS["no"]):
         text = tvmc("explain", small_model, *flags).stdout
@@ -80,6 +81,7 @@ def test_explore_leaves_them_in_the_workspace():
     assert [one.arguments[-1] for one in varied] == ["--io-pool=ccm", "--io-pool=sram"]
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_check_of_boards_with_and_without_the_memory(tvmc, small_model):
     flags = ["--io-pool=isram", "--boards=mps2-an505,mps2-an385", "--format=json"]

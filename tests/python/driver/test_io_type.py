@@ -53,6 +53,7 @@ def test_what_stays_float(tvmc, model):
     assert said(outcome) == [INTEGERS, 'Still float: output "z", which is computed by tanh.']
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--io-type=float",)])
 def test_float_is_the_default(tvmc, model, options):
     assert said(tvmc("compile", model(), *options)) == []

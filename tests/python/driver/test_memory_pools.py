@@ -268,6 +268,7 @@ def model(tmp_path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_algorithm_by_its_own_flag(tvmc, model):
     setting = ["--pass-config", "tir.usmp.algorithm=hill_climb"]
     by_flag = tvmc("compile", model, "--usmp-algorithm=hill_climb", "-o", "a.tar")
@@ -278,6 +279,7 @@ def test_algorithm_by_its_own_flag(tvmc, model):
     assert "Memory of default (hill_climb)" in by_flag.stdout
 
 
+@pytest.mark.slow
 def test_pools_that_stay_empty_are_named(tvmc, model):
     flags = ["--workspace-pools=sram,psram", "--constant-pools=flash,qspi"]
     outcome = tvmc("compile", model, *flags)
@@ -288,6 +290,7 @@ def test_pools_that_stay_empty_are_named(tvmc, model):
     assert os.listdir() == ["module.tar"]
 
 
+@pytest.mark.slow
 def test_size_that_the_shell_cut_off(tvmc, model):
     """Of `--usmp-workspace-pool-dtcm=target=c;size=1000` only this arrives."""
     flags = ["--usmp-workspace-pools=dtcm,sram", "--usmp-workspace-pool-dtcm=target=c"]
@@ -298,6 +301,7 @@ def test_size_that_the_shell_cut_off(tvmc, model):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flag",
     ["--usmp-workspace-pool-dtcm=target=c;size=1000", "--usmp-workspace-pool-sram=target=c"],
@@ -307,6 +311,7 @@ def test_no_note_where_no_size_is_missing(tvmc, model, flag):
     assert (outcome.status, outcome.stdout.count("note:")) == (0, 0)
 
 
+@pytest.mark.slow
 def test_both_spellings_write_the_same_archive(tvmc, model):
     for flags, path in ((RFC_U3, "rfc.tar"), (TVM_U3, "tvm.tar")):
         assert tvmc("compile", model, "--target=accel,c", *flags, "-o", path).status == 0

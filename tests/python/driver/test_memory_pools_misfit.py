@@ -30,6 +30,7 @@ def test_size_hint_that_is_too_small(refused, convolutions):
     )
 
 
+@pytest.mark.slow
 def test_size_hints_that_are_too_small_together(refused, convolutions):
     flags = [*GREEDY, "--workspace-pools=dtcm,sram"]
     flags += [f"--workspace-pools-size-hint-bytes={name}:300" for name in ("dtcm", "sram")]
@@ -58,6 +59,7 @@ def test_the_smallest_size_is_told_however_many_pools_there_are(refused, convolu
     assert len(message) < 2100
 
 
+@pytest.mark.slow
 def test_constant_pool_that_is_too_small(refused, convolutions):
     flags = [*GREEDY, "--usmp-parameter-pools=flash", "--usmp-parameter-pool-flash=size=100"]
     assert refused("compile", convolutions, *flags) == TOO_SMALL.format(
@@ -93,6 +95,7 @@ def test_auto_names_the_buffers_that_do_not_fit_together(refused, tvmc, convolut
     assert tvmc("compile", convolutions, *pools).status == 0
 
 
+@pytest.mark.slow
 def test_workspace_that_only_the_accelerator_may_access(refused, convolutions):
     flags = ["--usmp-workspace-pools=npu", "--usmp-workspace-pool-npu=target=accel"]
     assert refused("compile", convolutions, "--target=accel,c", *flags) == (
@@ -109,6 +112,7 @@ def test_workspace_that_the_cpu_may_only_read(refused, convolutions):
     )
 
 
+@pytest.mark.slow
 def test_constants_that_only_the_accelerator_may_read(refused, convolutions):
     flags = ["--constant-pools=npu", "--constant-pools-targets=npu:accel"]
     assert refused("compile", convolutions, "--target=accel,c", *flags) == (

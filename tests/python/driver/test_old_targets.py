@@ -46,6 +46,7 @@ def targets_of(path: str) -> list[str]:
     return module["target"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target",
     [
@@ -117,6 +118,7 @@ def test_flags_are_options_of_the_target(tvmc, small_model):
     assert Path("old.tar").read_bytes() == Path("ours.tar").read_bytes()
 
 
+@pytest.mark.slow
 def test_pools_that_list_cmsis_nn(tvmc, small_model):
     pools = ["--workspace-pools=sram", "--workspace-pools-target-burst-bytes=sram:cmsis-nn:4"]
     listed = "--workspace-pools-targets=sram:{}"
@@ -137,6 +139,7 @@ def test_a_json_file(tvmc, refused, small_model):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_a_note_is_told_once(tvmc, small_model):
     """However many builds the command makes."""

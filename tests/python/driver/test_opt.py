@@ -210,6 +210,7 @@ def test_output_file(run, script, tmp_path):
     assert (tmp_path / "out.py").read_text() == run(script)[1]
 
 
+@pytest.mark.slow
 def test_a_model(run, tmp_path):
     path = tmp_path / "digits.tflite"
     path.write_bytes(small_digits())

@@ -80,6 +80,7 @@ def test_who_reads_meanwhile_sees_a_whole_file(tmp_path):
     assert files(tmp_path) == {"file"}
 
 
+@pytest.mark.slow
 def test_full_disk(buffers):
     """As good as one: no file may grow beyond 1000 bytes."""
     output = buffers.parent / "plan.json"
@@ -96,6 +97,7 @@ def test_full_disk(buffers):
     assert files(buffers.parent) == {"buffers.csv", "plan.json"}
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_full_disk_for_temporary_files(digits_archive, tmp_path):
     done = run(
@@ -162,6 +164,7 @@ def test_protected_place(open_folder, protected):
     assert files(open_folder / "folder") == {"plan.json"}
 
 
+@pytest.mark.slow
 def test_pipe_gets_the_content(buffers):
     pipe = buffers.parent / "pipe"
     os.mkfifo(pipe)
@@ -171,6 +174,7 @@ def test_pipe_gets_the_content(buffers):
     assert pipe.is_fifo()
 
 
+@pytest.mark.slow
 def test_stdout_by_its_name(buffers):
     status, stdout, stderr = ended(plan(buffers, "/dev/stdout"))
     assert (status, stderr) == (0, "")

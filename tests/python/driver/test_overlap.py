@@ -50,6 +50,7 @@ def test_overlap_in_json_csv_and_table(tvmc, convolutions):
     assert "(tir.usmp.overlap=0) the buffers of the pool would need at least 336 bytes" in table
 
 
+@pytest.mark.slow
 def test_what_is_told_holds(tvmc, convolutions):
     """Every output lies at least the safe distance below what it overwrites, and shares bytes."""
     pool = workspace_of(tvmc, convolutions, IO)
@@ -63,6 +64,7 @@ def test_what_is_told_holds(tvmc, convolutions):
         assert told["shared"] == min(ends) - max(output["offset"], dying["offset"]) > 0
 
 
+@pytest.mark.slow
 def test_without_overlap(tvmc, convolutions):
     pool = workspace_of(tvmc, convolutions, IO, NO_OVERLAP)
     assert (pool["peak_bytes"], pool["memory_pressure_bytes"], overlaps(pool)) == (336, 336, {})
@@ -71,12 +73,14 @@ def test_without_overlap(tvmc, convolutions):
     assert "overlap" not in table
 
 
+@pytest.mark.slow
 def test_nothing_is_shared_with_no_sharing(tvmc, convolutions):
     pool = workspace_of(tvmc, convolutions, IO, "--usmp-algorithm=no_sharing")
     assert overlaps(pool) == {}
     assert pool["peak_bytes"] >= sum(buffer["size"] for buffer in pool["buffers"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -105,6 +109,7 @@ def test_inputs_in_the_memory_of_a_board_are_preserved_too(tvmc, convolutions):
     assert image["live_ranges"] == f"0-{last}"
 
 
+@pytest.mark.slow
 def test_inputs_of_the_application_need_no_option(tvmc, convolutions):
     """They are never written; who asks for it anyway gets the same C and the same plan."""
     tvmc("compile", convolutions, "-o", "a.tar")

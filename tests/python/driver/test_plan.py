@@ -39,6 +39,7 @@ def memory_of(archive: str) -> dict:
     return module["memory"]
 
 
+@pytest.mark.slow
 def test_json_is_the_memory_of_the_archive(tvmc, small_digits_model):
     tvmc("compile", small_digits_model, *OPTIONS, "-o", "model.tar")
     outcome = tvmc("plan", small_digits_model, *OPTIONS, "--format=json")
@@ -46,12 +47,14 @@ def test_json_is_the_memory_of_the_archive(tvmc, small_digits_model):
     assert outcome.stdout == json.dumps(memory_of("model.tar"), indent=2) + "\n"
 
 
+@pytest.mark.slow
 def test_table_is_that_of_compile(tvmc, small_digits_model):
     compiled = tvmc("compile", small_digits_model, *OPTIONS, "-o", "model.tar")
     assert tvmc("plan", small_digits_model, *OPTIONS).stdout == compiled.stdout
     assert tvmc("plan", small_digits_model, *OPTIONS, "--format=table").stdout == compiled.stdout
 
 
+@pytest.mark.slow
 def test_no_c_is_made_and_no_file_written(tvmc, small_model, no_c):
     for shown_as in ("table", "json", "csv"):
         assert tvmc("plan", small_model, "--format", shown_as).status == 0

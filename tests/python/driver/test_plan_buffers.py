@@ -105,6 +105,7 @@ def test_file_has_what_stdout_would(tvmc, example, shown_as):
     assert Path(f"plan.{shown_as}").read_text().split() == shown.split()
 
 
+@pytest.mark.slow
 def test_stdin(example):
     with open(example) as stdin:
         command = (TVMC, "plan", "--buffers", "-", "--format=csv")
@@ -112,6 +113,7 @@ def test_stdin(example):
     assert len(rows(done.stdout)) == 5
 
 
+@pytest.mark.slow
 def test_it_loads_no_tvm_and_no_pytorch(example):
     script = (
         "import sys; sys.argv[0] = 'tvmc'\n"

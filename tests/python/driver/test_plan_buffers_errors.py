@@ -342,6 +342,7 @@ def test_options_of_buffers_without_buffers(refused):
     assert refused("plan") == "name a model, or a CSV with --buffers (see tvmc plan --help)"
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_exact_search_does_not_keep_the_reason_waiting(refused):
     """The lowest peak of this problem takes many minutes; that this is too little, no time."""

@@ -53,6 +53,7 @@ def test_the_csv_is_what_plan_buffers_reads(tvmc, model):
     assert solve(read_csv("plan.csv").problem).peak == sum(int(row["size"]) for row in rows)
 
 
+@pytest.mark.slow
 def test_refused(refused, model, digits_archive):
     other = shutil.copy(model, "other.tflite")
     Path("model.onnx").touch()

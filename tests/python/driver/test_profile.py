@@ -113,6 +113,7 @@ def test_a_pipe_has_all_columns_unless_the_width_is_said(capsys, monkeypatch):
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_a_run_on_this_host(tvmc, small_digits_model):
     assert tvmc("compile", small_digits_model, "--profile", "-o", "model.tar").status == 0
@@ -137,6 +138,7 @@ def test_a_run_on_this_host(tvmc, small_digits_model):
     assert tvmc("run", "model.tar").stdout.splitlines() == lines[:2]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_faults(tvmc, digits_archive, small_digits_model):
     outcome = tvmc("run", digits_archive, "--profile")
@@ -167,6 +169,7 @@ def test_the_flag_and_the_option_are_one(tvmc, small_digits_model):
     assert "--profile and --pass-config tir.usmp.profile=0 contradict" in outcome.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_a_run_on_a_board(tvmc, small_digits_model):
     require_board(board_named("mps2-an385"))

@@ -36,6 +36,7 @@ def on_a_terminal(*arguments: object) -> tuple[str, str]:
     return stdout, shown.decode()
 
 
+@pytest.mark.slow
 def test_stages_are_shown_in_order_and_stdout_is_as_ever(tvmc, small_model, tmp_path):
     arguments = ("compile", small_model, "-o", tmp_path / "model.tar")
     stdout, shown = on_a_terminal(*arguments)
@@ -47,6 +48,7 @@ def test_stages_are_shown_in_order_and_stdout_is_as_ever(tvmc, small_model, tmp_
     assert shown.rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
 
 
+@pytest.mark.slow
 def test_quiet_shows_nothing(small_model, tmp_path):
     terminal, end = pty.openpty()
     try:
@@ -114,6 +116,7 @@ def test_quiet_compile_prints_nothing(tvmc, small_model, quiet):
     assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_quiet_keeps_what_was_asked_for(tvmc, small_model, digits_archive):
     assert tvmc("plan", small_model, "-q").stdout == tvmc("plan", small_model).stdout

@@ -39,6 +39,7 @@ def archive(path: str, *files: object, member: str = "metadata.json") -> str:
     return path
 
 
+@pytest.mark.slow
 def test_use_case_u2_as_printed(tvmc, small_model):
     """Two commands without a name, as in TVM's RFC 0009, the second one twice."""
     lines = [U2.format(number=number) for number in (1, 2, 2)]

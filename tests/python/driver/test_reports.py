@@ -50,6 +50,7 @@ def test_reports_of_a_model_and_of_its_archive_are_alike(tvmc):
     assert text.startswith(tvmc("plan", "model.tar").stdout)
 
 
+@pytest.mark.slow
 def test_the_map_of_a_model(tvmc, small_model):
     planned = ("plan", small_model, "--workspace-io")
     table, both = (tvmc(*planned, *more).stdout for more in ([], ["--map"]))
@@ -102,6 +103,7 @@ def test_the_map_belongs_to_the_table(refused, small_model):
     assert refused("plan", "--buffers=in.csv", "--map").startswith("--map belongs to a model")
 
 
+@pytest.mark.slow
 @pytest.mark.process
 def test_a_drawing_without_its_address_space(tvmc, refused, small_model):
     """The JavaScript engine that draws ends its process by SIGTRAP."""

@@ -7,10 +7,9 @@ import pytest
 
 from support.micro import Micro
 
-pytestmark = pytest.mark.usefixtures("one_session")
+pytestmark = [pytest.mark.usefixtures("one_session"), pytest.mark.slow]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "option", ["--stream-input=image", "--pass-config=tir.usmp.stream_inputs=image"]
 )

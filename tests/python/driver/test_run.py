@@ -218,6 +218,7 @@ def test_damaged_archive(refused, digits_archive):
     assert refused("run", "model.tar") == "model.tar: not a tar archive, or a damaged one"
 
 
+@pytest.mark.slow
 def test_archive_of_several_models(tvmc, refused):
     models = [usmp.build(Attention, params=PARAMS, module_name=name) for name in ("a", "b")]
     usmp.export_model_library_format(models, "models.tar")
@@ -238,6 +239,7 @@ def entries_archive() -> str:
     return "entries.tar"
 
 
+@pytest.mark.slow
 def test_one_of_several_entries(tvmc, entries_archive):
     values = {"learn": np.ones((1, 8)), "tell": np.ones((1, 8)), "plain": np.ones((3, 8))}
     for entry, x in values.items():
@@ -250,6 +252,7 @@ def test_one_of_several_entries(tvmc, entries_archive):
                 np.testing.assert_allclose(outputs[name], expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_files_are_for_tensors_of_the_entry(tvmc, refused, entries_archive):
     np.save("x.npy", np.ones((3, 8), np.float32))
     command = ("run", entries_archive, "-i", "x.npy", "-o")
@@ -270,6 +273,7 @@ def test_files_are_for_tensors_of_the_entry(tvmc, refused, entries_archive):
     )
 
 
+@pytest.mark.slow
 def test_an_entry_that_there_is_not(refused, entries_archive, digits_archive, monkeypatch):
     monkeypatch.setenv("CC", "/nonexistent")
     several = 'model "default" has 3 entries; choose one with --entry: "learn", "tell", "plain"'

@@ -55,6 +55,7 @@ def faulty_archive(archive, path):
     return path
 
 
+@pytest.mark.slow
 def test_compile_makes_a_project_that_make_builds_and_runs(tvmc, tmp_path, small):
     require_board(board_named("mps3-an547"))
     outcome = tvmc("compile", small, "--board", "mps3-an547", "-o", "model.tar")
@@ -179,6 +180,7 @@ def test_an_unknown_board(refused, small_digits_model, board_archive, command):
     )
 
 
+@pytest.mark.slow
 def test_an_archive_of_another_board(refused, board_archive):
     assert refused("run", board_archive, "--board", "mps3-an547") == (
         f"{board_archive} is an archive for board mps2-an385; "
@@ -202,6 +204,7 @@ def entries_archive(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_one_of_several_entries(tvmc, entries_archive):
     np.savez("in.npz", x=np.ones((1, 8), np.float32))
     arguments = ("--entry", "tell", "--inputs", "in.npz", "--outputs", "out.npz")
@@ -284,6 +287,7 @@ def test_expected_outputs_without_a_board(refused, board_archive):
     )
 
 
+@pytest.mark.slow
 def test_an_object_file_for_the_board_is_compared_with_c(tvmc, small):
     require_board(board_named("mps2-an385"))
     options = ("--board", "mps2-an385", "--target=llvm", "-o", "model.tar")
@@ -294,6 +298,7 @@ def test_an_object_file_for_the_board_is_compared_with_c(tvmc, small):
     assert "probabilities: int8[1, 10]" in outcome.stdout
 
 
+@pytest.mark.slow
 def test_quiet_says_only_what_was_computed(tvmc, board_archive, digits_archive):
     outcome = tvmc("run", board_archive, "--board", "mps2-an385", "--quiet")
     assert (outcome.status, outcome.stderr) == (0, "")

@@ -62,6 +62,7 @@ def test_missing_inputs_are_filled_for_each_step(tvmc, archive):
     np.testing.assert_array_equal(np.load("y.npy"), first)
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_steps_on_a_board(tvmc):
     require_board(board_named(BOARD))

@@ -127,6 +127,7 @@ def test_ctrl_c_before_there_is_a_plan_aborts():
         get_algorithm("auto", 60.0)(hard(), 0)
 
 
+@pytest.mark.slow
 def test_what_ends_by_itself_is_left_alone():
     shown: list[str] = []
     with watched_search({"tir.usmp.algorithm": "auto"}, shown.append):
@@ -134,6 +135,7 @@ def test_what_ends_by_itself_is_left_alone():
     assert (plan.ended_by, shown) == ("work", [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option",
     ["--usmp-algorithm=exact", "--usmp-time-budget=60s", "--pass-config=tir.usmp.time_budget=60"],
@@ -147,6 +149,7 @@ def test_an_interrupted_command_says_so(extended, option):
     assert json.loads(done.stdout)["search_ended_by"] == "interrupt"
 
 
+@pytest.mark.slow
 def test_the_archive_of_an_interrupted_command_is_written(extended, tmp_path):
     done = extended(1, "compile", "--usmp-time-budget=60s", "-o", "model.tar")
     assert done.returncode == 0
@@ -154,6 +157,7 @@ def test_the_archive_of_an_interrupted_command_is_written(extended, tmp_path):
     assert "The search was interrupted: another run may end with another plan." in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("interrupts", "options"), [(1, []), (2, ["--usmp-time-budget=60s"])], ids=["auto", "twice"]
 )
@@ -196,6 +200,7 @@ def test_the_summary_says_what_was_not_compared(tvmc, small_model):
     assert "No time remained to compare all orders of operators, operators that run" in text
 
 
+@pytest.mark.slow
 def test_a_check_of_several_places_divides_the_time(tvmc, small_model, monkeypatch):
     builds = []
 
@@ -210,6 +215,7 @@ def test_a_check_of_several_places_divides_the_time(tvmc, small_model, monkeypat
     assert builds == [(3, "1h"), (1, "1h")]
 
 
+@pytest.mark.slow
 def test_configurations_have_equal_parts_of_the_time(tvmc, small_model, monkeypatch):
     shared = []
 

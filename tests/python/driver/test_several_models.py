@@ -64,6 +64,7 @@ def test_entries_are_called_as_the_user_says(tvmc, models):
     assert entries_of("module.tar", "net") == ["first", "second", "x_a"]
 
 
+@pytest.mark.slow
 def test_one_model_has_a_name_only_if_it_is_given_one(tvmc, models):
     models("a.tflite")
     for file, entry in (("a.tflite", "main"), ("main=a.tflite", "main"), ("net=a.tflite", "net")):
@@ -199,6 +200,7 @@ def test_concurrent_may_be_repeated(tvmc, models):
     ]
 
 
+@pytest.mark.slow
 def test_csv_says_of_which_entries_buffers_are(tvmc, models):
     adding_files(one=REAL, two=REAL)
     files = ["one.tflite", "two.tflite", "--shared-state", "--workspace-io"]
@@ -240,6 +242,7 @@ def adding_files(**shapes: tuple[int, ...]) -> None:
         Path(f"{name}.tflite").write_bytes(write_model(summing(Spec(shape, 0, 0, "float32"))))
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_models_share_states_of_one_name_if_the_user_says_so(tvmc):
     adding_files(one=REAL, two=REAL)
@@ -253,6 +256,7 @@ def test_models_share_states_of_one_name_if_the_user_says_so(tvmc):
         del module
 
 
+@pytest.mark.slow
 def test_a_state_of_two_shapes(tvmc, refused):
     adding_files(step=REAL, other=(1, 8))
     files = ["step.tflite", "other.tflite"]
@@ -269,6 +273,7 @@ def test_one_model_shares_no_state(refused, models):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_methods_of_a_pytorch_module(tvmc, refused):
     pytorch = pytest.importorskip("support.pytorch_models")
@@ -307,6 +312,7 @@ def test_methods_of_a_pytorch_module(tvmc, refused):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_models_of_different_formats(tvmc):
     Path("digits.tflite").write_bytes(small_digits())
@@ -336,6 +342,7 @@ def one_program(command: str) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize(
     "arguments",
@@ -359,6 +366,7 @@ def test_the_first_line_says_that_models_are_one_program(tvmc, models, arguments
     assert "in one program" not in alone.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize(
     "arguments", [["check", "--max-ram=64K"], ["explain", "--no-suggestions"]], ids=" ".join

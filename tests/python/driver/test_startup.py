@@ -66,6 +66,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 def test_commands_that_need_no_tvm():
     script = _ONE_AFTER_THE_OTHER.format(commands=COMMANDS, heavy=HEAVY)
     shown = run(sys.executable, "-c", script).stderr.splitlines()
@@ -82,6 +83,7 @@ def test_module_that_needs_no_tvm():
     assert not loaded("-m", "usmp", "--version") & HEAVY
 
 
+@pytest.mark.slow
 def test_command_that_needs_tvm(small_model):
     """The test of the tests above: what is loaded late is seen."""
     assert {"numpy", "rich", "tvm", "tvm_ffi"} <= loaded(TVMC, "plan", str(small_model))
@@ -113,6 +115,7 @@ for words in {commands}:
 """
 
 
+@pytest.mark.slow
 def test_torch_is_hidden_from_tvm_where_it_has_no_use(tmp_path, small_model):
     usmp.build(small_model).export_model_library_format(tmp_path / "model.tar")
     for name in ("model.tflite", "model.pt2"):
@@ -129,6 +132,7 @@ def test_torch_is_hidden_from_tvm_where_it_has_no_use(tmp_path, small_model):
     assert done.stdout.splitlines() == [f"{is_so} {list(w)}" for w, is_so in commands.items()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model.tflite", *levels.in_long_run(["model.pt2"])])
 def test_torch_is_loaded_for_its_own_models_only(tmp_path, small_model, name):
     """Where it is installed, TVM loads it."""
@@ -179,6 +183,7 @@ for change in (
 """
 
 
+@pytest.mark.slow
 def test_where_the_interpreter_is_part_of_another_program():
     shown = run(sys.executable, "-c", _PART_OF_ANOTHER_PROGRAM).stderr.splitlines()
     assert shown.count("0 1") == 4

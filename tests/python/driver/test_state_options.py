@@ -76,6 +76,7 @@ def hash_of(archive: str) -> str:
     return header.split("TVMGEN_DEFAULT_STATE_LAYOUT_HASH UINT64_C(")[1].split(")")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["compile", "plan"])
 def test_a_layout_is_written_and_read(tvmc, model, command):
     first = [command, model, "--state-pool=backup", "--export-state-layout=layout.json"]
@@ -117,6 +118,7 @@ def write(path: str, text: str) -> None:
     Path(path).write_text(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["compile", "plan"])
 def test_layouts_that_are_refused(tvmc, refused, model, command):
     tvmc("plan", model, "--export-state-layout=layout.json")
@@ -187,6 +189,7 @@ def test_a_model_without_state_has_no_layout(refused, small_model, command):
     )
 
 
+@pytest.mark.slow
 def test_the_layout_of_an_archive(tvmc, refused, model, small_model):
     tvmc("compile", model, "-o", "m.tar", "--export-state-layout=layout.json")
     assert tvmc("plan", "m.tar", "--export-state-layout=again.json", "--quiet").status == 0

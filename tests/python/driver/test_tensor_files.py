@@ -150,6 +150,7 @@ def test_wrong_outputs(infos, given, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_run(tvmc, digits_archive, digits_images):
     """The same, whatever the files are."""

@@ -83,6 +83,7 @@ def test_archives(printed, digits_archive, command):
     check(printed, *command, digits_archive)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_long_names_and_states(printed, tmp_path, shared_model):
     model, archive = shared_model("mww_okay_nabu_v2_int8"), tmp_path / "long.tar"
@@ -97,6 +98,7 @@ def test_without_a_plan(printed, command):
     check(printed, *command)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_code_is_measured(printed, small_archives):
     check(printed, "diff", *small_archives)

@@ -21,6 +21,7 @@ CHOICES = ", ".join(f"'{command}'" for command in COMMANDS)
 SEE = "(see tvmc --help)"
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_compile_and_run(digits_images, tmp_path):
     images, _ = digits_images
@@ -56,6 +57,7 @@ def test_error_is_one_line_and_status_1(tmp_path):
     assert done.stderr == "tvmc: error: no.tflite: No such file or directory\n"
 
 
+@pytest.mark.slow
 def test_log_of_tvm_is_shown_only_on_request(tmp_path):
     graph = onnx_models.Graph()
     data, shape = graph.input("x", [4, 3]), graph.input("shape", [2], "int64")
@@ -71,6 +73,7 @@ def test_log_of_tvm_is_shown_only_on_request(tmp_path):
     assert os.listdir(tmp_path) == ["model.onnx"]
 
 
+@pytest.mark.slow
 def test_version_and_help():
     done = run(TVMC, "--version")
     assert (done.returncode, done.stdout) == (0, f"usmp {version('tvm-usmp')}\n")
@@ -112,6 +115,7 @@ def test_help_groups_options_and_shows_defaults(tvmc, capfd):
     assert "default: []" not in words
 
 
+@pytest.mark.slow
 def test_interrupted_command_ends_as_shells_expect(tmp_path):
     pipe = tmp_path / "model.tar"
     os.mkfifo(pipe)
@@ -158,6 +162,7 @@ def test_closed_pipe_is_no_traceback(digits_archive, tmp_path):
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.slow
 def test_an_error_does_not_control_the_terminal(tmp_path):
     name = "\x1b[31m\u202eno\r.tflite"
     done = run(TVMC, "compile", name, cwd=tmp_path)

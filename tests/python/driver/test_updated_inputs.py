@@ -94,6 +94,7 @@ def test_a_self_test_compares_them(archive, tmp_path):
     assert self_test(archive, folder, tmp_path) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_a_device_at_a_line_gives_them_back(tvmc, archive, tmp_path):
     folder = tmp_path / "test"
@@ -108,6 +109,7 @@ def test_a_device_at_a_line_gives_them_back(tvmc, archive, tmp_path):
     check("out.npz", {name: value[0] for name, value in expected().items()})
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize("entries", [("main",), ("first", "second")])
 def test_a_board_gives_them_back(tvmc, entries):

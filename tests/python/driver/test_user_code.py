@@ -63,6 +63,7 @@ def test_whole_traceback(tvmc, small_model, tmp_path, monkeypatch, algorithm):
     assert outcome.stderr.splitlines()[-1] == f"tvmc: error: none of these ({place})"
 
 
+@pytest.mark.slow
 def test_pattern_of_an_accelerator(refused, digits_model, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(PATTERN)

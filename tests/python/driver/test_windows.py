@@ -33,6 +33,7 @@ def test_the_summary_and_the_header(tvmc, convolutions):
     ) in header
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_run(tvmc, convolutions):
     """The first run, of a window that is empty but for the lines that it is given."""

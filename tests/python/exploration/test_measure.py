@@ -53,6 +53,7 @@ def size_of_archive(factory, path):
     return compiled_code(archive.code(), metadata, module_compiler(metadata)).size_bytes
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize(
     ("target", "board"), [("c -mcpu=cortex-m4", None), ("c", "mps3-an547")], ids=["core", "board"]
@@ -85,6 +86,7 @@ def test_of_a_host(of_host, tmp_path, monkeypatch):
         assert measure(factory).code_reason == reason
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_what_is_compiled_is_compiled_once(of_host, monkeypatch):
     require("cc")
@@ -99,6 +101,7 @@ def test_what_is_compiled_is_compiled_once(of_host, monkeypatch):
     assert compiled == [None]
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize(
     "options",
@@ -120,6 +123,7 @@ def test_of_llvm(tmp_path, options):
     assert 0 < size - sections(factory) < 2000
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("options", "machine"),

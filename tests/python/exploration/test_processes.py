@@ -40,6 +40,7 @@ def test_every_task_once():
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 def test_a_process_that_is_ended_ends_the_work():
     with pytest.raises(WorkersLost, match=r"perhaps for lack of memory; .* as --jobs 2"):
         list(in_processes(crash, None, TASKS, 4, never))

@@ -86,6 +86,7 @@ def test_what_is_the_same_in_all_rows_is_said_once():
     ]
 
 
+@pytest.mark.slow
 def test_no_word_is_broken_and_no_line_is_too_long():
     def words(lines: list[str]) -> set[str]:
         return set(re.findall(r"[a-zA-Z\d]+", " ".join(lines)))

@@ -14,6 +14,8 @@ from support.dynamic_models import LARGEST, LIBRARY_ENCODER, MODELS, SIZES
 from support.relax_vm import TARGET
 from usmp.relax.symbolic_sizes import symbolic_sizes_of
 
+pytestmark = pytest.mark.slow
+
 ALL = {**MODELS, "library_encoder": LIBRARY_ENCODER}
 FILES = [
     *((name, ".onnx") for name in MODELS),
@@ -36,7 +38,6 @@ def imported(tmp_path_factory):
     return read
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "ending"), FILES)
 def test_the_size_is_a_bounded_variable(name, ending, imported):
     model, main = ALL[name], imported(name, ending)["main"]
@@ -70,7 +71,6 @@ def test_a_first_extent_without_a_bound_is_a_batch_of_one(ending, tmp_path):
     assert symbolic_sizes_of(main) == []
 
 
-@pytest.mark.slow
 def test_the_range_of_a_program_is_the_bound(tmp_path):
     model = MODELS["convolutions"]
     path = model.written(tmp_path / "model.pt2")
@@ -78,7 +78,6 @@ def test_the_range_of_a_program_is_the_bound(tmp_path):
     assert (size.lower_bound, size.upper_bound) == (model.smallest, LARGEST)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".onnx", ".pt2"])
 def test_a_size_without_a_limit(ending, tmp_path):
     model = MODELS["convolutions"]

@@ -143,6 +143,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", REFUSED)
 def test_shapes_that_cannot_be(what, tmp_path):
     (ending, content), shapes, message = REFUSED[what]

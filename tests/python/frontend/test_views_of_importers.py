@@ -59,6 +59,7 @@ class Rows(TorchModule):
         return torch.softmax(rows[-1], -1), torch.softmax(torch.stack(parts), -1)
 
 
+@pytest.mark.slow
 def test_pytorch_select_unbind_and_stack():
     content = exported(Rows(), torch.zeros(4, 6))
     main = main_of(import_pytorch(content))

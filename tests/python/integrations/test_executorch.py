@@ -67,6 +67,7 @@ def _inputs():
     X = torch.linspace(-2, 3, 24).reshape(4, 6)
 
 
+@pytest.mark.slow
 def test_chains_stay_at_one_place():
     found, program = planned(lambda x: torch.tanh(torch.exp(torch.relu(x))), X)
     assert len(found.in_place) == 3
@@ -74,6 +75,7 @@ def test_chains_stay_at_one_place():
     assert found.is_optimal
 
 
+@pytest.mark.slow
 def test_the_option_keeps_outputs_apart():
     def function(x):
         return torch.tanh(torch.exp(torch.relu(x)))
@@ -85,6 +87,7 @@ def test_the_option_keeps_outputs_apart():
     assert list(overwritten(found, program)) == ["aten_exp_default"]
 
 
+@pytest.mark.slow
 def test_an_input_with_other_users_stays():
     # x is read by the sum after the exponential; exp(x) is in no one's place, the sum in either's.
     found, program = planned(lambda x: x + torch.exp(x), X)
@@ -92,11 +95,13 @@ def test_an_input_with_other_users_stays():
     assert program.sizes == [0, 192]
 
 
+@pytest.mark.slow
 def test_a_residual_takes_the_place_of_what_dies():
     found, program = planned(lambda x: torch.relu(x + torch.mm(x, torch.mm(x.T, x))), X)
     assert {"aten_add_tensor", "aten_relu_default"} <= set(overwritten(found, program))
 
 
+@pytest.mark.slow
 def test_a_tensor_that_is_read_twice_by_one_call():
     found, program = planned(lambda x: torch.exp(x) * torch.exp(x), X)
     assert len(found.in_place) == 2
@@ -104,6 +109,7 @@ def test_a_tensor_that_is_read_twice_by_one_call():
     assert program.sizes == [0, 96] and len(found.in_place) == 1
 
 
+@pytest.mark.slow
 def test_a_tensor_that_was_written_in_place_lives_on():
     def function(x, index, rows):
         written = torch.tanh(x).index_put((index,), rows)
@@ -122,6 +128,7 @@ def test_a_tensor_that_was_written_in_place_lives_on():
             torch.testing.assert_close(actual, expected)
 
 
+@pytest.mark.slow
 def test_a_place_that_is_shared_is_counted_once():
     from executorch.exir.pass_base import PassResult
 
@@ -141,6 +148,7 @@ def test_a_place_that_is_shared_is_counted_once():
     assert sizes[0] <= sizes[1] <= sizes[2]
 
 
+@pytest.mark.slow
 def test_a_smaller_input_is_not_overwritten():
     row = torch.ones(6)
     found, program = planned(lambda row, x: torch.exp(row) + torch.exp(x), row, X)
@@ -153,6 +161,7 @@ def test_a_smaller_input_is_not_overwritten():
     assert "aten_add_tensor" not in overwritten(found, program)
 
 
+@pytest.mark.slow
 def test_any_argument_may_be_the_one():
     condition = X > 0
     found, program = planned(lambda c, x, y: torch.where(c, x, y), condition, X[:1].clone(), X)
@@ -161,6 +170,7 @@ def test_any_argument_may_be_the_one():
     assert list(found.in_place.values()) == [names[2].meta["spec"]]
 
 
+@pytest.mark.slow
 def test_other_types_and_views():
     found, program = planned(lambda x: torch.exp(x) > 1, X)
     assert set(overwritten(found, program)) == {"aten_exp_default"}
@@ -171,6 +181,7 @@ def test_other_types_and_views():
     assert "aten_relu_default" not in overwritten(found, program)
 
 
+@pytest.mark.slow
 def test_outputs_and_inputs_that_are_provided():
     def function(x):
         return torch.tanh(torch.relu(x))
@@ -200,12 +211,14 @@ class Counter(TorchModule):
         return x + 1
 
 
+@pytest.mark.slow
 def test_state_is_not_overwritten():
     found, program = planned(Counter(), X)
     states = [node for node in program.graph_module.graph.nodes if "state" in node.name]
     assert not {node.meta["spec"] for node in states} & set(found.in_place.values())
 
 
+@pytest.mark.slow
 def test_state_of_several_methods_has_one_place():
     from executorch.exir import ExecutorchBackendConfig, to_edge
     from executorch.exir.passes import MemoryPlanningPass
@@ -231,6 +244,7 @@ def test_state_of_several_methods_has_one_place():
     assert method.execute([X])[0].shape == X.shape
 
 
+@pytest.mark.slow
 def test_dynamic_shapes_have_places_for_the_longest():
     length = torch.export.Dim("length", min=2, max=16)
     inputs = torch.ones(5, 6), torch.ones(1, 6)
@@ -248,6 +262,7 @@ def test_dynamic_shapes_have_places_for_the_longest():
     assert program.run(longest) == programs.planned(edge, None).run(longest)
 
 
+@pytest.mark.slow
 def test_branches_do_not_overwrite_each_others_outputs():
     def function(p, q, x):
         first = torch.cond(p, lambda x: torch.sin(x) * 2, lambda x: torch.cos(x) * 3, [x])
@@ -262,6 +277,7 @@ def test_branches_do_not_overwrite_each_others_outputs():
     torch.testing.assert_close(got, function(*inputs))
 
 
+@pytest.mark.slow
 def test_bodies_of_map():
     from functorch.experimental.control_flow import map as torch_map
 
@@ -271,6 +287,7 @@ def test_bodies_of_map():
     planned(function, X, torch.ones(6))
 
 
+@pytest.mark.slow
 def test_suites_of_algorithms():
     from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, greedy, naive
 
@@ -285,6 +302,7 @@ def test_suites_of_algorithms():
         assert program.sizes == [0, 96]
 
 
+@pytest.mark.slow
 def test_planning_again_changes_nothing():
     from executorch.exir.memory_planning import apply_algo
 

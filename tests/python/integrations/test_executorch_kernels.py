@@ -32,6 +32,7 @@ OPERATORS = {
 }
 
 
+@pytest.mark.slow
 def test_operators_in_place():
     from support.executorch_kernels import differences, registered
 

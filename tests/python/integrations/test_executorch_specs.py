@@ -114,6 +114,7 @@ def test_alignments(alignment):
         sizes(tensor(4, 0, 1), alignment=alignment)
 
 
+@pytest.mark.slow
 def test_options():
     with pytest.raises(ValueError, match='unknown algorithm "best"; known: auto, exact'):
         MemoryPlanning("best")

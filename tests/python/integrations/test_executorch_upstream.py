@@ -78,6 +78,7 @@ def name_of(case: unittest.TestCase) -> str:
     return case.id().rpartition(".")[2]
 
 
+@pytest.mark.slow
 def test_they_pass(upstream, capsys):
     suites = [list(suite) for suite in unittest.defaultTestLoader.loadTestsFromModule(upstream)]
     names = [name_of(case) for suite in suites for case in suite]

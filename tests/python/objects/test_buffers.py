@@ -311,6 +311,7 @@ def test_copies_follow_changes():
     assert not first[1].conflicts and list(later[1].conflicts) == [later[0]]
 
 
+@pytest.mark.slow
 def test_many_buffers_are_copied_without_recursion():
     buffers = [BufferInfo(f"b{i}", i, [POOL]) for i in range(1200)]
     for before, buffer in pairwise(buffers):

@@ -266,6 +266,7 @@ def test_texts_that_are_no_layout(content, message):
     assert str(error.value).startswith(message)
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_never_taken_for_another_layout():
     """Whatever is changed, the text is refused, or means the same."""
     random = Random(0)

@@ -58,6 +58,7 @@ def built(mod):
         return usmp.build(mod)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("name", ["all", "old", "new"])
 def test_onnx_operators_with_any_index(name, tmp_path):
@@ -68,6 +69,7 @@ def test_onnx_operators_with_any_index(name, tmp_path):
     check_sweep(sweep, factory, Reference(content).run, tmp_path, tolerances)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_tflite_operators_with_any_index(tmp_path):
     sweep = tflite_operators.all_operators()
@@ -75,6 +77,7 @@ def test_tflite_operators_with_any_index(tmp_path):
     check_sweep(sweep, built(import_tflite(content)), LiteRt(content).run, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.filterwarnings("ignore:The reduce argument of torch.scatter:UserWarning")
 @pytest.mark.filterwarnings("ignore:index_reduce:UserWarning")
@@ -115,6 +118,7 @@ def _schema(torch, name):
     return getattr(getattr(torch.ops.aten, operator), overload)._schema
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_relax_operators_with_indices_of_any_type(model, tmp_path):
     """Of an axis that some of the types do not hold."""

@@ -53,6 +53,7 @@ def test_steps_of_an_lstm_take_all_weights():
     assert macs_of_record(op("lstm"), shapes) == 2 * 5 * 4 * (3 * 4 + 3 * 3)
 
 
+@pytest.mark.slow
 def test_records_say_what_the_loops_do():
     """Of operators of the catalog; all kinds that have products are there."""
     differ, with_products = set(), set()

@@ -48,6 +48,7 @@ def test_steps_of_a_planned_model():
     }
 
 
+@pytest.mark.slow
 def test_a_segment_has_the_steps_of_its_operators():
     steps = steps_by_name(usmp.build(import_tflite(small_convolutions())).ir_mod)
     assert steps["conv2d_to_conv2d1"] == (

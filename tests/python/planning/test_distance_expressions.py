@@ -22,6 +22,7 @@ def evaluated(expression) -> np.ndarray:
     return np.broadcast_to(value_of(expression, {"seq": N}), N.shape)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150, derandomize=True)
 @given(st.lists(st.integers(0, 64), min_size=LARGEST, max_size=LARGEST))
 def test_random_distances(parts):
@@ -33,6 +34,7 @@ def test_random_distances(parts):
     np.testing.assert_array_equal(evaluated(expression), values)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100, derandomize=True)
 @given(st.integers(-3, 3), st.integers(-40, 64), st.integers(-50, 50))
 def test_polynomials_are_exact_where_they_are_distances(a, b, c):

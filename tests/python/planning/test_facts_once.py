@@ -46,6 +46,7 @@ def walked(monkeypatch):
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("config", "build"), CONFIGS)
 def test_each_version_is_walked_once(walked, config, build):
     check(two_convolutions(), walked, config, build)
@@ -62,6 +63,7 @@ def test_each_version_of_interleaved_pools_is_walked_once(digits_model, walked, 
     check(usmp.import_model(digits_model), walked, *config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "config", "build"),
     # Large ones take long, in the same way whatever the options.

@@ -59,6 +59,7 @@ def peak_of(mod) -> int:
     return pool.peak_bytes
 
 
+@pytest.mark.slow
 def test_the_plan_that_was_compared_is_the_one_that_is_made(shared_model, compared):
     """By hill climbing, whose plan depends on the memory pressure that it is told."""
     mod = usmp.import_model(shared_model("deeploy_cct_1_16", ".onnx"))

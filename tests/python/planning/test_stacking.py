@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations, product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def lowest(problem, below, buffer, size) -> int:
     return place
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=80, derandomize=True)
 @given(problems())
 def test_each_is_as_low_as_the_relations_permit(case):
@@ -54,6 +56,7 @@ def test_each_is_as_low_as_the_relations_permit(case):
         assert all(stack.order.index(low) < stack.order.index(buffer) for low in below[buffer])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60, derandomize=True)
 @given(problems())
 def test_better_relations(case):

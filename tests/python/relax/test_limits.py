@@ -48,6 +48,7 @@ def outcomes(endings: list[str]) -> dict[str, tuple[str, str, float, int]]:
     return {name: (outcome, *rest) for name, _, outcome, *rest in lines}
 
 
+@pytest.mark.slow
 def test_demanding_files_take_little():
     has_pytorch = importlib.util.find_spec("torch") is not None
     endings = ENDINGS if has_pytorch else ENDINGS[:-1]

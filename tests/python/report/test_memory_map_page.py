@@ -81,6 +81,7 @@ def pixels(page) -> bytes:
     return page.locator(".drawing").first.screenshot()
 
 
+@pytest.mark.slow
 def test_tables_have_the_figures_of_the_plan(browser, file, digits):
     document = map_document(map_of_metadata(digits))
     with opened(browser, file) as page:
@@ -190,6 +191,7 @@ def test_zoom_and_pan(browser, file):
         assert pixels(page) != whole
 
 
+@pytest.mark.slow
 def test_search_and_sort(browser, file):
     with opened(browser, file) as page:
         whole = pixels(page)
@@ -237,6 +239,7 @@ def test_a_phone_shows_all_of_it(browser, file):
         assert max(boxes) <= 390
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_accessibility(browser, file, theme):
     axe = pytest.importorskip("axe_core_python.sync_playwright").Axe()

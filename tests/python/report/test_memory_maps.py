@@ -221,6 +221,7 @@ def _uncached():
     return vega_javascript.__wrapped__
 
 
+@pytest.mark.slow
 def test_the_page_is_small_and_fetches_nothing():
     page = written(".html").decode()
     assert len(page.encode()) < 2 * 2**20

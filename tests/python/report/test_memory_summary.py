@@ -130,6 +130,7 @@ def test_ram_of_the_packed_interface_has_no_other_way():
     )
 
 
+@pytest.mark.slow
 def test_an_archive_without_ram_in_all_is_shown():
     metadata = usmp.build(import_tflite(small_digits())).metadata["modules"]["default"]
     del metadata["memory"]["ram"]

@@ -15,6 +15,7 @@ from usmp.runtime import BuildError, load_archive
 from usmp.runtime.extra_sources import include_sources
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_an_archive_takes_sources(tmp_path):
     factory, source = attention(), matmul_source(tmp_path)

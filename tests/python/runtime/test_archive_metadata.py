@@ -102,6 +102,7 @@ def test_metadata_that_is_no_json(archive, tmp_path, content):
     assert message_of(path) == "metadata.json is damaged: it is not JSON"
 
 
+@pytest.mark.slow
 def test_module_is_chosen_by_name(tmp_path):
     archive, _ = attention_archive(tmp_path, "one", "two")
     assert archive.module("two").name == "two"

@@ -24,6 +24,7 @@ def archive(tmp_path_factory) -> Path:
     return relu_archive(tmp_path_factory.mktemp("archive"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 def test_module_tells_what_the_model_was_built_to(tmp_path, use_workspace_io):
     archive, (factory,) = attention_archive(tmp_path, "net", use_workspace_io=use_workspace_io)
@@ -335,12 +336,14 @@ def test_external_pools_are_read_back(tmp_path):
     assert [(p.name, p.c_name, p.is_internal) for p in pools] == [("a pool", "a_pool", False)]
 
 
+@pytest.mark.slow
 def test_model_without_inputs_is_read_back(tmp_path):
     factory = usmp.build(Attention, params={**PARAMS, "x": X})
     path = usmp.export_model_library_format(factory, tmp_path / "model.tar")
     assert usmp.load_archive(path).module().inputs == {}
 
 
+@pytest.mark.slow
 def test_packed_interface_has_no_structs(tmp_path):
     sram = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])])
     packed = usmp.Executor("aot", {"interface-api": "packed"})

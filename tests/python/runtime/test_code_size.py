@@ -138,6 +138,7 @@ def test_objects_with_floats_in_registers_are_linked(llvm_archive):
     assert code.stack_size_bytes is None
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_no_error_names_a_temporary_file(llvm_archive):
     require("arm-none-eabi-gcc")

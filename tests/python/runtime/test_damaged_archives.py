@@ -27,6 +27,7 @@ def archive(tmp_path_factory) -> Path:
     return relu_archive(tmp_path_factory.mktemp("archive"))
 
 
+@pytest.mark.slow
 def test_truncated(archive, tmp_path):
     content = archive.read_bytes()
     end_of_data = len(content.rstrip(b"\0"))
@@ -107,6 +108,7 @@ def test_mutated_metadata_of_entries_is_read_or_refused(tmp_path):
     assert count / 2 < refused < count
 
 
+@pytest.mark.slow
 def test_mutated_headers_of_tar(archive, tmp_path):
     """Some damage needs a checksum that is right."""
     good, generator = archive.read_bytes(), Random(1)

@@ -116,6 +116,7 @@ def test_the_only_entry_may_be_named(tmp_path):
 # ---- in an archive
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 def test_entries_are_read_back(tmp_path, use_workspace_io):
     with PassContext(config={"tir.usmp.use_workspace_io": use_workspace_io}):
@@ -143,6 +144,7 @@ def test_state_size_is_that_of_all_entries(path):
     assert usmp.load_archive(path).module().state_size_bytes == 33
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["inputs", "outputs"])
 def test_tensors_of_the_only_entry(path, what):
     with pytest.raises(ValueError) as error:
@@ -250,6 +252,7 @@ def test_metadata_that_contradicts_the_header(path, tmp_path, steps, value, faul
     assert message.startswith(f"metadata.json is damaged: {fault}")
 
 
+@pytest.mark.slow
 def test_very_many_entries_are_read_in_time(path, tmp_path):
     """Each takes as long as the others; the first that the header lacks is refused."""
     files = dict(usmp.load_archive(path).files)

@@ -109,6 +109,7 @@ def test_wrong_inputs(module, inputs, message):
     assert str(error.value) == message
 
 
+@pytest.mark.slow
 def test_files_are_gone_with_the_module(factory, temporary):
     module = factory.load()
     assert len(list(temporary.iterdir())) == 1
@@ -117,6 +118,7 @@ def test_files_are_gone_with_the_module(factory, temporary):
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("compiler", "message"),
     [

@@ -90,6 +90,7 @@ def test_groups_share_storage_and_have_the_largest_size(chain):
     assert sum(each.num_managed_tensors for each in planner.storage_groups) == 3
 
 
+@pytest.mark.slow
 def test_views_and_scalars_are_counted():
     planner = MemoryPlanner(compile_managed(Branches))
     planner(tensor(ramp(2)), tensor(np.array(True)))
@@ -194,6 +195,7 @@ def test_all_is_freed(chain):
     assert planner.total_managed == 2 * 2 * 64
 
 
+@pytest.mark.slow
 def test_outputs_outlive_the_planner(chain):
     planner = MemoryPlanner(chain)
     result = check(planner, 4)
@@ -213,6 +215,7 @@ def test_every_tensor_is_aligned(called):
     assert [address % 64 for address in addresses] == [0] * 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taken", [True, False])
 def test_branches(taken):
     planner = MemoryPlanner(compile_managed(Branches), poison=True)
@@ -227,6 +230,7 @@ def test_branches(taken):
     assert planner.num_allocations == before
 
 
+@pytest.mark.slow
 def test_types_scalars_and_nothing_at_all():
     planner = MemoryPlanner(compile_managed(Types), poison=True)
     machine = plain_machine(Types)
@@ -505,6 +509,7 @@ print(counts.allocations > before[0], counts.bytes <= before[1])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 def test_nothing_is_allocated_once_the_largest_was_there():

@@ -31,6 +31,7 @@ CASES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(CASES, st.data())
 def test_tensors_that_are_live_together_share_no_byte_however_they_grow(cases, data):

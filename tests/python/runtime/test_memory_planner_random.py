@@ -35,6 +35,7 @@ def check(pairs):
 FLAGS = [(False, False), (False, True), (True, False), (True, True)]
 
 
+@pytest.mark.slow
 @pytest.mark.property
 @settings(max_examples=number(3, 30), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["give", "copy", "keep"]))

@@ -128,6 +128,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(STEPS, st.sampled_from([None, 0, 2 * 20 * ROW, 2 * 33 * ROW + 17]))
 @example([("call", 1), ("call", 2), ("drop", 1), ("drop", 0)], None)

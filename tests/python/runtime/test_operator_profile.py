@@ -112,6 +112,7 @@ def test_json_has_everything(digits):
     }
 
 
+@pytest.mark.slow
 def test_an_entry_has_its_own_operators():
     metadata = metadata_of(entry_model())
     count = len(metadata["operators"])
@@ -128,12 +129,14 @@ def test_an_entry_has_its_own_operators():
         profile_of(metadata, "main", "ns", [0.0] * count, 1)
 
 
+@pytest.mark.slow
 def test_a_model_without_hooks_is_refused(digits):
     check_has_hooks(digits)
     with pytest.raises(NotProfiled, match="compile the model with --profile"):
         check_has_hooks(usmp.build(Attention, params=PARAMS).metadata["modules"]["default"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hooks", [[], None, "begin", ["system", "tvmgen_default_operator_end"]])
 def test_other_hooks_are_refused(digits, hooks):
     """Their names are written into C."""

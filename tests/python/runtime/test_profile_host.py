@@ -77,6 +77,7 @@ class Unequal:
         Unequal.little(d.data, y)
 
 
+@pytest.mark.slow
 def test_a_profile_of_convolutions():
     content = small_convolutions()
     factory, reference = profiled(import_tflite(content)), Micro(content)
@@ -95,6 +96,7 @@ def test_a_profile_of_convolutions():
     assert 1_000 < profile.cost < 1e9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [("llvm",), ("c", usmp.Executor("aot", {"interface-api": "packed"}))],
@@ -127,6 +129,7 @@ def test_times_are_those_of_the_operators():
     assert little.functions == again.functions == ("little",)
 
 
+@pytest.mark.slow
 def test_runs_last_about_a_second_unless_they_are_counted():
     factory = profiled_small()
     profiler = HostProfiler(factory.files(), metadata_of(factory))
@@ -136,6 +139,7 @@ def test_runs_last_about_a_second_unless_they_are_counted():
         profiler.measure(IMAGE, runs=0)
 
 
+@pytest.mark.slow
 def test_each_entry_has_a_profile():
     factory = profiled(entry_model())
     profiler = HostProfiler(factory.files(), metadata_of(factory))
@@ -168,6 +172,7 @@ def test_operators_that_the_code_does_not_have_are_refused():
         profile_on_host(factory.files(), metadata, IMAGE, runs=1)
 
 
+@pytest.mark.slow
 def test_an_archive_has_a_profiler(tmp_path):
     path = tmp_path / "digits.tar"
     profiled_small().export_model_library_format(path)

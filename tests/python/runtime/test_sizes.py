@@ -251,6 +251,7 @@ def test_damaged_metadata(archive, tmp_path, steps, value, fault):
     assert message.startswith(f"metadata.json is damaged: {fault}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "value", "fault"),
     [

@@ -13,7 +13,7 @@ from hypothesis import settings
 _Value = TypeVar("_Value")
 
 SLOW = "slow"
-"""Marks tests of half a second or longer, of which `make test` runs each third."""
+"""Marks tests of a third of a second or longer, of which `make test` runs each third."""
 
 _is_long = False
 _seed = 0

@@ -75,6 +75,7 @@ def test_statements_that_poison_lie_outside():
         assert "operator_end" in text[begin + 2]
 
 
+@pytest.mark.slow
 def test_entries_are_numbered_one_after_the_other():
     with PassContext(config={"tir.usmp.profile": True}):
         mod = usmp.build(entry_model()).ir_mod
@@ -147,5 +148,6 @@ def test_a_function_with_the_name_of_a_hook_is_refused():
         CallOperatorHooks()(Mod)
 
 
+@pytest.mark.slow
 def test_the_option_is_off_by_default():
     assert OPERATOR_HOOKS_ATTR not in usmp.build(entry_model()).ir_mod.attrs

@@ -102,6 +102,7 @@ def check(model, cases, target="c"):
     assert differences == {}
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_arithmetic(model, target):
@@ -113,6 +114,7 @@ def test_arithmetic(model, target):
     check(model, cases, target)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_shifts_by_any_count(model, target):

@@ -19,7 +19,7 @@ from usmp.objects.attributes import CONCURRENT_ATTR
 from usmp.transform import PoisonDeadBytes, UnifiedStaticMemoryPlanner
 from usmp_solver import ALGORITHMS
 
-pytestmark = pytest.mark.property
+pytestmark = [pytest.mark.property, pytest.mark.slow]
 
 SEEDS = len(ALGORITHMS) * number(2, in_long_run=20)
 INTERRUPTED = number(4, in_long_run=40)

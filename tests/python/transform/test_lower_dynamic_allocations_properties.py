@@ -155,6 +155,7 @@ def run(main, n, m, fails_at):
     return ended.value.args[0], machine
 
 
+@pytest.mark.slow
 @settings(max_examples=number(40, in_long_run=400), deadline=None)
 @given(body=sequences(), n=st.integers(1, 9), m=st.integers(1, 9))
 def test_blocks_are_a_stack_whatever_fails(body, n, m):

@@ -214,6 +214,7 @@ def test_calls_of_small_functions_would_be_more_code():
     assert names(MergeSimilarFunctions()(operators(small, 4, 5))) == {"op0", "op1", "__tvm_main__"}
 
 
+@pytest.mark.slow
 def test_functions_are_numbered_in_order_and_names_stay_unique():
     mod = operators(stores, *range(4, 16))
     mod.update_func(tvm.ir.GlobalVar("op0_shared"), stores(20, divisor=7))

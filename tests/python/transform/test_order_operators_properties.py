@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def random_order(random: Random, graph: OperatorGraph) -> list[int]:
     return order
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 @settings(
     max_examples=number(30, in_long_run=300),

@@ -207,6 +207,7 @@ def test_a_broken_algorithm_is_refused(placement):
         tvm_ffi.registry.remove_global_func("tir.usmp.algo.broken")
 
 
+@pytest.mark.slow
 @settings(
     max_examples=40,
     deadline=None,

@@ -173,6 +173,7 @@ def program(states: list[int], scratch: list[int]) -> IRModule:
     return IRModule({GlobalVar("__tvm_main__"): main})
 
 
+@pytest.mark.slow
 @given(
     states=st.lists(st.tuples(st.integers(1, 40), st.integers(0, 5)), min_size=1, max_size=6),
     scratch=st.lists(st.integers(1, 100), max_size=4),

@@ -130,6 +130,7 @@ def test_what_reads_dead_bytes_gets_another_result(target):
 PACKED = Executor("aot", {"interface-api": "packed"})
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("target", "executor", "workspace_io"),

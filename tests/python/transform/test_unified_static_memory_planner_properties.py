@@ -28,6 +28,8 @@ from usmp.planning.session import planning_session
 from usmp.transform import PoisonDeadBytes
 from usmp_solver import ALGORITHMS
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32 - 1)
 TEXTS = {
     *("T.parallel(", "T.vectorized(", "T.unroll(", "while ", "else:", "break", "continue"),
@@ -86,7 +88,6 @@ def test_buffers_that_hold_values_at_the_same_time_conflict(seed):
     assert missing_conflicts(draw_program(Random(seed))) == set()
 
 
-@pytest.mark.slow
 def test_the_programs_have_everything():
     """Whatever the generator can draw is in at least one of 20 programs."""
     programs = [draw_program(Random(seed)) for seed in range(100)]

@@ -121,6 +121,7 @@ def test_only_names_of_outputs_differ(tmp_path):
     assert [str(t.info.name) for t in old.interface.outputs] == ["logits/add:0"]
 
 
+@pytest.mark.slow
 def test_a_tflite_model_has_its_own_names(tmp_path):
     model = usmp.import_model(model_file(tmp_path, "digits.tflite"))
     ours, old = (usmp.build(model, c_names=names) for names in C_NAMES)
@@ -136,6 +137,7 @@ def test_the_name_of_an_input_wins(tmp_path):
     assert members(factory.header, "outputs") == ["output_1"]
 
 
+@pytest.mark.slow
 def test_outputs_of_each_entry_are_counted(tmp_path):
     files = [model_file(tmp_path, name) for name in ("one.onnx", "two.onnx", "digits.tflite")]
     factory = usmp.build(files, c_names="0.18")
@@ -149,6 +151,7 @@ def test_outputs_of_each_entry_are_counted(tmp_path):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_tvmc_takes_the_names(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
@@ -229,6 +232,7 @@ int main(void) {
     subprocess.run([program], check=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_files_and_symbols_that_are_refused_are_in_no_archive(digits):
     files = digits.files()
     for name in FILES:

@@ -86,6 +86,7 @@ def check_line(row: OldName) -> None:
             assert [flag.row for flag in old] == [row]
 
 
+@pytest.mark.slow
 def test_accepted_flags_change_nothing(compiled):
     elsewhere = ("*.onnx", "*.pt2")
     rows = [row for row in ROWS if row.verdict == ACCEPTED and row.beside not in elsewhere]
@@ -102,6 +103,7 @@ def test_accepted_flags_change_nothing(compiled):
     assert compiled("-q", *after, before=before)[1] == warnings
 
 
+@pytest.mark.slow
 def test_runtime_cpp_goes_with_packed_functions_and_crt_with_c(compiled, model, capfd):
     archive, notes = compiled("--runtime", "cpp", PACKED)
     assert (archive, notes) == (compiled(PACKED)[0], [])
@@ -116,6 +118,7 @@ def test_runtime_cpp_goes_with_packed_functions_and_crt_with_c(compiled, model, 
         assert reason in capfd.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in ROWS if row.verdict == MAPPED], ids=named)
 def test_a_mapped_flag_is_what_the_other_says(compiled, row):
     archive, notes = compiled(written(row, row.values[0]))
@@ -145,6 +148,7 @@ def test_a_pass_that_is_needed(model, capfd):
     )
 
 
+@pytest.mark.slow
 def test_passes_are_timed_and_printed(model, tmp_path, capfd):
     path = str(tmp_path / "out.tar")
     flags = ["--print-pass-times", "--print-ir-after=[FuseOperators]", "-q"]
@@ -156,6 +160,7 @@ def test_passes_are_timed_and_printed(model, tmp_path, capfd):
     assert "pass tir.Gone did not run" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_refused_flags_are_one_error(model, tmp_path, capfd):
     path = tmp_path / "out.tar"
     flags = ["--executor=graph", "-f", "so", "--runtime-crt-system-lib", "1"]

@@ -127,6 +127,7 @@ def test_accepted_options_of_a_pass_context_change_nothing_and_are_told():
     assert factory.files() == without_notes()
 
 
+@pytest.mark.slow
 def test_accepted_options_of_a_command_line_change_nothing_and_are_told(command, capfd):
     rows = rows_of(ACCEPTED)
     given = [f"--pass-config={row.name}={value_of(row)}" for row in rows]
@@ -169,6 +170,7 @@ def test_a_switch_that_is_off_anyway_is_accepted(name):
         current_settings([f"{name} = True"])
 
 
+@pytest.mark.slow
 def test_without_usmp_memory_is_shared_as_by_its_greedy_planner():
     factory, (note,) = told(Attention, WITH_PARAMS, config={"tir.usmp.enable": False})
     assert note.startswith("tir.usmp.enable=0: main is planned as by TVM 0.18 without USMP")
@@ -205,6 +207,7 @@ def test_without_usmp_the_short_option_is_not_read_either(command, capfd):
     assert notes[1].startswith("tvmc: note: tir.usmp.algorithm=exact: not read beside")
 
 
+@pytest.mark.slow
 def test_without_usmp_options_that_it_stands_for_can_be_given():
     config = {"tir.usmp.enable": False, "tir.usmp.overlap": True}
     factory, _ = told(Attention, WITH_PARAMS, config=config)
@@ -235,6 +238,7 @@ def test_the_core_of_cmsis_nn_is_that_of_the_target(value, core):
     assert factory.files() == without_notes(Fused, {"target": f"c -mcpu={core}"})
 
 
+@pytest.mark.slow
 def test_the_core_of_cmsis_nn_on_the_command_line(command):
     _, _, archive = command(f'--pass-config={CMSIS_NN}={{"mcpu": "cortex-m4"}}')
     assert archive == command("--target-c-mcpu=cortex-m4")[2]
@@ -301,6 +305,7 @@ def test_passes_that_can_be_left_out():
         assert name not in passes_without(name)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_without_all_passes_that_can_be_left_out_results_are_the_same():
     factory, notes = told(Attention, WITH_PARAMS, disabled_pass=list(OPTIONAL_PASSES))
@@ -386,6 +391,7 @@ def test_usual_levels_are_not_told(level):
     assert without_notes(opt_level=level) == without_notes()
 
 
+@pytest.mark.slow
 def test_notes_come_once_for_all_builds_of_a_call():
     context = {"config": {"tir.noalias": True}, "disabled_pass": ["AlterOpLayout"]}
     _, notes = told(Fused, {"reference": True, "target": "c"}, **context)

@@ -277,6 +277,7 @@ def test_the_workspace_of_an_archive(tmp_path):
     assert evaluated(name, path=path) == sum(each["workspace_size_bytes"] for each in sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_runs_that_are_compared_with_a_reference():
     inputs = {"x": np.arange(4, dtype="float32")}

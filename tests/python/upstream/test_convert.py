@@ -4,6 +4,7 @@ The offsets are those that TVM's greedy_by_size chose. TVM passes every pool to 
 here a function takes the pools that it uses.
 """
 
+import pytest
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
@@ -195,6 +196,7 @@ def resnet_convolution_planned(padded, blocks, output_type, padded_at, output_at
     return func
 
 
+@pytest.mark.slow
 def test_resnet_subgraph():
     @T.prim_func
     def resnet_add(

@@ -137,6 +137,7 @@ def test_parameters_are_constants_and_names_begin_with_that_of_the_module():
     assert set(re.findall(r"tvmgen_\w+_run", factory.header)) == {"tvmgen_my_mod_run"}
 
 
+@pytest.mark.slow
 def test_sizes_of_inputs_and_outputs_are_macros():
     sizes = dict(re.findall(r"#define TVMGEN_DEFAULT_(\w+)_SIZE (\d+)", built("conv2d").header))
     assert int(sizes["DATA"]) == IMAGE.nbytes

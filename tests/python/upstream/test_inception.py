@@ -3,6 +3,7 @@
 TVM's expectations allow fewer conflicts than they list; these are exact.
 """
 
+import pytest
 from tvm.script import tirx as T
 
 from support.buffer_views import analyze, buffers, conflicts
@@ -170,6 +171,7 @@ def test_sizes():
     assert {name: info.size_bytes for name, info in buffers(INCEPTION).items()} == SIZES
 
 
+@pytest.mark.slow
 def test_conflicts():
     assert conflicts(INCEPTION) == conflicts_of(LIVE)
 

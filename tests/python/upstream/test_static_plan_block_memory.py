@@ -30,6 +30,7 @@ def planned_tensors(mod, function="main"):
     }
 
 
+@pytest.mark.slow
 def test_a_chain_shares_storage_and_its_output_is_apart():
     @I.ir_module
     class Chain:
@@ -67,6 +68,7 @@ def test_tensors_that_nothing_uses_and_of_two_types(other):
     assert ours.storage_bytes == 24
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("add", [0, 1])
 def test_conditions_branches_and_what_they_result_in(add):
     @I.ir_module
@@ -87,6 +89,7 @@ def test_conditions_branches_and_what_they_result_in(add):
     compare(lowered(Branches), (ramp(2, 3) + np.float32(add),))
 
 
+@pytest.mark.slow
 def test_a_tensor_in_nested_tuples_is_in_use_until_it_is_read_there():
     @I.ir_module
     class NestedTuple:
@@ -175,6 +178,7 @@ def test_reshaped_parameters():
     assert theirs.storages == ours.storages == 0
 
 
+@pytest.mark.slow
 def test_functions_have_storage_of_their_own():
     @I.ir_module
     class Module:

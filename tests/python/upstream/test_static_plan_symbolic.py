@@ -34,6 +34,7 @@ class Symbolic:
 SHAPES = [(3, 4), (1, 1), (2, 3), (3, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bounded", "lower"), [("", False), ("n", True), ("mn", False), ("mn", True)]
 )

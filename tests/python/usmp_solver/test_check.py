@@ -90,6 +90,7 @@ def random_buffers(rng):
     return buffers
 
 
+@pytest.mark.slow
 def test_random_plans_are_judged_as_by_brute_force():
     rng = random.Random(1)
     verdicts = []

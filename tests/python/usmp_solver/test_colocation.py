@@ -109,6 +109,7 @@ def test_what_contradicts_itself_is_refused(parts, within, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_in_every_plan_parts_lie_where_they_must_and_meet_no_other(data):
     count = data.draw(st.integers(2, 6))

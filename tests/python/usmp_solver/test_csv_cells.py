@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def read(text: str):
     return cells.meanings, cells.lines.tolist(), numbers, cells.texts
 
 
+@pytest.mark.slow
 @given(
     st.integers(4, len(HEADER)),
     st.lists(st.tuples(TEXTS, *[NUMBERS] * 4, TEXTS), min_size=1, max_size=4),

@@ -12,7 +12,7 @@ from conftest import ROOT
 from support.cmake_projects import build, quick_compiler
 from support.solver_projects import INSTALLED
 
-pytestmark = pytest.mark.cc
+pytestmark = [pytest.mark.cc, pytest.mark.slow]
 
 PROGRAM = ROOT / "src/usmp_solver/tests/embedding.cc"
 # c is live with a, then with b: these two share a place. d fits nowhere beside them.

@@ -79,6 +79,7 @@ def test_what_has_no_columns_is_not_written(buffers, message):
         write_csv(problem, solve(problem))
 
 
+@pytest.mark.slow
 def test_pools_of_empty_cells_are_counted():
     """An empty cell is all pools: a file of 100 kB would ask for 80 million places."""
     pools = "|".join(map(str, range(8000)))

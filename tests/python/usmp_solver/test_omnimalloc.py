@@ -42,6 +42,7 @@ def test_a_plan_with_vector_clocks_keeps_them():
 CLOCK = st.lists(st.integers(0, 4), min_size=3, max_size=3)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(CLOCK, CLOCK, st.integers(1, 9)), min_size=1, max_size=7))
 def test_what_conflicts_is_what_is_not_ordered(rows):
     buffers = []
@@ -132,6 +133,7 @@ def test_what_is_wrong_is_named(data, message):
     assert str(caught.value) == f"in.csv{message}"
 
 
+@pytest.mark.slow
 def test_too_many_vector_clocks_to_compare_are_refused():
     rows = "".join(f"{n},0:{n},1:{n + 1},4\n" for n in range(20_001))
     with pytest.raises(ValueError, match=r"20001 buffers with vector clocks are too many"):

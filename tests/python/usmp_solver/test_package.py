@@ -29,6 +29,7 @@ def loaded(code: str, argv: list[str]) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argv", [["tvmc"], ["mine.py"], ["-m", "usmp"], [], [""]], ids=str)
 def test_importing_it_loads_numpy_at_most(argv):
     assert loaded("import usmp_solver", argv) == {"usmp_solver", "numpy"}

@@ -117,6 +117,7 @@ def test_nothing_but_a_value_error_comes_out(data):
             plain_loads(each)
 
 
+@pytest.mark.slow
 @given(PLAIN, st.data())
 def test_nothing_but_a_value_error_comes_out_of_damaged_pickles(value, data):
     pickled = bytearray(pickle.dumps(value))

@@ -168,6 +168,7 @@ def test_json_says_the_same_as_a_pickle():
     assert one.names == other.names and one.pools == other.pools
 
 
+@pytest.mark.slow
 def test_a_profile_of_a_cpu(tmp_path):
     torch = pytest.importorskip("torch")
     model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 64))
@@ -334,6 +335,7 @@ FIELDS = {
 RECORDS = mostly(st.lists(mostly(st.fixed_dictionaries(FIELDS)), max_size=5))
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries({"device_traces": mostly(st.lists(RECORDS, max_size=2))})
     | st.fixed_dictionaries({"traceEvents": RECORDS}),

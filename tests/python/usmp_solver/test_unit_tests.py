@@ -26,6 +26,7 @@ def require_doctest(folder) -> None:
         missing("doctest is not installed (apt-get install doctest-dev)")
 
 
+@pytest.mark.slow
 def test_all_pass(tmp_path):
     ctest = tool("ctest")
     require_doctest(tmp_path)

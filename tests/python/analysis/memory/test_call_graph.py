@@ -81,6 +81,7 @@ def test_recursion(root, chain):
     assert str(error.value) == f"recursion cannot be planned statically: {chain}"
 
 
+@pytest.mark.slow
 def test_a_chain_of_more_calls_than_python_calls_are_deep():
     """Some write scratch before they call the next one, and read it after."""
     depth, step = 300, 50

@@ -1,5 +1,6 @@
 """Distances where loops may not run, are long, or hold many accesses, and variables are odd."""
 
+import pytest
 from tvm import tirx
 from tvm.script import tirx as T
 
@@ -54,6 +55,7 @@ def copied_at(variables, bound):
     return tirx.PrimFunc([x, y], tirx.For(i, 0, 8, tirx.ForKind.SERIAL, tirx.SeqStmt(stmts)))
 
 
+@pytest.mark.slow
 def test_bound_again_and_again():
     """A variable is looked into once, however often it is mentioned; what is too deep is not
     known."""
@@ -62,6 +64,7 @@ def test_bound_again_and_again():
     assert distance(copied_at(2000, lambda v: tirx.Add(v, zero)), "x", "y") == 8
 
 
+@pytest.mark.slow
 def test_many_accesses_in_long_loops():
     """The work has a limit, beyond which the iterations of a loop are taken together."""
     memories = [tirx.decl_buffer((10**6,), "int8", name) for name in ("x", "y")]

@@ -82,6 +82,7 @@ def rounded_up(distance, alignment):
     return -(-distance // alignment) * alignment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [*COMMON, *EXACT])
 @given(data=st.data())
 @FEW
@@ -103,6 +104,7 @@ def test_distances_are_safe(family, data):
     check_overlapped_runs(operator)
 
 
+@pytest.mark.slow
 @given(CHAOS)
 @settings(FEW, max_examples=levels.number(10, 120))
 def test_distances_are_safe_in_chaos(operator):
@@ -128,6 +130,7 @@ def test_runs_have_constants_as_they_are(factor, offset, backwards):
     assert safe_overlap(operator.func).distance(x, y) == 5 - (4 + offset)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 @settings(
     FEW, max_examples=levels.number(5, 30), phases=[Phase.explicit, Phase.reuse, Phase.generate]
@@ -225,6 +228,7 @@ def drawn_condition(data, variables):
     ][data.draw(st.integers(0, 4))]
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(FEW, max_examples=levels.number(30, 300))
 def test_bytes_of_accesses(data):

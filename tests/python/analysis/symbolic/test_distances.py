@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import tvm
 from tvm import relax, tirx
 from tvm.target import Target
@@ -35,6 +36,7 @@ def lowered() -> tvm.IRModule:
     return lower_to_aot(with_max_sizes(builder.get(), {"n": LARGEST}))
 
 
+@pytest.mark.slow
 def test_distances_of_one_operator_are_those_of_the_program():
     mod = lowered()
     bound = tirx.transform.BindTarget(Target("c"))(mod)

@@ -50,6 +50,7 @@ def selected_bodies(mod: IRModule) -> list[KernelBody]:
     return select_kernels._bodies(select_kernels._selected(mod, CORE), CORE)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_loses_a_function_is_refused(lost_function):
     with PassContext(config=VERIFY), pytest.raises(FaultError) as error:
         usmp.build(model_named("sequence_conv_leaky_relu"), "c -mcpu=cortex-m55")
@@ -80,6 +81,7 @@ def test_without_a_compiler(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_body_is_compared_once_in_a_session(monkeypatch):
     compared = []
 
@@ -95,6 +97,7 @@ def test_a_body_is_compared_once_in_a_session(monkeypatch):
     assert compared == [2, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("large", [0, 2**18], ids=["all are large", "none is large"])
 def test_a_kernel_that_ends_the_program(large, monkeypatch):
     """Large operators are compared in a program of their own."""

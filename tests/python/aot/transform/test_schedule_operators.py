@@ -162,6 +162,7 @@ def test_no_reduction_is_computed_more_often(name, model, operators, random_arra
     }
 
 
+@pytest.mark.slow
 def test_an_accumulator_is_one_element():
     @T.prim_func(s_tir=True, private=True)
     def before(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
@@ -319,6 +320,7 @@ def test_attributes_of_a_function_are_kept():
     assert attrs["global_symbol"] == "func"
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_integer_convolution_has_the_same_bits(model, expected, random_array):
     def body(b, x):

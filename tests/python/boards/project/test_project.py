@@ -56,21 +56,25 @@ def test_the_files(board, own):
     assert set(project(build(board))) == COMMON | own
 
 
+@pytest.mark.slow
 def test_without_a_board_there_is_no_project():
     assert project(usmp.build(Attention, params=PARAMS)) == {}
 
 
+@pytest.mark.slow
 def test_a_board_has_its_project_only():
     """Its pools lie where the linker script of that project puts them."""
     assert not set(library_files("default")) & set(build(AN385).files())
     assert set(library_files("default")) <= set(usmp.build(Attention, params=PARAMS).files())
 
 
+@pytest.mark.slow
 def test_the_metadata_name_the_board():
     assert build("mps3-an547").metadata["modules"]["default"]["board"] == "mps3-an547"
     assert "board" not in usmp.build(Attention, params=PARAMS).metadata["modules"]["default"]
 
 
+@pytest.mark.slow
 def test_the_same_model_gives_the_same_files():
     again = build.__wrapped__("mps3-an547")
     assert again is not build("mps3-an547")
@@ -90,6 +94,7 @@ def test_the_linker_script_has_the_memory_map():
     ]
 
 
+@pytest.mark.slow
 def test_main_with_inputs_and_outputs_in_the_workspace():
     main = project(build("mps2-an385", module_name="net"))["main.c"]
     assert '#include "tvmgen_net.h"' in main
@@ -98,6 +103,7 @@ def test_main_with_inputs_and_outputs_in_the_workspace():
     assert "static uint8_t" not in main
 
 
+@pytest.mark.slow
 def test_main_with_inputs_and_outputs_of_its_own():
     main = project(build("mps2-an385", io=False))["main.c"]
     assert (
@@ -113,6 +119,7 @@ def test_main_with_inputs_and_outputs_of_its_own():
     assert "read_inputs(inputs_file)) {\n" in main
 
 
+@pytest.mark.slow
 def test_main_of_several_entries():
     """A person sees how each is called, and what it does to the state."""
     main = project(build_entries())["main.c"]
@@ -134,6 +141,7 @@ def test_main_of_several_entries():
     assert "static uint8_t" not in main
 
 
+@pytest.mark.slow
 def test_main_of_several_entries_with_inputs_and_outputs_of_its_own():
     main = project(build_entries(io=False))["main.c"]
     assert (
@@ -147,6 +155,7 @@ def test_main_of_several_entries_with_inputs_and_outputs_of_its_own():
     assert "  const int32_t status = tvmgen_net_tell_run(&inputs, &outputs);\n" in main
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize(
     ("board", "io"),
@@ -161,6 +170,7 @@ def test_the_project_compiles_without_warnings(tmp_path, board, io):
     assert (tmp_path / "project/model.elf").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize(
     ("board", "io"), [("mps2-an385", True), ("mps2-an385", False), ("riscv32-virt", True)]
@@ -193,6 +203,7 @@ def built(path) -> tuple[bytes, int]:
     return path.read_bytes(), path.stat().st_mtime_ns
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_other_options_build_anew(tmp_path, no_cache):
     folder = write_project(tmp_path)
@@ -210,6 +221,7 @@ def test_other_options_build_anew(tmp_path, no_cache):
     assert built(program)[0] == first[0]
 
 
+@pytest.mark.slow
 @pytest.mark.board
 def test_the_makefile_is_the_users_to_change(tmp_path, no_cache):
     folder = write_project(tmp_path)
@@ -244,6 +256,7 @@ def test_the_packed_interface_is_refused():
     )
 
 
+@pytest.mark.slow
 def test_a_board_of_ones_own():
     board = replace(board_named("mps2-an385"), name="mine", description="a board of my own")
     files = project(build(board))

@@ -15,6 +15,7 @@ from usmp.runtime.write_files import write_files
 NAMES = ["inputs", "outputs", "file", "x", "x_rows", "row_of_x"]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_names_that_other_functions_and_variables_have(tmp_path):
     builder = relax.BlockBuilder()

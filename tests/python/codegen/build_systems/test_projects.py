@@ -76,11 +76,13 @@ def run(project: Path, text: str) -> None:
     subprocess.run([project / "build/app"], check=True)
 
 
+@pytest.mark.slow
 def test_cmake(folders, tmp_path):
     added = "\n".join(f"add_subdirectory({folder})" for folder in folders)
     run(tmp_path, CMAKE.format(folders=added))
 
 
+@pytest.mark.slow
 def test_zephyr(folders, tmp_path):
     """It links libraries as a whole: one that is there twice would define functions twice."""
     (tmp_path / "zephyr").mkdir()
@@ -127,6 +129,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_an_object_file(tmp_path):
     """Of target llvm the library has the operators that LLVM compiled."""
     (tmp_path / "relu.tflite").write_bytes(one_operator_model())

@@ -143,6 +143,7 @@ def test_calls_by_name_reach_the_prim_func(compile_llvm):
     assert "@five(" not in text.split("@f(")[1].split("}")[0]
 
 
+@pytest.mark.slow
 @few_seeds
 def test_random_expressions(seed, load_llvm):
     check_random_expressions(seed, load_llvm)

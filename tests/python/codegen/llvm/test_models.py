@@ -20,6 +20,8 @@ from usmp.codegen.c_files import C_INTRINSICS
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects import Executor
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {model.name: model for model in CATALOG}
 MODELS = [
     "conv_2d_same",

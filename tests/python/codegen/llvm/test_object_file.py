@@ -72,6 +72,7 @@ def test_only_the_main_function_is_visible(files_for, target, symbols):
     assert seen.items() <= dict.fromkeys(("memcpy", "memmove", "memset"), "U").items()
 
 
+@pytest.mark.slow
 def test_the_archive_has_the_files_of_target_c_and_the_object(files_for):
     c, llvm = map(files_for, ("c", "llvm"))
     assert set(llvm) - set(c) == {OBJECT}
@@ -100,6 +101,7 @@ def test_same_bytes_every_time(files_for, tmp_path):
     assert found == hashlib.sha256(files_for(CORTEX_M3)[OBJECT]).hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_two_models_link_into_one_program(convolution, tmp_path):
     require("gcc")
@@ -117,6 +119,7 @@ def test_two_models_link_into_one_program(convolution, tmp_path):
     subprocess.run([tmp_path / "program"], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.board
 @pytest.mark.parametrize("target", [CORTEX_M3, CORTEX_M55])
 def test_arm_object_links_and_is_thumb_code_of_its_cpu(files_for, target, tmp_path):
@@ -149,6 +152,7 @@ def test_arm_object_links_and_is_thumb_code_of_its_cpu(files_for, target, tmp_pa
     assert int(address, 16) % 2 == 1
 
 
+@pytest.mark.slow
 def test_object_of_another_machine_does_not_run_here(convolution):
     with pytest.raises(BuildError) as refused:
         usmp.build(convolution, CORTEX_M3).load()
@@ -179,6 +183,7 @@ def test_what_is_not_elf_is_not_judged():
     assert foreign_machine(b"") is None
 
 
+@pytest.mark.slow
 def test_damaged_object_file_is_not_judged_or_named(files_for):
     """What is wrong with it the linker says."""
     content = files_for(CORTEX_M3)[OBJECT]
@@ -188,6 +193,7 @@ def test_damaged_object_file_is_not_judged_or_named(files_for):
     assert all(name is None or re.fullmatch(r"(32|64)-bit [ -~]+", name) for name in found)
 
 
+@pytest.mark.slow
 def test_packed_interface(convolution):
     executor = Executor("aot", {"interface-api": "packed"})
     factory = usmp.build(convolution, "llvm", executor)
@@ -251,6 +257,7 @@ def test_what_tvm_cannot_compile_is_refused_in_a_line():
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_constants_in_no_pool_are_refused(convolution):
     factory = usmp.build(convolution, "c")
     lowered = usmp.aot_pipeline.lower_to_aot(convolution)

@@ -110,6 +110,7 @@ def test_branches_whose_condition_follows_from_shapes():
     assert result.is_compared, result.detail
 
 
+@pytest.mark.slow
 def test_rows_of_attention_of_which_everything_is_masked():
     mask = np.array([[True, False], [False, False]])
     nodes = [helper.make_node("Attention", ["x0", "x0", "x0", "x1"], ["y"])]
@@ -145,6 +146,7 @@ def normalized(opset: int, before: str = "", domain: str = "") -> bytes:
     return graph.model("y", opset=opset, domains=[domain] if domain else [])
 
 
+@pytest.mark.slow
 def test_both_outputs_of_a_normalization_older_than_its_operator():
     content = normalized(13)
     reference = Reference(content)

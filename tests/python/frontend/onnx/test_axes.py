@@ -111,6 +111,7 @@ def named(operator: str) -> Named:
     return next(m for m in every if len(m.axes) == 1 and m.rank)
 
 
+@pytest.mark.slow
 def test_axes_outside_of_a_tensor():
     for operator in with_axes():
         check_axes_outside(operator)

@@ -67,6 +67,7 @@ def model(steps: int = 5, goes_on: str = "cin", trips: int = 4, number=np.int64)
     return graph.model("ys", "rows", "chosen", "hf")
 
 
+@pytest.mark.slow
 def test_outputs_are_those_of_onnxruntime():
     reference, factory = Reference(model()), usmp.build(import_onnx(model(), Path(".")))
     for module in (factory.load(), poisoned(factory).load()):
@@ -77,6 +78,7 @@ def test_outputs_are_those_of_onnxruntime():
                 np.testing.assert_allclose(outputs[name], tensor, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_code_does_not_grow_with_the_steps():
     short, long = (usmp.build(import_onnx(model(n, trips=n), Path("."))).source for n in (5, 55))
     assert len(short.splitlines()) == len(long.splitlines())

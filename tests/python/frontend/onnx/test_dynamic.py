@@ -479,6 +479,7 @@ OPERATORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("make", OPERATORS, ids=lambda make: make.__name__)
 def test_operators(make):

@@ -56,11 +56,13 @@ def operators_of(mod) -> list[str]:
     return re.findall(r"= (R\.[\w.]+|R\.call_tir)\(", mod["main"].script())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [residual_cnn, mobile_block, perceptron])
 def test_models_made_here(make):
     check_like_reference(make())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["deeploy_autoencoder1d", "deeploy_cct_1_16", *in_long_run(["onnx_light_squeezenet"])],
@@ -414,6 +416,7 @@ def test_activations_of_16_bits():
     np.testing.assert_array_equal(outputs["y"], np.maximum(x, 0))
 
 
+@pytest.mark.slow
 def test_mutated_models_are_imported_or_refused():
     graph = Graph()
     x = graph.input("x", ["N", 2, 6, 6])

@@ -120,6 +120,7 @@ OPERATORS = {
 SUMS = ("add", "add-channels", "sub")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dtype", "names"),
     [("int8", list(OPERATORS)), ("uint8", sample(OPERATORS, 10))],

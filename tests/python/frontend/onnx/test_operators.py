@@ -34,6 +34,7 @@ MOST_SEEDS = 12
 """How many trials at most until one is no refusal."""
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("part", range(PARTS))
 def test_like_onnxruntime(part):
@@ -75,6 +76,7 @@ def test_resize_to_the_nearest_by_scales(rounding, places):
     assert outcome(trial).verdict == "equal"
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 def test_resize_between_elements_by_scales(mode):
@@ -109,6 +111,7 @@ def test_upsample_by_scales(mode):
     assert outcome(trial).is_compared
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_regions_are_scaled_before_half_a_pixel_is_taken_off():
     boxes, batch = given([1, 2, 7, 9], [0, 0, 5, 4]), np.zeros(2, np.int64)
@@ -244,6 +247,7 @@ def test_sizes_that_only_the_importer_knows():
     assert outcome(trial).verdict == "equal"
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("length", [60, 14])
 def test_whole_spectra_of_real_numbers(length):
@@ -257,6 +261,7 @@ def test_whole_spectra_of_real_numbers(length):
     assert result.is_compared, result.detail
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("dtype", ["int4", "uint4"])
 @pytest.mark.parametrize("blocks", [{"axis": 0, "block_size": 4}, {"axis": 1}])
@@ -325,6 +330,7 @@ def test_what_does_not_go_into_a_cache_is_left_out():
     assert outcome(replace(trial, reference=expected)).verdict == "equal"
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_constants_are_not_folded_by_what_computes_otherwise():
     """ONNX's evaluator keeps an axis too many of five."""

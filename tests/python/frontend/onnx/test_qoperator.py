@@ -44,6 +44,7 @@ def outputs(content: bytes, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return output, expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "activations", "is_per_channel"),
     [(residual_cnn, "uint8", True), (perceptron, "int8", False)],
@@ -54,6 +55,7 @@ def test_static_quantization(make, activations, is_per_channel):
     np.testing.assert_array_equal(*outputs(content, 5))
 
 
+@pytest.mark.slow
 def test_dynamic_quantization():
     content = dynamically_quantized(perceptron())
     operators = {node.op_type for node in onnx.ModelProto.FromString(content).graph.node}
@@ -91,6 +93,7 @@ def product(bias: int = 0, **changes: str) -> Graph:
     return graph
 
 
+@pytest.mark.slow
 def test_biases_of_more_bits_than_floats_have():
     # With one less, the sum is a half that is rounded to 64; as a float32 it would be 2**24 * 2.
     for bias in (2**25 + 2**18 + 1, 2**25 + 2**18):

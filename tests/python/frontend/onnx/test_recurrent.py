@@ -79,6 +79,7 @@ def build(content: bytes) -> usmp.AOTExecutorFactoryModule:
     return usmp.build(import_onnx(content, Path(".")))
 
 
+@pytest.mark.slow
 def test_stacked_layers_like_onnxruntime():
     reference, factory = Reference(stack()), build(stack())
     for seed in range(2):

@@ -17,7 +17,7 @@ from usmp.objects.attributes import STATE_TENSOR_ATTR
 
 import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 
-pytestmark = pytest.mark.cc
+pytestmark = [pytest.mark.cc, pytest.mark.slow]
 
 HEADS, POSITIONS, DEPTH = 2, 12, 4
 F = lazy("torch.nn.functional")

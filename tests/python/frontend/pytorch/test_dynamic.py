@@ -162,12 +162,14 @@ def products(x):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("function", [shapes, elements, reductions, products])
 def test_operators(function):
     check_results(function)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_a_causal_mask():
     """A mask as models make it, of a table for the longest sequence."""
@@ -180,6 +182,7 @@ def test_a_causal_mask():
     check_results(attention)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_windows():
     weight = torch.linspace(-1, 1, 54).reshape(3, 6, 3)
@@ -198,12 +201,14 @@ def bounds_of(mod: tvm.IRModule) -> list[tuple[str, int, int | None]]:
     return [(s.name, s.lower_bound, s.upper_bound) for s in symbolic_sizes_of(mod["main"])]
 
 
+@pytest.mark.slow
 def test_one_size_of_two_inputs_is_one_variable():
     mod = imported(program(Sum(), normal(2, 9), normal(2, 9)))
     assert [str(param.ty.shape[1]) for param in mod["main"].params] == ["x_1", "x_1"]
     assert bounds_of(mod) == [("x_1", 1, LARGEST)]
 
 
+@pytest.mark.slow
 def test_the_range_of_the_program():
     content = program(torch.relu, normal(2, 9), smallest=3)
     assert bounds_of(imported(content)) == [("x_1", 3, LARGEST)]
@@ -217,6 +222,7 @@ def test_the_range_of_the_program():
     )
 
 
+@pytest.mark.slow
 def test_a_batch_with_a_bound_is_a_size():
     content = program(torch.relu, normal(3, 4), axis=0)
     assert bounds_of(imported(content)) == []
@@ -237,6 +243,7 @@ def test_an_extent_that_is_computed_of_a_size():
 # ---- what is not supported
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "message"),
     [
@@ -251,6 +258,7 @@ def test_operators_that_need_fixed_shapes(function, message):
     assert message in message_of(program(function, normal(2, 9, 6)))
 
 
+@pytest.mark.slow
 def test_a_state_of_a_dynamic_shape():
     """A buffer has a fixed shape; what replaces it must have that too."""
 

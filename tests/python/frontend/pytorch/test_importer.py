@@ -60,6 +60,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
 def test_models_are_like_pytorch(make):
@@ -74,6 +75,7 @@ def test_models_are_like_pytorch(make):
         assert np.abs(output - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize(
     ("make", "is_per_channel"),
@@ -96,6 +98,7 @@ def test_quantized_models_are_like_pytorch(make, is_per_channel):
     np.testing.assert_allclose(output, expected, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_last_step():
     x = torch.arange(6.0).reshape(2, 3)
@@ -103,6 +106,7 @@ def test_last_step():
     np.testing.assert_array_equal(outputs["select"], [2, 5])
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("function", "names"),
@@ -121,6 +125,7 @@ def test_names(function, names):
     assert list(factory.run({"x": x.numpy()})) == names
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("function", "members"),
@@ -135,6 +140,7 @@ def test_names_of_tvm_018_in_c(function, members):
     np.testing.assert_array_equal([*factory.run({"x": x.numpy()}).values()], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_outputs_of_quantized_models_have_the_names_of_float_ones():
     module = seeded(Perceptron)
@@ -144,6 +150,7 @@ def test_outputs_of_quantized_models_have_the_names_of_float_ones():
         assert list(mod["main"].attrs["output_names"]) == ["linear_2"]
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_dynamic_batch_is_one():
     module = seeded(Perceptron)
@@ -155,6 +162,7 @@ def test_dynamic_batch_is_one():
     )
 
 
+@pytest.mark.slow
 def test_other_dynamic_extents_need_bounds():
     content = exported(
         Function(lambda x: x + 1),
@@ -169,6 +177,7 @@ def test_other_dynamic_extents_need_bounds():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_infinity():
     function = Function(lambda x: torch.where(x > 0, x, -torch.inf))
@@ -195,12 +204,14 @@ def test_output_that_is_no_tensor():
     assert message_of(content) == "an output of the model is not a tensor"
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_program_that_computes_nothing():
     content = exported(Function(lambda x: None), torch.ones(2))
     assert message_of(content) == "the model has no outputs"
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_unsupported_operator():
     content = exported(Function(lambda x: torch.fft.fft(x).real), torch.ones(4))
@@ -211,6 +222,7 @@ def test_unsupported_operator():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_branch_that_is_chosen_at_run_time():
     def branch(x):
@@ -223,6 +235,7 @@ def test_branch_that_is_chosen_at_run_time():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("function", "start"),
@@ -240,6 +253,7 @@ def test_operators_that_pytorch_cannot_take_apart(function, start):
     assert message_of(exported(Function(function), torch.eye(4))).startswith(start)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_operator_that_fails_in_conversion():
     content = exported(
@@ -265,6 +279,7 @@ def test_saved_weights_are_no_program():
     assert message_of(file.getvalue()).startswith("not a program that torch.export.save wrote")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_mutated_files_are_imported_or_refused():
     content = exported(seeded(Perceptron), torch.ones(1, 20))

@@ -73,6 +73,7 @@ def message_of(methods: dict[str, bytes]) -> str:
     return str(error.value)
 
 
+@pytest.mark.slow
 def test_what_one_method_changes_is_a_state_of_all_that_use_it():
     mod = import_pytorch_methods(contents(Memory(3.0)))
     assert list(mod.attrs[ENTRIES_ATTR]) == ["store", "load", "unrelated"]
@@ -94,6 +95,7 @@ def test_what_one_method_changes_is_a_state_of_all_that_use_it():
     }
 
 
+@pytest.mark.slow
 def test_methods_without_inputs_or_outputs():
     class Clear(Method):
         def forward(self):
@@ -124,6 +126,7 @@ def test_methods_without_inputs_or_outputs():
     assert cells() == [3, 3, 3, 3]
 
 
+@pytest.mark.slow
 def test_a_method_of_nothing():
     class Tell(Method):
         def forward(self):
@@ -138,6 +141,7 @@ def test_a_method_of_nothing():
     )
 
 
+@pytest.mark.slow
 def test_each_method_is_the_function_that_it_is_alone():
     methods = contents(Memory())
     together = import_pytorch_methods(methods)
@@ -149,6 +153,7 @@ def test_each_method_is_the_function_that_it_is_alone():
         assert [p.ty for p in together[name].params] == [p.ty for p in alone.params]
 
 
+@pytest.mark.slow
 def test_what_no_method_changes_is_a_constant():
     methods = contents(Memory(3.0))
     del methods["store"]
@@ -157,6 +162,7 @@ def test_what_no_method_changes_is_a_constant():
     assert STATES_ATTR not in mod["load"].attrs
 
 
+@pytest.mark.slow
 def test_methods_share_their_operators():
     memory = Memory()
     mod = import_pytorch_methods(
@@ -166,6 +172,7 @@ def test_methods_share_their_operators():
     assert len(operators) == 1
 
 
+@pytest.mark.slow
 def test_a_method_and_an_operator_of_one_name():
     method = exported(Method(store, Memory()), one(), position())
     mod = import_pytorch_methods({"scatter": method, "other": method})
@@ -173,6 +180,7 @@ def test_a_method_and_an_operator_of_one_name():
     assert isinstance(mod["scatter_operator"], tirx.PrimFunc)
 
 
+@pytest.mark.slow
 def test_an_input_of_one_method_has_the_name_of_a_state_of_another():
     class Named(nn.Module):
         def __init__(self) -> None:
@@ -191,6 +199,7 @@ def test_an_input_of_one_method_has_the_name_of_a_state_of_another():
     assert [p.name for p in mod["two"].params] == ["x", "cells_1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "difference"),
     [
@@ -208,6 +217,7 @@ def test_states_that_differ(other, difference):
     )
 
 
+@pytest.mark.slow
 def test_errors_name_the_method():
     methods = contents(Memory())
     methods["spectrum"] = exported(Method(lambda m, x: torch.fft.fft(x).real, Memory()), one())
@@ -235,6 +245,7 @@ def files(tmp_path):
     return paths
 
 
+@pytest.mark.slow
 def test_files_by_name(files):
     mod = usmp.import_model(files)
     assert list(mod.attrs[ENTRIES_ATTR]) == ["store", "load", "unrelated"]

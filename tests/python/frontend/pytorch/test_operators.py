@@ -49,6 +49,7 @@ def outcome_of_many(cases) -> Outcome:
         return outcome(trials.trial_of_cases("many", cases), ("-O0",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_operator_is_like_pytorch(part, monkeypatch):
     """Many in one program: to export one is slow."""
@@ -134,6 +135,7 @@ ONCE_DIFFERENT = [
 """What was computed in another way before, without a word."""
 
 
+@pytest.mark.slow
 def test_what_was_once_different():
     cases = [trials.Case(function, [torch.from_numpy(x)]) for function, x in ONCE_DIFFERENT]
     result = outcome_of_many(cases)
@@ -146,6 +148,7 @@ def refusal(function, *inputs, trust=False) -> str:
     return str(error.value)
 
 
+@pytest.mark.slow
 def test_indices_of_a_pool_are_refused():
     assert refusal(lambda x: F.max_pool2d(x, 2, return_indices=True), IMAGE) == (
         "operator aten.max_pool2d_with_indices.default (node max_pool2d_with_indices) returns "
@@ -161,12 +164,14 @@ def test_statistics_of_a_normalization_are_refused():
     )
 
 
+@pytest.mark.slow
 def test_masks_as_indices_are_refused():
     message = refusal(lambda x: x[torch.tensor([True, False, True, False, True])] * 2, NAN)
     assert "aten.index.Tensor" in message
     assert message.endswith("must be known at compile time; use torch.where()")
 
 
+@pytest.mark.slow
 def test_values_for_what_a_mask_picks_are_refused():
     message = refusal(lambda x: torch.ops.aten.index_put(x, [x > 0], x[:2]), NAN)
     assert message == (
@@ -184,6 +189,7 @@ def test_numbers_that_do_not_fit_are_refused():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["floor_divide", "remainder", "fmod"])
 @pytest.mark.parametrize("divisor", [lambda: 0, lambda: torch.zeros(6, dtype=torch.int32)])
 def test_integers_divided_by_zero_are_refused(function, divisor):
@@ -199,6 +205,7 @@ def test_randomness_is_refused():
     )
 
 
+@pytest.mark.slow
 def test_operators_of_other_libraries_are_refused():
     """Although they are called as one of PyTorch's is."""
     with torch.library._scoped_library("usmp_test", "DEF") as library:
@@ -211,12 +218,14 @@ def test_operators_of_other_libraries_are_refused():
     )
 
 
+@pytest.mark.slow
 def test_places_outside_of_a_tensor_count_as_the_nearest():
     content = exported(Function(lambda i: torch.arange(3.0)[i]), torch.tensor([0, 1]))
     outputs = usmp.build(import_pytorch(content)).run({"x": np.array([-100, 100])})
     np.testing.assert_array_equal(next(iter(outputs.values())), [0, 2])
 
 
+@pytest.mark.slow
 def test_where_pytorch_leaves_a_choice_or_raises_an_error():
     """What has its place outside is left out, the last one remains, the first comes first."""
     outside, twice = torch.tensor([-100, 2, 100, 3]), torch.tensor([1, -2, 1, 0])

@@ -51,6 +51,7 @@ def check_like_pytorch(module, *operators: str) -> None:
     np.testing.assert_array_equal(output, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize(
     ("low", "high", "dtype"), [(-128, 127, "int8"), (0, 255, "uint8")], ids=str
@@ -81,6 +82,7 @@ class TensorParameters(TorchModule):
         return dequantize(quantize(x, *arguments), *arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_parameters_in_tensors():
     check_like_pytorch(TensorParameters(), "quantize", "dequantize")
@@ -102,11 +104,13 @@ class ChannelParameters(TorchModule):
         return dequantize(both, *arguments, form="per_channel")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_per_channel():
     check_like_pytorch(ChannelParameters(), "quantize", "dequantize")
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_parameters_computed_at_run_time():
     def dynamic(x):
@@ -117,6 +121,7 @@ def test_parameters_computed_at_run_time():
     assert str(error.value).endswith("the quantization parameter div is computed at run time")
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize(
     ("make", "operators"),
@@ -134,6 +139,7 @@ def test_only_float_operators_stand_between_quantizers(make, operators):
             assert call.args[2].value.dtype == "int8"
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_weights_stay_integers():
     mod = import_pytorch(exported(quantized(seeded(Perceptron)), example_of(Perceptron)))

@@ -117,6 +117,7 @@ def flattened(module, positions, rows):
     return module.cache.sum(-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2])
 def test_rows_at_positions_that_are_inputs(count):
     updates = [at_positions, index_copy, index_add, scatter, twice, flattened]
@@ -161,6 +162,7 @@ def selected_from_the_end(module, rows):
     return module.cache.sum(-1)
 
 
+@pytest.mark.slow
 def test_rows_at_fixed_positions():
     module = Several(
         [slice_assigned, slice_copied, every_other, all_of_it, selected, selected_from_the_end],
@@ -178,6 +180,7 @@ def counted(module, rows):
     return module.cache.sum(-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(), (1,)])
 def test_position_that_is_a_state_itself(shape):
     def update(module, rows):
@@ -262,6 +265,7 @@ def shifted(module, x):
     return module.cache.sum(-1)
 
 
+@pytest.mark.slow
 def test_other_updates():
     module = Several(
         [
@@ -284,6 +288,7 @@ def test_other_updates():
     compare(module, *[(torch.randn(1),) for _ in range(RUNS)])
 
 
+@pytest.mark.slow
 def test_flags():
     def update(module, positions):
         module.seen[positions] = True
@@ -327,6 +332,7 @@ def before_it_is_read(module, positions, rows):
     return layer.sum(-1)
 
 
+@pytest.mark.slow
 def test_positions_in_one_layer_of_several():
     module = Several(
         [
@@ -368,6 +374,7 @@ def layer_of_a_part(module, positions, rows):
     return module.cache.sum(-1)
 
 
+@pytest.mark.slow
 def test_other_updates_of_one_layer():
     module = Several(
         [
@@ -382,6 +389,7 @@ def test_other_updates_of_one_layer():
     compare(module, *[(torch.tensor([run]), torch.randn(1, 2)) for run in range(RUNS - 1)])
 
 
+@pytest.mark.slow
 def test_no_position_in_a_layer_leads_out_of_it():
     module = Keeping(in_one_layer, cache=torch.zeros(1, 2, 6, 2))
     factory = usmp.build(import_pytorch(exported(module, torch.tensor([0]), torch.ones(1, 2))))
@@ -396,6 +404,7 @@ def test_no_position_in_a_layer_leads_out_of_it():
     assert after(-6) == [[0] * 6, [2, 0, 0, 0, 0, 0]]
 
 
+@pytest.mark.slow
 def test_recurrent_layer_that_keeps_its_hidden_state():
     class Layer(nn.Module):
         def __init__(self) -> None:
@@ -411,6 +420,7 @@ def test_recurrent_layer_that_keeps_its_hidden_state():
     compare(Layer(), *[(torch.randn(1, 3),) for _ in range(RUNS)])
 
 
+@pytest.mark.slow
 def test_layers_whose_states_are_kept_are_loops_over_one_buffer():
     class Layers(nn.Module):
         def __init__(self) -> None:
@@ -443,11 +453,13 @@ class Counting(TorchModule):
         return self.count * 1 if self.returns else None
 
 
+@pytest.mark.slow
 def test_a_program_without_inputs():
     host = usmp.build(import_pytorch(exported(Counting(True)))).load()
     assert [host.run({})["mul"].tolist() for _ in range(3)] == [[4], [5], [6]]
 
 
+@pytest.mark.slow
 def test_a_program_without_outputs():
     main = import_pytorch(exported(Counting(False)))["main"]
     assert list(main.attrs["output_names"]) == []
@@ -455,6 +467,7 @@ def test_a_program_without_outputs():
     assert usmp.build(import_pytorch(exported(Counting(False)))).load().run({}) == {}
 
 
+@pytest.mark.slow
 def test_what_becomes_one_number_is_filled_in_its_place():
     assert [name for name in calls_of(Counting(False)) if name.startswith("fill")] == ["fill"]
     main = lower_to_aot(import_pytorch(exported(Counting(False))))
@@ -463,6 +476,7 @@ def test_what_becomes_one_number_is_filled_in_its_place():
     assert names == ["usmp_copy_0"]
 
 
+@pytest.mark.slow
 def test_positions_outside_change_nothing():
     """PyTorch raises an error."""
     module = Keeping(at_positions, cache=torch.zeros(1, 2, 6, 2))
@@ -480,6 +494,7 @@ def test_positions_outside_change_nothing():
     assert after(-1) == [0, 0, 0, 0, 0, 2]
 
 
+@pytest.mark.slow
 def test_a_state_has_the_name_of_its_buffer():
     module = Keeping(lambda m, x: m.inner(x), plain=torch.ones(1))
     module.inner = Keeping(counted, cache=cache(), count=torch.full((1,), 3))
@@ -494,6 +509,7 @@ def test_a_state_has_the_name_of_its_buffer():
     assert list(main.attrs["output_names"]) == ["sum_1"]
 
 
+@pytest.mark.slow
 def test_a_state_and_an_input_of_one_name():
     def update(module, cache):
         module.cache.add_(cache)

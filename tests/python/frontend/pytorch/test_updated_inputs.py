@@ -22,7 +22,7 @@ random_program = lazy("support.updating_programs:random_program")
 import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 import_pytorch_methods = lazy("usmp.frontend.pytorch.importer:import_pytorch_methods")
 
-pytestmark = pytest.mark.cc
+pytestmark = [pytest.mark.cc, pytest.mark.slow]
 
 
 def cache(factor: float = 1.0):

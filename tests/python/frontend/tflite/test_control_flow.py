@@ -104,6 +104,7 @@ def looping() -> list[Graph]:
     return [main, below("condition"), body, choice, double, second]
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_outputs_are_those_of_litert_and_tflite_micro():
     content, plain = write_model(*looping()), looping()

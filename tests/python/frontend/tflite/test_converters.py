@@ -70,6 +70,7 @@ def test_comparison_of_large_scales():
     )
 
 
+@pytest.mark.slow
 def test_too_many_addends():
     assert refusal("ADD_N", [X] * 16, X) == "a sum of 16 tensors; at most 15 are supported"
 

@@ -38,6 +38,7 @@ def assert_same(actual: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_array_equal(actual, expected, strict=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64", "bool", "float32"])
 def test_every_type_is_moved(dtype):
     """Through operators of which tflite-micro has only some types."""

@@ -158,6 +158,7 @@ def test_tensors_that_do_not_go_together():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_outputs_whose_shapes_the_options_give():
     """The second box overlaps the first one by 9 / 11; the last one has too small a score."""
@@ -214,6 +215,7 @@ def test_selections_that_are_refused():
     assert refused == "[4] elements of each row of shape [2, 3] cannot be taken"
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_boxes_at_what_is_selected():
     """A box without area does not overlap itself, and is selected again, as in LiteRT."""

@@ -12,6 +12,8 @@ from support.micro import assert_equals_micro
 from support.tflite_builder import Graph, options, per_channel, per_tensor, write_model
 from usmp.frontend.tflite.importer import import_tflite
 
+pytestmark = pytest.mark.slow
+
 SHAPE = (1, 7, 6, 4)
 SIDES = ((0, 0), (1, 1), (1, 1), (0, 0))
 UNEVEN = ((0, 0), (2, 0), (0, 3), (0, 0))

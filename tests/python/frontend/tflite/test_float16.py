@@ -44,6 +44,7 @@ def same_bits(outputs, expected):
         assert outputs[name][numbers].tobytes() == values[numbers].tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_moves(target):
@@ -74,6 +75,7 @@ def test_parts_packed_and_an_input_that_is_an_output():
     assert passed_on.tobytes() == NUMBERS.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_conversions_from_float16():
     graph = Graph()
@@ -87,6 +89,7 @@ def test_conversions_from_float16():
     same_bits(usmp.build(import_tflite(content)).run(inputs), Reference(content).run(inputs))
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_conversions_to_float16():
     graph, inputs = Graph(), {}

@@ -60,6 +60,7 @@ def check(module: HostModule, content: bytes, reference: bytes | None = None) ->
         np.testing.assert_allclose(mine, joined, rtol=1e-5, atol=5e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_stacked_layers_like_litert():
     factory = build(stack())
@@ -70,6 +71,7 @@ def test_stacked_layers_like_litert():
     check(module, stack())
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_merged_outputs_of_several_rows():
     """LiteRT reads states beside those of the rows from the second on, if it merges outputs."""
@@ -78,6 +80,7 @@ def test_merged_outputs_of_several_rows():
     check(build(merged).load(), merged, reference=layer(case))
 
 
+@pytest.mark.slow
 def test_states_are_all_memory():
     states = [("state", 2 * 4 * 4)] * 4
     assert workspace_of(build(layer(Layer(BOTH_LSTMS, batch=2)))) == states
@@ -86,6 +89,7 @@ def test_states_are_all_memory():
     assert workspace_of(svdf) == [("state", 4 * 4 * 2 * 6)]
 
 
+@pytest.mark.slow
 def test_code_does_not_grow_with_the_steps():
     short, long = (build(layer(Layer(BOTH_RNNS, steps=steps))).source for steps in (5, 50))
     assert len(short.splitlines()) == len(long.splitlines())

@@ -70,6 +70,7 @@ def padded_convolution() -> bytes:
     return write_model(graph)
 
 
+@pytest.mark.slow
 def test_what_a_convolution_takes_over_is_with_it():
     module = metadata_of(import_tflite(padded_convolution()))
     assert made_from(module) == ["0 RESHAPE to 2 CONV_2D"]
@@ -205,6 +206,7 @@ def test_models_of_one_program_keep_their_operators():
     assert indices == {"one": [0, 1, 2, 3], "two": [0, 1, 2, 3]}
 
 
+@pytest.mark.slow
 def test_archives_of_before_have_no_line():
     module = metadata_of(import_tflite(padded_convolution()))
     for operator in module["operators"]:
@@ -236,6 +238,7 @@ def test_each_of_a_chain_joins_one_operator_and_the_last_all_that_read_it():
     assert indices == [[*range(51)], [49, 51], [49, 52]]
 
 
+@pytest.mark.slow
 def test_spans_are_joined_as_often_as_there_are_operators(monkeypatch):
     """Not as often as there are pairs of them."""
     joined = []
@@ -263,6 +266,7 @@ def test_operators_that_nothing_is_appended_for_count_too():
         import_tflite(content, Limits(operators=49))
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize(
     ("name", "folded"),

@@ -25,6 +25,7 @@ def findings(outcomes: list[Outcome]) -> list[Outcome]:
     return [outcome for outcome in outcomes if not outcome.is_clean]
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_damaged_files_are_imported_or_refused():
     outcomes = list(sweep(0, MUTANTS, of_real=0.02))
@@ -35,6 +36,7 @@ def test_damaged_files_are_imported_or_refused():
     assert counts["imported"] > MUTANTS / 8
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_what_is_imported_runs_like_a_reference():
     outcomes = list(sweep(FIRST_BUILT, BUILT * 4, of_real=0, built=1))
@@ -42,6 +44,7 @@ def test_what_is_imported_runs_like_a_reference():
     assert sum(outcome.kind.startswith("runs like") for outcome in outcomes) >= BUILT
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_mutants_are_the_same_each_time():
     assert [draw_mutant(seed) for seed in range(50)] == [draw_mutant(seed) for seed in range(50)]

@@ -118,6 +118,7 @@ CURVES = [
 bits, of which LiteRT keeps the lower ones."""
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_curves():
     contents = {}
@@ -148,6 +149,7 @@ def test_gelu_is_refused():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_comparisons_of_neighbors():
     """Equality is of real numbers with 8 bits below the point, also in one scale; the order is that

@@ -48,6 +48,7 @@ def is_accepted(content: bytes) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("part", range(PARTS))
 def test_they_compute_what_the_kernels_compute(part):
@@ -64,6 +65,7 @@ def has_reference(trial: Trial) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_type_is_accepted_that_no_kernel_takes(part):
@@ -85,6 +87,7 @@ def test_no_type_is_accepted_that_no_kernel_takes(part):
     } == {}
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_graphs_compute_what_the_kernels_compute():
     trials = {

@@ -139,6 +139,7 @@ def test_reset_starts_afresh(content):
     assert_equals_micro(module, content, RUNS)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("use_workspace_io", [False, True])
 def test_stack_of_lstms(use_workspace_io):
@@ -154,6 +155,7 @@ def test_table_of_sigmoids_is_stored_once():
     assert sizes.count(TABLE_BYTES) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_equal_lstms_share_their_constants():
     same = Lstm(dtype="int16", zero_points=(0, 0), features=7)
@@ -170,6 +172,7 @@ def test_svdf_needs_no_table():
     assert TABLE_BYTES not in [b["size"] for b in buffers_of(build(svdf(Svdf())), "constant")]
 
 
+@pytest.mark.slow
 def test_constants_are_those_of_the_file():
     """Weights of 8 bits; biases in the narrowest type that holds them."""
     case = Lstm(units=7, features=6)
@@ -177,6 +180,7 @@ def test_constants_are_those_of_the_file():
     assert sizes == sorted([TABLE_BYTES, *[7 * 6] * 4, *[7 * 7] * 4, *[7 * 2] * 4])
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize(
     "content", [stack(), lstm(Lstm(zero_points=(-3, 20))), svdf(Svdf(rank=2))], ids=["2", "l", "s"]
@@ -203,6 +207,7 @@ WRAPPING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("case", WRAPPING)
 def test_no_undefined_behavior(case):
@@ -212,6 +217,7 @@ def test_no_undefined_behavior(case):
     assert_equals_micro(HostModule(factory.files(), interface, STRICT), WRAPPING[case], RUNS)
 
 
+@pytest.mark.slow
 def test_mnist_lstm_takes_little_memory(shared_model):
     content = shared_model("tflm_mnist_lstm_int8").read_bytes()
     factory = build(content, use_workspace_io=True)

@@ -281,6 +281,7 @@ def test_complex_numbers_are_inside_of_a_model_only(content, message):
     assert message_of(content) == message
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_a_front_end_is_that_of_tflite_micro_from_the_first_run_and_after_a_reset():
     content = front_end()
@@ -320,6 +321,7 @@ def test_states_that_are_large_together_are_refused():
         import_tflite(content, Limits(599_999))
 
 
+@pytest.mark.slow
 def test_a_front_end_has_states_and_no_scratch():
     factory = usmp.build(import_tflite(front_end()))
     buffers = [

@@ -27,7 +27,7 @@ from support.tflite_signatures import (
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.runtime import HostModule
 
-pytestmark = pytest.mark.models
+pytestmark = [pytest.mark.models, pytest.mark.slow]
 
 RUNS = 200
 

@@ -411,6 +411,7 @@ def test_one_subgraph_in_many_signatures():
     )
 
 
+@pytest.mark.slow
 def test_many_signatures_that_set_the_variables_of_all(tmp_path):
     """Whichever is the first to run sets them all, so the code would grow with the square."""
     count = 12

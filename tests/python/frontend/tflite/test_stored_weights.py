@@ -132,12 +132,14 @@ def check(content, stored, tolerance):
     assert stored <= main["constants_size_bytes"] <= stored + padding
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_dynamic_range():
     """The data is quantized as in LiteRT, so that sums of integers are equal."""
     check(*model_of(OPERATORS), 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_weight_only():
     """The weights have zero points here, which DEQUANTIZE knows."""

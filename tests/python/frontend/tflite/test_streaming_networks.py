@@ -15,7 +15,7 @@ from support.poison import poisoned
 from support.random_streaming import random_streaming
 from usmp.frontend.tflite.importer import import_tflite
 
-pytestmark = pytest.mark.models
+pytestmark = [pytest.mark.models, pytest.mark.slow]
 
 RUNS = 100
 

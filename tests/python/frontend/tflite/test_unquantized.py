@@ -116,6 +116,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("name", CASES)
 def test_it_computes_what_the_kernel_computes(name):

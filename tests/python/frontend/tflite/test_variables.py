@@ -54,16 +54,19 @@ def check_like_micro(spec: Spec, forms: Iterable[str], is_poisoned: bool = False
     assert differences == {}
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_outputs_are_those_of_tflite_micro():
     check_like_micro(INT8, FORMS)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_memory_that_is_not_kept_may_be_overwritten():
     check_like_micro(INT8, sample(FORMS, 12), is_poisoned=True)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("dtype", SPECS)
 def test_variables_of_other_types(dtype):

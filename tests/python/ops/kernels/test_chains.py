@@ -20,7 +20,7 @@ from usmp.frontend.tflite.importer import import_tflite
 from usmp.names import CORES
 from usmp.objects.schedule import schedule_of
 
-pytestmark = pytest.mark.models
+pytestmark = [pytest.mark.models, pytest.mark.slow]
 
 BY_VECTORS = ("LEAKY_RELU", "QUANTIZE", "RELU6_CLAMP")
 """One function of each kind that vectors compute: a table, another scale, limits."""

@@ -170,6 +170,7 @@ def test_every_bit(case):
     np.testing.assert_array_equal(computed(func), computed(kernel.func))
 
 
+@pytest.mark.slow
 def test_sums_that_nothing_follows():
     inputs, sums = matrices()
     func = te.create_prim_func([*inputs, sums])

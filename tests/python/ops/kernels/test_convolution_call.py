@@ -9,7 +9,7 @@ import pytest
 from support.kernel_models import check_functions_and_loops, check_outputs, check_schedule
 from support.levels import in_long_run
 
-pytestmark = pytest.mark.models
+pytestmark = [pytest.mark.models, pytest.mark.slow]
 
 SCHEDULES = {
     "depthwise_conv_2d_multiplier_8_one_channel": "2 pixels x 2 channels",

@@ -71,6 +71,7 @@ def test_one_group_single_channels_and_channels_first_have_none(groups, layout):
     assert kernel_of(8, groups, layout) is None
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_models():
     cores = "cortex-m3", "cortex-m55"

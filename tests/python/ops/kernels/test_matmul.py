@@ -109,6 +109,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_functions_and_loops():
     check_functions_and_loops((name, core) for name, core, _ in MODELS)

@@ -24,7 +24,7 @@ from usmp.ops.quantized import (
     Window,
 )
 
-pytestmark = pytest.mark.cc
+pytestmark = [pytest.mark.cc, pytest.mark.slow]
 
 DATA, OUTPUT = Quantization("int8", (0.1,), (-5,)), Quantization("int8", (0.1,), (3,))
 LIMITS = OutputLimits("int8", -100, 127)

@@ -81,6 +81,7 @@ def computed(sides, data, weight, bias, tile, is_folded) -> np.ndarray:
     return np.frombuffer(bytes(result), np.int32).reshape(shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "tile", "is_folded"),
     in_turn(SIDES, [(1, (2, 1)), (2, (2, 1))], (False, True)),

@@ -32,15 +32,18 @@ ALIKE = sample([*CASES[:2], *CASES[6:]], 1)
 """Of one phase or four, as those between."""
 
 
+@pytest.mark.slow
 def test_kernels_compute_what_the_operator_does():
     check_functions_and_loops((name, core) for name, core, _ in [*CASES[2:6], *ALIKE])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "core", "schedule"), CASES[:4])
 def test_schedules(name, core, schedule):
     check_schedule(name, core, schedule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["transpose_conv_stride_2", "transpose_conv_saturating"])
 def test_outputs(name):
     check_outputs(name, "cortex-m4")

@@ -18,6 +18,7 @@ MINUTE = 1e-12
 """A scale to which the others are more than 2**30."""
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_the_scales_make_no_difference():
     """On either side, broadcast and not, int8 and int16."""

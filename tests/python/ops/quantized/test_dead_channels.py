@@ -57,6 +57,7 @@ def add_operator(graph, code, x, dtype, name):
     graph.output(output)
 
 
+@pytest.mark.slow
 def test_their_output_is_zero():
     graph = Graph()
     images = {

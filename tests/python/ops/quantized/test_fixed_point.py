@@ -40,6 +40,7 @@ def test_factor_rounds_twice(value, multiplier, shift):
     assert QuantizedMultiplier(multiplier, shift).apply(value) == expected
 
 
+@pytest.mark.slow
 @given(st.integers(-(2**20), 2**20), st.integers(2**30, 2**31 - 1), st.integers(1, 10))
 def test_factor_above_one_is_rounded_once(value, multiplier, shift):
     expected = math.floor(Fraction((value << shift) * multiplier, 2**31) + Fraction(1, 2))
@@ -50,6 +51,7 @@ def test_factor_wraps_what_leaves_32_bits():
     assert QuantizedMultiplier(2**30, 1).apply(2**30) == -(2**30)
 
 
+@pytest.mark.slow
 @given(st.floats(2.0**-31, 2.0**29))
 def test_multiplier_is_the_nearest_with_31_bits(real):
     factor = quantize_multiplier(real)

@@ -37,6 +37,7 @@ def test_logistic_and_tanh(raw):
     assert gemmlowp.tanh(raw, 4) / ONE == pytest.approx(math.tanh(value), abs=4e-6)
 
 
+@pytest.mark.slow
 @given(st.integers(2, 2**31 - 1))
 def test_inverse_square_root(value):
     multiplier, shift = gemmlowp.inverse_square_root(value)

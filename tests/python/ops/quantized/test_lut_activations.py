@@ -52,6 +52,7 @@ def assert_equals_micro(code: str, cases: Iterable[tuple[Spec, Spec, Options | N
     assert others == []
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize(("code", "output"), [("LOGISTIC", LOGISTIC), ("TANH", TANH)])
 def test_sigmoids_of_int8(code, output):
@@ -69,6 +70,7 @@ def test_sigmoids_with_another_output(dtype):
     assert_equals_real("TANH", x, y, np.tanh)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("code", ["LOGISTIC", "TANH"])
 def test_sigmoids_of_int16(code):
@@ -77,6 +79,7 @@ def test_sigmoids_of_int16(code):
     assert_equals_micro(code, [(Spec((2**16,), s, 0, "int16"), y, None) for s in scales])
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("code", ["ELU", "HARD_SWISH"])
 def test_curves_of_int8(code):
@@ -87,6 +90,7 @@ def test_curves_of_int8(code):
     assert_equals_micro(code, cases)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_lines_of_int8():
     cases = [

@@ -133,6 +133,7 @@ def failures_of(models: list[QuantizedModel]) -> dict[str, str]:
     return {}
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("family", FAMILIES)
 def test_outputs_equal_the_reference(family):
@@ -146,10 +147,12 @@ def test_catalog_is_large_and_its_names_are_unique():
     assert [name for name, count in Counter(m.name for m in CATALOG).items() if count > 1] == []
 
 
+@pytest.mark.slow
 def test_models_are_the_same_each_time_they_are_made():
     assert [m.name for m in sample(CATALOG, 200) if m.make() != m.make()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_outputs_depend_on_the_inputs():
     """A model that always gives the same output would prove little."""
@@ -164,6 +167,7 @@ def test_outputs_depend_on_the_inputs():
     assert constant == CONSTANT & {model.name for model in models}
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_models_with_state_remember():
     """The same input again and again does not give the same output."""

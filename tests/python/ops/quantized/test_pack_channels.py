@@ -68,6 +68,7 @@ def assert_same_outputs(
             assert output(taken + added, multiplier, shift, rescale) == expected
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=150, deadline=None)
 def test_outputs_are_the_same(seed):

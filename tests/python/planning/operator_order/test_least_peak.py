@@ -106,6 +106,7 @@ def test_many_tensors_that_may_share_in_many_ways():
     assert found == OperatorOrder((0, 1), 401, 401, 401)
 
 
+@pytest.mark.slow
 @settings(max_examples=levels.number(50, 500), deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 7), st.sampled_from([0, 20, 100_000]))
 def test_every_order_is_no_better(random: Random, calls: int, most_steps: int):

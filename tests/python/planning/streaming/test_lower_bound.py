@@ -251,6 +251,7 @@ def random_order(random: Random, graph: OperatorGraph) -> list[int]:
     return order
 
 
+@pytest.mark.slow
 @pytest.mark.property
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
 def test_no_order_and_no_segments_take_less(seed):
@@ -287,6 +288,7 @@ def test_no_choice_of_copies_takes_less(seed):
     assert all(least <= peak_of(mod, options) for mod in modules)
 
 
+@pytest.mark.slow
 def test_the_informative_bounds_are_many():
     """Else the tests above would show nothing."""
     found = [needed_bytes(draw_streamed(Random(seed)).mod) for seed in range(4)]
@@ -347,6 +349,7 @@ def no_search(monkeypatch):
     monkeypatch.setattr(segmentation, "_choice", search)
 
 
+@pytest.mark.slow
 def test_layouts_are_lowered_and_not_searched(no_search):
     """The need is that of the layout that needs less."""
     need = refusal(two_convolutions(), 100)
@@ -355,6 +358,7 @@ def test_layouts_are_lowered_and_not_searched(no_search):
     assert need.largest is None
 
 
+@pytest.mark.slow
 @pytest.mark.property
 def test_a_build_takes_no_less():
     mod = two_convolutions()
@@ -372,6 +376,7 @@ def test_of_several_entries_the_one_that_needs_most(no_search):
     assert (need.needed_bytes, need.is_of_all_forms) == (12 * 10 * 8 * 4, False)
 
 
+@pytest.mark.slow
 def test_a_board_that_is_too_small(no_search):
     properties = PoolInfoProperties(size_hint_bytes=100)
     pools = WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"], properties)])

@@ -15,6 +15,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS)
 def test_rows_of_an_image_are_reduced_when_they_are_made(ending, model, random_array):

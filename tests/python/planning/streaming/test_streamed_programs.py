@@ -16,6 +16,8 @@ from support.random_segments import possible_segments, random_segments
 from support.streamed_graphs import counted_run, draw_streamed
 from usmp.transform import StreamOperators
 
+pytestmark = pytest.mark.slow
+
 DRAWN = {
     "deadline": None,
     "derandomize": True,
@@ -51,7 +53,6 @@ def test_planned_streamed_programs_compute_the_same(seed):
     assert counted_run(program, planned) == counted_run(program, program.mod)
 
 
-@pytest.mark.slow
 def test_most_programs_have_segments():
     """Else the tests above would show nothing."""
     found = [possible_segments(draw_streamed(Random(seed)).mod) for seed in range(12)]

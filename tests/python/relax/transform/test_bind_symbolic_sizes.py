@@ -9,6 +9,7 @@ from tvm import relax, tirx
 import usmp
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_operators_that_differ_in_which_size_is_which():
     """The one transposes [m, n], the other [n, m]; renaming m and n makes one out of the other."""

@@ -92,6 +92,7 @@ def test_images_of_one_dimension(model, expected, random_array):
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_less_memory_decides(model):
     """A depthwise convolution with its channels last needs one image, not two."""
@@ -114,6 +115,7 @@ def test_less_memory_decides(model):
     assert_computes(mod, factory)
 
 
+@pytest.mark.slow
 def test_one_convolution_is_not_worth_two_copies(model):
     mod = model(lambda builder, x: convolution(builder, x, 8), ("x", (1, 8, 12, 10), "float32"))
     factory = usmp.build(mod)

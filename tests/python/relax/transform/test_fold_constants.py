@@ -66,6 +66,7 @@ def test_other_operators_on_constants_are_folded():
     np.testing.assert_array_equal(factory.run({"t0": np.zeros(4, "f4")})["t1"], np.full(4, 15))
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_what_takes_long_runs_with_the_model(model, monkeypatch):
     """A product of two constants of 4096 x 4096 would take minutes."""

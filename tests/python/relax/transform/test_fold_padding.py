@@ -112,6 +112,7 @@ def quantized_module(zero_point, out_dtype="int8"):
     return qdq_module(body, ((1, 2, 9), "int8"))
 
 
+@pytest.mark.slow
 def test_quantized_padding_at_the_scale_of_its_image(expected):
     before = quantized_module(-3)
     after = FoldPadding()(before)

@@ -88,6 +88,7 @@ def test_without_passes_to_compare_by_everything_is_fused(terms):
     assert FUSION_ATTR not in mod.attrs
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_the_smaller_plan_is_taken_and_gives_the_same_bits(terms, random_array):
     x = random_array(1, 4)
@@ -105,6 +106,7 @@ def test_the_smaller_plan_is_taken_and_gives_the_same_bits(terms, random_array):
     assert split.tobytes() == fused.tobytes()
 
 
+@pytest.mark.slow
 def test_without_time_everything_is_fused(terms):
     with PassContext(config={"tir.usmp.streaming": False}), planning_session(OVER):
         made = usmp.build(terms)

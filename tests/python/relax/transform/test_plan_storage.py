@@ -206,6 +206,7 @@ def twice(x, y):
     y.copyfrom(x.numpy() * 2)
 
 
+@pytest.mark.slow
 def test_what_a_packed_function_gets_is_left_to_tvm():
     @I.ir_module
     class Packed:

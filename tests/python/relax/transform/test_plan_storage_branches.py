@@ -55,6 +55,7 @@ def test_a_storage_of_one_branch_is_not_used_after_it(condition):
     np.testing.assert_array_equal(results, [x, x[::-1]])
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10_000))
 def test_random_functions_compute_what_numpy_does(seed):

@@ -19,6 +19,7 @@ from usmp.relax.transform import PlanStorage
 I32 = "int32"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float64", "float8_e4m3fn", "int4"])
 def test_elements_of_any_type(dtype):
     x = relax.Var("x", relax.TensorType((3, 5), "float32"))
@@ -37,6 +38,7 @@ def test_elements_of_any_type(dtype):
     compare(lowered(builder.get()), *calls)
 
 
+@pytest.mark.slow
 def test_tensors_of_no_elements():
     @I.ir_module
     class Module:
@@ -88,6 +90,7 @@ def test_one_tensor_is_both_arguments():
     assert ours.storage_bytes == 2 * 64
 
 
+@pytest.mark.slow
 def test_operators_with_two_outputs():
     @I.ir_module
     class TwoOutputs:
@@ -169,6 +172,7 @@ def test_operators_that_take_numbers_and_that_add_to_their_output():
     compare(Numbers, (ramp(16, dtype=I32),))
 
 
+@pytest.mark.slow
 def test_a_function_that_calls_itself_and_may_return_its_argument():
     @I.ir_module
     class Recursion:
@@ -241,6 +245,7 @@ def test_a_storage_for_each_device():
     assert ours.storages == 2
 
 
+@pytest.mark.slow
 def test_a_field_of_a_tuple_is_live_for_itself():
     @I.ir_module
     class Module:
@@ -308,6 +313,7 @@ def test_a_size_out_of_its_bounds(size, words):
         machine["main"](tvm.runtime.tensor(ramp(size)))
 
 
+@pytest.mark.slow
 def test_bytes_of_symbolic_sizes_are_compared_at_their_bounds():
     """TVM leaves what crosses a branch alone: that is no less than a place for it."""
 

@@ -86,6 +86,7 @@ def results(mod, planner, inputs, fuses):
     return [each.numpy() for each in machine["main"](*inputs)]
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(STEP, min_size=3, max_size=12), st.integers(1, 2), st.booleans(), st.integers(0, 99)

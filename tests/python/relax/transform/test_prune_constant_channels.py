@@ -266,6 +266,7 @@ def assert_unchanged(mod: IRModule, whole: Run, pruned: Run, seed: int) -> None:
             np.testing.assert_array_equal(array, expected, strict=True)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("seed", range(number(6, 12)))
 def test_outputs_of_random_networks_stay_as_they_are(seed):
@@ -274,6 +275,7 @@ def test_outputs_of_random_networks_stay_as_they_are(seed):
     assert_unchanged(mod, integer_function(mod), integer_function(pruned), seed)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("seed", range(number(1, 12)))
 def test_outputs_of_built_networks_stay_as_they_are(seed):
@@ -284,6 +286,7 @@ def test_outputs_of_built_networks_stay_as_they_are(seed):
     assert_unchanged(mod, *(lambda x, m=m: m.run(x).values() for m in (whole, pruned)), seed)
 
 
+@pytest.mark.slow
 def test_random_networks_lose_channels():
     """Or the tests above say nothing."""
     counts = [

@@ -151,6 +151,7 @@ def test_multiply_accumulates_are_counted():
     assert products(with_strips(main, [chain])) == main.macs + chain.extra_macs == chain.macs
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_from_a_view_to_an_output():
     network = Network(6, 10, 4)
@@ -260,6 +261,7 @@ def test_a_limit_that_is_no_percentage(limit):
         SplitIntoStrips([])(large())
 
 
+@pytest.mark.slow
 def test_strips_stay_in_their_order():
     main = main_of(large())
     chain = strip_chain(main, 0, 4, 2)
@@ -298,18 +300,21 @@ def random_strips(seed: int) -> tuple[IRModule, IRModule]:
     return mod, split
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("seed", range(6))
 def test_outputs_of_random_networks_stay_as_they_are(seed):
     assert_same(*random_strips(seed))
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("seed", range(number(1, 6)))
 def test_outputs_of_planned_networks_stay_as_they_are(seed):
     assert_same_built(*random_strips(seed), use_workspace_io=True, poison_dead_bytes=True)
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 def test_a_residual_block_with_sanitizers(tmp_path):
     network = Network(9, 15, 2)
@@ -335,6 +340,7 @@ def test_a_residual_block_with_sanitizers(tmp_path):
     assert strips == whole and len(set(whole)) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_what_is_chosen_of_a_public_model(shared_model):
     passes = operator_passes((), "model")

@@ -186,6 +186,7 @@ def evaluated(func: tirx.PrimFunc, *arguments: np.ndarray) -> np.ndarray:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "func",
     [convolution(4, 2, 1, 1, 2), convolution(3, 1, 2, 2, 2), average(3, 2, 1, 1, 1)],

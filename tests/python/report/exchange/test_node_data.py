@@ -67,6 +67,7 @@ def test_model_explorer_writes_the_same(value):
     assert {key: theirs[key] for key in written} == written
 
 
+@pytest.mark.slow
 def test_keys_are_those_of_the_graph_that_model_explorer_shows(digits_model):
     graph = tflite.Model.GetRootAsModel(digits_model.read_bytes(), 0).Subgraphs(0)
     module = metadata()

@@ -57,5 +57,6 @@ def test_arithmetic_that_fills_the_memory_is_refused(nodes):
         import_pytorch(computing(*nodes))
 
 
+@pytest.mark.slow
 def test_products_of_a_few_numbers_are_read():
     assert "main" in [v.name_hint for v in import_pytorch(computing(*squares(3))).functions]

@@ -186,6 +186,7 @@ def test_members_that_are_not_known(member):
     assert f"it has a member {member!r}, which is not known" in message_of(changed(change))
 
 
+@pytest.mark.slow
 def test_own_files_in_an_archive_are_ignored():
     def change(members):
         members["data/extra/notes.txt"] = b"trained on Monday"

@@ -20,6 +20,8 @@ from support.onnx_models import Graph, Reference
 from usmp.boards.board import board_named
 from usmp.objects.cores import CORES
 
+pytestmark = pytest.mark.slow
+
 import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 M55 = "c -mcpu=cortex-m55"

@@ -129,6 +129,7 @@ FIRST = {function: name for name, function in reversed(FUNCTIONS.items())}
 """One model for each function."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names", [[*FIRST.values(), *sample(FUNCTIONS, 2)], TILES], ids=["functions", "tiles"]
 )
@@ -143,6 +144,7 @@ def called_by(body):
     return {call.args[0].value for call in calls if call is not None}
 
 
+@pytest.mark.slow
 def test_kernels_call_functions():
     missing = {}
     for name, function in FUNCTIONS.items():
@@ -158,11 +160,13 @@ def test_outputs(function):
     assert f"  {function}" in check_outputs(FIRST[function], "cortex-m55")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sample(TILES, 8))
 def test_windows_and_functions_after_sums_take_no_more_memory(name):
     check_schedule(name, "cortex-m55", TILES[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", sample(["mlperf_kws_int8", "mlperf_strww_int8", "mlperf_ad01_int8"], 1)
 )
@@ -173,6 +177,7 @@ def test_models(shared_model, name):
     assert matrix.failures(available(ways), expected) == []
 
 
+@pytest.mark.slow
 def test_an_addition_after_a_convolution(shared_model):
     mod = usmp.import_model(shared_model("mlperf_resnet8_int8"))
     bodies = kernel_bodies(mod, "cortex-m55")

@@ -16,6 +16,7 @@ PUBLIC = {"mlperf_resnet8_int8": 14528, "mlperf_vww_96_int8": 28160}
 """The most bytes that interleaved operators may take; a third less than others take."""
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("name", [*SMALL, *in_long_run(PUBLIC)])
 def test_models_keep_rows(shared_model, name, tmp_path):

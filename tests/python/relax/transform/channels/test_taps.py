@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def test_taps_that_only_stand_on_padding():
     assert taps.outside.astype(int).tolist() == [[1, 1, 1], [1, 0, 1], [1, 1, 1]]
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 6),
     st.integers(1, 4),

@@ -162,6 +162,7 @@ BODIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_operators_between_convolutions(name):
     mod = network(BODIES[name])
@@ -170,6 +171,7 @@ def test_operators_between_convolutions(name):
     assert_same_bytes(mod, ("output",) if is_image else ())
 
 
+@pytest.mark.slow
 def test_images_of_one_dimension():
     def body(net, x):
         x = net.again(relax.op.nn.max_pool1d(x, (2,), (2,)))
@@ -206,6 +208,7 @@ def test_what_has_one_channel_is_in_both_orders():
     assert integer_calls(last) == ["depthwise_conv2d", "conv2d"]
 
 
+@pytest.mark.slow
 def test_networks_that_transpose_images_themselves():
     """As those of TensorFlow that were converted to ONNX."""
 
@@ -218,6 +221,7 @@ def test_networks_that_transpose_images_themselves():
     assert_same_bytes(qdq_module(body, ((1, 8, 6, 3), "int8")))
 
 
+@pytest.mark.slow
 def test_constant_channels_are_removed():
     """Of a convolution that reads its image with channels first, and of those that read them."""
 
@@ -240,6 +244,7 @@ def prune(mod):
     return [w.value.numpy().shape for w in weights if w.value.numpy().ndim in (3, 4)]
 
 
+@pytest.mark.slow
 def test_several_readers_in_both_orders():
     def body(graph, x):
         net = Network(graph, x)
@@ -269,6 +274,7 @@ def test_one_convolution_is_not_worth_a_copy():
     assert "permute_dims" not in calls_of(ConvertQDQToIntegers()(mod))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"groups": 2}, {"dilation": 2}])
 def test_networks_with_float_convolutions_stay(options):
     """TVM has these transposed convolutions with channels first only."""
@@ -286,6 +292,7 @@ def test_networks_with_float_convolutions_stay(options):
         usmp.build(mod)
 
 
+@pytest.mark.slow
 def test_sums_of_channels_and_others_stay_in_their_order():
     def body(graph, x):
         net = Network(graph, x)
@@ -295,6 +302,7 @@ def test_sums_of_channels_and_others_stay_in_their_order():
     assert_same_bytes(qdq_module(body, ((1, 3, 8, 6), "int8")), ("before the mean",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "layout"),
     [

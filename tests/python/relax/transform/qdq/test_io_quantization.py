@@ -80,6 +80,7 @@ def test_floats_of_tflite_stand_for_themselves():
     assert told(import_tflite(write_model(graph))) == {"x": (None, None), "y": (0.5, -3)}
 
 
+@pytest.mark.slow
 def test_state_of_tflite_is_no_output(shared_model):
     mod = usmp.import_model(shared_model("mww_okay_nabu_v2_int8"))
     assert told(mod) == {
@@ -88,6 +89,7 @@ def test_state_of_tflite_is_no_output(shared_model):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["mlperf_ad01_int8", "mlperf_vww_96_int8", "mcunet_vww_int8", "coral_split_concat"]
 )

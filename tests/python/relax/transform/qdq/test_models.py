@@ -92,6 +92,7 @@ def test_operators_of_onnx(name, activations):
     assert float_counts(mod) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize(
     ("name", "activations"),
@@ -141,6 +142,7 @@ PYTORCH_MODELS = {
 steps."""
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("name", PYTORCH_MODELS)
 def test_pytorch(name):

@@ -11,7 +11,7 @@ from tvm import relax
 from support.levels import number
 from support.qdq_models import float_counts, qdq_module, steps_of_built
 
-pytestmark = pytest.mark.cc
+pytestmark = [pytest.mark.cc, pytest.mark.slow]
 
 EXAMPLES = number(3, 60)
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}

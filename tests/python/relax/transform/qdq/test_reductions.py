@@ -27,6 +27,7 @@ POOLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.cc
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("form", POOLS)

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.cc
 USUAL = (1 / 256, -128)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [2, 10, 300])
 @pytest.mark.parametrize("scale", [0.01, 0.1, 1.0])
 def test_scales(scale, depth):
