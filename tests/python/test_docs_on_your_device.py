@@ -20,6 +20,7 @@ from support.device_programs import SERVE, build_program, line_to
 from support.small_digits import small_digits
 from usmp.boards.board import board_named
 from usmp.device.device_files import device_files
+from usmp.device.serial import session
 from usmp.driver.tvmc import main
 from usmp.runtime.reference import REFERENCE
 
@@ -30,6 +31,13 @@ BEFORE, EMULATOR = PAGE.split("\n## In the emulator\n")
 (PROGRAM,) = re.findall(r"^```c\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 # The counter of the board's FPGA, which QEMU has.
 COUNTER = PROGRAM.replace("0xe0001004u", "0x40028018u")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """An emulator beside many other processes answers later than a board."""
+    for name in ("ANSWER_SECONDS", "_FIRST_ANSWER_SECONDS"):
+        monkeypatch.setattr(session, name, 120.0)
 
 
 def commands(text):
