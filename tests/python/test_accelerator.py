@@ -259,6 +259,7 @@ def test_an_accelerator_that_takes_nothing_changes_nothing():
     assert attention(patterns=(idle,)).files() == alone.files()
 
 
+@pytest.mark.slow
 def test_an_accelerator_that_nothing_is_for():
     with pytest.raises(ValueError, match=r'^unknown target "accel": no patterns of an accelerator'):
         attention(patterns=())

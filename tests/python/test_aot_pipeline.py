@@ -158,6 +158,7 @@ def test_passes_inside_of_passes_are_seen(softmax):
         assert f"usmp.{name}" in inner
 
 
+@pytest.mark.slow
 def test_the_pipeline_gives_what_is_built(softmax):
     built = usmp.build(softmax).ir_mod
     planned = usmp.get_pipeline()(softmax)

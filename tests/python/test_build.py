@@ -91,6 +91,7 @@ def test_custom_algorithm_wins_over_algorithm():
     assert memory_of(factory)["algorithm"] == "greedy_by_conflicts"
 
 
+@pytest.mark.slow
 def test_workspace_io_places_inputs_and_outputs():
     (pool,) = (
         p for p in memory_of(build({"use_workspace_io": True}))["pools"] if p["kind"] == "workspace"
@@ -201,6 +202,7 @@ def test_executor(executor):
     assert workspace_bytes(build(executor=executor)) == workspace_bytes(build())
 
 
+@pytest.mark.slow
 def test_alignment_is_an_option_of_the_executor():
     executor = usmp.Executor(
         "aot", {"workspace-byte-alignment": 64, "constant-byte-alignment": 128}
@@ -264,6 +266,7 @@ def test_what_tvm_cannot_lower_is_an_unsupported_model():
     )
 
 
+@pytest.mark.slow
 def test_factory_gives_the_planned_module():
     factory = build()
     assert isinstance(factory.ir_mod, tvm.IRModule)
@@ -297,6 +300,7 @@ def test_exported_archive_runs(tmp_path):
     np.testing.assert_array_equal(value, result_of(factory))
 
 
+@pytest.mark.slow
 def test_input_module_is_not_changed():
     before = Attention.script()
     build({"use_workspace_io": True})
@@ -336,6 +340,7 @@ def test_algorithm_of_the_user(algorithm):
     np.testing.assert_allclose(result_of(factory), attention(), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_algorithm_that_overlaps_live_buffers_is_refused(algorithm):
     message = message_of(
         options=algorithm(
@@ -363,12 +368,14 @@ def test_algorithm_that_returns_no_plan(algorithm, answer, got):
     )
 
 
+@pytest.mark.slow
 def test_algorithm_that_forgets_a_buffer(algorithm):
     message = message_of(options=algorithm(lambda buffers, _: {}))
     assert message.startswith('USMP plan check: buffer "')
     assert message.endswith('" has no allocation')
 
 
+@pytest.mark.slow
 def test_error_in_the_algorithm_of_the_user_reaches_the_user(algorithm):
     def broken(buffers, memory_pressure):
         raise KeyError("in my algorithm")

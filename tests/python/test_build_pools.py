@@ -92,6 +92,7 @@ def test_pools_of_the_user_run(internal, use_workspace_io):
     assert_right(factory)
 
 
+@pytest.mark.slow
 def test_external_pools_are_parameters_of_the_entry_point():
     factory = build(workspace("sram"), constants("flash"))
     flash = sizes_of(factory)["flash"]
@@ -145,6 +146,7 @@ def test_the_first_pool_is_taken_if_it_suffices():
     assert (sizes["first"], sizes["second"]) == (PEAK, 0)
 
 
+@pytest.mark.slow
 def test_pool_of_exactly_the_needed_size():
     assert sizes_of(build(workspace("sram", PEAK)))["sram"] == PEAK
 
@@ -182,6 +184,7 @@ def test_two_pools_of_one_name():
     )
 
 
+@pytest.mark.slow
 def test_workspace_and_constant_pool_of_one_name():
     assert message_of(workspace("ram"), constants("ram")) == (
         'Two different memory pools are called "ram"'

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from conftest import ROOT
 from usmp.runtime import MemoryPlanner
 
@@ -15,6 +17,7 @@ def block(language):
     return text
 
 
+@pytest.mark.slow
 def test_the_python_prints_what_stands_there(capsys):
     exec(compile(block("python"), "docs/runtime-memory-planner.md", "exec"), {})
     assert capsys.readouterr().out == block("text")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from conftest import ROOT
 
 DOCUMENTS = sorted(
@@ -46,6 +48,7 @@ def faults_of(text: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_words():
     assert len(DOCUMENTS) > 40
     found = [

@@ -69,6 +69,7 @@ def sizes(header: str) -> dict[str, int]:
 SIZES = {"DTCM_WORKSPACE": 320, "FLASH_CONSTANT": 0, "ITCM_CONSTANT": 8192, "SRAM_WORKSPACE": 0}
 
 
+@pytest.mark.slow
 def test_the_header_has_all_pools(factory):
     assert sizes(factory.header) == SIZES
     struct = factory.header.split("struct tvmgen_default_workspace_pools {\n")[1].split("};")[0]

@@ -179,6 +179,7 @@ def message(model, **options):
     return str(error.value)
 
 
+@pytest.mark.slow
 def test_programs_that_are_refused(tmp_path):
     assert message(Counter, concurrent=[("add", "query")]) == (
         'entries "add" and "query" may run at once, but both use the state "total", which add and '

@@ -27,6 +27,7 @@ def test_each_test_has_one_marker(request):
     assert sorted(union) == sorted(selected(request.config, "")) == sorted(names)
 
 
+@pytest.mark.slow
 def test_markers_of_what_was_selected(request):
     for item in request.session.items:
         assert len([name for name in MARKERS if item.get_closest_marker(name)]) == 1, item.nodeid

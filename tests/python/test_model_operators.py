@@ -200,6 +200,7 @@ def not_computed(module: dict) -> list[str]:
     return [words for title, words in found if title == "Not computed at run time"]
 
 
+@pytest.mark.slow
 def test_nodes_of_onnx_files_that_are_known_at_compile_time(tmp_path):
     """A constant computes nothing, and is no operator."""
     image, result = (

@@ -88,6 +88,7 @@ def assert_placed(pool: dict, properties: dict) -> None:
     assert (first + pool["size_bytes"]) % line == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["auto", "greedy_by_size", "hill_climb", "no_sharing"])
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_buffers_lie_in_lines_of_their_own(place, algorithm):
@@ -101,6 +102,7 @@ def plain():
     return build({}, constants={})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_peaks_are_still_proved(place):
     pool = described(build(place, constants=elsewhere(place), options=POISON))
@@ -122,6 +124,7 @@ def test_a_size_hint_is_what_may_be_used_behind_the_bytes_of_others():
     assert error.value.available_bytes == PEAK + 10
 
 
+@pytest.mark.slow
 def test_a_size_hint_knows_the_least_alignment_of_a_pool():
     executor = usmp.Executor("aot", {"workspace-byte-alignment": 1})
     place = {"address": 5}
@@ -165,6 +168,7 @@ def test_sizes_count_what_suits_all_buffers_that_may_lie_there():
     assert (error.value.available_bytes, error.value.needed_bytes) == (needed - 1, needed)
 
 
+@pytest.mark.slow
 def test_the_content_of_constants_has_nothing_of_others():
     """Else a header has five characters for each byte of the offset."""
 
@@ -177,6 +181,7 @@ def test_the_content_of_constants_has_nothing_of_others():
     assert "from byte 1048576 on" in factory.header
 
 
+@pytest.mark.slow
 def test_archives_say_where_pools_are():
     place = {"address": ODD, "pool_offset": 2, "alignment": 32}
     pool = described(build(place))
@@ -214,6 +219,7 @@ def test_the_summary_says_where_pools_are():
     ) in " ".join(summary.split())
 
 
+@pytest.mark.slow
 def test_pools_that_share_bytes_are_refused():
     with pytest.raises(ValueError) as error:
         build({"address": 0x100, "size_hint_bytes": 128}, {"address": 0x110}).files()

@@ -65,12 +65,14 @@ def test_the_comparison_is_what_the_same_algorithm_makes(algorithm):
     assert compared["size_bytes_with_workspace_io"] == built["size_bytes"]
 
 
+@pytest.mark.slow
 def test_planning_twice_changes_no_plan():
     compared = attention_ram(compare_workspace_io=True)
     del compared["size_bytes_with_workspace_io"]
     assert compared == attention_ram()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "arguments"),
     [

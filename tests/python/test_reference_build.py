@@ -83,6 +83,7 @@ def test_what_the_reference_is(files):
     assert "tvmgen_mve" not in c_of(reference.files)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "is_there"),
     [({}, False), ({"target": M55}, True), ({"board": "riscv32-virt"}, True)],

@@ -405,6 +405,7 @@ def test_functions_that_are_refused(mod, message, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 def test_entries_call_private_functions():
     @I.ir_module
     class Entries:

@@ -114,6 +114,7 @@ def test_a_model_without_state():
     )
 
 
+@pytest.mark.slow
 def test_header_and_metadata(layout):
     factory = build(state_memory_pool="backup")
     memory = factory.metadata["modules"]["default"]["memory"]
@@ -214,6 +215,7 @@ RESET = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fields", "difference"),
     [
@@ -451,6 +453,7 @@ def test_entries_compute_with_one_layout(initial):
     np.testing.assert_array_equal(product, (x + initial) * x)
 
 
+@pytest.mark.slow
 def test_entries_have_one_hash():
     factory = build(entries(3), state_memory_pool="backup")
     lines = [line for line in factory.header.splitlines() if "STATE_LAYOUT_HASH" in line]

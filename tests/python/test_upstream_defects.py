@@ -350,6 +350,7 @@ def test_11_hill_climb_went_on_from_swaps_that_it_had_undone_and_differed_by_pla
     ]
 
 
+@pytest.mark.slow
 def test_12_bytes_of_a_pool_counted_once_for_each_of_its_targets():
     sram = WorkspacePoolInfo("sram", [C, "accel", "cpu"])
     factory = build(Attention, workspace_memory_pools=WorkspaceMemoryPools([sram]))

@@ -65,6 +65,7 @@ def test_stops_at_the_memory_pressure():
     assert run("hill_climb", buffers, memory_pressure=peak) == run("greedy_by_size", buffers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [[-1], [3000, -1]], ids=["one pool", "two pools"])
 def test_goes_on_below_the_memory_pressure_where_buffers_overlap(limits):
     """What is live at once is no bound there: a search that stops at it misses better plans."""

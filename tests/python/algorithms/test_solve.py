@@ -139,6 +139,7 @@ def hard():
     )
 
 
+@pytest.mark.slow
 def test_progress_can_end_the_search():
     seen = []
 

@@ -106,6 +106,7 @@ def test_buffers_of_two_entries_do_not_conflict():
     assert found["a.first"] == ["a.scratch", "s"]
 
 
+@pytest.mark.slow
 def test_pressure_is_that_of_the_larger_entry_and_the_state():
     analysis = joined(module())
     assert analysis.memory_pressure == 8 + 128
@@ -215,6 +216,7 @@ def test_entries_that_may_run_at_once_share_nothing_that_is_written():
     )
 
 
+@pytest.mark.slow
 def test_states_of_two_sizes_or_types():
     assert message(module(sizes=(8, 9))) == (
         'state "s" is 8 bytes of int8, aligned to 16 in entry "a", but 9 bytes of int8, aligned to '

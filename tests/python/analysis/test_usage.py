@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from usmp.analysis import pool_usage
 from usmp.objects import LiveRange, MemoryPlan, PlacedBuffer
 
@@ -53,6 +55,7 @@ def test_of_several_peaks_the_one_that_shows_the_overlap():
     ) == {"sram": (20, 32, ["output", "dying"])}
 
 
+@pytest.mark.slow
 def test_against_a_count_of_every_position():
     draw = random.Random(0)
     for _ in range(200):

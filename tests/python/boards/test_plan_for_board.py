@@ -57,6 +57,7 @@ def test_a_workspace_that_does_not_fit():
     )
 
 
+@pytest.mark.slow
 def test_what_one_memory_lacks_another_has():
     factory = usmp.build(element_wise(1 << 20), board="mps2-an385")
     assert {pool.name for pool in factory.interface.pools} == {"psram"}

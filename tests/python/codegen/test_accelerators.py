@@ -41,6 +41,7 @@ RUN = (
 )
 
 
+@pytest.mark.slow
 def test_the_header_declares_handles_and_functions():
     header = attention().header
     assert header.count(STRUCT) == 1
@@ -58,6 +59,7 @@ def test_the_source_defines_none_of_them():
     assert f"{RUN} {{\n  const int32_t status = tvmgen_default___tvm_main__(" in source
 
 
+@pytest.mark.slow
 def test_the_prefix_is_that_of_the_model():
     with registered(MATMUL):
         factory = build(Attention, "accel,c", params=PARAMS, module_name="my net")
@@ -65,6 +67,7 @@ def test_the_prefix_is_that_of_the_model():
     assert symbols == ["tvmgen_my_net_accel_main_0", "tvmgen_my_net_accel_main_1"]
 
 
+@pytest.mark.slow
 def test_the_metadata_has_what_a_program_needs_to_write_the_functions():
     factory = attention()
     module = factory.metadata["modules"]["default"]
@@ -99,6 +102,7 @@ def test_the_metadata_has_what_a_program_needs_to_write_the_functions():
     assert devices["softmax"] == 1
 
 
+@pytest.mark.slow
 def test_without_accelerators_the_metadata_says_nothing_of_them():
     module = attention("c").metadata["modules"]["default"]
     assert module["target"] == ["c"]

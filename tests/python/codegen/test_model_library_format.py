@@ -207,6 +207,7 @@ def test_workspace_pool_in_the_metadata(module):
     assert module["memory"]["placement"] == {"policy": "preference"}
 
 
+@pytest.mark.slow
 def test_access_cycles_in_the_metadata():
     """Of pools that say how fast they are: each pool's cycles, in those of the fastest clock."""
     pools = [
@@ -272,6 +273,7 @@ def test_live_buffers_share_the_bytes_that_are_told(module):
     assert shared_while_live(buffers) == {("matmul", "softmax"): 256, ("matmul1", "softmax1"): 64}
 
 
+@pytest.mark.slow
 def test_without_overlap_live_buffers_share_no_byte():
     found = pool(build(overlap=False).metadata["modules"]["net"], "workspace")
     assert [b["overlaps"] for b in found["buffers"]] == [{}] * 5
@@ -286,6 +288,7 @@ def test_buffers_live_at_the_peak_reach_it(module):
     assert sum(b["size"] for b in live) == found["peak_bytes"]
 
 
+@pytest.mark.slow
 def test_constants_live_all_the_time(module):
     ranges = [b["live_ranges"] for b in pool(module, "constant")["buffers"]]
     assert len(ranges) == 2
@@ -309,6 +312,7 @@ def test_sizes_are_those_of_the_c(factory, module):
     assert "static uint8_t tvmgen_net_global_workspace[320]" in factory.source
 
 
+@pytest.mark.slow
 def test_places_of_inputs_and_outputs_in_the_workspace():
     module = build(use_workspace_io=True).metadata["modules"]["net"]
     places = {b["name"]: b["offset"] for b in pool(module, "workspace")["buffers"]}
@@ -357,6 +361,7 @@ def test_two_builds_give_the_same_bytes(factory, tmp_path):
     assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
 
 
+@pytest.mark.slow
 def test_long_module_name(tmp_path):
     factory = build("n" * 150)
     factory.export_model_library_format(tmp_path / "n.tar")

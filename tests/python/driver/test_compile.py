@@ -126,6 +126,7 @@ def test_output_is_module_tar_by_default(tvmc, small_model):
     assert os.listdir() == ["module.tar"]
 
 
+@pytest.mark.slow
 def test_same_bytes_twice(tvmc, small_model):
     tvmc("compile", small_model, "-o", "a.tar")
     tvmc("compile", small_model, "-o", "b.tar")

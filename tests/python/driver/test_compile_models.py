@@ -89,6 +89,7 @@ def test_summary_of_integers_only_speaks_of_no_float(tvmc):
     assert "in float" not in " ".join(outcome.stdout.split())
 
 
+@pytest.mark.slow
 def test_damaged_onnx_model(refused):
     Path("small.onnx").write_bytes(onnx_models.small_model()[:-5])
     assert refused("compile", "small.onnx").startswith(

@@ -29,6 +29,7 @@ def test_formats_and_files(tvmc, small_digits_model):
     assert os.listdir() == ["memory.md"]
 
 
+@pytest.mark.slow
 def test_other_options_are_tried(tvmc, small_model):
     outcome = tvmc("explain", small_model, "--usmp-algorithm=greedy_by_size")
     assert (outcome.status, outcome.stderr) == (0, "")

@@ -165,6 +165,7 @@ def test_a_size_of_none_of_several_models(refused, model):
 # ---- warnings
 
 
+@pytest.mark.slow
 def test_what_is_left_out_of_a_model_is_said_in_a_line(tvmc):
     graph = Graph()
     graph.node("Relu", graph.input("x", [2]), outputs=["y"], layout="NHWC")

@@ -189,6 +189,7 @@ def test_plan_of_an_archive_is_that_of_the_model(tvmc, small_model):
         assert of_archive.stdout == of_model.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "option", ["--usmp-algorithm=exact", "--usmp-workspace-pools=sram", "--target=llvm"]
 )

@@ -46,6 +46,7 @@ def test_without(tvmc, small_model):
     assert kinds(plan) == {"ccm": {"input", "output"}, "sram": set()}
 
 
+@pytest.mark.slow
 def test_what_reports_say(tvmc, small_model):
     flags = [*WAYS["io-pool"], "--workspace-pools-io=ccm:no"]
     sentence = (

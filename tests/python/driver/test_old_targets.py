@@ -66,6 +66,7 @@ def test_cmsis_nn(tvmc, small_model, target):
     assert targets_of("module.tar") == ["c -mcpu=cortex-m55"]
 
 
+@pytest.mark.slow
 def test_ethos_u(tvmc, refused, small_model):
     """Its own options, and its flags, are refused with what to write."""
     target = "--target=ethos-u -accelerator_config=ethos-u55-256, cmsis-nn, c"
@@ -105,6 +106,7 @@ def test_the_tutorial_of_tvmc_micro(tvmc, small_model, model, core):
     assert targets_of("module.tar") == [f"c{core}"]
 
 
+@pytest.mark.slow
 def test_flags_are_options_of_the_target(tvmc, small_model):
     flags = {"model": "nrf52840", "keys": "arm_cpu,cpu", "workspace-byte-alignment": "32"}
     given = ["--no-reference"]

@@ -63,6 +63,7 @@ def test_names_that_would_control_the_terminal(tvmc, small_model):
     assert outcome.stderr == f"tvmc: a.tar held {before} and now holds small.tflite; {HOW}\n"
 
 
+@pytest.mark.slow
 def test_the_files_of_several_models(tvmc, small_model):
     shutil.copy(small_model, "other.tflite")
     archive("a.tar", ["other.tflite"], ["small.tflite"])

@@ -56,6 +56,7 @@ def test_entries_are_called_as_the_files(tvmc, models):
     assert entries_of("m.tar") == ["keyword_spotter", "b"]
 
 
+@pytest.mark.slow
 def test_entries_are_called_as_the_user_says(tvmc, models):
     models("a.tflite", "folder/a.tflite", "x=a.tflite")
     files = ["first=a.tflite", "second=folder/a.tflite", "x=a.tflite"]
@@ -75,6 +76,7 @@ def test_one_model_has_a_name_only_if_it_is_given_one(tvmc, models):
     assert sources[0] == sources[1]
 
 
+@pytest.mark.slow
 def test_files_stand_before_and_behind_options(tvmc, models):
     models("a.tflite", "b.tflite", "c.tflite")
     assert tvmc("compile", "a.tflite", "-o", "m.tar", "b.tflite", "-q", "c.tflite").status == 0
@@ -154,6 +156,7 @@ def test_models_without_state_have_no_layout(refused, models):
     )
 
 
+@pytest.mark.slow
 def test_archives_are_planned_by_themselves(tvmc, refused, models):
     files = models("a.tflite", "b.tflite")
     tvmc("compile", *files, "-o", "m.tar")

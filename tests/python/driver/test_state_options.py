@@ -36,6 +36,7 @@ def kinds(memory: dict) -> dict[str, set[str]]:
     return {pool["name"]: {b["kind"] for b in pool["buffers"]} for pool in memory["pools"]}
 
 
+@pytest.mark.slow
 def test_a_pool_that_no_list_has(tvmc, model):
     flags = ["--state-pool", "backup", "--usmp-workspace-pool-backup=size=64;section=.backup"]
     assert tvmc("compile", model, "--workspace-io", *flags, "-o", "m.tar").status == 0
@@ -153,6 +154,7 @@ def test_a_layout_of_another_model(tvmc, refused, model, small_model):
     )
 
 
+@pytest.mark.slow
 def test_files_that_are_refused(tvmc, refused, model, tmp_path):
     tvmc("plan", model, "--export-state-layout=layout.json")
     compiled = ("compile", model)

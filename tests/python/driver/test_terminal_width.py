@@ -113,6 +113,7 @@ def test_all_boards(printed, small_archives, monkeypatch):
     check(printed, "check", small_archives[0], "--boards", "all", widths=(60,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", levels.sample([1, 2, 3, 5], 2))
 def test_terminals_of_hardly_any_width(printed, digits_archive, columns):
     for command in OF_AN_ARCHIVE.values():

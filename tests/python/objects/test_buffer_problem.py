@@ -132,6 +132,7 @@ def random_buffers(seed: int, sizes: dict[int, int]) -> list[BufferInfo]:
     return buffers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["exact", "greedy_by_size"])
 def test_sizes_of_errors_are_true(algorithm):
     def error_at(seed: int, sizes: dict[int, int]) -> DoesNotFitError | None:

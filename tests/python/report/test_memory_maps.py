@@ -68,6 +68,7 @@ def test_the_metadata_for_tests_is_a_valid_plan():
             assert other["offset"] + other["overlaps"][one["name"]]["distance"] <= one["offset"]
 
 
+@pytest.mark.slow
 def test_the_json_has_the_figures_of_the_metadata_and_fits_the_schema():
     document = json.loads(report_bytes(METADATA, ".json"))
     jsonschema.Draft202012Validator.check_schema(SCHEMA)

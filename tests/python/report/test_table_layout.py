@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 
+import pytest
 from rich.console import Console
 
 from usmp.report.text_tables import TextTable, print_list, print_table, print_text
@@ -61,6 +62,7 @@ def test_names_go_on_behind_what_joins_their_parts():
     assert [line.split()[0] for line in lines[5:7]] == ["conv2d_", "ring"]
 
 
+@pytest.mark.slow
 def test_no_word_is_broken_and_no_line_is_too_long():
     name = "StatefulPartitionedCall/sequential/conv2d_7/BiasAdd;bn/moving_variance"
     table = TextTable(

@@ -25,6 +25,7 @@ def test_an_archive_takes_sources(tmp_path):
     np.testing.assert_array_equal(loaded.run({"x": X})["output"], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -42,6 +43,7 @@ def test_damaged_metadata(tmp_path, key, value):
     )
 
 
+@pytest.mark.slow
 def test_metadata_and_header_name_the_same_devices(tmp_path):
     assert damage(tmp_path, "devices", ["accel", "npu"]) == (
         "struct tvmgen_default_devices has the members accel, npu there and accel in the header"

@@ -220,6 +220,7 @@ def gzip_like_a_header(content: bytes) -> bytes:
     raise AssertionError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", bytes(10**7)], ids=["empty", "zeros"])
 @pytest.mark.parametrize("compress", [gzip_like_a_header, bz2.compress, lzma.compress])
 def test_compressed_archives_are_not_expanded(tmp_path, compress, content):

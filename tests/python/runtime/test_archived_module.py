@@ -63,6 +63,7 @@ def fields(info):
     return info.name, list(info.shape), info.dtype, info.scale, info.zero_point
 
 
+@pytest.mark.slow
 def test_memory_plan_is_that_of_the_build(tmp_path):
     archive, (factory,) = attention_archive(tmp_path, "net", use_workspace_io=True)
     read, built = archive.module().memory_plan, factory.memory_plan
@@ -77,6 +78,7 @@ def test_memory_plan_is_that_of_the_build(tmp_path):
     assert all(structural_equal(a, b) for a, b in zip(by_name(read), by_name(built), strict=True))
 
 
+@pytest.mark.slow
 def test_summary_of_an_archive_is_that_of_the_build(tmp_path):
     archive, (factory,) = attention_archive(tmp_path, "net")
 
@@ -328,6 +330,7 @@ def test_pool_that_the_header_does_not_take(archive, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_external_pools_are_read_back(tmp_path):
     sram = WorkspaceMemoryPools([WorkspacePoolInfo("a pool", ["c"])])
     factory = usmp.build(Attention, params=PARAMS, workspace_memory_pools=sram)

@@ -98,6 +98,7 @@ def test_views_and_scalars_are_counted():
     assert planner.num_unmanaged_scalars == 0
 
 
+@pytest.mark.slow
 def test_outputs_live_as_long_as_the_caller_holds_them(chain):
     planner = MemoryPlanner(chain, poison=True)
     results = [(rows, check(planner, rows)) for rows in (5, 9, 2, 9, 9, 4)]
@@ -128,6 +129,7 @@ def test_output_buffers_are_used_again(chain):
     assert planner.is_managed_output_tensor(result)
 
 
+@pytest.mark.slow
 def test_one_of_two_outputs_keeps_both():
     planner = MemoryPlanner(compile_managed(TwoOutputs), poison=True)
     x = ramp(6)
@@ -241,6 +243,7 @@ def test_types_scalars_and_nothing_at_all():
     assert planner.num_tensors_alone == 0
 
 
+@pytest.mark.slow
 def test_sizes_that_depend_on_data(data_dependent):
     taken = tensor(ramp(7))
     with called_function("rows", lambda _: taken):
@@ -295,6 +298,7 @@ def test_an_error_of_a_function_comes_through_and_the_planner_goes_on(called):
     assert planner.num_allocations == before
 
 
+@pytest.mark.slow
 def test_a_planner_that_its_own_function_calls_is_refused(called):
     planner = MemoryPlanner(called)
     text = "calls the planner again; use another planner"
@@ -357,6 +361,7 @@ def test_a_planner_for_each_thread(chain):
     assert [planner.num_plans for planner in planners] == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_functions_of_one_module():
     module = compile_managed(Functions)
     assert list(module.functions) == ["main", "other"]

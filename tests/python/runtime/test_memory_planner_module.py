@@ -213,6 +213,7 @@ def test_kills_stand_where_variables_are_used_last():
     assert kills == ["a", "q", "d"]
 
 
+@pytest.mark.slow
 def test_the_module_is_the_same_each_time():
     assert compile_managed(Called).tokens == compile_managed(Called).tokens
 

@@ -13,7 +13,8 @@ from hypothesis import settings
 _Value = TypeVar("_Value")
 
 SLOW = "slow"
-"""Marks tests of a third of a second or longer, of which `make test` runs each third."""
+"""Marks tests of a third of a CPU second or longer, unit tests of a fifth; `make test` runs each
+third of them."""
 
 _is_long = False
 _seed = 0

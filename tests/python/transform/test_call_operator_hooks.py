@@ -88,6 +88,7 @@ def test_entries_are_numbered_one_after_the_other():
         first += count
 
 
+@pytest.mark.slow
 def test_a_first_run_that_sets_states_is_one_operator():
     with PassContext(config={"tir.usmp.profile": True}):
         main = usmp.build(streaming_model()).ir_mod["__tvm_main__"]

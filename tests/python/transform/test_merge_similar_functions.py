@@ -117,6 +117,7 @@ def test_one_function_takes_what_differs():
     assert merged.attrs["code"] == "small"
 
 
+@pytest.mark.slow
 def test_rarely_used_functions_only():
     """Those of 4, 5 and 6 iterations have 2 % of the accesses."""
     mod = operators(stores, 400, 500, 4, 5, 6)

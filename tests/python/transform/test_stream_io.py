@@ -219,6 +219,7 @@ def test_two_readers():
     assert sizes(planned(mod, "x"))["x_ring"] == 3 * WIDTH
 
 
+@pytest.mark.slow
 def test_the_first_dimension_that_is_longer_than_one_has_the_rows():
     shapes = {"x": [1, 1, ROWS // 2, 2 * WIDTH]}
     made = planned(program([by_row("first")], ["first x y"], shapes=shapes), "x")

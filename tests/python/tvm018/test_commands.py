@@ -301,6 +301,7 @@ def test_other_commands_go_on():
         refuse_old_command(arguments)
 
 
+@pytest.mark.slow
 def test_the_module_of_the_command():
     (row,) = MODULES
     assert importlib.util.find_spec("tvm.driver.tvmc") is None

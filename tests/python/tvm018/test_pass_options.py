@@ -151,6 +151,7 @@ def test_refused_options_of_a_pass_context_are_one_error():
     assert reasons == [row.reason for row in rows]
 
 
+@pytest.mark.slow
 def test_refused_options_of_a_command_line_are_one_error(command):
     rows = rows_of(REFUSED)
     status, lines, archive = command(*(f"--pass-config={row.name}=1" for row in rows))
@@ -199,6 +200,7 @@ def test_without_usmp_an_algorithm_is_not_read_and_that_is_told(option):
     )
 
 
+@pytest.mark.slow
 def test_without_usmp_the_short_option_is_not_read_either(command, capfd):
     arguments = ["compile", "small.tflite", "--usmp-algorithm=exact"]
     command()
@@ -217,6 +219,7 @@ def test_without_usmp_options_that_it_stands_for_can_be_given():
     assert factory.files() == expected
 
 
+@pytest.mark.slow
 def test_the_depth_of_fusion_has_the_name_of_relax():
     separate, (note,) = told(config={"relay.FuseOps.max_depth": 1})
     assert note == "relay.FuseOps.max_depth=1: relax.FuseOps.max_depth takes its place"
@@ -296,6 +299,7 @@ def passes_without(*names: str) -> set[str]:
     return ran
 
 
+@pytest.mark.slow
 def test_passes_that_can_be_left_out():
     usual = passes_without() & {*OPTIONAL_PASSES}
     remaining = passes_without(*OPTIONAL_PASSES)

@@ -311,6 +311,7 @@ def test_pools_list_targets_of_tvm_0_18():
     assert not is_target(Target("c"), targets.cpu)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::usmp.support.compatibility.CompatibilityNote")
 def test_accepted_options_change_no_byte(tmp_path):
     path = tmp_path / "model.tflite"
@@ -331,6 +332,7 @@ def test_accepted_options_change_no_byte(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_build_warns_once(tmp_path):
     """With a reference build, and of several entries."""
     path = tmp_path / "model.tflite"

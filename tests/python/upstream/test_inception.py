@@ -18,6 +18,8 @@ from support.tvm_operators import (
     suffixed,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @T.prim_func
 def concatenate(
@@ -171,7 +173,6 @@ def test_sizes():
     assert {name: info.size_bytes for name, info in buffers(INCEPTION).items()} == SIZES
 
 
-@pytest.mark.slow
 def test_conflicts():
     assert conflicts(INCEPTION) == conflicts_of(LIVE)
 

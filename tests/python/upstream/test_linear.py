@@ -50,6 +50,7 @@ def test_conflicts():
     }
 
 
+@pytest.mark.slow
 def test_memory_pressure():
     assert analyze(LINEAR).memory_pressure == 314646 + 256 + 802816 == 1117718
 

@@ -52,6 +52,7 @@ def test_a_chain_shares_storage_and_its_output_is_apart():
     assert ours.storages == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["float32", "int32", "bool"])
 def test_tensors_that_nothing_uses_and_of_two_types(other):
     x, y = (
@@ -162,6 +163,7 @@ def test_what_nothing_reads_or_writes():
     compare(lowered(Module), (ramp(2, 3),))
 
 
+@pytest.mark.slow
 def test_reshaped_parameters():
     @I.ir_module
     class Module:
@@ -202,6 +204,7 @@ def test_functions_have_storage_of_their_own():
     assert (ours.storages, ours.storage_bytes) == (2, 32 + 40)
 
 
+@pytest.mark.slow
 def test_views_and_what_makes_their_offset_zero():
     @I.ir_module
     class Module:

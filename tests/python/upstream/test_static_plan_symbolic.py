@@ -57,6 +57,7 @@ def test_bounds_of_the_wrong_type(attribute):
             planned(tvm.IRModule({"main": function}), planner)
 
 
+@pytest.mark.slow
 def test_a_size_that_falls_while_another_one_grows():
     @I.ir_module
     class Module:
@@ -109,6 +110,7 @@ class Full:
         return c
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", [{"n": 20, "m": 7}, {"n": 20}])
 @pytest.mark.parametrize("plan_output", [False, True])
 def test_operators_that_take_sizes(bounds, plan_output):
@@ -120,6 +122,7 @@ def test_operators_that_take_sizes(bounds, plan_output):
     compare(mod, *((tvm_ffi.Shape(shape),) for shape in SHAPES), sizes={"n": 20, "m": 7})
 
 
+@pytest.mark.slow
 def test_scratch_of_bytes_that_depends_on_sizes():
     @I.ir_module
     class Module:

@@ -109,6 +109,7 @@ def test_random_plans_are_judged_as_by_brute_force():
     assert 150 < sum(verdicts) < 850
 
 
+@pytest.mark.slow
 def test_many_buffers_that_are_live_at_one_time():
     """Two hundred thousand, which no check of all pairs would end with."""
     count = 200_000

@@ -48,6 +48,7 @@ def test_solving_loads_no_compiler(argv):
     assert not packages & {"tvm", "usmp", "rich"}
 
 
+@pytest.mark.slow
 def test_public_names_are_there():
     code = "import usmp_solver\nfor name in usmp_solver.__all__: getattr(usmp_solver, name)"
     assert loaded(code, []) == {"usmp_solver", "numpy"}

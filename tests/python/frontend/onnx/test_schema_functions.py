@@ -42,6 +42,7 @@ BODIES = {
 """The beginning of the SHA-256 of the nodes that come of the trials."""
 
 
+@pytest.mark.slow
 def test_the_bodies_are_those_that_were_compared():
     bodies = {}
     for operator in compared.WRITTEN_OUT:

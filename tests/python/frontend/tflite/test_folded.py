@@ -130,6 +130,7 @@ def test_what_sets_a_variable_behind_a_use_of_it_is_computed_there():
     assert shown(module) == [f"{LINE}: 0 VAR_HANDLE; 0 VAR_HANDLE of subgraph 1."]
 
 
+@pytest.mark.slow
 def test_each_entry_sets_variables_by_its_own_operators():
     """`clear` runs no CALL_ONCE, though it sets the variable too if it is the first to run."""
     module = metadata_of(import_tflite(counter_file()))
@@ -144,6 +145,7 @@ def test_each_entry_sets_variables_by_its_own_operators():
     }
 
 
+@pytest.mark.slow
 def test_models_of_one_program_set_their_states_by_their_own_operators():
     start = initialization(START.astype(np.float32))
     mod = import_tflite(write_model(summing(once=1), start))
@@ -195,6 +197,7 @@ def test_the_line_is_one_for_each_entry():
     assert made_from(module)[-1] == "0 ADD of subgraph 1"
 
 
+@pytest.mark.slow
 def test_models_of_one_program_keep_their_operators():
     """Each has a state of its own."""
     mod = import_tflite(write_model(summing()))

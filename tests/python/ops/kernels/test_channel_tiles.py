@@ -206,6 +206,7 @@ def test_padding_is_asked_for_outside_of_the_loop_over_channels(layout):
     assert not [c for c in nodes_of(kernel.func.body, tvm.ir.Call) if "if_then_else" in c.op.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axes", [4, 1])
 def test_no_quotient_is_computed_several_times(axes):
     """One for each output is computed with it; one for each channel would be for each pixel."""

@@ -63,6 +63,7 @@ def computed(
     return np.frombuffer(bytes(result), np.int32).reshape(shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_folded", [False, True], ids=["", "folded"])
 @pytest.mark.parametrize("name", WINDOWS | LARGE_WINDOWS)
 def test_every_output_is_its_sum(name, is_folded):

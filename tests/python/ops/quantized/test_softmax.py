@@ -62,6 +62,7 @@ def test_no_scratch_memory_and_one_reciprocal_a_row():
     assert "tvmgen_leading_zeros(" not in column
 
 
+@pytest.mark.slow
 def test_argument_that_is_read_in_several_places_is_computed_once():
     x, y = Spec((3, 10), 0.0003, 0, "int16"), Spec((3, 10), 1 / 32768, 0, "int16")
     body, scratch = body_and_scratch(softmax(x, 1.0, y))

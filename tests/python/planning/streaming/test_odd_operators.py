@@ -308,6 +308,7 @@ def test_tensors_that_are_written_again(calls):
     refuses(mod, [(len(calls) - 2, len(calls))] if "a a" in calls[1] else [(0, 3)])
 
 
+@pytest.mark.slow
 def test_numbers_that_main_reads_from_tensors():
     text = STEP.replace("q: T", "v: T.int8, q: T").replace("T.int8(1)", "v")
     refuses(chain(text, ["window x a", "step a a[0] b", "window b y"]))

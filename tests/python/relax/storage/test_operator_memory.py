@@ -308,6 +308,7 @@ def unsafe():
     return Unsafe
 
 
+@pytest.mark.slow
 def test_what_depends_on_the_order_or_may_do_so():
     found = overlaps(unsafe())
     assert found and found == dict.fromkeys(found, None)
@@ -351,6 +352,7 @@ def pointers():
     return Pointers
 
 
+@pytest.mark.slow
 def test_a_buffer_of_which_a_pointer_is_passed_begins_there():
     found = offsets_taken(pointers(), 3)
     assert found and found == dict.fromkeys(found, (False, True, False))

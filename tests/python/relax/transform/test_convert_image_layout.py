@@ -79,6 +79,7 @@ def test_convolutions_and_what_is_between_them(model, expected, random_array):
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_images_of_one_dimension(model, expected, random_array):
     def body(builder, x):
         y = convolution(builder, convolution(builder, x, 6), 6, groups=6)

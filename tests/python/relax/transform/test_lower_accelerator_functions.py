@@ -106,6 +106,7 @@ def test_constants_and_workspace_are_its_own(digits_model):
     ]
 
 
+@pytest.mark.slow
 def test_what_an_integer_operator_is_told(digits_model):
     with registered(CONV2D):
         mod = PartitionForAccelerators(["accel"])(import_model(digits_model))
@@ -132,6 +133,7 @@ def test_what_an_integer_operator_is_told(digits_model):
     }
 
 
+@pytest.mark.slow
 def test_operators_that_stay_are_merged_and_keep_their_records(digits_model):
     mod = import_model(digits_model)
     record = operator_of(mod["conv2d"])

@@ -59,6 +59,7 @@ def test_one_allocation_beside_the_output():
     np.testing.assert_array_equal(result, 8 * np.arange(16, dtype="float32")[::-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", [True, False])
 def test_branches_share_bytes(which):
     @I.ir_module
@@ -138,6 +139,7 @@ class Symbolic:
         return e
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 20])
 def test_symbolic_sizes_have_the_places_of_their_bounds(size):
     planned = PlanStorage(require_bounds=True)(lowered(Symbolic))

@@ -84,6 +84,7 @@ class SameArgument:
         return e
 
 
+@pytest.mark.slow
 def test_one_tensor_is_both_arguments():
     _, ours = compare(SameArgument, (ramp(16, dtype=I32),))
     # The reversed one cannot have the place of its argument.
@@ -135,6 +136,7 @@ def test_operators_with_two_outputs():
     compare(TwoOutputs, (ramp(16, dtype=I32),))
 
 
+@pytest.mark.slow
 def test_operators_that_take_numbers_and_that_add_to_their_output():
     @I.ir_module
     class Numbers:
@@ -288,6 +290,7 @@ def test_a_module_without_tensors_to_plan():
     assert ours.total_bytes == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "words"),
     [

@@ -247,6 +247,7 @@ def test_an_input_by_rows_leaves_strips_to_others():
     assert choices
 
 
+@pytest.mark.slow
 def test_strips_are_taken_once():
     with PassContext(config={"tir.usmp.max_extra_macs": "40%"}):
         mod = SplitIntoStrips()(large())

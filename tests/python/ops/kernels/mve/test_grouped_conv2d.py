@@ -63,6 +63,7 @@ def test_windows_that_are_larger_than_what_the_stack_is_used_for_stay_in_place(w
     assert [b.buffer.name for b in nodes_of(func.body, tirx.AllocBuffer)] == ["acc"]
 
 
+@pytest.mark.slow
 def test_other_convolutions_stay():
     assert kernel_of(8, 2, core="cortex-m4") is None
     assert kernel_of(8, 1) is None

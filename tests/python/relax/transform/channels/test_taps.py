@@ -47,6 +47,7 @@ def test_taps_along_a_side(extent, kernel, stride, dilation, padding, output):
     assert all_reach(window, 0) == within.any(axis=1).all()
 
 
+@pytest.mark.slow
 def test_a_large_window_takes_little_memory():
     window = Window((1 << 22, 1), (1 << 20, 1), (1, 1), (1, 1), (0, 0), (3 << 20, 1))
     assert taps_of(window).inside.all() and all_reach(window, 0)
