@@ -346,6 +346,7 @@ def main() -> None:
     noticed = total["file"] + total["package"]
     print(f"{len(chosen) - len(mutations)} mean the same, as the list says")
     print(f"noticed by the nearest tests: {noticed} of {number}, {noticed / number:.1%}")
+    print(f"of these {total['package']} by others of the package only")
     if options.unit:
         noticed += total["unit"]
         print(f"with all unit tests: {noticed} of {number}, {noticed / number:.1%}")
