@@ -13,6 +13,7 @@ import usmp
 from support.deadlines import NEVER, OVER, after_looks
 from support.sweeps import sweep
 from usmp.explanation import explanation
+from usmp.explanation.trials import Trial
 from usmp.exploration import measure
 from usmp.exploration.tables import notes
 from usmp.names import STAGES
@@ -217,3 +218,21 @@ def test_suggestions_have_half_of_the_time(branches, monkeypatch):
     with planning_session(NEVER):
         usmp.explain(branches)
     assert deadlines == [0.5, 0.2, 0.25, 1 / 3, 0.5, 1.0]
+
+
+def test_a_longer_search_ends_by_its_own_time(branches, monkeypatch):
+    ends, made = [], []
+
+    def spy(*arguments, **options):
+        with planning_session() as session:
+            ends.append(session.deadline and session.deadline.search_seconds())
+        made.append(made[0] if made else build(*arguments, **options))
+        return made[-1]
+
+    build = explanation.build
+    longer = Trial("time_budget", "--usmp-time-budget=1h", "searches longer", search_seconds=3600.0)
+    monkeypatch.setattr(explanation, "trials", lambda *_: [longer])
+    monkeypatch.setattr(explanation, "build", spy)
+    usmp.explain(branches)
+    assert ends[0] is None
+    assert 1800 < ends[1] <= 3600

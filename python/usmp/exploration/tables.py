@@ -182,8 +182,7 @@ def _table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTa
     ]
     headings = ("#", *columns, "best")
     numbers = {i for i, heading in enumerate(headings) if heading in ("#", *_COSTS)}
-    names = frozenset(range(1, len(headings) - 1)) - numbers
-    return TextTable("", headings, rows, frozenset(names), frozenset(numbers))
+    return TextTable("", headings, rows, numbers=frozenset(numbers))
 
 
 def _narrow_table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTable:
