@@ -194,6 +194,10 @@ DIFFERENCES = {
         "ConvTranspose", given([[1, 2, 3]]), np.ones((1, 1, 2), np.float32), strides=[1],
         auto_pad="SAME_LOWER",
     ),
+    "channels outermost in the depth": later(
+        "SpaceToDepth", values("float32", [1, 3, 4, 6]), opset=28, by_evaluator=True, blocksize=2,
+        mode="CRD",
+    ),
     "steps without axes": later("Slice", given(*range(9)), int64(8), int64(-99), None, int64(-3)),
     "an end far outside, of old models": later(
         "Slice", values("float32", [3, 4, 5]), opset=9, starts=[1, 0], ends=[2**63 - 1] * 2,
