@@ -3,9 +3,9 @@ says which changes the nearest tests do not notice.
 
 The changes are Cosmic Ray's, and `any` for `all`, `min` for `max`, `not in` for `in`; none is in an
 import, an annotation or an error's message. Each is made in a copy of the checkout. Its tests are
-those of the file with the same name and of files that import the module, then those of its package;
-with --unit, what they miss is also given to all unit tests, as `make test-unit` runs them. A
-survivor is a missing test, dead code, or a change that means the same: those are listed with their
+those of the file with the same name and of files that import the module, then those of its package
+that are not slow; with --unit, what they miss is also given to all quick unit tests, as `make
+test-unit` runs them. A survivor is a missing test, dead code, or a change that means the same: those are listed with their
 reasons in benchmarks/data/equivalent_mutations.json.
 
     python benchmarks/mutations.py [--sample N] [--package P] [--seed N] [--unit] [PATH:LINE ...]
@@ -140,8 +140,9 @@ class Mutation:
         return os.path.dirname(self.path).removeprefix("python/")
 
     @property
-    def tests(self) -> list[list[str]]:
-        """Arguments of pytest: files that mirror this one or import it, then its package's."""
+    def tests(self) -> list[tuple[str, list[str]]]:
+        """Arguments of pytest, the quickest first: "file", of files that mirror this one or import
+        it; "package", of others of its package, without slow ones."""
         source = Path(self.path).relative_to("python")
         top, *rest = source.with_suffix("").parts
         folder = Path("tests/python", *rest[:-1] if top == "usmp" else (top, *rest[:-1]))
@@ -158,10 +159,14 @@ class Mutation:
         )
         package = {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("test_*.py")}
         others = sorted(package - nearest)
-        if folder == Path("tests/python"):
-            # The tests of the whole way from a model to C are in this folder, too.
-            others = ["-m", "unit and not slow", *others]
-        return [paths for paths in (sorted(nearest), others) if paths]
+        # The tests of the whole way from a model to C are in the outermost folder, too.
+        quick = "unit and not slow" if folder == Path("tests/python") else "not slow"
+        steps = [
+            ("file", "not slow", sorted(nearest)),
+            ("file", "slow", sorted(nearest)),
+            ("package", quick, others),
+        ]
+        return [(level, ["-m", marks, *paths]) for level, marks, paths in steps if paths]
 
 
 @cache
@@ -282,8 +287,7 @@ def try_mutation(copy: CheckoutCopy, mutation: Mutation, with_unit: bool, broken
 
     Tests that fail without it, too, notice nothing, and are added to `broken`.
     """
-    levels = [*zip(("file", "package"), mutation.tests, strict=False)]
-    levels += [("unit", ["-m", "unit and not slow"])] * with_unit
+    levels = mutation.tests + [("unit", ["-m", "unit and not slow"])] * with_unit
     for level, tests in levels:
         with copy.changed(mutation.path, mutation.content):
             is_noticed = copy.is_failing(tests)
