@@ -5,8 +5,8 @@ The changes are Cosmic Ray's, and `any` for `all`, `min` for `max`, `not in` for
 import, an annotation or an error's message. Each is made in a copy of the checkout. Its tests are
 those of the file with the same name and of files that import the module, then those of its package
 that are not slow; with --unit, what they miss is also given to all quick unit tests, as `make
-test-unit` runs them. A survivor is a missing test, dead code, or a change that means the same: those
-are listed with their reasons in benchmarks/data/equivalent_mutations.json.
+test-unit` runs them. A survivor is a missing test, dead code, or a change that means the same:
+those are listed with their reasons in benchmarks/data/equivalent_mutations.json.
 
     python benchmarks/mutations.py [--sample N] [--package P] [--seed N] [--unit] [PATH:LINE ...]
 
