@@ -70,7 +70,7 @@ def test_two_pools_that_are_both_too_small(algorithm):
 
 def test_a_pool_without_a_size_hint_has_no_number_of_bytes():
     limits = [pool("fast", 4), pool("slow")]
-    a = BufferInfo("a", 8, limits, fixed_offset=2**63 - 4)
+    a = BufferInfo("a", 8, limits, fixed_offset=2**63 - 8)
     error = misfit("auto", {"a": a})
     assert sizes(error) == (None, None, {}, False)
 

@@ -47,3 +47,18 @@ def test_forms_of_a_module_have_lowered_bodies_in_common():
                 first, lower(mod.with_attr("fusion", {})).without_attr("fusion")
             )
         assert len(lowered) == count
+
+
+def test_a_loop_asks_its_condition_before_each_turn():
+    flag = relax.Var("flag", relax.TensorType([1], "bool"))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [flag]):
+        with builder.dataflow():
+            flow = ControlFlow((copying(flag), copying(flag)), trips=-1, carried=1)
+            result = builder.emit_output(call_control_flow(builder, "loop", flow, [flag], [])[0])
+        builder.emit_func_output(result)
+    loop = LowerControlFlow(lambda: [LowerMain()])(builder.get())["loop"]
+    text = [line.strip() for line in loop.script().splitlines()]
+    begin = text.index("again: T.bool = T.bool(True)")
+    assert text[begin + 1] == "while again:"
+    assert text.index("if again:") > begin + 1
