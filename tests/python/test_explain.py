@@ -11,6 +11,7 @@ import tvm
 import usmp
 from conftest import ROOT
 from support.small_digits import small_convolutions
+from usmp.explanation import explanation as explanations
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.planning.session import planning_session
 from usmp.report.explanation import explanation_text
@@ -161,3 +162,16 @@ def test_every_field_has_a_row_in_the_page(explanation):
     fields = {*document, *pool, *document["suggestions"][0], *pool["live_at_peak"][0]}
     table = PAGE.split("## JSON")[1].replace("`.", "`").replace("[]`", "`")
     assert [field for field in sorted(fields) if f"`{field}`" not in table] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("the pool is full; enlarge it", "the pool is full"),
+        ("the pool is full.\nIt has 8 bytes; enlarge it", "the pool is full"),
+        ("x" * 160, "x" * 160),
+        ("x" * 161, "x" * 157 + "..."),
+    ],
+)
+def test_a_refusal_is_its_cause_in_few_words(text, words):
+    assert explanations._in_few_words(ValueError(text)) == words

@@ -284,14 +284,17 @@ def test_states_of_a_pytorch_program(tvmc, tmp_path):
             super().__init__()
             self.register_buffer("total", pytorch.torch.zeros(3))
 
-        def forward(self, x):
+        def forward(self, x, last):
             self.total += x
+            last.copy_(x)
             return self.total * 2
 
     path = tmp_path / "model.pt2"
     with without_torch_cache():
-        path.write_bytes(pytorch.exported(Counter(), pytorch.torch.ones(3)))
+        path.write_bytes(pytorch.exported(Counter(), *[pytorch.torch.ones(3)] * 2))
     found = described(tvmc, path)
+    updated = {tensor["name"]: tensor.get("updated", False) for tensor in found["inputs"]}
+    assert updated == {"x": False, "last": True}
     assert found["states"] == [{"name": "total", "bytes": 12, "changed": True}]
     assert "States: total (12 bytes)\n" in tvmc("info", path).stdout
 
