@@ -41,6 +41,7 @@ def test_the_arena_is_what_the_script_draws(draw_arena):
         assert (IMAGES / name).read_text() == text
 
 
+@pytest.mark.slow
 def test_the_arena_shows_all_peaks(draw_arena):
     text = (IMAGES / "arena-light.svg").read_text()
     assert re.findall(r'class="peak-label".*?>(\d+)<', text) == ["1536", "1248", "928"]

@@ -53,6 +53,7 @@ class Texts(HTMLParser):
         self.texts.append(data)
 
 
+@pytest.mark.slow
 def test_summary_is_what_tvmc_prints(factory):
     assert factory.summary() == summary_text(lambda console: print_summary(factory, console))
     assert "RAM 1002 bytes" in factory.summary()

@@ -76,6 +76,7 @@ def test_reasons_are_the_overlaps_of_the_plan(explanation):
     assert (pair["dying_row_bytes"], pair["written_row_bytes"]) == (128, 128)
 
 
+@pytest.mark.slow
 def test_what_forces_the_peak(explanation):
     (pool,) = explanation.document["pools"]
     assert pool["forced_by"] == {
@@ -86,6 +87,7 @@ def test_what_forces_the_peak(explanation):
     }
 
 
+@pytest.mark.slow
 def test_progress_names_what_is_tried(explanation, told):
     assert told[0] == "explaining"
     assert told[1] == "trying --workspace-io (1 of 4)"
@@ -148,6 +150,7 @@ def test_a_session_lowers_one_module_once():
     assert Context().run(check) == [build(**each) for each in shared]
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page(explanation):
     if not knows_operators(explanation.module.metadata["modules"]["default"]):
         pytest.skip("the metadata does not say when operators run")
@@ -156,6 +159,7 @@ def test_the_example_of_the_page(explanation):
     assert [line.rstrip() for line in printed] == example.splitlines()
 
 
+@pytest.mark.slow
 def test_every_field_has_a_row_in_the_page(explanation):
     document = explanation.document
     (pool,) = document["pools"]

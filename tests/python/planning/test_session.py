@@ -203,6 +203,7 @@ def test_instruments_see_each_pass_once(build_of_digits):
     ]
 
 
+@pytest.mark.slow
 def test_a_plan_that_was_compared_is_not_made_again(build_of_digits):
     """Of operators one after the other, and interleaved; the main function, which has the operators
     of the file, is the same for both and for the planner."""

@@ -86,6 +86,7 @@ def test_the_json_has_the_figures_of_the_metadata_and_fits_the_schema():
     assert document["constants_bytes"] == sum(o["weights_bytes"] for o in document["operators"])
 
 
+@pytest.mark.slow
 def test_what_was_measured_is_beside_what_is_known():
     operators = [OperatorProfile(n, "main", (), (), (), (), None, 10.5 * n) for n in range(20)]
     profile = Profile("net", "main", "cycles", 3, tuple(operators))
@@ -274,6 +275,7 @@ def test_the_text_has_colors_on_a_terminal_only():
     assert "\x1b[" not in map_text(drawn)
 
 
+@pytest.mark.slow
 def test_each_ending_has_a_writer():
     assert list(WRITERS) == list(REPORTS)
     for ending in REPORTS:

@@ -35,6 +35,7 @@ def test_the_viewer_reads_every_opcode():
     assert 2 <= protocol <= 4
 
 
+@pytest.mark.slow
 def test_torch_reads_it(snapshot, tmp_path):
     trace = _memory_viz.trace(snapshot)
     assert "a = cudaMalloc(1048576, 216.0B)\nb = cudaMalloc(2097152, 300.0B)\n" in trace

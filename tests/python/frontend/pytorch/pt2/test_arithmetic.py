@@ -42,6 +42,7 @@ def squares(count):
     return [("mul", (large, large)), *(("mul", (size, size)) for size in named)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "nodes",
     [
