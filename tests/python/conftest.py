@@ -73,8 +73,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(costs.Costs(config.getoption("--costs")))
     for name, text in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
-    slow = "takes a third of a CPU second or longer, a unit test a fifth"
-    config.addinivalue_line("markers", f"{levels.SLOW}: {slow}")
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if named and not any(a.startswith("-m") for a in config.invocation_params.args):
         # Files that are named run as a whole, not only what runs by default.

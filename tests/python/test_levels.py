@@ -81,5 +81,5 @@ def test_seeds_in_turn_choose_all_slow_tests(options, seed, left_out):
     options(is_long=False, seed=seed, slow_every=3)
     assert chosen() == ([i for i in range(10) if i not in left_out], left_out)
     assert levels.header() == (
-        f"cases: samples, and each 3. of the slow tests, drawn with --sample-seed={seed}"
+        f"cases: samples, and one in 3 slow tests, drawn with --sample-seed={seed}"
     )

@@ -181,8 +181,8 @@ def _table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTa
         for place, row in enumerate(built)
     ]
     headings = ("#", *columns, "best")
-    numbers = {i for i, heading in enumerate(headings) if heading in ("#", *_COSTS)}
-    return TextTable("", headings, rows, numbers=frozenset(numbers))
+    numbers = frozenset(i for i, heading in enumerate(headings) if heading in ("#", *_COSTS))
+    return TextTable("", headings, rows, numbers=numbers)
 
 
 def _narrow_table(built: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> TextTable:

@@ -135,6 +135,6 @@ def copy_checkout(folder: Path) -> None:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target)
-    of_git = ["git", "rev-parse", "--absolute-git-dir"]
-    folder_of_git = subprocess.check_output(of_git, cwd=ROOT, text=True)
-    (folder / ".git").write_text(f"gitdir: {folder_of_git}")
+    command = ["git", "rev-parse", "--absolute-git-dir"]
+    git_dir = subprocess.check_output(command, cwd=ROOT, text=True)
+    (folder / ".git").write_text(f"gitdir: {git_dir}")

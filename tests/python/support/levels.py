@@ -13,8 +13,7 @@ from hypothesis import settings
 _Value = TypeVar("_Value")
 
 SLOW = "slow"
-"""Marks tests of a third of a CPU second or longer, unit tests of a fifth; `make test` runs each
-third of them."""
+"""The marker of slow tests, of which `make test` runs every third."""
 
 _is_long = False
 _seed = 0
@@ -37,7 +36,7 @@ def add_options(parser: pytest.Parser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="run each N-th of the slow tests, from the one on that --sample-seed counts to "
+        help="run every N-th of the slow tests, from the one on that --sample-seed counts to "
         "(default: all)",
     )
 
@@ -47,6 +46,10 @@ def use_options(config: pytest.Config) -> None:
     global _is_long, _seed, _slow_every
     _is_long, _seed = config.getoption("--long"), config.getoption("--sample-seed")
     _slow_every = config.getoption("--slow-every")
+    if _slow_every < 1:
+        raise pytest.UsageError(f"--slow-every={_slow_every} chooses no test; give 1 or more")
+    slow = "takes a third of a CPU second or longer, a unit test a fifth"
+    config.addinivalue_line("markers", f"{SLOW}: {slow}")
     if config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = str(_seed)
     # How long a case takes depends on what else the machine does.
@@ -55,7 +58,7 @@ def use_options(config: pytest.Config) -> None:
 
 
 def deselect_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out all but each N-th of the slow tests, as `--slow-every` says.
+    """Leave out all but every N-th of the slow tests, as `--slow-every` says.
 
     Seeds that follow each other choose others, until all were chosen.
     """
@@ -67,7 +70,7 @@ def deselect_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def is_long_run() -> bool:
-    """Whether all cases run."""
+    """Return whether all cases run."""
     return _is_long
 
 
@@ -84,7 +87,7 @@ def long_run() -> pytest.MarkDecorator:
 def header() -> str:
     """What a person needs to run the same tests again."""
     parts = "all" if _is_long else "samples"
-    slow = "" if _slow_every == 1 else f", and each {_slow_every}. of the slow tests"
+    slow = "" if _slow_every == 1 else f", and one in {_slow_every} slow tests"
     return f"cases: {parts}{slow}, drawn with --sample-seed={_seed}"
 
 

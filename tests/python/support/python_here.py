@@ -35,8 +35,11 @@ def registering() -> Iterator[None]:
         for name in _algorithms() - algorithms:
             tvm_ffi.remove_global_func(name)
         _ffi_api.RemovePatterns(sorted(_patterns() - patterns))
-        for pattern in {pattern for pattern, _ in kernels._STATEMENTS}:
-            kernels.state_kernel(pattern, **vars(stated.get(pattern, kernels.KernelFacts())))
+        for pattern, facts in dict(kernels._STATEMENTS).items():
+            before = stated.get(pattern, kernels.KernelFacts())
+            # What is stated again makes sessions forget what they know.
+            if facts != before:
+                kernels.state_kernel(pattern, **vars(before))
 
 
 def _algorithms() -> set[str]:
