@@ -83,3 +83,9 @@ def test_seeds_in_turn_choose_all_slow_tests(options, seed, left_out):
     assert levels.header() == (
         f"cases: samples, and one in 3 slow tests, drawn with --sample-seed={seed}"
     )
+
+
+def test_one_in_less_than_one_is_refused():
+    given = {"--long": False, "--sample-seed": 0, "--slow-every": 0}
+    with pytest.raises(pytest.UsageError, match="^--slow-every=0 chooses no test; give 1 or more$"):
+        levels.use_options(SimpleNamespace(getoption=given.__getitem__))
