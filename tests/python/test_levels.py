@@ -87,5 +87,7 @@ def test_seeds_in_turn_choose_all_slow_tests(options, seed, left_out):
 
 def test_one_in_less_than_one_is_refused():
     given = {"--long": False, "--sample-seed": 0, "--slow-every": 0}
-    with pytest.raises(pytest.UsageError, match="^--slow-every=0 chooses no test; give 1 or more$"):
+    with pytest.raises(
+        pytest.UsageError, match=r"^--slow-every=0 chooses no test; give 1 or more$"
+    ):
         levels.use_options(SimpleNamespace(getoption=given.__getitem__))
