@@ -10,6 +10,10 @@ those are listed with their reasons in benchmarks/data/equivalent_mutations.json
 
     python benchmarks/mutations.py [--sample N] [--package P] [--seed N] [--unit] [PATH:LINE ...]
 
+With --executed FOLDER, what tests/python/support/executed_functions.py recorded, only tests that
+execute the changed function are run, and those of the package that are slow, too; what --unit
+misses is given to all others, as far as --most-seconds allow.
+
 Needs `pip install cosmic-ray`, besides what `make test` installs. Cosmic Ray itself runs one
 command for all changes, in the checkout itself, so that only its changes are used.
 """
@@ -42,6 +46,7 @@ from parso.tree import NodeOrLeaf
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
 from support.checkout_copies import ROOT, CheckoutCopy
+from support.executed_functions import ExecutedFunctions, first_tests
 
 EQUIVALENT = ROOT / "benchmarks/data/equivalent_mutations.json"
 BINARY = (
@@ -139,34 +144,56 @@ class Mutation:
     def package(self) -> str:
         return os.path.dirname(self.path).removeprefix("python/")
 
-    @property
-    def tests(self) -> list[tuple[str, list[str]]]:
-        """Arguments of pytest, the quickest first: "file", of files that mirror this one or import
-        it; "package", of others of its package, without slow ones."""
-        source = Path(self.path).relative_to("python")
-        top, *rest = source.with_suffix("").parts
+    @cached_property
+    def folder(self) -> Path:
+        """The tests of its package."""
+        top, *rest = self._module
         folder = Path("tests/python", *rest[:-1] if top == "usmp" else (top, *rest[:-1]))
         while not any((ROOT / folder).glob("test_*.py")):
             folder = folder.parent
-        stem = source.stem.strip("_")
+        return folder
+
+    @property
+    def _module(self) -> tuple[str, ...]:
+        return Path(self.path).relative_to("python").with_suffix("").parts
+
+    @cached_property
+    def nearest(self) -> list[str]:
+        """The test files that mirror this file or import it."""
+        stem = self._module[-1].strip("_")
         mirrored = [
-            *(ROOT / folder).glob(f"test_{stem}.py"),
-            *(ROOT / folder).glob(f"test_{stem}_*.py"),
+            *(ROOT / self.folder).glob(f"test_{stem}.py"),
+            *(ROOT / self.folder).glob(f"test_{stem}_*.py"),
         ]
-        module = ".".join((top, *rest))
-        nearest = {str(path.relative_to(ROOT)) for path in mirrored} | _importing().get(
-            module, set()
-        )
-        package = {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("test_*.py")}
-        others = sorted(package - nearest)
+        imported = _importing().get(".".join(self._module), set())
+        return sorted(imported.union(str(path.relative_to(ROOT)) for path in mirrored))
+
+    def levels(self, options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+        """Arguments of pytest, the quickest first: "file", of the nearest files; "package", of
+        others of its package; "unit", quick unit tests; "all", others that execute it."""
+        for marks in ("not slow", "slow"):
+            yield "file", ["-m", marks, *self.nearest]
+        folder = (ROOT / self.folder).glob("test_*.py")
+        package = {str(path.relative_to(ROOT)) for path in folder}.difference(self.nearest)
+        executing = options.executed and options.executed.tests(self.path, self.line)
+        if executing is not None:
+            package &= {test.file for test in executing}
         # The tests of the whole way from a model to C are in the outermost folder, too.
-        quick = "unit and not slow" if folder == Path("tests/python") else "not slow"
-        steps = [
-            ("file", "not slow", sorted(nearest)),
-            ("file", "slow", sorted(nearest)),
-            ("package", quick, others),
-        ]
-        return [(level, ["-m", marks, *paths]) for level, marks, paths in steps if paths]
+        quick = "unit and not slow" if self.folder == Path("tests/python") else "not slow"
+        yield "package", ["-m", quick, *sorted(package)]
+        if executing is None:
+            if options.unit:
+                yield "unit", ["-m", "unit and not slow", "tests/python"]
+            return
+        others = [test for test in executing if test.file not in self.nearest]
+        slow = [test for test in others if test.file in package and "slow" in test.markers]
+        yield "package", ["-m", "", *first_tests(slow, options.most_seconds)]
+        if options.unit:
+            others = [test for test in others if test.file not in package]
+            unit = [t for t in others if "unit" in t.markers and "slow" not in t.markers]
+            yield "unit", ["-m", "", *first_tests(unit, options.most_seconds)]
+            others = [test for test in others if test not in unit]
+            yield "all", ["-m", "", *first_tests(others, options.most_seconds)]
 
 
 @cache
@@ -282,13 +309,16 @@ def named(paths: Iterable[str]) -> Iterator[Mutation]:
                         yield mutation
 
 
-def try_mutation(copy: CheckoutCopy, mutation: Mutation, with_unit: bool, broken: set[str]) -> str:
-    """Which tests notice a mutation: "file", "package", "unit", or "none".
+def try_mutation(
+    copy: CheckoutCopy, mutation: Mutation, options: argparse.Namespace, broken: set[str]
+) -> str:
+    """Which tests notice a mutation: "file", "package", "unit", "all", or "none".
 
     Tests that fail without it, too, notice nothing, and are added to `broken`.
     """
-    levels = mutation.tests + [("unit", ["-m", "unit and not slow"])] * with_unit
-    for level, tests in levels:
+    for level, tests in mutation.levels(options):
+        if len(tests) == 2:
+            continue
         with copy.changed(mutation.path, mutation.content):
             is_noticed = copy.is_failing(tests)
         if is_noticed and not copy.fails_unchanged(tests):
@@ -296,6 +326,10 @@ def try_mutation(copy: CheckoutCopy, mutation: Mutation, with_unit: bool, broken
         if is_noticed:
             broken.add(" ".join(tests))
     return "none"
+
+
+def _recorded(folder: str) -> ExecutedFunctions:
+    return ExecutedFunctions(Path(folder))
 
 
 def main() -> None:
@@ -306,6 +340,8 @@ def main() -> None:
     parser.add_argument("--package", default="usmp", metavar="P", help="as usmp/codegen")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--unit", action="store_true", help="try all unit tests, too")
+    parser.add_argument("--executed", type=_recorded, metavar="FOLDER", help="a record")
+    parser.add_argument("--most-seconds", type=float, default=60, metavar="S", help="of a level")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="copies that run at once")
     options = parser.parse_args()
     listed = {(e["path"], e["before"], e["after"]) for e in json.loads(EQUIVALENT.read_text())}
@@ -328,15 +364,15 @@ def main() -> None:
         def tried(mutation: Mutation) -> tuple[Mutation, str]:
             copy = idle.get()
             try:
-                return mutation, try_mutation(copy, mutation, options.unit, broken)
+                return mutation, try_mutation(copy, mutation, options, broken)
             finally:
                 idle.put(copy)
 
         with ThreadPoolExecutor(options.jobs) as pool:
             for mutation, result in pool.map(tried, mutations):
                 results[mutation.package][result] += 1
-                if result in ("unit", "none"):
-                    kind = "survived" if result == "none" else "only all unit tests notice"
+                if result not in ("file", "package"):
+                    kind = "survived" if result == "none" else f"only {result} tests notice"
                     before, after = mutation.lines
                     print(f"{kind}: {mutation.path}:{mutation.line}\n  - {before}\n  + {after}")
                     sys.stdout.flush()
@@ -354,6 +390,8 @@ def main() -> None:
     if options.unit:
         noticed += total["unit"]
         print(f"with all unit tests: {noticed} of {number}, {noticed / number:.1%}")
+    if total["all"]:
+        print(f"by other tests that execute it: {total['all']}")
     if broken:
         raise SystemExit("\n".join(f"fails without any change: pytest {t}" for t in broken))
 

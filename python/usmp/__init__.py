@@ -58,6 +58,11 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """A public name, or a module of this package, when it is first asked for."""
+        if name == "get_include":
+            # A build asks for it often, and TVM takes seconds.
+            from usmp.include import get_include
+
+            return get_include
         if name in __all__:
             from usmp import _public
 

@@ -37,6 +37,7 @@ for statement in (
     "from usmp.support.termination import end",
     "import usmp.driver.tvmc",
     "import usmp.names",
+    "import usmp; usmp.get_include()",
 ):
     exec(statement)
     loaded = set({HEAVY}) & set(sys.modules)
