@@ -17,6 +17,8 @@ import pytest
 
 from usmp.driver.without_torch import without_torch
 
+# Until all tests are collected: what is made until then stays.
+gc.disable()
 # Together with PyTorch it takes seconds more to load, which few tests need.
 with without_torch():
     from tvm import relax, tirx
@@ -119,6 +121,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # Garbage collection need not look at all tests and libraries each time.
     gc.collect()
     gc.freeze()
+    gc.enable()
     # Nor so often; as in the process of `tvmc`.
     gc.set_threshold(50_000)
     # Nor all that other tests keep, when a command fails.

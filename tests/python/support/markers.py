@@ -50,7 +50,8 @@ COLLECTED = pytest.StashKey[list[tuple[str, str]]]()
 
 def marker_of(item: pytest.Item) -> str:
     """The one that is written at the test or its module; else by file and fixtures; else `unit`."""
-    written = [name for name in MARKERS if item.get_closest_marker(name) is not None]
+    marks = {mark.name for mark in item.iter_markers()}
+    written = [name for name in MARKERS if name in marks]
     if len(written) > 1:
         raise pytest.UsageError(f"{item.nodeid} has the markers {' and '.join(written)}; keep one")
     if written:
