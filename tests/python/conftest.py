@@ -17,10 +17,10 @@ import pytest
 
 from usmp.driver.without_torch import without_torch
 
-# Until all tests are collected: what is made until then stays.
-gc.disable()
 # Together with PyTorch it takes seconds more to load, which few tests need.
 with without_torch():
+    # Until all tests are collected: what is made until then stays.
+    gc.disable()
     from tvm import relax, tirx
     from tvm.script import relax as R
 
