@@ -199,7 +199,7 @@ def _taken(waiting: list[PlacedBuffer], size: int) -> PlacedBuffer | None:
     The plan has whole lines of a pool's alignment, so that a buffer may take more bytes there than
     its declaration has.
     """
-    fitting = [b for b in waiting if 0 <= int(b.size_bytes) - size < max(int(b.alignment), 1)]
+    fitting = [b for b in waiting if 0 <= int(b.size_bytes) - size < int(b.alignment)]
     exact = (b for b in fitting if int(b.size_bytes) == size)
     known = next(exact, fitting[0] if fitting else None)
     if known is not None:

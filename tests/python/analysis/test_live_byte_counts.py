@@ -4,8 +4,19 @@ import pytest
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from support.planner_views import Chain, WithScratch, bound, offsets, plan, with_io, workspace
+from support.planner_views import (
+    TARGET,
+    Chain,
+    WithScratch,
+    bound,
+    offsets,
+    plan,
+    with_io,
+    workspace,
+)
 from usmp.analysis import live_bytes
+from usmp.analysis.live_byte_counts import _taken
+from usmp.objects import BufferInfoKind, PlacedBuffer, PoolInfoProperties, WorkspacePoolInfo
 
 POOL = "global_workspace"
 
@@ -173,6 +184,47 @@ def test_two_buffers_of_one_place_are_told_apart():
     assert offsets(planned) == {"in": 16, "out": 16, "a": 0}
     live = [bytes_[POOL] for bytes_ in live_bytes(planned).values()]
     assert live == [[(16, 32)], [(16, 32)], [(0, 16)], [(16, 32)], [(16, 32)]]
+
+
+def test_a_buffer_in_a_pool_with_an_alignment_is_live_in_its_whole_lines():
+    pool = WorkspacePoolInfo("lines", [TARGET], PoolInfoProperties(alignment=64))
+    planned = plan(Chain, pools=[pool], algorithm="greedy_by_size")
+    assert offsets(planned) == {"a": 64, "b": 0, "c": 64}
+    live = [bytes_["lines"] for bytes_ in live_bytes(planned).values()]
+    assert live == [[], [(64, 128)], [(0, 64)], [(64, 128)], []]
+
+
+@pytest.mark.parametrize(
+    ("placed", "size", "taken"),
+    [
+        ([(64, 64)], 64, 0),
+        ([(64, 64)], 63, 0),
+        ([(64, 64)], 1, 0),
+        # Not rounded up to lines, but larger or smaller.
+        ([(64, 64)], 0, None),
+        ([(128, 64)], 64, None),
+        ([(64, 64)], 65, None),
+        ([(17, 1)], 16, None),
+        ([(15, 1)], 16, None),
+        # One that has no padding is preferred, then the first.
+        ([(64, 64), (60, 4)], 60, 1),
+        ([(64, 64), (61, 4)], 60, 0),
+        ([(16, 16), (16, 16)], 16, 0),
+        ([(8, 8), (32, 16), (24, 8)], 24, 2),
+        ([(8, 8), (32, 16), (24, 8)], 20, 1),
+        ([], 16, None),
+    ],
+)
+def test_a_declaration_takes_the_buffer_of_its_place_that_has_its_size(placed, size, taken):
+    """Each buffer of the place has (bytes, alignment), and may end with padding."""
+    waiting = [
+        PlacedBuffer(f"b{i}", "main", BufferInfoKind.INTERMEDIATE, POOL, 0, *each, [], [])
+        for i, each in enumerate(placed)
+    ]
+    names = [str(b.name) for b in waiting]
+    found = _taken(waiting, size)
+    assert (None if found is None else names.index(found.name)) == taken
+    assert [b.name for b in waiting] == [n for i, n in enumerate(names) if i != taken]
 
 
 def test_nothing_runs():

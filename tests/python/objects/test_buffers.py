@@ -325,3 +325,33 @@ def test_a_buffer_alone_loses_what_nothing_else_refers_to():
     a, b = BufferInfo("a", 4, [POOL]), BufferInfo("b", 8, [POOL])
     a.set_conflicts([b])
     assert not pickle.loads(pickle.dumps(a)).conflicts
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_copy_of_an_analysis_has_the_same_buffers_statements_and_pressures(copied):
+    a, b = BufferInfo("a", 4, [POOL]), BufferInfo("b", 8, [POOL])
+    a.set_conflicts([b])
+    extent = tvm.tirx.Var("extent", "int32")
+    statements = {a: tvm.tirx.Evaluate(extent), b: tvm.tirx.Evaluate(extent + 1)}
+    analysis = copied(BufferInfoAnalysis(statements, 12, {"sram": 12, "flash": 0}))
+    (first, of_first), (second, of_second) = analysis.buffer_info_stmts.items()
+    assert (first.name_hint, second.name_hint) == ("a", "b")
+    assert list(first.conflicts) == [second]
+    # The statements still share their variable.
+    assert of_second.value.a.same_as(of_first.value)
+    assert analysis.memory_pressure == 12
+    assert dict(analysis.pool_memory_pressure.items()) == {"sram": 12, "flash": 0}
+
+
+def test_the_pressures_of_pools_may_be_left_out_of_an_analysis():
+    assert dict(BufferInfoAnalysis({}, 0).pool_memory_pressure.items()) == {}
+
+
+def test_a_pickle_with_a_buffer_that_lost_its_statement_is_not_loaded():
+    a, b = BufferInfo("a", 4, [POOL]), BufferInfo("b", 8, [POOL])
+    statements = {buffer: tvm.tirx.Evaluate(0) for buffer in (a, b)}
+    load, (buffers, *rest) = BufferInfoAnalysis(statements, 12).__reduce__()
+    assert buffers == [a, b]
+    for lost in (buffers[:1], [*buffers, a]):
+        with pytest.raises(ValueError, match="zip"):
+            load(lost, *rest)

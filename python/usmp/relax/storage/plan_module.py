@@ -153,8 +153,10 @@ class _Placeable:
     def is_placeable(self, allocation: Call) -> bool:
         """Whether a tensor is allocated in flat memory, of a device that is known."""
         index = device_index_of(allocation)
-        scope = self._scopes[index] if 0 <= index < len(self._scopes) else "global"
-        return index >= 0 and scope_of(allocation) == "global" and scope == "global"
+        if index < 0:
+            return False
+        scope = self._scopes[index] if index < len(self._scopes) else "global"
+        return scope_of(allocation) == scope == "global"
 
 
 def _check_bounds(name: str, memory: FunctionMemory, bounds: SizeBounds) -> None:
