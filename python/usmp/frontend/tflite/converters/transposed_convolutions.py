@@ -149,8 +149,7 @@ def transposed_sides(operator: TfliteOperator) -> tuple[TransposedSide, Transpos
     if min(strides) < 1:
         raise operator.unsupported(f"strides {list(strides)} must be at least 1")
     rows, columns = (
-        _side(operator, axis, stride, options.Padding())
-        for axis, stride in zip((1, 2), strides, strict=True)
+        _side(operator, axis, stride, options.Padding()) for axis, stride in enumerate(strides, 1)
     )
     return rows, columns
 
