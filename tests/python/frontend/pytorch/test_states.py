@@ -1,4 +1,4 @@
-"""Buffers that an exported PyTorch program changes: their names, and what they hold run after run."""
+"""Buffers that an exported PyTorch program changes: their names, and what they hold, run by run."""
 
 from __future__ import annotations
 
