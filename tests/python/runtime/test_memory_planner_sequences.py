@@ -15,8 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tvm.runtime import Tensor
 
-from support.managed_models import Chain, chain_of, ramp, tensor
-from usmp.runtime import CapacityError, GrowthPolicy, MemoryPlanner, compile_managed
+from support.managed_models import Chain, chain_of, compiled, ramp, tensor
+from usmp.runtime import CapacityError, GrowthPolicy, MemoryPlanner
 
 ROW = 64
 POLICY = GrowthPolicy(headroom=0.25, after=2)
@@ -24,7 +24,7 @@ POLICY = GrowthPolicy(headroom=0.25, after=2)
 
 @pytest.fixture(scope="module")
 def chain():
-    return compile_managed(Chain)
+    return compiled(Chain)
 
 
 def aligned(size: int) -> int:

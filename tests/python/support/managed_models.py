@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tvm.script import relax as R
 from tvm.script import tirx as T
 
 from support.relax_vm import TARGET
+from usmp.runtime import ManagedModule, MemoryPlanner, compile_managed
 
 
 def tensor(array: Any) -> tvm.runtime.Tensor:
@@ -49,6 +51,12 @@ for _name in ("call", "rows"):
     tvm_ffi.register_global_func(
         f"test.managed.{_name}", lambda data, name=_name: FUNCTIONS[name](data), override=True
     )
+
+
+@cache
+def compiled(mod: tvm.IRModule) -> ManagedModule:
+    """The module for planners, compiled once for all tests: planners share it."""
+    return compile_managed(mod)
 
 
 def plain_machine(mod: tvm.IRModule, function: str = "main") -> Callable[..., Any]:
@@ -87,6 +95,14 @@ class Chain:
 def chain_of(x: np.ndarray) -> np.ndarray:
     """What `Chain` computes."""
     return -np.abs(-x) + x
+
+
+def check_chain(planner: MemoryPlanner, rows: int) -> tvm.runtime.Tensor:
+    """Run a planner of `Chain` on so many rows; its result, which is right."""
+    x = ramp(rows)
+    result = planner(tensor(x))
+    np.testing.assert_array_equal(result.numpy(), chain_of(x))
+    return result
 
 
 @I.ir_module

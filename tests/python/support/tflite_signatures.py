@@ -84,6 +84,12 @@ def doubling(spec: Spec = REAL) -> Graph:
     return graph
 
 
+def two_signatures(first: Graph, second: Graph, *others: Graph) -> bytes:
+    """A file in which the first two graphs are the signatures `a` and `b`."""
+    signatures = [Signature("a", 0), Signature("b", 1)]
+    return write_model(first, second, *others, signatures=signatures)
+
+
 def counter_file(spec: Spec = REAL) -> bytes:
     """Four signatures: `step` and `peek` are initialized, `clear` sets, `twice` has no state.
 

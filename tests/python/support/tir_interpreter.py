@@ -1,17 +1,15 @@
 """Runs flat TIR on bytes, as the text says.
 
-Slow and simple, so that it can be trusted: nothing of the planner is in here. Memory that was never
-written has no value, and reading it is an error, as is writing a constant, an access that is not
-aligned, or one outside of its memory.
+Slow and simple, so that it can be trusted: nothing of the planner is in here. `tir_memory.Memory`
+says which accesses are errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial, reduce
-from operator import add, attrgetter, mul
+from functools import partial
+from operator import attrgetter
 
 import tvm
 import tvm_ffi
@@ -24,26 +22,10 @@ from support.tir_arithmetic import (
     OPERATIONS,
     Value,
     element_type,
-    from_bits,
     lanewise,
-    to_bits,
     wrap,
 )
-
-CONSTANT_DATA = "constant_data"
-"""The annotation of an AllocBuffer that holds a constant: its content."""
-
-
-@dataclass(frozen=True)
-class Pointer:
-    """A byte of some memory, which starts aligned for every type.
-
-    A `None` in the memory is a byte that was never written; a tuple is memory that nobody may
-    write.
-    """
-
-    memory: list[int | None] | tuple[int, ...]
-    offset: int = 0
+from support.tir_memory import Memory, Pointer, advance, allocate
 
 
 class _Return(Exception):
@@ -71,7 +53,7 @@ Steps = Generator[None, None, None]
 """A run that pauses after each statement that it completes."""
 
 
-class Interpreter:
+class Interpreter(Memory):
     """Runs the PrimFuncs of a module.
 
     Parameters
@@ -95,10 +77,10 @@ class Interpreter:
         interleaved: bool = True,
         steps: int = 100_000,
     ) -> None:
+        super().__init__()
         self.order = -1 if backwards else 1
         self.interleaved = interleaved
         self.steps = steps
-        self.layouts: dict[tirx.Var, _Layout] = {}
         self.fields: dict[int, tuple[tvm.Object, list]] = {}
         """What `parts` has read of each node, by its address."""
         self.variables: dict[int, tirx.Var] = {}
@@ -223,7 +205,7 @@ class Interpreter:
         """Run a statement that has no other statements in it."""
         kind = type(stmt)
         if kind is tirx.AllocBuffer:
-            variables[self.parts(stmt, "buffer")[0]] = _allocate(stmt)
+            variables[self.parts(stmt, "buffer")[0]] = allocate(stmt)
         elif kind is tirx.DeclBuffer:
             buffer, data = self.parts(stmt, "buffer", "data")
             address = self.value(data, variables)
@@ -235,7 +217,7 @@ class Interpreter:
         elif kind is tirx.BufferStore:
             buffer, stored, places = self.parts(stmt, "buffer", "value", "indices")
             value, *indices = self.values([stored, *places], variables)
-            index = self.index(buffer, indices, variables)
+            index = self.index(buffer, indices)
             lanewise(partial(self.store_element, variables[buffer], buffer), index, value)
         elif kind is tirx.Evaluate:
             self.value(self.parts(stmt, "value")[0], variables)
@@ -260,7 +242,7 @@ class Interpreter:
         if kind is TensorLoad:
             source, places = self.parts(expr, "source", "indices")
             address, *indices = self.values([source, *places], variables)
-            index = self.index(source, indices, variables)
+            index = self.index(source, indices)
             return lanewise(partial(self.load_element, address, source), index)
         if kind in OPERATIONS:
             *operands, dtype = self.parts(expr, "a", "b", "ty.dtype")
@@ -334,20 +316,6 @@ class Interpreter:
         """The value of a function outside of the module."""
         raise NotImplementedError(name)
 
-    def index(self, buffer: tirx.Var, indices: list[Value], variables: dict) -> Value:
-        """The index of an element among all elements of the buffer's memory."""
-        layout = self.layout(buffer)
-        if layout.strides is None:
-            return indices[0]
-        products = [lanewise(mul, i, s) for i, s in zip(indices, layout.strides, strict=True)]
-        return lanewise(add, layout.offset, reduce(partial(lanewise, add), products))
-
-    def layout(self, buffer: tirx.Var) -> _Layout:
-        """How the elements of a buffer lie."""
-        if buffer not in self.layouts:
-            self.layouts[buffer] = _layout(buffer)
-        return self.layouts[buffer]
-
     def address(self, call: Call, variables: dict) -> int | Pointer:
         """The value of an operator that computes an address."""
         name = call.op.name
@@ -355,14 +323,14 @@ class Interpreter:
             ((element,),) = self.parts(call, "args")
             source, places = self.parts(element, "source", "indices")
             address, *indices = self.values([source, *places], variables)
-            index = self.index(source, indices, variables)
-            return _advance(address, index * self.layout(source).itemsize)
+            index = self.index(source, indices)
+            return advance(address, index * self.layout(source).itemsize)
         if name == "tirx.tvm_access_ptr":
             annotation, *parts = self.parts(call, "args")[0]
             address, offset, _extent, _mask = self.values(parts, variables)
-            return _advance(address, offset * element_type(str(annotation.ty.dtype))[1] // 8)
+            return advance(address, offset * element_type(str(annotation.ty.dtype))[1] // 8)
         if name in ("tirx.handle_add_byte_offset", "tirx.ptr_byte_offset"):
-            return _advance(*self.values(self.parts(call, "args")[0][:2], variables))
+            return advance(*self.values(self.parts(call, "args")[0][:2], variables))
         assert name in ("tirx.buffer_data", "tirx.reinterpret"), call
         return self.value(call.args[0], variables)
 
@@ -378,69 +346,3 @@ class Interpreter:
         count = len(self.functions[name.value].params)
         assert len(arguments) - count in (0, 1), f"{len(arguments)} arguments for {count}"
         return str(name.value), arguments[:count]
-
-    # ---- memory
-
-    def store_element(self, address: Pointer, buffer: tirx.Var, index: int, value: Value) -> None:
-        """Write an element of a buffer."""
-        layout = self.layout(buffer)
-        self.store(address, index, layout.itemsize, to_bits(value, layout.dtype))
-
-    def load_element(self, address: Pointer, buffer: tirx.Var, index: int) -> Value:
-        """Read an element of a buffer."""
-        layout = self.layout(buffer)
-        return from_bits(self.load(address, index, layout.itemsize), layout.dtype)
-
-    def store(self, address: Pointer, index: int, itemsize: int, value: int) -> None:
-        """Write the bits of an element."""
-        assert isinstance(address.memory, list), "write to a constant"
-        span = _span(address, index, itemsize)
-        wrapped = value % (1 << (8 * itemsize))
-        address.memory[span] = wrapped.to_bytes(itemsize, "little")
-
-    def load(self, address: Pointer, index: int, itemsize: int) -> int:
-        """Read the bits of an element, as a signed integer."""
-        found = address.memory[_span(address, index, itemsize)]
-        assert None not in found, "read of memory that was never written"
-        return int.from_bytes(bytes(found), "little", signed=True)
-
-
-def _allocate(stmt: tirx.AllocBuffer) -> Pointer:
-    if CONSTANT_DATA in stmt.annotations:
-        return Pointer(tuple(stmt.annotations[CONSTANT_DATA].numpy().tobytes()))
-    count = 1
-    for extent in stmt.buffer.shape:
-        count *= int(extent)
-    return Pointer([None] * (count * element_type(str(stmt.buffer.dtype))[1] // 8))
-
-
-def _span(address: Pointer, index: int, itemsize: int) -> slice:
-    start = address.offset + index * itemsize
-    assert 0 <= start <= len(address.memory) - itemsize, "access outside of memory"
-    assert start % itemsize == 0, "access is not aligned"
-    return slice(start, start + itemsize)
-
-
-def _advance(address: Pointer, count: int) -> Pointer:
-    return Pointer(address.memory, address.offset + count)
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """How the elements of a buffer lie; without `strides` an index is that of the element."""
-
-    dtype: str
-    itemsize: int
-    strides: list[int] | None
-    offset: int
-
-
-def _layout(buffer: tirx.Var) -> _Layout:
-    strides = [int(stride) for stride in buffer.ty.strides]
-    offset = int(buffer.ty.elem_offset or 0)
-    if not strides and (len(buffer.shape) > 1 or offset):
-        strides = [1]
-        for extent in reversed(buffer.shape[1:]):
-            strides.insert(0, strides[0] * int(extent))
-    dtype = str(buffer.dtype)
-    return _Layout(dtype, element_type(dtype)[1] // 8, strides or None, offset)

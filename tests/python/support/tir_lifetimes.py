@@ -13,7 +13,8 @@ from itertools import count
 from tvm import tirx
 from tvm.ir import IRModule
 
-from support.tir_interpreter import CONSTANT_DATA, Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import CONSTANT_DATA, Pointer
 
 
 class Recorder(Interpreter):

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
-from tvm.ir.instrument import pass_instrument
 from tvm.ir.transform import PassContext
-from tvm.script import ir as I
-from tvm.script import relax as R
 
 import usmp
-from support import levels
-from support.relax_models import PARAMS, Attention, X, attention
+from support.compatibility_notes import WITH_PARAMS, Fused, told, without_notes
+from support.relax_models import PARAMS, Attention
 from support.tflite_file import one_operator_model
-from usmp.current_context import PASSES, current_context
 from usmp.driver import tvmc
 from usmp.driver.errors import UsageError
 from usmp.driver.pass_config import current_settings, pass_context
 from usmp.names import PASS_OPTIONS
-from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
-from usmp.tvm018 import ACCEPTED, DISABLED_PASSES, MAPPED, PASS_CONFIGS, REFUSED, OldName
-from usmp.tvm018.pass_options import OPTIONAL_PASSES
+from usmp.support.compatibility import CompatibilityNote
+from usmp.tvm018 import ACCEPTED, MAPPED, PASS_CONFIGS, REFUSED, OldName
 
 WITHOUT_USMP = {
     "tir.usmp.algorithm": "greedy_by_size",
@@ -32,19 +25,6 @@ WITHOUT_USMP = {
     "tir.usmp.streaming": False,
 }
 CMSIS_NN = "relay.ext.cmsisnn.options"
-
-
-@I.ir_module
-class Fused:
-    """Two operators that FuseOps joins."""
-
-    @R.function
-    def main(x: R.Tensor((4, 8), "float32"), y: R.Tensor((4, 8), "float32")):
-        with R.dataflow():
-            a = R.add(x, y)
-            b = R.nn.relu(a)
-            R.output(b)
-        return b
 
 
 def rows_of(verdict: str) -> list[OldName]:
@@ -69,33 +49,6 @@ def typed(row: OldName) -> object:
 def in_context(row: OldName) -> object:
     is_ours = str(PassContext.list_configs()[row.name]["type"]) == "Any"
     return value_of(row) if is_ours else typed(row)
-
-
-WITH_PARAMS = {"params": PARAMS}
-
-
-def told(module=Fused, arguments=None, **context):
-    """What a build in a PassContext makes, and what it tells, in order."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with PassContext(opt_level=context.pop("opt_level", 3), **context):
-            factory = usmp.build(module, **arguments or {})
-    notes = [warning for warning in caught if issubclass(warning.category, CompatibilityNote)]
-    assert {warning.filename for warning in notes} <= {__file__}
-    return factory, [str(warning.message) for warning in notes]
-
-
-_FILES: dict[str, dict[str, bytes]] = {}
-
-
-def without_notes(module=Fused, arguments=None, **context) -> dict[str, bytes]:
-    """The files of a build that tells nothing, which is made once."""
-    key = repr((id(module), arguments, context))
-    if key not in _FILES:
-        factory, notes = told(module, arguments, **context)
-        assert notes == []
-        _FILES[key] = factory.files()
-    return _FILES[key]
 
 
 def memory_of(factory) -> dict:
@@ -276,123 +229,6 @@ def test_every_mapped_option_was_tried():
 def test_options_of_tvm_keep_their_types():
     with pytest.raises(AttributeError, match=r"tirx\.noalias to have type bool"):
         PassContext(config={"tirx.noalias": "abc"})
-
-
-def test_passes_that_can_be_left_out_are_written_with_the_package_or_without():
-    for name in OPTIONAL_PASSES:
-        for written in (name, f"usmp.{name}"):
-            with PassContext(disabled_pass=[written]):
-                assert list(current_context()[0].disabled_pass) == [f"usmp.{name}"]
-
-
-def passes_without(*names: str) -> set[str]:
-    """Which passes of the package run, without these."""
-    ran: set[str] = set()
-
-    @pass_instrument
-    class Names:
-        def run_before_pass(self, mod, info):
-            ran.add(str(info.name).removeprefix("usmp."))
-
-    with PassContext(disabled_pass=names, instruments=[Names()]):
-        usmp.build(Fused)
-    return ran
-
-
-@pytest.mark.slow
-def test_passes_that_can_be_left_out():
-    usual = passes_without() & {*OPTIONAL_PASSES}
-    remaining = passes_without(*OPTIONAL_PASSES)
-    assert not remaining & {*OPTIONAL_PASSES}
-    assert "LowerMain" in remaining
-    for name in levels.sample(sorted(usual), 3):
-        assert name not in passes_without(name)
-
-
-@pytest.mark.slow
-@pytest.mark.cc
-def test_without_all_passes_that_can_be_left_out_results_are_the_same():
-    factory, notes = told(Attention, WITH_PARAMS, disabled_pass=list(OPTIONAL_PASSES))
-    assert notes == []
-    (output,) = factory.run({"x": X}).values()
-    np.testing.assert_allclose(output, attention(), rtol=1e-5)
-
-
-def test_passes_that_are_needed_are_refused():
-    needed = sorted({*PASSES} - {*OPTIONAL_PASSES})
-    assert len(needed) > 10
-    for name in needed:
-        with (
-            PassContext(disabled_pass=[name]),
-            pytest.raises(ValueError, match=f"^disabled_pass={name}: there is no code without"),
-        ):
-            usmp.build(Fused)
-
-
-def test_without_fold_constant_our_pass_is_left_out():
-    factory, (note,) = told(disabled_pass=["FoldConstant"])
-    assert note == "disabled_pass=FoldConstant: usmp.FoldConstants takes its place"
-    assert factory.files() == without_notes(disabled_pass=["FoldConstants"])
-
-
-@pytest.mark.parametrize("name", ["FuseOps", "relax.FuseOps"])
-def test_without_fuse_ops_nothing_is_fused(name):
-    separate, (note,) = told(disabled_pass=[name])
-    assert note == f"disabled_pass={name}: each operator of the model is a function of its own"
-    assert separate.files() == without_notes(config={"relax.FuseOps.max_depth": 1})
-
-
-def test_passes_that_are_gone_are_told():
-    gone = [row for row in DISABLED_PASSES if "of Relay is gone" in row.reason]
-    names = [row.name.partition("=")[2] for row in gone]
-    factory, notes = told(disabled_pass=names)
-    assert notes == [row.sentence() for row in gone]
-    assert factory.files() == without_notes()
-
-
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [("Nope", ""), ("LegalizeOps", ""), ("StreamOperator", "; did you mean usmp.StreamOperators?")],
-)
-def test_names_that_no_pass_has_are_told(name, meant):
-    factory, (note,) = told(disabled_pass=[name])
-    assert note.startswith(f"disabled_pass={name}: no pass that can be left out has this name")
-    assert note.endswith(meant or "so nothing is turned off")
-    assert factory.files() == without_notes()
-
-
-def test_required_passes_are_told():
-    factory, (note,) = told(required_pass=["FastMath"])
-    assert note.startswith("required_pass=FastMath: has no effect")
-    assert factory.files() == without_notes()
-
-
-@pytest.mark.parametrize(
-    ("level", "category"),
-    [(0, CompatibilityWarning), (1, CompatibilityNote), (4, CompatibilityNote)],
-)
-def test_levels_of_optimization_are_told(level, category):
-    with (
-        PassContext(opt_level=level),
-        pytest.warns(category, match=f"^opt_level={level}: ") as notes,
-    ):
-        files = usmp.build(Fused).files()
-    assert [warning.category for warning in notes] == [category]
-    fusing = next(list(row.to) for row in DISABLED_PASSES if "FuseOps" in row.name)
-    assert files == without_notes(disabled_pass=fusing if level == 0 else [])
-
-
-def test_levels_that_tvm_0_18_had_no_passes_for():
-    with PassContext(opt_level=9), pytest.warns(CompatibilityNote, match="^opt_level=9: all pa"):
-        usmp.build(Fused)
-    with PassContext(opt_level=-1), pytest.raises(ValueError) as error:
-        usmp.build(Fused)
-    assert str(error.value) == "opt_level=-1: a level is 0 or more; leave it out for all passes"
-
-
-@pytest.mark.parametrize("level", [2, 3])
-def test_usual_levels_are_not_told(level):
-    assert without_notes(opt_level=level) == without_notes()
 
 
 @pytest.mark.slow

@@ -13,7 +13,8 @@ from support.levels import sample
 from support.micro import assert_equals_micro
 from support.poison import poisoned
 from support.quantized_models.model import Spec
-from support.streaming_models import FORMS, Streaming, X
+from support.streaming_forms import FORMS
+from support.streaming_models import Streaming, X
 from support.tflite_builder import Graph, Signature, write_model
 from support.tflite_refusals import message_of
 from support.tflite_signatures import assign, call_once, handle, initialization, read, summing

@@ -16,9 +16,10 @@ from tvm.target import Target
 
 import usmp
 from support.random_segments import random_segments
+from support.random_streamed_graphs import draw_streamed
 from support.relax_models import two_convolutions
 from support.state_models_random import StateModel
-from support.streamed_graphs import draw_streamed, main_function, module, operator
+from support.streamed_graphs import main_function, module, operator
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.least_need import LeastNeed
 from usmp.aot.main_versions import MainVersions

@@ -13,7 +13,8 @@ from tvm import tirx
 from support.levels import number
 from support.planned_programs import plan
 from support.random_segments import possible_segments, random_segments
-from support.streamed_graphs import counted_run, draw_streamed
+from support.random_streamed_graphs import draw_streamed
+from support.streamed_graphs import counted_run
 from usmp.transform import StreamOperators
 
 pytestmark = pytest.mark.slow
