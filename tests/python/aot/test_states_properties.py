@@ -17,7 +17,8 @@ from tvm.target import Target
 
 from support import levels
 from support.state_models_random import StateModel
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 from usmp.aot.main_versions import MainVersions
 from usmp.objects import (
     BufferInfoKind,

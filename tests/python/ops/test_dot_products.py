@@ -7,7 +7,8 @@ import pytest
 from tvm import tirx
 from tvm.ir import IRModule, TensorLoad
 
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 from usmp.ops.dot_products import Run, column_products, dot_products, weight_sums, window_products
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import intrinsic_call, without_intrinsics

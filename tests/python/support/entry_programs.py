@@ -10,7 +10,8 @@ import tvm
 from tvm.ir import IRModule
 
 from support.state_models_random import StateModel
-from support.tir_interpreter import Interpreter, Pointer, _Return
+from support.tir_interpreter import Interpreter, _Return
+from support.tir_memory import Pointer
 from usmp.objects import BufferInfoKind, ConstantPoolInfo
 from usmp.objects.attributes import (
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,

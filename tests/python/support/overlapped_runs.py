@@ -9,7 +9,8 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from support.access_trace import memory_of
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 
 Outputs: TypeAlias = dict[tirx.Var, list[int | None]]
 

@@ -8,8 +8,9 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from support.planned_places import check_places
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
 from support.tir_lifetimes import Recorder
+from support.tir_memory import Pointer
 from support.tir_programs import Program
 from usmp.analysis import extract_buffer_info
 from usmp.objects import ConstantPoolInfo, TensorInfo

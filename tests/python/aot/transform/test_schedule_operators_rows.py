@@ -7,7 +7,7 @@ from tvm.ir import IRModule
 
 from ops.kernels.test_pooling import RescalingInterpreter
 from support.counted_stores import is_update, stores
-from support.tir_interpreter import Pointer
+from support.tir_memory import Pointer
 from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.aot.transform.schedule_operators import ScheduleOperators
 from usmp.objects.schedule import row_schedule

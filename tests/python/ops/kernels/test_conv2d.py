@@ -9,7 +9,8 @@ from tvm.ir import IRModule
 
 from support.levels import in_turn
 from support.tir_arithmetic import wrap
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators
 from usmp.ops.kernels import conv2d
 from usmp.ops.kernels.accumulators import Accumulators

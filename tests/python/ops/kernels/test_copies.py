@@ -9,7 +9,8 @@ from tvm import s_tir, te, tirx, topi
 from tvm.ir import IRModule
 
 from support.access_trace import trace
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
 from usmp.objects.cores import CORES, PORTABLE
 from usmp.objects.schedule import schedule_of

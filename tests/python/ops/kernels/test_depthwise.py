@@ -8,7 +8,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from ops.kernels.test_conv2d import WINDOWS, ZERO_POINT, WrappingInterpreter
-from support.tir_interpreter import Pointer
+from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators
 from usmp.ops.kernels.accumulators import Accumulators
 from usmp.ops.kernels.depthwise import Depthwise, packed

@@ -9,7 +9,7 @@ from tvm.ir import IRModule
 
 from ops.kernels.test_pooling import RescalingInterpreter
 from support.kernel_models import check_functions_and_loops, check_outputs, check_schedule
-from support.tir_interpreter import Pointer
+from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import faster_schedules

@@ -10,7 +10,8 @@ from tvm.ir import IRModule
 from ops.kernels.test_conv2d import WINDOWS
 from support.levels import seeds
 from support.tir_arithmetic import wrap
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
 from usmp.objects.cores import CORES, PORTABLE
 from usmp.objects.schedule import schedule_of

@@ -9,7 +9,7 @@ from tvm.ir import IRModule
 
 from ops.kernels.test_conv2d import ZERO_POINT, WrappingInterpreter
 from support.levels import in_turn
-from support.tir_interpreter import Pointer
+from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators
 from usmp.ops.kernels.accumulators import Accumulators
 from usmp.ops.kernels.convolution import Convolution

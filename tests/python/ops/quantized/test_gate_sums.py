@@ -7,7 +7,8 @@ import pytest
 from tvm import tirx
 from tvm.ir import IRModule
 
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators
 from usmp.ops.dot_products import Run
 from usmp.ops.quantized.gate_sums import GateSums, add_products, begin_sums

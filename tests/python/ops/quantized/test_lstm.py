@@ -12,7 +12,8 @@ from tvm import relax, tirx
 from tvm.ir import IRModule
 
 from support.tir_arithmetic import wrap
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 from usmp.ops.quantized.fixed_point import QuantizedMultiplier
 from usmp.ops.quantized.lstm import Gate, LstmParameters, lstm
 from usmp.ops.quantized.parameters import Quantization

@@ -9,7 +9,8 @@ import pytest
 from tvm import relax, tirx
 from tvm.ir import IRModule
 
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 from usmp.ops.recurrent.activation import Activation
 from usmp.ops.recurrent.cells import Cell, GruCell, LstmCell, RnnCell
 from usmp.ops.recurrent.layer import Weights, recurrent_layer

@@ -11,7 +11,8 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from support.streamed_graphs import main_function, module, operator
-from support.tir_interpreter import Interpreter, Pointer
+from support.tir_interpreter import Interpreter
+from support.tir_memory import Pointer
 from usmp.objects import PoolInfoProperties, WorkspacePoolInfo
 from usmp.objects.attributes import CANDIDATE_MEMORY_POOL_ATTR, MAIN_FUNCTION_NAME
 from usmp.transform import StreamOperators
