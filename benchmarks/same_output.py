@@ -1,0 +1,220 @@
+"""Compares what this checkout and another one compile: files, RAM and CPU seconds.
+
+Each public model of USMP_SHARED (by default ../shared), and random ones, are built by both for three
+targets. Printed are the builds of which a file of the archive differs, or the error; those that
+take more RAM; and the CPU seconds of this checkout, as a ratio to the other's in builds side by
+side.
+
+    python benchmarks/same_output.py OTHER_CHECKOUT [--random N] [--times N] [--only TEXT] [--ram]
+
+Ends with 1 if a file differs (with --ram: if a build takes more RAM, or is refused, and was not).
+Both checkouts have their C++ built beside their Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from queue import SimpleQueue
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
+TARGETS = ("c", "c -mcpu=cortex-m4", "c -mcpu=cortex-m55")
+
+SERVER = """
+import json, os, sys
+import tvm, usmp
+from usmp.driver import without_torch
+
+for line in sys.stdin:
+    model, target, archive = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        try:
+            text = open(model).read() if model.endswith(".json") else None
+            mod = usmp.import_model(model) if text is None else tvm.ir.load_json(text)
+            usmp.export_model_library_format(usmp.build(mod, target), archive)
+        except BaseException as error:
+            with open(archive + ".error", "w") as file:
+                file.write(f"{type(error).__name__}: {error}")
+        os._exit(0)
+    _, status, usage = os.wait4(child, 0)
+    print(json.dumps([status, usage.ru_utime + usage.ru_stime]), flush=True)
+"""
+"""Builds in a fork of a process that has loaded TVM: models, targets and archives, a line each."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a checkout made of a model.
+
+    Parameters
+    ----------
+    files
+        of the archive; if the model was refused, the error as the only one.
+    ram_bytes
+        of the pools that are written at run time; None if the model was refused.
+    seconds
+        of the CPU.
+    """
+
+    files: dict[str, bytes]
+    ram_bytes: int | None
+    seconds: float
+
+    def different(self, other: Built) -> list[str]:
+        """The names of files that differ; of metadata, the keys that do."""
+        names = sorted(self.files.keys() | other.files.keys())
+        differing = [name for name in names if self.files.get(name) != other.files.get(name)]
+        return [f"{name} ({self._keys(other, name)})" for name in differing]
+
+    def _keys(self, other: Built, name: str) -> str:
+        if not name.endswith(".json") or name not in self.files or name not in other.files:
+            return f"{len(other.files.get(name, b''))} -> {len(self.files.get(name, b''))} bytes"
+        return ", ".join(_different_keys(*(json.loads(b.files[name]) for b in (other, self))))
+
+
+def _different_keys(before: object, after: object, path: str = "") -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted(before.keys() | after.keys()):
+            yield from _different_keys(before.get(key), after.get(key), f"{path}.{key}".strip("."))
+    elif before != after:
+        yield path
+
+
+class Builder:
+    """A process that builds with the Python of a checkout."""
+
+    def __init__(self, checkout: Path) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(checkout / "python")}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", SERVER],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def build(self, model: Path, target: str) -> Built:
+        """Build a model."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder, "model.tar")
+            self._process.stdin.write(json.dumps([str(model), target, str(archive)]) + "\n")
+            self._process.stdin.flush()
+            status, seconds = json.loads(self._process.stdout.readline())
+            if not archive.exists():
+                error = Path(f"{archive}.error")
+                text = error.read_bytes() if error.exists() else f"status {status}".encode()
+                return Built({"error": text}, None, seconds)
+            with tarfile.open(archive) as tar:
+                members = [member for member in tar.getmembers() if member.isfile()]
+                files = {m.name: f.read() for m in members if (f := tar.extractfile(m))}
+        return Built(files, _ram_bytes(files), seconds)
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def _ram_bytes(files: dict[str, bytes]) -> int:
+    [metadata] = [content for name, content in files.items() if name.endswith("metadata.json")]
+    modules = json.loads(metadata)["modules"].values()
+    pools = [pool for module in modules for pool in module["memory"]["pools"]]
+    return sum(pool["size_bytes"] for pool in pools if pool["kind"] != "constant")
+
+
+def models(folder: Path, number: int) -> Iterator[Path]:
+    """The public models, then random ones, which are written into a folder."""
+    for path in sorted((SHARED / "models").iterdir()):
+        if path.suffix in (".tflite", ".onnx", ".pt2"):
+            yield path
+    sys.path.append(str(ROOT / "tests/python"))
+    from tvm.ir import save_json
+
+    from support.channel_networks import random_network
+    from support.onnx_integer_graphs import random_integer_graph
+    from support.random_signatures import random_signatures
+    from support.random_streaming import random_streaming
+    from support.time_networks import random_time_network
+
+    makers = {
+        "channels-{}.json": lambda seed: save_json(random_network(seed)).encode(),
+        "window-{}.json": lambda seed: save_json(random_time_network(seed)).encode(),
+        "chain-{}.tflite": random_streaming,
+        "entries-{}.tflite": random_signatures,
+        "graph-{}.onnx": lambda seed: random_integer_graph(seed)[0],
+    }
+    for seed, (name, make) in product(range(number // len(makers)), makers.items()):
+        path = folder / name.format(seed)
+        path.write_bytes(make(seed))
+        yield path
+
+
+def main() -> None:
+    """Print what differs."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("OTHER", type=Path, help="the other checkout")
+    parser.add_argument("--random", type=int, default=60, metavar="N", help="random models")
+    parser.add_argument("--times", type=int, default=1, help="builds in pairs, for CPU seconds")
+    parser.add_argument("--only", default="", metavar="TEXT", help="models with this in their name")
+    parser.add_argument("--ram", action="store_true", help="files may differ")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    pairs: SimpleQueue[tuple[Builder, Builder]] = SimpleQueue()
+    for _ in range(options.jobs):
+        pairs.put((Builder(options.OTHER.absolute()), Builder(ROOT)))
+
+    def compared(case: tuple[Path, str]) -> list[tuple[Built, Built]]:
+        pair = pairs.get()
+        try:
+            return [(pair[0].build(*case), pair[1].build(*case)) for _ in range(options.times)]
+        finally:
+            pairs.put(pair)
+
+    number, failures, ratios = 0, 0, []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        chosen = [
+            path for path in models(Path(folder), options.random) if options.only in path.name
+        ]
+        cases = list(product(chosen, TARGETS))
+        for (path, target), built in zip(cases, pool.map(compared, cases), strict=True):
+            other, this = built[0]
+            number += 1
+            ratios.append(median(b.seconds / a.seconds for a, b in built))
+            name = f"{path.name}, {re.sub('.*=', '', target)}"
+            if options.times > 1:
+                print(f"{ratios[-1]:5.2f} of the CPU seconds: {name}")
+            differing = this.different(other)
+            more = other.ram_bytes is not None and (
+                this.ram_bytes is None or this.ram_bytes > other.ram_bytes
+            )
+            failures += more if options.ram else bool(differing)
+            if this.ram_bytes != other.ram_bytes:
+                print(f"{name}: {other.ram_bytes} -> {this.ram_bytes} bytes of RAM")
+            if differing and not options.ram:
+                print(f"{name}: " + "; ".join(differing))
+            sys.stdout.flush()
+    while not pairs.empty():
+        for builder in pairs.get():
+            builder.close()
+    refused = "takes more RAM or is refused" if options.ram else "differs"
+    print(f"{number} builds, {failures} {refused}; CPU seconds: median ratio {median(ratios):.2f}")
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()
