@@ -82,3 +82,7 @@ def test_lines_of_elements_are_as_long_as_a_line_may_be():
     text = print_self_test(NET, [run({"y": np.full(15, 10000, "int32")})])
     lines = text.split("outputs_0_0[] = {\n")[1].split("\n};")[0].split("\n")
     assert [line.count(",") for line in lines] == [14, 1]
+    # 11 elements of 9 characters would be 99.
+    text = print_self_test(NET, [run({"y": np.full(11, 1000000, "int32")})])
+    lines = text.split("outputs_0_0[] = {\n")[1].split("\n};")[0].split("\n")
+    assert [line.count(",") for line in lines] == [10, 1]
