@@ -81,7 +81,7 @@ def _array(name: str, array: np.ndarray) -> str:
     """The elements of a tensor as a constant array; C has none without elements."""
     dtype = str(array.dtype)
     if dtype == "float16":
-        literals = [str(bits) for bits in array.reshape(-1).view(np.uint16).tolist()]
+        literals = [str(bits) for bits in array.ravel().view(np.uint16).tolist()]
     else:
         literals = element_literals(array, dtype)
     lines, line = [], "  "

@@ -14,6 +14,7 @@ from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,
     ConstantPoolInfo,
+    PoolAllocation,
     PoolInfoProperties,
     TensorInfo,
     WorkspacePoolInfo,
@@ -33,9 +34,14 @@ def constants(name="flash", data=(1, 258), at=4, size_bytes=8, alignment=16, **p
     return PoolParameter(AllocatedPoolInfo(info, size_bytes, 0, alignment), name)
 
 
-def tensor(name, shape=(1, 4), dtype="int8", place=None, c_name=None):
+def tensor(name, shape=(1, 4), dtype="int8", place=None, c_name=None, is_by_rows=False, **info):
     """An input or output; `place` is its `PoolAllocation`, if it lives in the workspace."""
-    return IOTensor(TensorInfo(name, list(shape), dtype), c_name or name, place)
+    return IOTensor(TensorInfo(name, list(shape), dtype, **info), c_name or name, place, is_by_rows)
+
+
+def placed(name, **more):
+    """An input or output at the first byte of the workspace pool `sram`."""
+    return tensor(name, place=PoolAllocation(workspace().info.pool_info, 0), **more)
 
 
 def interface(inputs=(), outputs=(), pools=(), name="default", **more):
