@@ -80,6 +80,7 @@ def test_pools(rows, capacity, of_buffers, all_pools):
         ("", ["a,0,2,8", "a,0,2,8"], None, 'line 3, buffer "a": line 2 has the same id'),
         ("", ["a,0,2,8", ",0,2,8"], None, "line 3: the buffer has no id"),
         ("", ["a,0,2,8", "b,0,2,9", "c,0,2,11"], 8, 'line 4, buffer "c": its 11 bytes do not'),
+        ("", ["a,0,2,0", "b,0,2,1"], 0, 'line 3, buffer "b": its 1 bytes do not fit'),
         (
             ",offset,pool",
             ["a,0,2,8,1,p", "b,0,2,8,1,p|q"],
@@ -106,6 +107,7 @@ def test_files_that_are_refused(columns, rows, capacity, message):
     ("columns", "rows", "capacity"),
     [
         (",offset", [f"a,0,2,8,{LARGEST - 8}"], None),
+        (",offset", [f"a,0,2,{LARGEST},0"], None),
         (",offset", ["a,0,2,8,0", "b,2,3,8,7"], None),
         (",offset", ["a,0,2,8,0", "b,1,3,8,8"], 16),
         # Pinned to a byte of whichever pool.
