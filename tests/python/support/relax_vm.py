@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +36,22 @@ def compiled(mod: IRModule) -> Callable[..., list[np.ndarray]]:
         return [result.numpy()] if hasattr(result, "numpy") else [r.numpy() for r in result]
 
     return run
+
+
+def computed(
+    function: Callable[..., relax.Expr | Sequence[relax.Expr]], *arrays: np.ndarray
+) -> list[np.ndarray]:
+    """Return what a function of a BlockBuilder and of tensors like these arrays makes of them."""
+    types = [relax.TensorType(array.shape, str(array.dtype)) for array in arrays]
+    params = [relax.Var(f"input{index}", ty) for index, ty in enumerate(types)]
+    builder = relax.BlockBuilder()
+    with builder.function("main", params):
+        with builder.dataflow():
+            result = function(builder, *params)
+            is_one = isinstance(result, relax.Expr)
+            result = builder.emit_output(result if is_one else relax.Tuple(list(result)))
+        builder.emit_func_output(result)
+    return compiled(builder.get())(*arrays)
 
 
 def integer_function(mod: IRModule) -> Callable[[Mapping[str, np.ndarray]], list[np.ndarray]]:
