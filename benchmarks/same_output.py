@@ -1,9 +1,9 @@
 """Compares what this checkout and another one compile: files, RAM and CPU seconds.
 
-Each public model of USMP_SHARED (by default ../shared), and random ones, are built by both for three
-targets. Printed are the builds of which a file of the archive differs, or the error; those that
-take more RAM; and the CPU seconds of this checkout, as a ratio to the other's in builds side by
-side.
+Each public model of USMP_SHARED (by default ../shared), and random ones, are built by both for
+three targets. Printed are the builds of which a file of the archive differs, or the error; those
+that take more RAM; and the CPU seconds of this checkout, as a ratio to the other's in builds side
+by side.
 
     python benchmarks/same_output.py OTHER_CHECKOUT [--random N] [--times N] [--only TEXT] [--ram]
 
