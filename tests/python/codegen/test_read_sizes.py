@@ -100,6 +100,10 @@ def test_entries_have_sizes_of_their_own():
             'parameter 1 of the main function must be the int32 "n", not int32 m',
         ),
         (
+            main((SIZE, OPEN), ("x", "n")),
+            'parameter 2 of the main function must be the int32 "m", not missing',
+        ),
+        (
             main((SIZE, SIZE), ("x", "n", "n")),
             'the main function has size "n" twice; rename one',
         ),
@@ -165,7 +169,7 @@ def test_a_shape_that_cannot_be_computed_is_refused(shape, symbolic, expected):
         ((2**31 - 8,), [N * (2**28 - 1)]),
         ((2**31 - 1,), [N + (2**31 - 9)]),
         # The least number of 32 bits, too.
-        ((0,), [(N - 9) * (2**28) + 2**28]),
+        ((0,), [(N - 10) * 2**28 + 2**29]),
     ],
 )
 def test_shapes_of_32_bits_are_taken(shape, symbolic):
@@ -175,7 +179,11 @@ def test_shapes_of_32_bits_are_taken(shape, symbolic):
 def test_shapes_without_a_bound_have_64_bits():
     func = main((OPEN,), ("x", "m"))
     assert sizes_of(func, [shaped((3 * 2**31,), [M * 2**31])]) == [("m", "m", 3, None)]
-    message = refusal(func, [shaped((3 * 2**33,), [M * 2**33])])
+    # An `int32_t` holds the size.
+    most = (4 * 2**32 - 1,), [M * 2**32 + (2**32 - 1)]
+    for shape, symbolic in (most, ((0,), [(M - 1000) // 1000 + 1])):
+        assert sizes_of(func, [shaped(shape, symbolic)]) == [("m", "m", 3, None)]
+    message = refusal(func, [shaped((4 * 2**32,), [M * 2**32 + 2**32])])
     assert "may leave 64 bits" in message
     # A shape of the bounded size has 32 bits beside it.
     both = main((SIZE, OPEN), ("x", "y", "n", "m"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from usmp.objects import LiveRange
-from usmp.runtime.archived_entry import read_entries
+from usmp.runtime.archived_entry import ArchivedTensor, read_entries
 from usmp.runtime.read_metadata import DamagedMetadata
 
 
@@ -68,6 +68,12 @@ def test_a_tensor_is_read():
     assert (found.info.scale, found.info.zero_point, found.info.is_updated) == (None, None, False)
     assert (found.c_name, found.pool_name, found.byte_offset) == ("x", None, None)
     assert (found.is_by_rows, found.is_unbounded, list(found.symbolic_shape)) == (False, False, [])
+    assert found.members("inputs") == ["x"]
+
+
+def test_a_tensor_is_given_as_a_whole_unless_it_is_said():
+    found = ArchivedTensor(read_tensor().info, "x", None, None)
+    assert (found.is_by_rows, found.is_unbounded) == (False, False)
     assert found.members("inputs") == ["x"]
 
 
