@@ -102,10 +102,12 @@ def _zero(a: Expr) -> Expr:
     return _constant(a, 0)
 
 
-_SIGNED: dict[str, _Arithmetic] = {
+_INT32: dict[str, _Arithmetic] = {
     "add": _wrapped(tirx.Add),
     "subtract": _wrapped(tirx.Sub),
     "multiply": _wrapped(tirx.Mul),
+}
+_SIGNED: dict[str, _Arithmetic] = {
     "divide": _by_any(tirx.Div, _negated),
     "remainder": _by_any(tirx.Mod, _zero),
     "floor_divide": _by_any(_floor_quotient, _negated),  # type: ignore[arg-type]
@@ -136,6 +138,10 @@ def _of_two(operation: _Arithmetic) -> Callable[..., Expr]:
 
 
 LLVM_ARITHMETIC: dict[str, tuple[Callable[..., Expr], tuple[str, ...]]] = {
+    **{
+        arithmetic_function(operation, "int32"): (_of_two(compute), ("int32",) * 2)
+        for operation, compute in _INT32.items()
+    },
     **{
         arithmetic_function(operation, f"{sign}int{bits}"): (
             _of_two(compute),

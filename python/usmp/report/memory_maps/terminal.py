@@ -95,7 +95,7 @@ def _largest(pool: Pool, positions: int, width: int, full: str, light: str, cut:
     if not top:
         return []
     digits = max(5, *(len(str(buffer.size_bytes)) for buffer in top))
-    name_width = min(max(6, *(cell_len(shown(b.name)) for b in top)), max(10, width // 3))
+    name_width = min(max(6, *(cell_len(shown(b.name)) for b in top)), width // 3)
     cells = width - name_width - digits - 3
     heading = f"{_fitted('buffer', name_width, cut)} {'bytes':>{digits}}  "
     over = "live over time" if cells >= len("live over time") else "live"

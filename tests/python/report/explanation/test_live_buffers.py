@@ -162,6 +162,13 @@ def test_inputs_outputs_and_states_are_the_applications(name, at, known, expecte
     assert why(name, at, **known) == expected
 
 
+def test_an_input_that_its_last_reader_ends_is_not_said_to_be_kept():
+    readers = [operator("a", 0, ["x"]), operator("b", 10, ["x"]), operator("c", 20)]
+    for stop, expected in ((20, "given before the run"), (21, "kept for the application")):
+        said = why("x", 2, module(*readers), kind="input", ranges=[(0, stop)])
+        assert said.startswith(f"input: {expected}")
+
+
 def test_an_input_whose_readers_have_no_times_is_not_said_to_be_kept():
     mod = module(operator("a", None, ["x"]), operator("b"))
     assert why("x", 1, mod, kind="input", ranges=[(0, 30)]) == "input: given before the run"

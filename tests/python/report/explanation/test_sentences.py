@@ -147,6 +147,7 @@ def test_the_access_that_decides_is_said(changes, expected):
         (["f0"], 0, "the operator"),
         (["f0", "f1"], 1, "op0"),
         (["f7"], 1, "f7"),
+        (["f7", "f8"], 1, "f7"),
         ([], 1, "the program"),
     ],
 )

@@ -141,6 +141,9 @@ def test_numbers_are_aligned_as_numbers_and_the_name_heads_its_row():
     heads = re.findall(r'<th scope="col"([^>]*)>', buffers)
     assert [bool(attributes) for attributes in heads] == [False] * 3 + [True] * 2 + [False] * 2
     assert "<tr data-pool" in buffers and "><th scope=row><bdi>x" in buffers
+    pools = pools_table(memory_map(pool()))
+    entries = entries_table(memory_map(entries=[entry("a"), entry("b")]))
+    assert "<tr><th scope=row><bdi>sram" in pools and "<tr><th scope=row><bdi>a" in entries
     numbers = [
         [' class="number"' in a for a in re.findall(r'<th scope="col"([^>]*)>', each)]
         for each in (

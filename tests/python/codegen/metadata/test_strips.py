@@ -1,0 +1,28 @@
+"""What metadata.json says of operators in strips: what was chosen, and from what."""
+
+from __future__ import annotations
+
+from tvm.ir import IRModule
+
+from usmp.codegen.metadata.strips import strips_metadata
+from usmp.objects.attributes import STRIPS_ATTR
+
+
+def test_without_operators_in_strips_nothing_is_said():
+    assert strips_metadata(IRModule({})) == {}
+    assert strips_metadata(IRModule({}).with_attr("other", 1)) == {}
+
+
+def test_chains_and_choices_are_said_with_their_counts():
+    chain = {"operators": ["conv", "add"], "strips": 3}
+    said = {
+        "max_extra_macs": 0.5,
+        "unsplit_peak_bytes": 9,
+        "peak_bytes": 5,
+        "macs_before": 10,
+        "macs": 12,
+        "chains": [chain],
+        "choices": [{"peak_bytes": 7, "macs": 11, "chains": []}],
+    }
+    mod = IRModule({}).with_attr(STRIPS_ATTR, said)
+    assert strips_metadata(mod) == {"strips": said}
