@@ -15,7 +15,7 @@ from usmp.tir.dynamic_allocator import (
     released_block,
 )
 
-BLOCK = tirx.Var("block", PointerType(PrimType("float32")))
+BLOCK = tirx.Var("block", "handle")
 SIZE = tirx.Var("size", PrimType("int64"))
 
 

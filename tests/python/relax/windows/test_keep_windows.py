@@ -5,63 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import tvm
-from tvm import relax, te
+from tvm import relax
 from tvm.ir import IRModule
 
 from support.relax_vm import compiled
+from support.sliding_networks import CHANNELS, ROWS, SHAPE, Network
 from usmp.objects.state_info import StateInfo
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized import Layout, OutputLimits, Quantization, Window
 from usmp.relax.windows.keep_windows import kept_tensors, with_kept_windows
 from usmp.relax.windows.slides import computed_rows, input_slide, kept_rows, slides_of
 
-ROWS, CHANNELS = 12, 2
-SHAPE = (1, ROWS, 3, CHANNELS)
-SCALE = Quantization("int8", (0.5,), (3,))
-LIMITS = OutputLimits("int8", -128, 127)
-NHWC = Layout("NHWC")
 
-
-class Network:
-    """Operators over time, of int8."""
-
-    def __init__(self, make, **attrs) -> None:
-        self.builder = relax.BlockBuilder()
-        self.emit = self.builder.emit
-        self.x = relax.Var("x", relax.TensorType(SHAPE, "int8"))
-        with self.builder.function("main", [self.x], attrs or None):
-            with self.builder.dataflow():
-                results = [self.builder.emit_output(each) for each in make(self, self.x)]
-            self.builder.emit_func_output(relax.Tuple(results) if len(results) > 1 else results[0])
-        self.mod = self.builder.get()
-        self.main = self.mod["main"]
-
-    def taps(self, data, dilation: int = 1, stride: int = 1):
-        """A valid convolution of three rows."""
-        shape = list(shape_of(data))
-        shape[1] = (shape[1] - 2 * dilation - 1) // stride + 1
-
-        def taps(x):
-            def element(n, t, *rest):
-                first, second, third = (x(n, t * stride + k * dilation, *rest) for k in range(3))
-                return (first - second - second + third).astype("int8")
-
-            return te.compute(shape, element, "taps")
-
-        return self.builder.emit_te(taps, data, primfunc_name_hint="taps")
-
-    def pool(self, data, kernel: int, stride: int, before: int, after: int, of=quantized.max_pool):
-        _, rows, width, _ = shape_of(data)
-        made = (rows + before + after - kernel) // stride + 1
-        window = Window((rows, width), (kernel, 1), (stride, 1), (1, 1), (before, 0), (made, width))
-        return self.emit(of(self.builder, data, window, LIMITS, NHWC, SCALE))
-
-    def rows(self, data, begin: int, end: int, stride: int = 1, axis: int = 1):
-        return self.emit(relax.op.strided_slice(data, [axis], [begin], [end], [stride]))
-
-    def greatest(self, data):
-        return self.emit(quantized.reduce_max(self.builder, data, [1], SCALE))
+class Sliding(Network):
+    """A network that is given the new rows of its window."""
 
     def slides(self, hop: int):
         return slides_of(self.mod, self.main, {self.x: input_slide(self.x, hop)})
@@ -76,14 +33,14 @@ class Network:
         return with_kept_windows(self.mod, self.main, found, initial)
 
 
-def valid(n: Network, x):
+def valid(n: Sliding, x):
     """Rows of the middle beside a convolution, which a dilated one reads."""
     y = n.taps(x)
     summed = n.emit(relax.op.add(y, n.rows(x, 1, 11)))
     return [n.greatest(n.taps(summed, dilation=2)), n.taps(y)]
 
 
-def padded(n: Network, x):
+def padded(n: Sliding, x):
     """Rows at both ends depend on padding, which the second pool and the slices read."""
     y = n.pool(x, 3, 1, 1, 1)
     z = n.pool(y, 3, 1, 2, 0)
@@ -96,12 +53,12 @@ def padded(n: Network, x):
     ]
 
 
-def averaged(n: Network, x):
+def averaged(n: Sliding, x):
     y = n.pool(x, 4, 2, 1, 1, quantized.average_pool)
     return [n.pool(y, 2, 1, 0, 0), n.greatest(y)]
 
 
-def moved(n: Network, x):
+def moved(n: Sliding, x):
     """Operators of Relax that keep rows: views, other axes, types, and parts of channels."""
     turned = n.emit(relax.op.permute_dims(x, [0, 3, 1, 2]))
     flat = n.emit(relax.op.reshape(x, (ROWS, 3 * CHANNELS)))
@@ -115,7 +72,7 @@ def moved(n: Network, x):
     ]
 
 
-def strided(n: Network, x):
+def strided(n: Sliding, x):
     y = n.rows(x, 1, 12, 2)
     z = n.taps(x, stride=2)
     return [n.taps(y), n.greatest(z), n.emit(relax.op.add(n.rows(y, 0, 5), z))]
@@ -127,7 +84,7 @@ def strided(n: Network, x):
     [(valid, 1), (valid, 4), (padded, 2), (averaged, 2), (moved, 3), (strided, 2), (strided, 4)],
 )
 def test_each_run_computes_what_it_would_of_all_rows(make, hop):
-    network = Network(make)
+    network = Sliding(make)
     whole, sliding = network.mod, network.sliding(hop)
     count = len(whole["main"].body.body.fields)
     states = [
@@ -147,7 +104,7 @@ def test_each_run_computes_what_it_would_of_all_rows(make, hop):
             assert [e.tolist() for e in results[:count]] == [e.tolist() for e in expected]
 
 
-def names(network: Network, hop: int) -> dict[str, tuple]:
+def names(network: Sliding, hop: int) -> dict[str, tuple]:
     """By tensor: the rows that move, those kept, and those computed."""
     found = network.slides(hop)
     return {
@@ -161,7 +118,7 @@ def names(network: Network, hop: int) -> dict[str, tuple]:
 
 
 def test_rows_that_are_kept_and_computed():
-    network = Network(lambda n, x: [n.greatest(n.taps(n.taps(x)))])
+    network = Sliding(lambda n, x: [n.greatest(n.taps(n.taps(x)))])
     assert names(network, 2) == {
         "x": ((12, 2, (0, 12)), (8, 10), [(10, 12)]),
         "lv": ((10, 2, (0, 10)), (6, 8), [(8, 10)]),
@@ -182,7 +139,7 @@ def test_rows_that_are_kept_and_computed():
 
 
 def test_rows_that_padding_has_a_part_in_are_computed_each_time():
-    network = Network(lambda n, x: [n.greatest(n.pool(x, 3, 1, 1, 1))])
+    network = Sliding(lambda n, x: [n.greatest(n.pool(x, 3, 1, 1, 1))])
     assert names(network, 2) == {
         "x": ((12, 2, (0, 12)), (0, 10), [(10, 12)]),
         "lv": ((12, 2, (1, 11)), (1, 9), [(0, 1), (9, 12)]),
@@ -190,19 +147,19 @@ def test_rows_that_padding_has_a_part_in_are_computed_each_time():
 
 
 def test_rows_that_nothing_reads_are_not_computed():
-    network = Network(lambda n, x: [n.rows(n.pool(x, 3, 1, 1, 1), 2, 11)])
+    network = Sliding(lambda n, x: [n.rows(n.pool(x, 3, 1, 1, 1), 2, 11)])
     found = names(network, 2)
     assert found["lv"] == ((12, 2, (1, 11)), (9, 9), [(9, 11)])
 
 
 def test_attributes_of_the_function_stay():
-    network = Network(lambda n, x: [n.taps(x)], num_input=1, kept="kept")
+    network = Sliding(lambda n, x: [n.taps(x)], num_input=1, kept="kept")
     attrs = network.sliding(2)["main"].attrs
     assert (int(attrs["num_input"]), attrs["kept"]) == (3, "kept")
 
 
 def test_windows_start_with_the_rows_that_are_given():
-    network = Network(lambda n, x: [n.taps(x)])
+    network = Sliding(lambda n, x: [n.taps(x)])
     found = network.slides(2)
     initial = {var: np.arange(6, dtype=np.int8).reshape(1, 1, 3, 2) for var in kept_tensors(found)}
     alike = {var: np.full((1, 1, 3, 2), 7, np.int8) for var in kept_tensors(found)}
@@ -215,20 +172,15 @@ def test_windows_start_with_the_rows_that_are_given():
 
 
 def test_states_of_the_function_stay_states():
-    def make(builder_network: Network, x):
-        return [builder_network.taps(x)]
-
-    network = Network(make)
+    network = Sliding(lambda n, x: [n.taps(x)])
     state = StateInfo("h", 1, tvm.runtime.tensor(np.zeros((), np.int8)))
     h = relax.Var("h", relax.TensorType((4,), "int8"))
-    body = network.main.body
     builder = relax.BlockBuilder(network.mod)
     with builder.function("other", [network.x, h], {"states": [state]}):
         y = builder.emit(network.main.body.blocks[0].bindings[0].value)
         builder.emit_func_output(relax.Tuple([y, builder.emit(relax.op.negative(h))]))
     main = builder.get()["other"]
-    assert body is not None
-    mod = IRModule({**dict(network.mod.functions.items())})
+    mod = IRModule(network.mod.functions)
     mod.update_func(mod.get_global_var("main"), main)
     found = slides_of(mod, main, {main.params[0]: input_slide(main.params[0], 2)})
     zeros = {var: np.zeros((1, 1, 3, 2), np.int8) for var in kept_tensors(found)}
