@@ -65,7 +65,7 @@ def test_bytes_of_states_are_those_of_their_elements():
     said = converted(Network(make).mod, "x:hop=2").attrs["windows"]
     # Two rows of x, as many of what the convolution reads in int32, and six of its int8.
     assert said["state_size_bytes"] == (2 * 1 + 2 * 4 + 6 * 1) * 6
-    assert said["inputs"]["x"] == {"rows": 2, "window_rows": 12}
+    assert dict(said["inputs"]["x"]) == {"rows": 2, "window_rows": 12}
 
 
 @pytest.mark.slow
