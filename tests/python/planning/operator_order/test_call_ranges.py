@@ -85,6 +85,13 @@ def test_shared_bytes_are_taken_off_the_bound(shares, expected):
     assert lower_bound(graph, [7, 12]) == expected
 
 
+def test_bytes_of_what_is_certainly_read_later_are_not_shared():
+    share = GraphCall((TensorUse(0), TensorUse(1)), (0,), {(0, 1): 5})
+    calls = (GraphCall((TensorUse(0),)), share, GraphCall((TensorUse(0),), (1,)))
+    graph = OperatorStates(OperatorGraph((GraphTensor(7), GraphTensor(5)), calls))
+    assert lower_bound(graph, [7, 12, 7]) == 12
+
+
 def test_calls_that_may_share_bytes_later_do_so_at_best():
     """Whether a call is the last reader depends on the order: the bound takes that it is."""
     tensors = (GraphTensor(7), GraphTensor(5), GraphTensor(5))

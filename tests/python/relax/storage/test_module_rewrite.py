@@ -47,6 +47,7 @@ def shared(places, *wholes, dtypes=("float32",) * 4) -> tuple[SharedParameter, .
         ([(HOST, 0, 64), (HOST, 0, 64)], (0, 1), (SharedParameter(1, ((0, 0),)),)),
         ([(HOST, 0, 64), (HOST, 63, 64)], (0, 1), (SharedParameter(0, ((1, 15),)),)),
         ([(HOST, 32, 64), (HOST, 0, 64)], (0, 1), (SharedParameter(1, ((0, 8),)),)),
+        ([(HOST, 0, 128), (HOST, 32, 32)], (0, 1), (SharedParameter(0, ((1, 8),)),)),
         ([(HOST, 32, 64), (OTHER, 0, 64)], (0, 1), ()),
         # One that is given twice, alone and with another one.
         ([(HOST, 0, 64), (HOST, 64, 64)], (0, 0, 1), ()),
@@ -79,7 +80,7 @@ def test_distances_are_in_elements():
 
 @I.ir_module
 class Module:
-    @T.prim_func(private=True, s_tir=True)
+    @T.prim_func(s_tir=True)
     def double(x: T.Buffer((16,), "float32"), y: T.Buffer((16,), "float32")):
         for i in range(16):
             with T.sblock("b"):
@@ -146,7 +147,60 @@ def test_tensors_become_parts_of_a_storage():
             ("double", 2),
         ]
     )
-    assert changed["main"].body.blocks[0].bindings[0].value.op.name == "relax.memory.alloc_storage"
+    [block] = changed["main"].body.blocks
+    assert block.bindings[0].value.op.name == "relax.memory.alloc_storage"
+    assert "global_symbol" in changed["double"].attrs
+    assert "global_symbol" not in changed["double_in_place"].attrs
+
+
+def test_storage_is_allocated_before_a_block_of_dataflow():
+    @I.ir_module
+    class Dataflow:
+        @R.function(pure=False)
+        def main(x: R.Tensor((16,), "float32")):
+            with R.dataflow():
+                a: R.Tensor((16,), "float32") = R.builtin.alloc_tensor(R.shape([16]), "float32", 0)
+                b: R.Tensor((16,), "float32") = R.builtin.alloc_tensor(R.shape([16]), "float32", 0)
+                R.output(a, b)
+            return (a, b)
+
+    first, second = rewritten(planned({0: 64}, {0: 64}), Dataflow)["main"].body.blocks
+    assert type(first) is relax.BindingBlock
+    assert type(second) is relax.DataflowBlock
+    assert [binding.value.op.name for binding in (*first.bindings, *second.bindings)] == [
+        "relax.memory.alloc_storage",
+        "relax.memory.alloc_tensor",
+        "relax.builtin.alloc_tensor",
+    ]
+
+
+def test_calls_with_sizes_share_memory_as_well():
+    @I.ir_module
+    class Sizes:
+        @T.prim_func(s_tir=True)
+        def double(x: T.Buffer((16,), "float32"), y: T.Buffer((16,), "float32"), n: T.int64):
+            for i in range(16):
+                with T.sblock("b"):
+                    v = T.axis.spatial(16, i)
+                    y[v] = x[v] * T.float32(2) + T.cast(n, "float32")
+
+        @R.function(pure=False)
+        def main(x: R.Tensor((16,), "float32"), s: R.Shape(["n"])):
+            n = T.int64()
+            cls = Sizes
+            a: R.Tensor((16,), "float32") = R.builtin.alloc_tensor(R.shape([16]), "float32", 0)
+            b: R.Tensor((16,), "float32") = R.builtin.alloc_tensor(R.shape([16]), "float32", 0)
+            _ = R.vm.call_tir_dyn(cls.double, (x, a, R.shape([n])))
+            _1 = R.vm.call_tir_dyn(cls.double, (a, b, R.shape([n])))
+            return b
+
+    changed = rewritten(planned({0: 0, 1: 0}, {0: 64, 1: 64}, {1}), Sizes)
+    fields = [
+        (call.args[0].name_hint, len(call.args[1].fields))
+        for call in nodes_of(changed["main"].body, Call)
+        if getattr(call.op, "name", "") == "relax.vm.call_tir_dyn"
+    ]
+    assert sorted(fields) == [("double", 3), ("double_in_place", 2)]
 
 
 def test_each_memory_is_a_storage_of_its_device():
