@@ -34,7 +34,7 @@ def test_what_is_missing_has_a_default_or_is_refused():
     assert record().integers("n", 0, 10, (), 2) == []
     assert record(n=[1, 2]).integers("n", 0, 10, (), 2) == [1, 2]
     assert record().items("n", (1,)) == (1,)
-    with pytest.raises(ValueError, match=r'^f\.json: event 3 must have a whole .*, not nothing'):
+    with pytest.raises(ValueError, match=r"^f\.json: event 3 must have a whole .*, not nothing"):
         record().integer("n", 0, 10)
     with pytest.raises(ValueError, match='has 3 numbers as "n"; at most 2 are read'):
         record(n=[1, 2, 3]).integers("n", 0, 10, (), 2)

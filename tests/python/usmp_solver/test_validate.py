@@ -71,7 +71,11 @@ def test_problems_that_are_taken(changed):
             'buffer "b": it overlaps itself',
         ),
         (
-            {"overlap_outputs": [0, 1, 0], "overlap_inputs": [1, 0, 1], "overlap_distances": [0] * 3},
+            {
+                "overlap_outputs": [0, 1, 0],
+                "overlap_inputs": [1, 0, 1],
+                "overlap_distances": [0] * 3,
+            },
             'buffer "a": it has two distances to one input',
         ),
         (
@@ -125,7 +129,9 @@ def test_columns_are_vectors_of_64_bits():
     made = problem()
     for sizes in ([8, 16, 0], np.array([8, 16, 0], np.int32), np.zeros(3)):
         with pytest.raises(ValueError, match=r"sizes must be a vector of numpy\.int64"):
-            Problem(made.names, made.pools, sizes, made.live_first, made.live_starts, made.live_stops)
+            Problem(
+                made.names, made.pools, sizes, made.live_first, made.live_starts, made.live_stops
+            )
 
 
 @pytest.mark.parametrize(

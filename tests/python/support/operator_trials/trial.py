@@ -132,7 +132,7 @@ def outcomes(trials: Mapping[str, Trial], flags: Sequence[str] = C_FLAGS) -> dic
         except NoReferenceError as error:
             found[name] = Outcome("no reference", str(error))
             continue
-        model = _unless_refused(lambda trial=trial: _imported(trial))
+        model = imported_or_refused(trial)
         if isinstance(model, Outcome):
             found[name] = model
         else:
@@ -152,7 +152,7 @@ def outcomes(trials: Mapping[str, Trial], flags: Sequence[str] = C_FLAGS) -> dic
     actual = "" if isinstance(module, Outcome) else _in_child(run)
     for name, model in models.items():
         if not isinstance(actual, str):
-            found[name] = _judged(trials[name], actual[name], expected[name])
+            found[name] = judged(trials[name], actual[name], expected[name])
             continue
         alone = _unless_refused(lambda model=model: _host_module(usmp.build(model), flags))
         is_built = not isinstance(alone, Outcome)
@@ -199,10 +199,11 @@ def _compared(trial: Trial, module: HostModule, expected: Sequence[Results]) -> 
     actual = _in_child(lambda: [list(module.run(inputs).values()) for inputs in trial.runs])
     if isinstance(actual, str):
         return Outcome("crash", actual)
-    return _judged(trial, actual, expected)
+    return judged(trial, actual, expected)
 
 
-def _judged(trial: Trial, actual: Sequence[Results], expected: Sequence[Results]) -> Outcome:
+def judged(trial: Trial, actual: Sequence[Results], expected: Sequence[Results]) -> Outcome:
+    """What became of a trial, by what was computed and what the reference computes."""
     verdict: Verdict = "equal"
     for run, (ours, theirs) in enumerate(zip(actual, expected, strict=True)):
         compared = compare(ours, theirs, trial.tolerance)
@@ -210,6 +211,11 @@ def _judged(trial: Trial, actual: Sequence[Results], expected: Sequence[Results]
             return Outcome("wrong", f"run {run}, {compared.detail}")
         verdict = compared.verdict if compared.verdict != "equal" else verdict
     return Outcome(verdict)
+
+
+def imported_or_refused(trial: Trial) -> IRModule | Outcome:
+    """The model as a module of Relax, or how it is refused."""
+    return _unless_refused(lambda: _imported(trial))
 
 
 def _imported(trial: Trial) -> IRModule:

@@ -84,7 +84,10 @@ def test_nodes_that_share_a_graph_share_a_region():
     conditional(graph, [three, three], tensor((4,)))
     conditional(graph, [two, one], tensor((4,)))
     module = graph.module()
-    assert summaries(module, [0, 48]) == [(1, 48, [(7, 8)], None), (1, 32, [(11, 12), (3, 4)], None)]
+    assert summaries(module, [0, 48]) == [
+        (1, 48, [(7, 8)], None),
+        (1, 32, [(11, 12), (3, 4)], None),
+    ]
 
 
 def test_tensors_of_graphs_inside_graphs_move_with_the_region():
