@@ -55,7 +55,7 @@ def check(function, data, expected, layout, out_layout):
     assert output.shape == expected.shape
     difference = np.abs(output - expected)
     assert difference.max() <= 1
-    assert (difference > 0).mean() < 0.02
+    assert (difference > 0).mean() < 0.03
 
 
 CASES = [
