@@ -158,6 +158,21 @@ def test_other_addresses_take_other_rules(index):
         nest().greatest(terms)
 
 
+def test_vectors_of_small_integers_hold_all_of_their_lanes():
+    """From 100 to 127, and from -101 to -128."""
+    for first, stride, last in ((100, 9, 127), (-101, -9, -128)):
+        ramp = tirx.Ramp(tirx.IntImm("int8", first), tirx.IntImm("int8", stride), 4)
+        least, greatest, _ = nest().ends((Term(ramp, 1),), [], 0)
+        assert {int(least), int(greatest)} == {first, last}
+        beyond = tirx.Ramp(tirx.IntImm("int8", first), tirx.IntImm("int8", stride), 5)
+        with pytest.raises(NotLinear):
+            nest().ends((Term(beyond, 1),), [], 0)
+
+
+def test_loops_of_one_iteration():
+    assert nest(loop(X, 1, first=3), loop(Y, 4)).greatest((Term(X * 10 + Y, 2),)) == 66
+
+
 @pytest.mark.parametrize(
     "irregular",
     [
