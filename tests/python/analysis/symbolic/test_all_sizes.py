@@ -109,25 +109,3 @@ def test_sizes_without_a_bound_have_no_largest():
 
 def test_a_module_without_symbolic_sizes_has_none():
     assert largest_bytes_of(IRModule({})) == {}
-
-
-def test_sizes_that_are_no_expressions_are_refused():
-    """An operator that is called with two sizes has an allocation of either."""
-
-    @I.ir_module
-    class Twice:
-        @T.prim_func(private=True)
-        def fill(p: T.handle("int8"), n: T.int32):
-            P = T.decl_buffer((n,), "int8", data=p)
-            s = T.alloc_buffer((n,), "int8")
-            for i in range(n):
-                s[i] = P[i]
-
-        @T.prim_func
-        def __tvm_main__(x: T.handle("int8"), seq: T.int32):
-            Twice.fill(x, seq)
-            Twice.fill(x, seq * 2)
-
-    with pytest.raises(ValueError) as caught:
-        extracted(with_sizes(Twice, SymbolicSize("seq", 1, 8)))
-    assert str(caught.value).startswith("the size of buffer s is no sum, product, quotient")
