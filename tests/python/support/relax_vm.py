@@ -64,9 +64,21 @@ def integer_function(mod: IRModule) -> Callable[[Mapping[str, np.ndarray]], list
 @cache
 def load_fixed_point_functions() -> None:
     """Give this process the functions of C that integer operators call; LLVM finds them by name."""
+    _load_functions("fixed_point.c")
+
+
+@cache
+def load_rescaling_functions() -> None:
+    """Give this process the functions that kernels rescale by, too."""
+    headers = ("compiler_macros.h", "tensor_intrin_features.h")
+    _load_functions("tensor_intrin_rescale.c", *headers)
+
+
+def _load_functions(name: str, *headers: str) -> None:
     with TemporaryDirectory() as folder:
-        library = Path(folder) / "fixed_point.so"
-        (Path(folder) / "fixed_point.c").write_bytes(file_of("fixed_point.c"))
-        flags = ["-shared", "-fPIC", "-Dstatic=", "-Dinline="]
-        run_compiler(["cc", *flags, "fixed_point.c", "-o", str(library)], cwd=folder)
+        library = Path(folder) / "functions.so"
+        for each in (name, *headers):
+            (Path(folder) / each).write_bytes(file_of(each))
+        flags = ["-shared", "-fPIC", "-Dstatic=", "-Dinline=", "-DTVMGEN_INLINE=", "-w"]
+        run_compiler(["cc", *flags, name, "-o", str(library)], cwd=folder)
         ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)

@@ -46,7 +46,7 @@ def test_transforms_of_real_numbers_are_fast_in_some_lengths():
 @pytest.mark.parametrize("onesided", [False, True])
 def test_spectra(parts, length, onesided):
     """Of 6 numbers, cut or filled up with zeros; lengths 6 and 8 of real numbers are fast."""
-    data = random_floats(2, 1, 6, parts)
+    data = random_floats(2, 3, 6, parts)
     expected = np.fft.fft(as_complex(data), length)
     expected = expected[..., : length // 2 + 1] if onesided else expected
     result = transformed(data, length, False, onesided)
