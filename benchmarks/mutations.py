@@ -14,8 +14,8 @@ With --executed FOLDER, what tests/python/support/executed_functions.py recorded
 execute the changed function are run, and those of the package that are slow, too; what --unit
 misses is given to all others, as far as --most-seconds allow.
 
-Needs `pip install cosmic-ray`, besides what `make test` installs. Cosmic Ray itself runs one
-command for all changes, in the checkout itself, so that only its changes are used.
+Needs `pip install cosmic-ray`, of which only the changes are used: it would run one command for all
+of them, in the checkout itself.
 """
 
 from __future__ import annotations
@@ -177,7 +177,8 @@ class Mutation:
         package = {str(path.relative_to(ROOT)) for path in folder}.difference(self.nearest)
         executing = options.executed and options.executed.tests(self.path, self.line)
         if executing is not None:
-            package &= {test.file for test in executing}
+            # What was written since the record was made may execute it.
+            package -= options.executed.files.difference(test.file for test in executing)
         # The tests of the whole way from a model to C are in the outermost folder, too.
         quick = "unit and not slow" if self.folder == Path("tests/python") else "not slow"
         yield "package", ["-m", quick, *sorted(package)]

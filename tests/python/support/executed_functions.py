@@ -61,11 +61,17 @@ class ExecutedFunctions:
     ----------
     folder
         where the plugin wrote it.
+
+    Attributes
+    ----------
+    files
+        of the tests.
     """
 
     def __init__(self, folder: Path) -> None:
         self._tests: dict[str, list[RecordedTest]] = defaultdict(list)
         self._at_import: set[str] = set()
+        self.files: set[str] = set()
         for path in sorted(folder.glob("*.jsonl")):
             self._read(path)
 
@@ -75,6 +81,7 @@ class ExecutedFunctions:
         prepared: dict[str, set[int]] = defaultdict(set)
         for line in lines:
             test = RecordedTest(line["test"], line["seconds"], frozenset(line["markers"]))
+            self.files.add(test.file)
             prepared[test.file].update(line["in_setup"])
             for number in prepared[test.file].union(line["after"]):
                 self._tests[end["functions"][number]].append(test)
