@@ -96,7 +96,9 @@ def test_addresses_that_are_given_away_reach_all_of_a_memory():
         T.evaluate(T.call_extern("int32", "f", x.data, T.address_of(y[z[0]])))
         T.evaluate(T.call_extern("int32", "g", z.access_ptr("r")))
 
-    assert accesses_of(trace_of(func)) == {
+    trace = trace_of(func)
+    assert trace.escaped == set()
+    assert accesses_of(trace) == {
         "x": [("w", 0, False, 0, [])],
         "y": [("w", 0, False, 0, [])],
         "z": [("r", 1, True, 0, []), ("r", 0, False, 0, [])],
