@@ -80,6 +80,33 @@ def test_overlaps_are_the_largest_distance_of_all_sizes():
     assert dict(extracted(mod, overlap=False)[0]["b"].overlaps) == {}
 
 
+def test_overlaps_may_be_smaller_at_the_largest_size():
+    """Two elements go to the end of eight: seven are written when the second is read. All eight
+    stay where they are."""
+
+    @I.ir_module
+    class Moved:
+        @T.prim_func(private=True)
+        def move(p: T.handle("int8"), q: T.handle("int8"), n: T.int32):
+            P = T.decl_buffer((8,), "int8", data=p)
+            Q = T.decl_buffer((8,), "int8", data=q)
+            for i in range(n):
+                Q[i + (8 - n)] = P[i]
+
+        @T.prim_func
+        def __tvm_main__(x: T.handle("int8"), seq: T.int32):
+            a = T.alloc_buffer((8,), "int8")
+            b = T.alloc_buffer((8,), "int8")
+            T.evaluate(T.call_extern("int32", "f", x, a.data))
+            Moved.move(a.data, b.data, seq)
+            T.evaluate(T.call_extern("int32", "f", x, b.data))
+
+    buffers, _ = extracted(with_sizes(Moved, SymbolicSize("seq", 1, 8)))
+    assert [int(distance) for distance in buffers["b"].overlaps.values()] == [6]
+    buffers, _ = extracted(with_sizes(Moved, SymbolicSize("seq", 8, 8)))
+    assert [int(distance) for distance in buffers["b"].overlaps.values()] == [0]
+
+
 @pytest.mark.parametrize(
     ("sizes", "few"),
     [

@@ -82,6 +82,25 @@ def test_the_layout_takes_the_least_instructions(window, channels, outputs, kept
     assert layout_of(window, channels, outputs, kept) == layout
 
 
+@pytest.mark.parametrize(
+    ("kernel", "copied_from"),
+    [
+        ((3, 3), {2: 9, 3: 9, 4: 21, 5: 21, 6: 9, 8: 13, 10: 25}),
+        ((2, 2), {1: 9, 4: 9, 5: 25, 6: 25, 8: 25, 10: 13}),
+        ((5, 5), {2: 13, 3: 17, 4: 9, 5: 9, 6: 25, 8: 13, 10: 9}),
+        ((7, 3), {3: 9, 4: 13, 5: 17, 8: 9, 10: 21}),
+        ((4, 1), {5: 9, 10: 13}),
+    ],
+)
+def test_copies_of_windows_pay_for_many_channels_of_the_output(kernel, copied_from):
+    """By channels of the data: the number of outputs from which on windows are copied."""
+    data = kernel[0] + 3, kernel[1] + 4
+    window = Window(data, kernel, (1, 1), (1, 1), (0, 0), (4, 5))
+    for channels, outputs in copied_from.items():
+        assert layout_of(window, channels, outputs - 1, 0).copies == 0
+        assert layout_of(window, channels, outputs, 0).copies == 2
+
+
 ROW = Rows(1, 16)
 
 
