@@ -143,8 +143,7 @@ def _bursts(
 def _bytes(setting: Setting, least: int, hint: str = "") -> int:
     """Bytes as linker scripts write them; K and M are binary there."""
     match = _BYTES.fullmatch(setting.text.strip())
-    number = _integer(match[1]) if match else -1
-    if match is None or number < least:
+    if match is None or (number := _integer(match[1])) < least:
         raise UsageError(
             f"{setting.written}: the value must be bytes, at least {least}, such as 1000, 0x400 "
             f"or 64K (K is 1024, M is 1024K){hint}"

@@ -6,6 +6,7 @@ import pytest
 from tvm.ir.transform import PassContext
 
 from support.planner_views import Chain, Copies, bound, plan, workspace
+from support.streamed_graphs import main_function, module
 from usmp.explanation.plan_facts import Planned, noting_what_is_planned, plan_facts
 from usmp.objects.attributes import MEMORY_PLAN_ATTR
 from usmp.planning.options import PlanningOptions, planning_options
@@ -78,6 +79,19 @@ def test_a_peak_is_said_with_its_pair_what_forces_it_and_the_next():
     assert found["next_peak"] == {"peak_bytes": 64, "optimal": True, "operator": 2}
 
 
+def test_a_buffer_that_ends_before_the_peak_is_in_no_pair():
+    tensors = [("a", 16, "int8"), ("b", 48, "int8"), ("c", 32, "int8")]
+    calls = ["op x a", "op a b", "op b c", "op c y"]
+    main = main_function([("x", "int8"), ("y", "int8")], tensors, calls)
+    text = """
+    @T.prim_func
+    def op(p: T.handle("int8"), q: T.handle("int8")):
+        T.evaluate(T.call_extern("int32", "f", p, q))
+    """
+    (pair,) = facts(module(text, main))["sram"]["pairs"]
+    assert {pair["dying"], pair["written"]} == {"b", "c"}
+
+
 def test_operators_that_may_overlap_say_at_which_distance():
     found = facts(Copies)["sram"]
     (pair,) = found["pairs"]
@@ -94,20 +108,20 @@ def test_offsets_that_are_expressions_have_no_one_peak(dynamic):
 
 def test_metadata_without_times_has_no_next_peak():
     planned = plan(Chain, [POOL])
-    module = metadata(planned, peak_operator=1)
-    for operator in module["operators"]:
+    described = metadata(planned, peak_operator=1)
+    for operator in described["operators"]:
         del operator["start"]
     with planning_session() as session:
         noted = Planned(bound(Chain, [POOL]), PlanningOptions())
-        assert plan_facts(session, noted, module)["sram"]["next_peak"] is None
+        assert plan_facts(session, noted, described)["sram"]["next_peak"] is None
 
 
 def test_what_does_not_fit_has_no_facts():
     small = [workspace("sram", 40)]
-    module = metadata(plan(Chain, [POOL]))
+    described = metadata(plan(Chain, [POOL]))
     with planning_session() as session:
         noted = Planned(bound(Chain, small), PlanningOptions())
-        assert plan_facts(session, noted, module) == {}
+        assert plan_facts(session, noted, described) == {}
 
 
 def test_the_module_that_is_planned_is_noted_with_its_options():

@@ -7,8 +7,15 @@ import tvm
 from tvm import tirx
 from tvm.ir import GlobalVar, IRModule, PointerType, PrimType
 
-from usmp.codegen.llvm import UnsupportedByLLVM, compile_functions
-from usmp.codegen.llvm.module import _without_exceptions, _without_exports
+from support.interface_views import interface
+from support.planner_views import WithScratch
+from usmp.codegen.llvm.expressions import UnsupportedByLLVM
+from usmp.codegen.llvm.module import (
+    _without_exceptions,
+    _without_exports,
+    compile_functions,
+    compile_module,
+)
 
 CONVERSIONS = """define weak float @__extendhfsf2(i16 %x) #0 {
   ret float 0.0
@@ -77,8 +84,32 @@ def test_functions_return_zero_or_nothing():
         )
 
 
+def test_constants_are_in_a_pool():
+    second = WithScratch["second"].with_attr("target", tvm.target.Target("c"))
+    assert refusal(f=second) == "f: constant weights is in no constant pool"
+    first = WithScratch["first"].with_attr("target", tvm.target.Target("c"))
+    assert "@f(" in compiled(f=first)
+
+
 def test_only_named_functions_are_visible():
     both = {name: tirx.PrimFunc([], tirx.Evaluate(ZERO)) for name in ("f", "g")}
     text = compiled(**both)
     assert "@f(" in text and "define dllexport" in text
     assert "@g(" not in text
+
+
+def test_what_tvm_refuses_is_named_with_its_operator():
+    index = tirx.Var("i", "int32")
+    thread = tirx.IterVar(None, index, tirx.IterVar.ThreadIndex, "threadIdx.x")
+    loop = tirx.For(index, 0, 4, tirx.ForKind.THREAD_BINDING, tirx.Evaluate(index + 1), thread)
+    functions = {"f": tirx.PrimFunc([], tirx.Evaluate(ZERO)), "g": tirx.PrimFunc([], loop)}
+    assert refusal(**functions).startswith("TVM cannot make LLVM code of operator g: ")
+
+
+def test_the_object_file_has_what_entries_reach():
+    empty = tirx.PrimFunc([], tirx.Evaluate(ZERO)).with_attr("target", tvm.target.Target("c"))
+    mod = IRModule({"__tvm_main__": empty, "other": empty})
+    found = compile_module(mod, interface(), LLVM)
+    assert found.code.startswith(b"\x7fELF")
+    (main,) = found.mains
+    assert main.c_name.encode() in found.code and b"other" not in found.code

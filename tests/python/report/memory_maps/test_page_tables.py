@@ -104,6 +104,8 @@ def test_what_is_known_of_an_operator_has_a_column():
         "In the model",
     ]
     assert cells(table, 0)[3:] == ["0", "7", "", "0", "12", ""]
+    numbers = [bool(a) for a in re.findall(r'<th scope="col"([^>]*)>', table)]
+    assert numbers == [True, False, False, *[True] * 5, False]
     assert cells(table, 1)[3:] == ["", "", "3", "", "0", "0: ADD (a -> b)<br>1: ADD (a -> b)"]
 
 
