@@ -127,14 +127,11 @@ def rescaled(bias, scales=(0.25,), values=((1, 2), (3, 4), (-5, 6)), zero_points
 def test_factors_are_products_of_scales():
     rescale, bias = rescaled(None)
     assert bias is None
-    assert (
-        [each.real for each in rescale.multipliers] == [0.0625]
-        if hasattr(rescale.multipliers[0], "real")
-        else len(rescale.multipliers) == 1
-    )
+    [factor] = rescale.factors
+    assert factor.multiplier * 2.0 ** (factor.shift - 31) == 0.5 * 0.25 / 2
     assert (rescale.output, rescale.limits) == (OUTPUT.quantization, OUTPUT.limits)
     rescale, _ = rescaled(None, (0.25, 0.5, 1.0))
-    assert len(rescale.multipliers) == 3
+    assert len(rescale.factors) == 3
 
 
 @pytest.mark.parametrize("axis", [0, 1])
