@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from tvm import relax
+from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 from tvm.script import ir as I
 from tvm.script import relax as R
@@ -126,6 +126,8 @@ def test_a_branch_whose_condition_is_constant_is_written_out(value, expected):
     ("given", "other", "message"),
     [
         (condition(2), "abs", "the condition of an If is .* one bool or integer"),
+        (condition(tirx.Var("n", "int64")), "abs", "the condition of an If is .* one bool"),
+        (relax.Var("c", relax.ShapeType(ndim=0)), "abs", "the condition of an If is"),
         (condition(dtype="float32"), "abs", "must be a tensor of one bool or integer"),
         (condition(), "flat", r"give float32\[4, 2\] and float32\[8\]; which of them runs"),
         (condition(), "cast", r"give float32\[4, 2\] and int8\[4, 2\]"),
@@ -219,6 +221,22 @@ def test_modules_without_choices_and_other_functions_stay():
     assert ConvertBranches()(Module).same_as(Module)
     attrs = branching(condition(), "exp", "abs").with_attr("kept", 1)
     assert int(ConvertBranches()(attrs).attrs["kept"]) == 1
+
+
+def test_what_is_computed_without_inputs_is_a_parameter():
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(c: R.Tensor((), "bool")):
+            zeros = R.zeros((4,), "float32")
+            if c:
+                y = R.exp(zeros)
+            else:
+                y = zeros
+            return y
+
+    [(_, given, _)] = flows(ConvertBranches()(Module))
+    assert given == ["bool[]", "float32[4]"]
 
 
 def test_constants_and_shapes_are_no_parameters():
