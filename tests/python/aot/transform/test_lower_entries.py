@@ -200,7 +200,6 @@ def test_states_are_extended_where_that_takes_no_more(monkeypatch, choice, form)
     assert (len(session.compared), noted) == (1, [])
 
 
-@pytest.mark.slow
 def test_without_time_nothing_is_compared(monkeypatch):
     session = Session(0, True, False)
     forms, _ = chosen(monkeypatch, two_entries(extending, reading), ("b",), session)

@@ -73,6 +73,12 @@ ALL = [0, 1, 2]
         (tensor(1, 2, 2, 1), [(-20, 20)] * 3, [ALL, None], False),
         (np.array([1, 2, 30], np.int8), [(5, 5), (-1, 7), (20, 20)], [ALL, None], False),
         (np.array([[1], [3]], np.int8), [(5, 7), (-2, 8), (1, 3)], [ALL, None], False),
+        (
+            np.array([[1, 2, 30], [5, 0, -4]], np.int8),
+            [(5, 9), (-3, 7), (-4, 20)],
+            [ALL, None],
+            False,
+        ),
         (np.array(3, np.int8), [(7, 7), (0, 8), (3, 3)], [ALL, None], False),
     ],
 )
@@ -158,3 +164,39 @@ def test_a_table_gives_the_results_of_a_range():
 def test_a_table_of_unknown_channels():
     assert table({}, tabled(X)) is None
     assert table(KNOWN, added(X, Y)) is None
+
+
+A, B, C = (
+    Quantization("int8", (scale,), (zero,)) for scale, zero in ((0.5, 1), (0.25, 2), (1.0, 3))
+)
+W = tensor(1, 2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda b: quantized.abs_(b, X, A, C),
+        lambda b: quantized.add(b, X, Y, (A, B, C), LIMITS),
+        lambda b: quantized.add_all(b, [X, Y, W], A, C),
+        lambda b: quantized.clamp(b, X, LIMITS, A),
+        lambda b: quantized.maximum(b, X, Y, A),
+        lambda b: quantized.minimum(b, X, Y, A),
+        lambda b: quantized.multiply_elements(b, X, Y, (A, B, C), LIMITS),
+        lambda b: quantized.prelu(b, X, Y, A, B, C),
+        lambda b: quantized.relu(b, X, A, C, LIMITS),
+        lambda b: quantized.requantize(b, X, A, C),
+        lambda b: quantized.subtract(b, X, Y, (A, B, C), LIMITS),
+    ],
+)
+def test_an_operator_of_fewer_channels_is_the_same_operator(make):
+    """Its operands in their places, with their quantizations."""
+    call = recorded(make)
+    step = elementwise({**KNOWN, W: KNOWN[X]}, call)
+    smaller = [tensor(1, 2, 2, 2) for _ in step.relations]
+    kept = Kept(tuple(np.array([0, 2]) for _ in smaller), np.array([0, 2]))
+    builder = relax.BlockBuilder()
+    made = step.rebuild(builder, smaller, kept)
+    fields = made.args[1].fields
+    assert len(fields) == len(call.arguments)
+    assert all(one.same_as(other) for one, other in zip(fields, smaller, strict=True))
+    assert operator_of(builder.get()[made.args[0]]) == call.record
