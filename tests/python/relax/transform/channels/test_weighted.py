@@ -70,6 +70,7 @@ def test_a_product_with_a_matrix():
     step = fully_connected({x: ChannelRanges(1, LEAST, GREATEST)}, product(x))
     assert ends(step) == [(14, 14), (17, 25), (34, 34)]
     assert step.output.axis == 1 and not step.fixed.any()
+    assert step.operands[0].same_as(x)
     [relation] = step.relations
     assert isinstance(relation, Read)
     assert relation.needs.tolist() == [[False] * 3, [False, True, False], [False] * 3]
