@@ -120,7 +120,7 @@ def test_a_loop_runs_as_long_as_its_condition_is_true(start, expected):
     """Until the first element of the carried tensor is that of the limit."""
     flow = ControlFlow(
         (
-            body(lambda call, s, by, end: [call("less", s, end, ty=FLAG)], s=ROW, by=ROW, end=ROW),
+            body(lambda call, t, b, end: [call("less", t, end, ty=FLAG)], t=ROW, b=ROW, end=ROW),
             body(lambda call, s, by, end: [call("add", s, by)], s=ROW, by=ROW, end=ROW),
         ),
         trips=-1,

@@ -12,6 +12,8 @@ from usmp.aot.main_builder import MainBuilder
 from usmp.objects.state_info import StateInfo
 from usmp.objects.tensor_info import TensorInfo
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.model_operator import model_operator, operators_in
+from usmp.tir.spans import with_span
 
 TY = relax.TensorType((2, 4), "int8")
 F = GlobalVar("f")
@@ -255,6 +257,36 @@ def test_states_get_their_new_values():
     other = Main()
     finished(other, [], [], {other.s: other.x})
     assert ("copy", "x", "s") in calls(other.builder)
+
+
+def span(index: int):
+    return model_operator(index, "OP", [], []).as_span()
+
+
+def indices(call) -> list[int]:
+    return [operator.index for operator in operators_in(call.span)]
+
+
+def test_what_nothing_runs_for_belongs_to_what_reads_it_or_writes_its_source():
+    main = Main()
+    builder, t = main.builder, main.vars["t"]
+    for position in (1, 2):
+        in_place(main, [t, main.vars["x"]], [0], position=position)
+    reshaped = variable("r", relax.TensorType((8,), "int8"))
+    view = with_span(relax.op.reshape(t, (8,)), span(3))
+    builder.values[reshaped] = builder.lower(view, reshaped, 3)
+    builder.give_back([variable("unknown"), reshaped])
+    assert [indices(call) for call in builder.calls.calls] == [[], [3]]
+    builder.lower(relax.call_tir(F, relax.Tuple([reshaped]), TY), variable("y"), 4)
+    assert indices(builder.calls.calls[-1]) == [3]
+
+
+def test_states_are_set_at_the_first_run_unless_they_are_zeros():
+    for value, is_set in ((3, True), (0, False)):
+        main = Main()
+        main.builder.states[main.s] = StateInfo("s", 0, tvm.runtime.tensor(np.int8(value)))
+        tensors = finished(main, [], [], {main.s: main.s})
+        assert ("states_are_set" in tensors) == is_set
 
 
 def test_a_version_is_changed_by_itself():

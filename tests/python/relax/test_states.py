@@ -54,6 +54,23 @@ def test_states_of_parameters_and_results(states):
     assert updated_inputs(main(states)) == set()
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        lambda h: relax.op.astype(h, "int16"),
+        lambda h: relax.op.reshape(h, (3, 2)),
+        lambda h: relax.op.reshape(h, (6,)),
+    ],
+)
+def test_a_state_has_one_type_and_shape(after):
+    builder = relax.BlockBuilder()
+    h = relax.Var("h", relax.TensorType((2, 3), "int8"))
+    with builder.function("main", [h], {"states": [state(0)]}):
+        builder.emit_func_output(builder.emit(after(h)))
+    with pytest.raises(ValueError, match=r"is int8\[2, 3\] before a run, but result 0"):
+        states_of(builder.get()["main"])
+
+
 def test_a_function_without_the_attribute_has_no_states():
     assert states_of(main([]).without_attr("states")) == []
 

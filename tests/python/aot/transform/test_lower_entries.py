@@ -33,6 +33,11 @@ class Recorded(ModulePass):
         self.seen.append((self.entry, bool(extends), fusion is None))
         lowered = LowerMain()(mod)
         is_split = self.entry in self.splits and fusion is None
+        main = lowered["__tvm_main__"]
+        form = "extending" if extends else "apart"
+        if is_split or fusion is not None:
+            form = "split" if is_split else "whole"
+        lowered.update_func(lowered.get_global_var("__tvm_main__"), main.with_attr("form", form))
         return lowered.with_attr("fusion", {"split": ["a group"] if is_split else []})
 
 
@@ -135,3 +140,78 @@ def test_several_entries_take_fixed_shapes():
     passes = [relax.transform.LegalizeOps(), LowerOperators(), LowerMain()]
     with pytest.raises(UnsupportedModelError, match='"a" has sizes that only the run knows, n;'):
         LowerEntries(lambda _: passes)(Symbolic)
+
+
+class Session:
+    """Compares nothing: the choice is given, and what has a plan."""
+
+    def __init__(self, choice: int, has_plan: bool, has_time: bool) -> None:
+        self.choice, self.has_plan, self.time = choice, has_plan, has_time
+        self.not_compared: list[str] = []
+        self.compared: list[str] = []
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_) -> None:
+        pass
+
+    def has_time(self, _: str) -> bool:
+        return self.time
+
+    def best(self, choices, options, name: str) -> int:
+        self.compared.append(name)
+        return self.choice
+
+    def peaks(self, mod, options):
+        return (1,) if self.has_plan else None
+
+
+def chosen(monkeypatch, mod, splits, session: Session) -> tuple[dict[str, str], list]:
+    """The form in which each entry is in the result, and how often needs of others were noted."""
+    noted: list = []
+
+    def with_needs(_, mod, choices, options):
+        noted.append(len(choices))
+        return mod
+
+    where = "usmp.aot.transform.lower_entries"
+    monkeypatch.setattr(f"{where}.planning_session", lambda _: session)
+    monkeypatch.setattr(f"{where}.with_needs_of_forms", with_needs)
+    result, _ = lowered(mod, splits)
+    names = {v.name_hint.strip("_").removeprefix("tvm_"): f for v, f in result.functions.items()}
+    return {n: str(f.attrs["form"]) for n, f in names.items() if "form" in (f.attrs or {})}, noted
+
+
+@pytest.mark.parametrize(("choice", "form"), [(0, "whole"), (1, "split")])
+def test_groups_are_split_where_that_takes_less(monkeypatch, choice, form):
+    session = Session(choice, True, True)
+    forms, noted = chosen(monkeypatch, TWO, ("query",), session)
+    assert forms == {"count": "extending", "query": form}
+    assert (len(session.compared), noted) == (1, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("choice", "form"), [(0, "extending"), (1, "apart")])
+def test_states_are_extended_where_that_takes_no_more(monkeypatch, choice, form):
+    session = Session(choice, True, True)
+    forms, noted = chosen(monkeypatch, two_entries(extending, reading), (), session)
+    assert forms == {"a": form, "b": "extending"}
+    assert (len(session.compared), noted) == (1, [])
+
+
+def test_without_time_nothing_is_compared(monkeypatch):
+    session = Session(0, True, False)
+    forms, _ = chosen(monkeypatch, two_entries(extending, reading), ("b",), session)
+    assert forms == {"a": "extending", "b": "split"}
+    assert session.compared == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("not_compared", [[], ["groups"]])
+def test_what_other_forms_need_is_noted_where_none_has_a_plan(monkeypatch, not_compared):
+    for mod, splits in ((TWO, ("query",)), (two_entries(extending, reading), ())):
+        session = Session(0, False, True)
+        session.not_compared = not_compared
+        _, noted = chosen(monkeypatch, mod, splits, session)
+        assert noted == ([] if not_compared else [2])

@@ -157,7 +157,6 @@ def test_operators_of_symbolic_sizes_stay_in_the_group():
     assert Group(*SUMS, y=(tirx.Var("n", "int64"), 8)).pieces() == ["ef(xyz)"]
 
 
-@pytest.mark.slow
 def test_very_large_groups_stay_whole():
     calls = ["e0 = add x y", *(f"e{n} = add e{n - 1} b" for n in range(1, 500))]
     assert len(Group(*calls, "f = add e499 z").pieces()) == 1

@@ -1,0 +1,202 @@
+"""Operators of elements: what their channels hold, and which go together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tvm import relax
+
+from usmp.ops import quantized
+from usmp.ops.quantized import OutputLimits, Quantization
+from usmp.ops.record import operator_of
+from usmp.relax.transform.channels.channel_ranges import ChannelRanges
+from usmp.relax.transform.channels.elementwise import elementwise, elementwise_of_integers, table
+from usmp.relax.transform.channels.step import Kept, RecordedCall, Tied
+
+SCALE = Quantization("int8", (0.5,), (0,))
+LIMITS = OutputLimits("int8", -20, 20)
+THREE = (SCALE, SCALE, SCALE)
+
+
+def tensor(*shape: int, dtype: str = "int8") -> relax.Var:
+    return relax.Var("x", relax.TensorType(shape, dtype))
+
+
+X, Y = tensor(1, 2, 2, 3), tensor(1, 2, 2, 3)
+ROW, VECTOR, ONE = tensor(2, 3), tensor(3), tensor(1, 2, 2, 1)
+KNOWN = {
+    X: ChannelRanges(3, np.array([4, -3, 0]), np.array([4, 5, 0])),
+    Y: ChannelRanges(3, np.array([6, -9, 0]), np.array([6, 2, 1])),
+    VECTOR: ChannelRanges(0, np.array([1, 2, 3]), np.array([1, 2, 4])),
+    ONE: ChannelRanges(3, np.array([-1]), np.array([2])),
+}
+
+
+def recorded(make) -> RecordedCall:
+    builder = relax.BlockBuilder()
+    call = make(builder)
+    func = builder.get()[call.args[0]]
+    return RecordedCall(relax.BlockBuilder().normalize(call), operator_of(func), func)
+
+
+def added(left, right) -> RecordedCall:
+    return recorded(lambda b: quantized.add(b, left, right, THREE, LIMITS))
+
+
+def ends(step) -> list[tuple[int, int]]:
+    return [*zip(step.output.least.tolist(), step.output.greatest.tolist(), strict=True)]
+
+
+def ties(step) -> list[list[int] | None]:
+    """By operand, the channels that go with those of the output."""
+    found = []
+    for relation in step.relations:
+        assert relation is None or isinstance(relation, Tied)
+        if relation is not None:
+            assert relation.output.tolist() == [*range(len(relation.operand))]
+        found.append(None if relation is None else relation.operand.tolist())
+    return found
+
+
+ALL = [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("right", "expected", "tied", "is_fixed"),
+    [
+        (Y, [(10, 10), (-12, 7), (0, 1)], [ALL, ALL], False),
+        (VECTOR, [(5, 5), (-1, 7), (3, 4)], [ALL, ALL], False),
+        # One channel is added to each.
+        (ONE, [(3, 6), (-4, 7), (-1, 2)], [ALL, None], False),
+        # Of what is not known, all channels are needed.
+        (tensor(1, 2, 2, 3), [(-20, 20)] * 3, [ALL, None], True),
+        (tensor(1, 2, 2, 1), [(-20, 20)] * 3, [ALL, None], False),
+        (np.array([1, 2, 30], np.int8), [(5, 5), (-1, 7), (20, 20)], [ALL, None], False),
+        (np.array([[1], [3]], np.int8), [(5, 7), (-2, 8), (1, 3)], [ALL, None], False),
+        (
+            np.array([[1, 2, 30], [5, 0, -4]], np.int8),
+            [(5, 9), (-3, 7), (-4, 20)],
+            [ALL, None],
+            False,
+        ),
+        (np.array(3, np.int8), [(7, 7), (0, 8), (3, 3)], [ALL, None], False),
+    ],
+)
+def test_elements_of_a_channel_are_computed_from_those_of_the_same(right, expected, tied, is_fixed):
+    given = relax.const(right) if isinstance(right, np.ndarray) else right
+    call = added(X, given)
+    step = elementwise(KNOWN, call)
+    assert (ends(step), ties(step), step.output.axis) == (expected, tied, 3)
+    assert step.fixed.tolist() == [is_fixed] * 3
+    assert elementwise_of_integers(KNOWN, call) is not None
+
+
+def test_operands_with_channels_on_other_axes():
+    """Nothing is said where no operand, or two of them, say which axis has channels."""
+    assert elementwise({}, added(X, Y)) is None
+    other = {**KNOWN, Y: ChannelRanges(2, np.array([0, 0]), np.array([1, 1]))}
+    assert elementwise(other, added(X, Y)) is None
+
+
+def test_channels_that_are_left():
+    step = elementwise(KNOWN, added(X, relax.const(np.array([1, 2, 30], np.int8))))
+    kept = Kept((np.array([0, 2]), None), np.array([0, 2]))
+    smaller = tensor(1, 2, 2, 2)
+    call = step.rebuild(
+        relax.BlockBuilder(), [smaller, relax.const(np.array([1, 2, 30], np.int8))], kept
+    )
+    fields = call.args[1].fields
+    assert fields[0].same_as(smaller)
+    assert fields[1].value.numpy().reshape(-1).tolist() == [1, 30]
+    column = relax.const(np.array([[1], [3]], np.int8))
+    step = elementwise(KNOWN, added(X, column))
+    call = step.rebuild(relax.BlockBuilder(), [smaller, column], kept)
+    assert call.args[1].fields[1].value.numpy().reshape(-1).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda b: quantized.subtract(b, X, Y, THREE, LIMITS), [(-2, -2), (-5, 14), (-1, 0)]),
+        (lambda b: quantized.maximum(b, X, Y, SCALE), [(6, 6), (-3, 5), (0, 1)]),
+        (lambda b: quantized.minimum(b, X, Y, SCALE), [(4, 4), (-9, 2), (0, 0)]),
+        (lambda b: quantized.relu(b, X, SCALE, SCALE, LIMITS), [(4, 4), (0, 5), (0, 0)]),
+        (
+            lambda b: quantized.clamp(b, X, OutputLimits("int8", -1, 3), SCALE),
+            [(3, 3), (-1, 3), (0, 0)],
+        ),
+    ],
+)
+def test_ranges_of_other_operators(make, expected):
+    step = elementwise(KNOWN, recorded(make))
+    found = ends(step)
+    # A range may be wider than what is there, and is never narrower.
+    for (low, high), (least, greatest) in zip(found, expected, strict=True):
+        assert low <= least and greatest <= high
+    assert {*map(tuple, ties(step))} == {(0, 1, 2)}
+    kept = Kept(tuple(np.array([1]) for _ in step.relations), np.array([1]))
+    smaller = [tensor(1, 2, 2, 1) for _ in step.relations]
+    call = step.rebuild(relax.BlockBuilder(), smaller, kept)
+    assert [int(extent) for extent in call.ty_args[0].shape] == [1, 2, 2, 1]
+
+
+def tabled(x: relax.Var) -> RecordedCall:
+    """The square of an element over 100, by a table."""
+    return recorded(lambda b: quantized.tanh(b, x, SCALE, Quantization("int8", (1 / 128,), (0,))))
+
+
+def test_a_table_gives_the_results_of_a_range():
+    call = tabled(X)
+    values = call.arguments[1].value.numpy().astype(int)
+    step = table(KNOWN, call)
+    expected = [
+        (min(span), max(span))
+        for span in (values[4 + 128 : 5 + 128], values[-3 + 128 : 6 + 128], values[128:129])
+    ]
+    assert ends(step) == expected
+    assert ends(step)[0][0] == ends(step)[0][1] and ends(step)[1][0] < 0 < ends(step)[1][1]
+    assert ties(step) == [ALL]
+    kept = Kept((np.array([1]),), np.array([1]))
+    rebuilt = step.rebuild(relax.BlockBuilder(), [tensor(1, 2, 2, 1)], kept)
+    assert rebuilt.args[1].fields[1].value.numpy().astype(int).tolist() == values.tolist()
+
+
+def test_a_table_of_unknown_channels():
+    assert table({}, tabled(X)) is None
+    assert table(KNOWN, added(X, Y)) is None
+
+
+A, B, C = (
+    Quantization("int8", (scale,), (zero,)) for scale, zero in ((0.5, 1), (0.25, 2), (1.0, 3))
+)
+W = tensor(1, 2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda b: quantized.abs_(b, X, A, C),
+        lambda b: quantized.add(b, X, Y, (A, B, C), LIMITS),
+        lambda b: quantized.add_all(b, [X, Y, W], A, C),
+        lambda b: quantized.clamp(b, X, LIMITS, A),
+        lambda b: quantized.maximum(b, X, Y, A),
+        lambda b: quantized.minimum(b, X, Y, A),
+        lambda b: quantized.multiply_elements(b, X, Y, (A, B, C), LIMITS),
+        lambda b: quantized.prelu(b, X, Y, A, B, C),
+        lambda b: quantized.relu(b, X, A, C, LIMITS),
+        lambda b: quantized.requantize(b, X, A, C),
+        lambda b: quantized.subtract(b, X, Y, (A, B, C), LIMITS),
+    ],
+)
+def test_an_operator_of_fewer_channels_is_the_same_operator(make):
+    """Its operands in their places, with their quantizations."""
+    call = recorded(make)
+    step = elementwise({**KNOWN, W: KNOWN[X]}, call)
+    smaller = [tensor(1, 2, 2, 2) for _ in step.relations]
+    kept = Kept(tuple(np.array([0, 2]) for _ in smaller), np.array([0, 2]))
+    builder = relax.BlockBuilder()
+    made = step.rebuild(builder, smaller, kept)
+    fields = made.args[1].fields
+    assert len(fields) == len(call.arguments)
+    assert all(one.same_as(other) for one, other in zip(fields, smaller, strict=True))
+    assert operator_of(builder.get()[made.args[0]]) == call.record
