@@ -1,4 +1,4 @@
-"""Operators that fill, repeat and convert tensors compute what TFLite's kernels compute, whatever their attributes."""
+"""Operators that fill, repeat and convert tensors compute what TFLite's kernels compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that read elements at indices compute what TFLite's kernels compute, whatever their attributes."""
+"""Operators that read elements at indices compute what TFLite's kernels compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that choose and add up elements compute what TFLite's kernels compute, whatever their attributes."""
+"""Operators that choose and add up elements compute what TFLite's kernels compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that reorder elements compute what TFLite's kernels compute, whatever their attributes."""
+"""Operators that reorder elements compute what TFLite's kernels compute."""
 
 from __future__ import annotations
 
