@@ -9,7 +9,6 @@ import pytest
 from usmp_solver import Buffer, Pool, Problem, solve, solver
 from usmp_solver.solver import ALGORITHMS, lower_bound
 
-
 MEMORY = (Pool("memory"),)
 
 
