@@ -13,7 +13,10 @@ def written(text, capacity=None):
     return write_csv(given, solve(given.problem))
 
 
-def of_problem(*buffers, pools=(Pool("memory"),)):
+MEMORY = (Pool("memory"),)
+
+
+def of_problem(*buffers, pools=MEMORY):
     problem = Problem.from_buffers(buffers, pools)
     return write_csv(problem, solve(problem, algorithm="exact"))
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
-from usmp_solver import Buffer, Pool, Problem, solve
+from usmp_solver import Buffer, Pool, Problem, solve, solver
 from usmp_solver.solver import ALGORITHMS, lower_bound
 
+MEMORY = (Pool("memory"),)
 
-def of(*buffers, pools=(Pool("memory"),)):
+
+def of(*buffers, pools=MEMORY):
     return Problem.from_buffers(buffers, pools)
 
 
@@ -71,3 +75,50 @@ def test_budgets_that_are_taken():
         assert solve(SMALL, algorithm=algorithm, work_budget=1, time_budget=60).has_plan
     assert solve(SMALL, work_budget=1 << 80).is_optimal
     assert solve(SMALL, algorithm="hill_climb", work_budget=1).has_plan
+
+
+@pytest.mark.parametrize("algorithm", ["greedy_by_size", "greedy_by_conflicts", "hill_climb"])
+def test_names_decide_between_equal_buffers(algorithm):
+    orders = [[Buffer(name, 8, [(0, 1)]) for name in names] for names in ("ab", "ba")]
+    first, second = (solve(of(*buffers), algorithm=algorithm).places for buffers in orders)
+    assert first == second
+
+
+def searched():
+    """A problem of which the search finds the best plan after hundreds of steps."""
+    random = Random(77)
+    buffers = []
+    for number in range(14):
+        start = random.randrange(12)
+        size, length = random.randint(1, 30), random.randint(1, 6)
+        buffers.append(Buffer(str(number), size, [(start, start + length)]))
+    return of(*buffers)
+
+
+def test_a_budget_ends_the_search():
+    short, long = (solve(searched(), work_budget=budget) for budget in (1, 1 << 80))
+    assert short.has_plan
+    assert not short.is_optimal
+    assert long.is_optimal
+    assert short.lower_bound <= long.peak < short.peak
+
+
+@pytest.mark.parametrize(
+    ("answer", "goes_on"), [(None, True), (True, True), (0, True), (False, False)]
+)
+def test_the_watcher_ends_the_search_by_false(monkeypatch, answer, goes_on):
+    heard = []
+
+    def watch(progress):
+        heard.append((progress.peak, progress.lower_bound))
+        return answer
+
+    def search(columns, names, algorithm, pressure, fill, work, time, watched):
+        assert watched(None, 5) is goes_on
+        assert watched(9, 5) is goes_on
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(solver, "function", lambda name: search)
+    with pytest.raises(KeyboardInterrupt):
+        solve(SMALL, progress=watch)
+    assert heard == [(None, 5), (9, 5)]

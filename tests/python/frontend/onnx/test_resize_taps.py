@@ -113,7 +113,9 @@ def test_cubic_weights():
 def test_what_is_outside_may_be_left_out():
     found = taps("cubic", axis(4, 8), "asymmetric", exclude_outside=1)
     np.testing.assert_allclose(found.weights.sum(1), 1, rtol=1e-6)
-    np.testing.assert_allclose(found.weights[1], np.array([0, 0.59375, 0.59375, -0.09375]) / 1.09375)
+    np.testing.assert_allclose(
+        found.weights[1], np.array([0, 0.59375, 0.59375, -0.09375]) / 1.09375
+    )
     np.testing.assert_allclose(found.weights[7, 2:], 0)
     inside = taps("cubic", axis(4, 8), "asymmetric")
     np.testing.assert_allclose(found.weights[3], inside.weights[3])

@@ -1,4 +1,4 @@
-"""Operators that reshape, cut and join: programs compute what PyTorch computes, whatever their arguments."""
+"""Operators that reshape, cut and join tensors compute what they do in PyTorch."""
 
 from __future__ import annotations
 

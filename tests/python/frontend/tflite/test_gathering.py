@@ -1,4 +1,4 @@
-"""Operators that read elements at indices compute what TFLite's kernels compute, whatever their attributes."""
+"""Operators that read elements at indices compute what TFLite's kernels compute."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ OPERATORS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_like_the_kernels():
     assert faults_in_vm("tflite", OPERATORS, range(10)) == {}

@@ -9,6 +9,7 @@ from support.operator_trials.in_vm import faults_in_vm
 OPERATORS = ("BATCH_MATMUL",)
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_like_the_kernels():
     assert faults_in_vm("tflite", OPERATORS, range(16)) == {}

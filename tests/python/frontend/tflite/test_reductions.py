@@ -17,6 +17,7 @@ OPERATORS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_like_the_kernels():
     assert faults_in_vm("tflite", OPERATORS, range(6)) == {}

@@ -1,4 +1,4 @@
-"""Operators that reorder elements compute what TFLite's kernels compute, whatever their attributes."""
+"""Operators that reorder elements compute what TFLite's kernels compute."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ OPERATORS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.models
 def test_like_the_kernels():
     assert faults_in_vm("tflite", OPERATORS, range(8)) == {}

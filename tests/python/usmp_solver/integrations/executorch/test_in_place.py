@@ -198,7 +198,10 @@ def test_inputs_in_lists_and_keywords_are_found(aten):
 def test_sizes_that_are_bounds_have_the_same_symbols(aten):
     bound = TensorShapeDynamism.DYNAMIC_BOUND
     symbol, other = (SimpleNamespace(node=SimpleNamespace(expr=name)) for name in "st")
-    values = {name: SimpleNamespace(shape=[size, 4]) for name, size in zip("st", (symbol, other))}
+    values = {
+        name: SimpleNamespace(shape=[size, 4])
+        for name, size in zip("st", (symbol, other), strict=True)
+    }
 
     def shares(val, new_val, old_kind=bound, new_kind=bound):
         old, new = (tensor((8, 4), shape_dynamism=kind) for kind in (old_kind, new_kind))

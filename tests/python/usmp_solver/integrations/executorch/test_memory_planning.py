@@ -59,7 +59,9 @@ def test_of_two_inputs_that_would_do_the_first_gives_its_place():
 def test_one_plan_that_is_not_proved_makes_the_whole_unproved():
     sizes = [(number * 37) % 23 + 5 for number in range(60)]
     lives = [(number * 13 % 40, number * 13 % 40 + 3 + number * 7 % 11) for number in range(60)]
-    hard = [tensor((size * 4,), lifetime=list(live)) for size, live in zip(sizes, lives)]
+    hard = [
+        tensor((size * 4,), lifetime=list(live)) for size, live in zip(sizes, lives, strict=True)
+    ]
     easy = [tensor((4,), lifetime=[0, 1], mem_id=2)]
     planning = MemoryPlanning("greedy_by_size", in_place=False)
     module = graphs.Graph().module()
