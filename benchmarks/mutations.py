@@ -2,17 +2,16 @@
 says which changes the nearest tests do not notice.
 
 The changes are Cosmic Ray's, and `any` for `all`, `min` for `max`, `not in` for `in`; none is in an
-import, an annotation or an error's message. Each is made in a copy of the checkout. Its tests are
-those of the file with the same name and of files that import the module, then those of its package
-that are not slow; with --unit, what they miss is also given to all quick unit tests, as `make
-test-unit` runs them. A survivor is a missing test, dead code, or a change that means the same:
-those are listed with their reasons in benchmarks/data/equivalent_mutations.json.
+import, an annotation, an assertion or an error's message. Each is made in a copy of the checkout.
+Its tests are those of the file with the same name and of files that import the module, then those
+of its package that are not slow; with --unit, what they miss is also given to all quick unit tests,
+as `make test-unit` runs them. A survivor is a missing test, dead code, or a change that means the
+same: those are listed with their reasons in benchmarks/data/equivalent_mutations.json.
 
     python benchmarks/mutations.py [--sample N] [--package P] [--seed N] [--unit] [PATH:LINE ...]
 
 With --executed FOLDER, what tests/python/support/executed_functions.py recorded, only tests that
-execute the changed function are run, and those of the package that are slow, too; what --unit
-misses is given to all others, as far as --most-seconds allow.
+execute the changed function are run, those of the package that are slow, too; with --unit, others.
 
 Needs `pip install cosmic-ray`, of which only the changes are used: it would run one command for all
 of them, in the checkout itself.
@@ -228,7 +227,7 @@ def places(path: Path) -> list[Place]:
 
 
 def _excluded(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """The ranges of imports, annotations, decorators and messages."""
+    """The ranges of imports, annotations, decorators, assertions and messages."""
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Raise | ast.Assert | ast.JoinedStr):
@@ -239,6 +238,9 @@ def _excluded(tree: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int]]
             parts = [node.returns, *node.decorator_list]
         elif isinstance(node, ast.ClassDef):
             parts = [*node.decorator_list]
+        elif isinstance(node, ast.keyword):
+            # Of `zip`: it asserts that lengths are equal.
+            parts = [node] * (node.arg == "strict")
         elif isinstance(node, ast.If):
             parts = [node] * (ast.unparse(node.test) == "TYPE_CHECKING")
         elif isinstance(node, ast.Assign):
