@@ -57,12 +57,15 @@ def test_any_moment_of_compile(small_model, tmp_path):
     statuses = []
     moments = levels.number(2, 12)
     for index in range(moments):
-        output.write_bytes(OLD)
         number = (SIGINT, SIGTERM)[index % 2]
-        moment = after(seconds * index / moments)
         twice = (number, number) if index % 3 == 1 else (number,)
-        ended = ended_by(arguments, tmp_path, moment, *twice)
-        check_compile(ended, number, output, new)
+        # A command that was measured beside others may take half of the time now.
+        for part in (1, 4, 16):
+            output.write_bytes(OLD)
+            ended = ended_by(arguments, tmp_path, after(seconds * index / moments / part), *twice)
+            check_compile(ended, number, output, new)
+            if ended.status or index > 1:
+                break
         statuses.append(ended.status)
     assert set(statuses[:2]) == {130, 143}
 

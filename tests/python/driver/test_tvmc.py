@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from support import onnx_models
-from support.children import TVMC, ended, run, run_tvmc, start
+from support.children import TVMC, ended, run, run_tvmc, start, wait_until
 from support.commands import COMMANDS
 from support.small_digits import small_digits
 
@@ -115,6 +115,11 @@ def test_help_groups_options_and_shows_defaults(tvmc, capfd):
     assert "default: []" not in words
 
 
+def _sleeps(process: int) -> bool:
+    stat = Path(f"/proc/{process}/stat").read_text()
+    return stat.rpartition(")")[2].split()[0] == "S"
+
+
 @pytest.mark.slow
 def test_interrupted_command_ends_as_shells_expect(tmp_path):
     pipe = tmp_path / "model.tar"
@@ -122,6 +127,8 @@ def test_interrupted_command_ends_as_shells_expect(tmp_path):
     process = start(TVMC, "run", pipe, stderr=subprocess.PIPE)
     # Opened once the command opens it too; from then on it waits for what is never written.
     with pipe.open("wb"):
+        # Python sees no signal that comes between its last look and the read that waits.
+        wait_until(process, lambda: _sleeps(process.pid))
         process.send_signal(signal.SIGINT)
         _, stderr = ended(process)
     assert (process.returncode, stderr) == (130, "tvmc: interrupted\n")
