@@ -1,0 +1,191 @@
+"""Which builds are tried for a model, and what each of them changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from usmp.explanation.trials import trials
+from usmp.objects import Executor, PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
+from usmp.planning.options import planning_options
+
+
+def tensor(dtype="float32", **known):
+    return {"dtype": dtype, **known}
+
+
+def main(inputs=None, outputs=None):
+    return {"inputs": {"x": tensor()} if inputs is None else inputs, "outputs": outputs or {}}
+
+
+def pool(name="sram", **known):
+    return {"name": name, "kind": "workspace", "optimal": True, "peak_bytes": 8, **known}
+
+
+def metadata(*mains, pools=None):
+    pools = [pool()] if pools is None else pools
+    return {"memory": {"functions": {"main": list(mains or [main()])}, "pools": pools}}
+
+
+def tried(config=None, known=None, **arguments):
+    config = {f"tir.usmp.{name}": value for name, value in (config or {}).items()}
+    arguments = {"executor": Executor("aot"), **arguments}
+    found = trials(planning_options(config), config, arguments, known or metadata())
+    return {trial.name: trial for trial in found}
+
+
+def test_options_that_take_memory_are_tried_without():
+    assert tuple(tried()) == (
+        "use_workspace_io",
+        "stream_inputs",
+        "max_extra_macs",
+        "io_type",
+        "workspace_byte_alignment",
+    )
+    found = tried(
+        {
+            "preserve_inputs": True,
+            "order_operators": False,
+            "streaming": False,
+            "overlap": False,
+            "prune_constant_channels": False,
+            "optimize": "speed",
+        }
+    )
+    assert tuple(found) == (
+        "use_workspace_io",
+        "preserve_inputs",
+        "order_operators",
+        "streaming",
+        "overlap",
+        "prune_constant_channels",
+        "max_extra_macs",
+        "optimize",
+        "io_type",
+        "workspace_byte_alignment",
+    )
+    assert found["preserve_inputs"].flag == "without --usmp-preserve-inputs"
+    assert found["overlap"].flag == "--pass-config tir.usmp.overlap=1"
+    assert found["overlap"].config == {"tir.usmp.overlap": True}
+    assert found["prune_constant_channels"].flag.endswith("prune_constant_channels=1")
+    assert found["optimize"].config == {"tir.usmp.optimize": "ram"}
+
+
+def test_strips_are_tried_where_there_are_none():
+    assert tried()["max_extra_macs"].config == {"tir.usmp.max_extra_macs": "10%"}
+    assert "max_extra_macs" not in tried({"max_extra_macs": "5%"})
+
+
+def test_inputs_and_outputs_are_tried_elsewhere():
+    assert tried()["use_workspace_io"].flag == "--workspace-io"
+    placed = tried({"use_workspace_io": True})["use_workspace_io"]
+    assert placed.config == {"tir.usmp.use_workspace_io": False}
+    free, restricted = (
+        WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"], PoolInfoProperties(io=io))])
+        for io in ("any", "only")
+    )
+    inside = {"use_workspace_io": True}
+    assert "use_workspace_io" in tried(inside, workspace_memory_pools=free)
+    assert "use_workspace_io" not in tried(inside, workspace_memory_pools=restricted)
+    assert "use_workspace_io" in tried(workspace_memory_pools=restricted)
+    assert "use_workspace_io" not in tried(inside, io_memory_pool=restricted.pools[0])
+
+
+@pytest.mark.parametrize(
+    ("config", "mains", "expected"),
+    [
+        ({}, [main({"x": tensor(), "y": tensor(), "z": tensor()})], "y"),
+        ({}, [main({"s": tensor(updated=True), "a b": tensor()})], "a b"),
+        ({"stream_inputs": ["x"]}, [main({"x": tensor(), "y": tensor()})], "y"),
+        ({"stream_inputs": ["x"]}, [main()], None),
+        ({}, [main(), main()], None),
+        ({"preserve_inputs": True}, [main()], None),
+        ({"streaming": False}, [main()], None),
+    ],
+)
+def test_inputs_are_tried_by_rows(config, mains, expected):
+    found = tried(config, metadata(*mains)).get("stream_inputs")
+    if expected is None:
+        assert found is None
+    else:
+        given = config.get("stream_inputs", [])
+        assert found.config == {"tir.usmp.stream_inputs": [*given, expected]}
+        assert found.flag.split(" ", 1)[1].strip("'") == expected
+
+
+@pytest.mark.parametrize(
+    ("known", "arguments", "is_tried"),
+    [
+        (main(), {}, True),
+        (main({"x": tensor("int8")}, {"y": tensor()}), {}, True),
+        (main({"x": tensor("int8")}, {"y": tensor("int8")}), {}, False),
+        (main(), {"io_type": "int8"}, False),
+    ],
+)
+def test_integers_are_tried_for_float_inputs_and_outputs(known, arguments, is_tried):
+    found = tried(None, metadata(known), **arguments)
+    assert ("io_type" in found) == is_tried
+    if is_tried:
+        assert found["io_type"].arguments == {"io_type": "int8"}
+
+
+@pytest.mark.parametrize(("alignment", "is_tried"), [(2, False), (4, False), (8, True)])
+def test_words_are_tried_as_alignment(alignment, is_tried):
+    executor = Executor("aot", {"workspace-byte-alignment": alignment, "unpacked-api": True})
+    found = tried(executor=executor).get("workspace_byte_alignment")
+    assert (found is not None) == is_tried
+    if found is not None:
+        changed = found.arguments["executor"]
+        assert changed.workspace_byte_alignment == 4
+        assert dict(changed.options)["unpacked-api"]
+
+
+@pytest.mark.parametrize(
+    ("config", "pools", "expected"),
+    [
+        ({}, [pool()], None),
+        ({}, [pool(), pool("flash", kind="constant", optimal=False)], None),
+        ({}, [pool(), pool("slow", optimal=False)], "time_budget"),
+        ({"algorithm": "greedy_by_size"}, [pool(optimal=False)], "algorithm"),
+        ({"algorithm": "exact"}, [pool(optimal=False)], None),
+        ({"time_budget": "2s"}, [pool(optimal=False)], None),
+    ],
+)
+def test_longer_searches_are_tried_where_nothing_is_proved(config, pools, expected):
+    found = tried(config, metadata(pools=pools))
+    names = [name for name in ("algorithm", "time_budget") if name in found]
+    assert names == ([] if expected is None else [expected])
+    if expected == "time_budget":
+        assert found[expected].config == {"tir.usmp.time_budget": "1min"}
+        assert found[expected].search_seconds == 10
+    if expected == "algorithm":
+        changed = {"tir.usmp.algorithm": "auto", "tir.usmp.custom_algorithm": None}
+        assert found[expected].config == changed
+
+
+@pytest.mark.parametrize(
+    ("size", "spilled", "board", "is_tried"),
+    [
+        (64, 1, None, True),
+        (0, 1, None, True),
+        (-1, 1, None, False),
+        (64, 0, None, False),
+        (64, 1, "mps2-an385", False),
+    ],
+)
+def test_a_larger_pool_is_tried_where_others_have_the_rest(size, spilled, board, is_tried):
+    limited = PoolInfoProperties(size_hint_bytes=size)
+    given = WorkspaceMemoryPools(
+        [
+            WorkspacePoolInfo("fast", {"c": "ro", "llvm": "rw"}, limited),
+            WorkspacePoolInfo("slow", ["c"]),
+        ]
+    )
+    pools = [pool("fast"), pool("slow", peak_bytes=spilled)]
+    found = tried(None, metadata(pools=pools), workspace_memory_pools=given, board=board)
+    assert ("pool_size" in found) == is_tried
+    if is_tried:
+        first, second = found["pool_size"].arguments["workspace_memory_pools"].pools
+        assert (str(first.pool_name), int(first.size_hint_bytes)) == ("fast", -1)
+        assert [str(target) for target in first.read_only_targets] == ["c"]
+        assert second.same_as(given.pools[1])
+    assert "pool_size" not in tried(None, metadata(pools=pools))
