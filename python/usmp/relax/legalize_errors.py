@@ -44,11 +44,13 @@ def _bindings(main: relax.Function) -> list[relax.VarBinding]:
 
 def _alone(mod: IRModule, binding: relax.VarBinding) -> IRModule:
     """A module whose `main` computes this binding only, of parameters."""
-    blocks = [relax.DataflowBlock([relax.VarBinding(binding.var, binding.value)])]
     output = relax.Var("result", binding.var.ty)
-    blocks[0] = relax.DataflowBlock([*blocks[0].bindings, relax.VarBinding(output, binding.var)])
+    bindings = [
+        relax.VarBinding(binding.var, binding.value),
+        relax.VarBinding(output, binding.var),
+    ]
     params = list(relax.analysis.free_vars(binding.value))
-    body = relax.SeqExpr(blocks, output)
+    body = relax.SeqExpr([relax.DataflowBlock(bindings)], output)
     # With a symbol, or it would be removed as what nothing calls.
     main = relax.Function(params, body, output.ty).with_attr("global_symbol", "main")
     functions = {var: f for var, f in mod.functions.items() if isinstance(f, tirx.PrimFunc)}
