@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from tvm import tirx
 from tvm.ir import IRModule
@@ -133,3 +136,26 @@ def test_the_tests_say_which_of_them_selected_what_differs(lost_function, tmp_pa
     assert first.endswith("\nselected by test_it.py::test_it")
     assert "CONV_2D" in first
     assert collection.pending == collection.failures() == []
+
+
+def _difference(place, expected, actual, dtype="int16"):
+    """What is said of bytes from a place of the second output on: (3, 4) after 4 of int8."""
+    outputs = [
+        SimpleNamespace(shape=(4,), dtype="int8"),
+        SimpleNamespace(shape=(3, 4), dtype=dtype),
+    ]
+    check = SimpleNamespace(
+        buffers=lambda: ["input", *outputs], operator=SimpleNamespace(outputs=outputs)
+    )
+    hexadecimal = [np.array(values, dtype).tobytes().hex() for values in (expected, actual)]
+    return verify_kernels._described(check, ["2", str(place), *hexadecimal])
+
+
+def test_what_differs_is_an_element_of_an_output():
+    where = "gives 7 at [1, 2] of its output 1, where the operator gives -300"
+    # The program says the byte, and the eight around it.
+    assert _difference(12, [1, 2, -300, 4], [1, 2, 7, 4]) == where
+    assert _difference(13, [1, 2, -300, 4], [1, 2, 7, 4]) == where
+    assert _difference(24, [1, 2, 3, 4], [0, 0, 0, 0]) == "writes outside of its output 1"
+    assert _difference(22, [1, 2, 3, 4], [1, 2, 3, 5]).startswith("gives 5 at [2, 3]")
+    assert _difference(44, [1, 2], [1, 0], "int32").startswith("gives 0 at [2, 3]")
