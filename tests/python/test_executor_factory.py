@@ -15,6 +15,7 @@ from tvm import relax
 import usmp
 from support.entry_models import entry_model
 from usmp.driver.summary import print_summary, summary_text
+from usmp.objects import Executor
 
 pytestmark = pytest.mark.usefixtures("digits_session")
 
@@ -23,6 +24,13 @@ pytestmark = pytest.mark.usefixtures("digits_session")
 def factory(request):
     path = request.config.rootpath / "examples/digits/digits_int8.tflite"
     return usmp.build(usmp.import_model(path), module_name="digits")
+
+
+@pytest.mark.parametrize(("interface", "runtime"), [("c", "crt"), ("packed", "cpp")])
+def test_the_runtime_is_the_one_that_can_call_the_functions(factory, interface, runtime):
+    executor = Executor("aot", {"interface-api": interface, "unpacked-api": interface == "c"})
+    mod = factory.ir_mod.with_attr("executor", executor)
+    assert str(usmp.AOTExecutorFactoryModule(mod, "digits", None).runtime.name) == runtime
 
 
 class Texts(HTMLParser):

@@ -1,10 +1,12 @@
 """LowerControlFlow, beside what `tests/filecheck/lower_control_flow.py` shows."""
 
+from functools import partial
+
 import tvm
-from tvm import relax
+from tvm import relax, topi
 from tvm.ir.transform import PassContext
 
-from usmp.aot.transform import LowerControlFlow, LowerMain
+from usmp.aot.transform import LowerControlFlow, LowerMain, LowerOperators
 from usmp.ops.control_flow import ControlFlow, call_control_flow
 
 
@@ -62,3 +64,37 @@ def test_a_loop_asks_its_condition_before_each_turn():
     begin = text.index("again: T.bool = T.bool(True)")
     assert text[begin + 1] == "while again:"
     assert text.index("if again:") > begin + 1
+
+
+def test_bodies_share_equal_operators_and_others_get_names_of_their_own():
+    def scale(builder, x, factor):
+        compute = partial(topi.multiply, rhs=factor)
+        return builder.emit_te(compute, x, primfunc_name_hint="scale")
+
+    def scaled(factor, *params):
+        """A module whose `main` multiplies the last parameter, by the operator `scale`."""
+        builder = relax.BlockBuilder()
+        with builder.function("main", list(params)):
+            with builder.dataflow():
+                y = builder.emit_te(
+                    lambda x: topi.multiply(x, factor), params[-1], primfunc_name_hint="scale"
+                )
+                result = builder.emit_output(y)
+            builder.emit_func_output(result)
+        return builder.get()
+
+    condition, x = relax.Var("condition", relax.TensorType([1], "bool")), row()
+    flow = ControlFlow((scaled(2, row()), scaled(3, row())))
+    builder = relax.BlockBuilder()
+    with builder.function("main", [condition, x]):
+        with builder.dataflow():
+            y = scale(builder, x, 2)
+            results = call_control_flow(builder, "f", flow, [condition, y], [x.ty])
+            result = builder.emit_output(results[0])
+        builder.emit_func_output(result)
+    lower = LowerControlFlow(lambda: [LowerOperators(), LowerMain()])
+    mod = lower(LowerOperators()(builder.get()))
+    names = sorted(str(variable.name_hint) for variable in mod.functions)
+    assert names == ["f", "main", "scale", "scale_1"]
+    called = [line for line in mod["f"].script().splitlines() if "scale" in line]
+    assert ["scale_1" in line for line in called] == [False, True]
