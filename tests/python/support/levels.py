@@ -13,7 +13,7 @@ from hypothesis import settings
 _Value = TypeVar("_Value")
 
 SLOW = "slow"
-"""The marker of slow tests, of which `make test` runs every third."""
+"""The marker of slow tests, of which `make test` runs every fourth."""
 
 _is_long = False
 _seed = 0
