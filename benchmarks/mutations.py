@@ -323,11 +323,11 @@ def try_mutation(
         if len(tests) == 2:
             continue
         with copy.changed(mutation.path, mutation.content):
-            is_noticed = copy.is_failing(tests)
-        if is_noticed and not copy.fails_unchanged(tests):
+            failing = copy.failing(tests)
+        if failing and not copy.fails_unchanged(failing):
             return level
-        if is_noticed:
-            broken.add(" ".join(tests))
+        if failing:
+            broken.add(" ".join(failing))
     return "none"
 
 

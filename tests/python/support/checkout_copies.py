@@ -29,8 +29,20 @@ assert not any(name.startswith("usmp") for name in sys.modules)
 def stop(*_):
     raise TimeoutError
 
+class Failed:
+    # Tells what fails: a test, or a file that cannot be collected.
+    def __init__(self, pipe):
+        self.pipe = pipe
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            os.write(self.pipe, report.nodeid.encode() + b"\\n")
+
+    pytest_collectreport = pytest_runtest_logreport
+
 signal.signal(signal.SIGALRM, stop)
 for line in sys.stdin:
+    told, telling = os.pipe()
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -39,7 +51,7 @@ for line in sys.stdin:
         for number in range(3):
             os.dup2(nothing, number)
         try:
-            code = int(pytest.main(json.loads(line)))
+            code = int(pytest.main(json.loads(line), plugins=[Failed(telling)]))
         except BaseException:
             code = 1
         os._exit(code)
@@ -54,9 +66,17 @@ for line in sys.stdin:
         os.waitpid(child, 0)
     except (ProcessLookupError, ChildProcessError):
         pass
-    print(code, flush=True)
+    os.close(telling)
+    # What a test has started may have the pipe, too.
+    os.set_blocking(told, False)
+    try:
+        failed = os.read(told, 10000).decode().partition("\\n")[0]
+    except BlockingIOError:
+        failed = ""
+    os.close(told)
+    print(json.dumps([code, failed]), flush=True)
 """
-"""Reads the arguments of pytest, a line each, and answers with its exit status."""
+"""Reads the arguments of pytest, a line each, and answers with its exit status and what failed."""
 
 
 class CheckoutCopy:
@@ -90,20 +110,26 @@ class CheckoutCopy:
         """End the process."""
         self._process.communicate()
 
-    def is_failing(self, tests: Sequence[str]) -> bool:
-        """Whether one of these tests fails."""
+    def failing(self, tests: Sequence[str]) -> list[str]:
+        """The arguments of pytest for the first of these tests that fails, or for all of them where
+        it is not known which; none if they pass."""
         options = ["-x", "-q", "--timeout", str(SECONDS // 3), "-m", ""]
         options += ["-o", f"cache_dir={self._folder.parent / 'cache'}"]
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([*options, *tests]) + "\n")
         self._process.stdin.flush()
+        code, failed = json.loads(self._process.stdout.readline())
         # 5: no test was collected.
-        return int(self._process.stdout.readline()) not in (0, 5)
+        if code in (0, 5):
+            return []
+        if not failed:
+            return list(tests)
+        return [failed] if "::" in failed else ["--collect-only", failed]
 
     def fails_unchanged(self, tests: Sequence[str]) -> bool:
         """Whether one of these tests fails in the checkout as it is; asked once for the same."""
-        if tuple(tests) not in self._passing and self.is_failing(tests):
+        if tuple(tests) not in self._passing and self.failing(tests):
             return True
         self._passing.add(tuple(tests))
         return False
