@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from tvm import tirx
 
 from ops.kernels.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
+from support.kernel_loops import check_loops
 from usmp.objects.cores import CORES
 from usmp.objects.schedule import faster_schedules, schedule_of
 from usmp.ops.kernels.mve.grouped_conv2d import mve_grouped_conv2d_kernel
@@ -41,6 +43,24 @@ def test_as_many_pixels_at_once_as_fit_the_stack(channels, window, tile, functio
     assert convolutions == [f"tvmgen_mve_conv2d_{name}" for name in functions]
     buffers = [stmt.buffer for stmt in nodes_of(func.body, tirx.AllocBuffer)]
     assert [int(b.shape[0]) for b in buffers if str(b.dtype) == "int8"] == stack
+
+
+@pytest.mark.cc
+@pytest.mark.parametrize(
+    ("channels", "groups", "window"),
+    [
+        # All pixels of a row at once; two and the last one; one by one; four channels of two.
+        (8, 2, WINDOW),
+        (160, 2, WINDOW),
+        (202, 2, WINDOW),
+        (108, 2, DILATED),
+        (8, 4, WINDOW),
+    ],
+)
+def test_loops_compute_the_operator(channels, groups, window):
+    call = operator(channels, groups, window=window)
+    computed = check_loops(call, mve_grouped_conv2d_kernel(call, CORES["cortex-m55"]))
+    assert len(np.unique(computed)) > 2
 
 
 def test_two_channels_of_a_group_are_computed_of_four_pixels_at_once():
