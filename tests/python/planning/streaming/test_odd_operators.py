@@ -270,6 +270,11 @@ def test_rings_go_to_the_pools_of_their_tensors():
     assert all(str(s.annotations[CANDIDATE_MEMORY_POOL_ATTR][0].pool_name) == "slow" for s in rings)
 
 
+def test_a_segment_is_called_by_its_first_and_last_operator():
+    streamed = StreamOperators([(0, 2)])(chain(STEP))
+    assert "window_to_step" in [str(variable.name_hint) for variable in streamed.functions]
+
+
 def test_loops_that_count_from_one():
     body = """
     for i in range(1, 9):

@@ -7,12 +7,20 @@ import pytest
 from tvm import relax
 
 from usmp.ops import quantized
-from usmp.ops.quantized import Layout, OutputLimits, Quantization, Window
+from usmp.ops.quantized import (
+    Layout,
+    OutputLimits,
+    Quantization,
+    QuantizedMultiplier,
+    Rescale,
+    Window,
+)
 from usmp.ops.record import operator_of
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.movement import concat, pad, strided_slice, view
 from usmp.relax.transform.channels.reductions import average_pool
 from usmp.relax.transform.channels.step import RecordedCall, Tied
+from usmp.relax.transform.channels.steps import steps_of
 
 X = relax.Var("x", relax.TensorType((1, 2, 2, 3), "int8"))
 Y = relax.Var("y", relax.TensorType((1, 2, 2, 3), "int8"))
@@ -79,3 +87,27 @@ def test_a_slice_of_channels():
     step = strided_slice(KNOWN, normalized(relax.op.strided_slice(X, [3], [1], [3])))
     assert ends(step) == [(-3, 5), (0, 0)]
     assert pairs(step.relations[0]) == [(1, 0), (2, 1)]
+
+
+def test_what_is_known_of_the_operators_of_a_function():
+    builder = relax.BlockBuilder()
+    same, limits = Quantization("int8", (1.0,), (0,)), OutputLimits("int8", -9, 8)
+    rescale = Rescale((QuantizedMultiplier(1 << 30, 1),), same, limits)
+    window = Window((2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (2, 2))
+    weight, bias = np.zeros((3, 1, 1, 3), np.int8), np.array([4, -3, 0], np.int32)
+    ending = (window, same, rescale, Layout("NHWC"), same)
+    z = relax.Var("z", relax.TensorType((4,), "float32"))
+    with builder.function("main", [X, z]):
+        with builder.dataflow():
+            convolved = builder.emit(quantized.conv2d(builder, X, weight, bias, *ending))
+            padded = builder.emit(relax.op.nn.pad(convolved, [0] * 8, "constant", 1))
+            left = builder.emit(relax.op.exp(z))
+            output = builder.emit_output(relax.Tuple([padded, left]))
+        builder.emit_func_output(output)
+    mod = builder.get()
+    found = steps_of(mod, mod["main"])
+    assert [*found.steps] == [*found.calls.values()] == [convolved, padded]
+    assert ends(found.steps[padded]) == [(1, 4), (-3, 1), (0, 1)]
+    assert {z, padded, left} <= found.whole and not {X, convolved} & found.whole
+    without = steps_of(mod, mod["main"], [convolved])
+    assert not without.steps and {X, convolved} <= without.whole
