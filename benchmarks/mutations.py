@@ -165,7 +165,11 @@ class Mutation:
             *(ROOT / self.folder).glob(f"test_{stem}_*.py"),
         ]
         imported = _importing().get(".".join(self._module), set())
-        return sorted(imported.union(str(path.relative_to(ROOT)) for path in mirrored))
+        found = imported.union(str(path.relative_to(ROOT)) for path in mirrored)
+        # That of a pass prints its IR.
+        if (ROOT / "tests/filecheck" / f"{stem}.py").exists():
+            found.add(f"tests/python/test_filecheck.py::test_file[{stem}]")
+        return sorted(found)
 
     def levels(self, options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
         """Arguments of pytest, the quickest first: "file", of the nearest files; "package", of
