@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
+import tvm
 from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 
-from usmp.codegen.accelerator_functions import accelerator_functions
+from usmp.codegen.accelerator_functions import accelerator_functions, plain
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 
@@ -21,3 +24,12 @@ def test_they_are_in_the_order_of_their_numbers():
         functions[GlobalVar(f"call_{accelerator}_{index}")] = func
     found = accelerator_functions(IRModule(functions))
     assert [(str(f.accelerator), int(f.index)) for f in found] == wanted
+
+
+def test_values_of_containers_are_those_of_json():
+    given = tvm.ir.make_node("ir.DictAttrs", a=1, b="text", c=[1.5, None, True], d={"e": "f"})
+    values = {name: plain(given[name]) for name in "abcd"}
+    assert values == {"a": 1, "b": "text", "c": [1.5, None, True], "d": {"e": "f"}}
+    assert type(values["b"]) is str and type(values["d"]["e"]) is str
+    assert json.loads(json.dumps(values)) == values
+    assert (plain(None), plain(2), plain(0.5), plain(False)) == (None, 2, 0.5, False)

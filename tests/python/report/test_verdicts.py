@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 
+import pytest
 from rich.console import Console
 
 from usmp.report.verdicts import (
@@ -84,3 +85,22 @@ def test_round_sizes():
         "1M",
         "1536K",
     ]
+
+
+@pytest.mark.parametrize(
+    ("ram", "flash", "why_not", "fits"),
+    [
+        ((8, 8), (9, 9), "", True),
+        ((9, 8), (9, 9), "", False),
+        ((8, 8), (10, 9), "", False),
+        ((9, 8), (10, 9), "", False),
+        ((8, 8), (9, 9), "its compiler is missing", False),
+    ],
+)
+def test_a_model_fits_with_what_is_there_of_both(ram, flash, why_not, fits):
+    needs = (Need({"one": 1, "rest": needed - 1}, there) for needed, there in (ram, flash))
+    assert Verdict("board", "", *needs, why_not).fits == fits
+
+
+def test_memory_that_nobody_asked_for_is_enough():
+    assert Verdict("board", "", Need({"all": 9}, None), Need({}, None)).fits

@@ -11,6 +11,7 @@ from support.quantized_models.model import Spec, int32, scalar
 from support.tflite_builder import Graph, Options, options, per_tensor, write_model
 from support.tflite_refusals import message_of, refusal
 from usmp.frontend.tflite.importer import import_tflite
+from usmp.frontend.tflite.known_values import _quotient
 from usmp.tir.nodes import nodes_of
 
 Q = per_tensor(0.1, -3)
@@ -178,3 +179,12 @@ def test_a_constant_that_is_an_input_many_times_is_no_shape():
     graph.operator("CONCATENATION", [part] * 2, [joined], options("ConcatenationOptions", axis=0))
     graph.output(joined, x)
     assert calls_of(write_model(graph)) == ["relax.concat"]
+
+
+def test_quotients_of_integers_are_towards_zero_and_those_of_floats_exact():
+    left, right = ([7, -7, 7, -7, 6, 0], [2, 2, -2, -2, -3, -3])
+    integers = _quotient(np.array(left, object), np.array(right, object))
+    assert integers.tolist() == [3, -3, -3, 3, -2, 0]
+    floats = _quotient(np.array(left, np.float32), np.array(right, np.float32))
+    assert floats.tolist() == [3.5, -3.5, -3.5, 3.5, -2, 0]
+    assert floats.dtype == np.float32

@@ -18,7 +18,7 @@ from usmp.ops.quantized import (
 from usmp.ops.record import operator_of
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.movement import concat, pad, strided_slice, view
-from usmp.relax.transform.channels.reductions import average_pool
+from usmp.relax.transform.channels.reductions import average_pool, max_pool
 from usmp.relax.transform.channels.step import RecordedCall, Tied
 from usmp.relax.transform.channels.steps import steps_of
 
@@ -111,3 +111,16 @@ def test_what_is_known_of_the_operators_of_a_function():
     assert {z, padded, left} <= found.whole and not {X, convolved} & found.whole
     without = steps_of(mod, mod["main"], [convolved])
     assert not without.steps and {X, convolved} <= without.whole
+
+
+def test_the_greatest_elements_are_in_the_ranges_of_their_channels():
+    window = Window((2, 2), (2, 2), (1, 1), (1, 1), (0, 0), (1, 1))
+    same, limits = Quantization("int8", (1.0,), (0,)), OutputLimits("int8", -2, 8)
+    builder = relax.BlockBuilder()
+    call = quantized.max_pool(builder, X, window, limits, Layout("NHWC"), same)
+    func = builder.get()[call.args[0]]
+    recorded = RecordedCall(normalized(call), operator_of(func), func)
+    step = max_pool(KNOWN, recorded)
+    assert ends(step) == [(4, 4), (-2, 5), (0, 0)]
+    assert pairs(step.relations[0]) == [(0, 0), (1, 1), (2, 2)]
+    assert max_pool({}, recorded) is None
