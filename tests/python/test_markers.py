@@ -55,7 +55,7 @@ def test_make_test_runs_everything_but_slow_tests_of_other_seeds():
     makefile = (ROOT / "Makefile").read_text().replace("\\\n\t\t", "")
     recipe = re.search(r"^test:.*\n\t(.*)$", makefile, re.MULTILINE)
     assert recipe[1] == (
-        '$(BIN)/python -m pytest -m "" --slow-every=3 --sample-seed=$(SEED) '
+        '$(BIN)/python -m pytest -m "" --slow-every=4 --sample-seed=$(SEED) '
         "-n auto --dist worksteal --costs=20"
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from usmp.frontend.onnx.imported_types import UNKNOWN
 from usmp.tir.model_operator import operators_in
 
 
@@ -28,6 +27,9 @@ def nodes():
         [helper.make_tensor("w", TensorProto.FLOAT, [], [2])],
     )
     return ModelNodes(graph)
+
+
+UNKNOWN = "unknown"
 
 
 def unknown(name):
