@@ -62,7 +62,8 @@ def data_window(
     for axis, extent in zip(operator.parts.axes, operator.parts.extents, strict=True):
         analyzer.bind(axis, Range(0, extent))
     is_known = load is not None and all(
-        map(analyzer.can_prove_equal, load.indices, stored.order(b, row, column, channel))
+        analyzer.can_prove_equal(index, expected)
+        for index, expected in zip(load.indices, stored.order(b, row, column, channel), strict=True)
     )
     return window if is_known else None
 
