@@ -335,10 +335,6 @@ def try_mutation(
     return "none"
 
 
-def _recorded(folder: str) -> ExecutedFunctions:
-    return ExecutedFunctions(Path(folder))
-
-
 def main() -> None:
     """Print each survivor, then the share that was noticed in each package."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
@@ -347,7 +343,7 @@ def main() -> None:
     parser.add_argument("--package", default="usmp", metavar="P", help="as usmp/codegen")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--unit", action="store_true", help="try all unit tests, too")
-    parser.add_argument("--executed", type=_recorded, metavar="FOLDER", help="a record")
+    parser.add_argument("--executed", type=ExecutedFunctions, metavar="FOLDER", help="a record")
     parser.add_argument("--most-seconds", type=float, default=60, metavar="S", help="of a level")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="copies that run at once")
     options = parser.parse_args()

@@ -65,7 +65,7 @@ class Built:
     files
         of the archive; if the model was refused, the error as the only one.
     ram_bytes
-        of the pools that are written at run time; None if the model was refused.
+        of the workspace, inputs, outputs and states; None if the model was refused.
     seconds
         of the CPU.
     """
@@ -133,8 +133,7 @@ class Builder:
 def _ram_bytes(files: dict[str, bytes]) -> int:
     [metadata] = [content for name, content in files.items() if name.endswith("metadata.json")]
     modules = json.loads(metadata)["modules"].values()
-    pools = [pool for module in modules for pool in module["memory"]["pools"]]
-    return sum(pool["size_bytes"] for pool in pools if pool["kind"] != "constant")
+    return sum(module["memory"]["ram"]["size_bytes"] for module in modules)
 
 
 def models(folder: Path, number: int) -> Iterator[Path]:

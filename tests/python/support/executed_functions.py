@@ -68,11 +68,11 @@ class ExecutedFunctions:
         of the tests.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str | Path) -> None:
         self._tests: dict[str, list[RecordedTest]] = defaultdict(list)
         self._at_import: set[str] = set()
         self.files: set[str] = set()
-        for path in sorted(folder.glob("*.jsonl")):
+        for path in sorted(Path(folder).glob("*.jsonl")):
             self._read(path)
 
     def _read(self, path: Path) -> None:

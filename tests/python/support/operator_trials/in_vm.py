@@ -6,15 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from random import Random
 
-from tvm.ir import IRModule
-
 from support.operator_trials.sweep import trial_of
 from support.operator_trials.trial import (
     NoReferenceError,
     Outcome,
-    Results,
     Trial,
-    imported_or_refused,
+    imported_with_references,
     judged,
 )
 from support.relax_vm import compiled, load_fixed_point_functions
@@ -43,28 +40,18 @@ def faults_in_vm(front_end: str, operators: Iterable[str], seeds: Iterable[int])
 
 def outcomes_in_vm(trials: Mapping[str, Trial]) -> dict[str, Outcome]:
     """The outcome of each trial of a model without state, by its name, all compiled at once."""
-    found: dict[str, Outcome] = {}
-    expected: dict[str, list[Results]] = {}
-    models: dict[str, IRModule] = {}
-    for name, trial in trials.items():
-        try:
-            results = [list(trial.reference(inputs)) for inputs in trial.runs]
-        except NoReferenceError as error:
-            found[name] = Outcome("no reference", str(error))
-            continue
-        model = imported_or_refused(trial)
-        if isinstance(model, Outcome):
-            found[name] = model
-        else:
-            models[f"entry{len(models)}"], expected[name] = model, results
+    found, models, expected = imported_with_references(trials)
     if not models:
         return found
     load_fixed_point_functions()
-    run = compiled(join_models(models, shared_state=False))
-    for (entry, model), name in zip(models.items(), expected, strict=True):
+    entries = {name: f"entry{index}" for index, name in enumerate(models)}
+    joined = join_models({entries[name]: m for name, m in models.items()}, shared_state=False)
+    run = compiled(joined)
+    for name, model in models.items():
         params = [str(param.name) for param in model["main"].params]
         actual = [
-            run(*(inputs[param] for param in params), name=entry) for inputs in trials[name].runs
+            run(*(inputs[param] for param in params), name=entries[name])
+            for inputs in trials[name].runs
         ]
         found[name] = judged(trials[name], actual, expected[name])
     return found

@@ -118,14 +118,14 @@ def outcome(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
     return module if isinstance(module, Outcome) else _compared(trial, module, expected)
 
 
-def outcomes(trials: Mapping[str, Trial], flags: Sequence[str] = C_FLAGS) -> dict[str, Outcome]:
-    """The outcome of each trial, by its name, all of them as entries of one C program.
-
-    If that cannot be built, or ends by a signal, each of them is tried in a program of its own.
-    """
+def imported_with_references(
+    trials: Mapping[str, Trial],
+) -> tuple[dict[str, Outcome], dict[str, IRModule], dict[str, list[Results]]]:
+    """What can be compared: by name of a trial, its model and the results of the reference; and in
+    front, the outcomes of those that cannot."""
     found: dict[str, Outcome] = {}
-    expected: dict[str, list[Results]] = {}
     models: dict[str, IRModule] = {}
+    expected: dict[str, list[Results]] = {}
     for name, trial in trials.items():
         try:
             results = [list(trial.reference(inputs)) for inputs in trial.runs]
@@ -137,6 +137,15 @@ def outcomes(trials: Mapping[str, Trial], flags: Sequence[str] = C_FLAGS) -> dic
             found[name] = model
         else:
             models[name], expected[name] = model, results
+    return found, models, expected
+
+
+def outcomes(trials: Mapping[str, Trial], flags: Sequence[str] = C_FLAGS) -> dict[str, Outcome]:
+    """The outcome of each trial, by its name, all of them as entries of one C program.
+
+    If that cannot be built, or ends by a signal, each of them is tried in a program of its own.
+    """
+    found, models, expected = imported_with_references(trials)
     entries = {name: f"entry{index}" for index, name in enumerate(models)}
     module = _unless_refused(
         lambda: _host_module(usmp.build({entries[name]: m for name, m in models.items()}), flags)
