@@ -171,11 +171,11 @@ class Mutation:
             found.add(f"tests/python/test_filecheck.py::test_file[{stem}]")
         return sorted(found)
 
-    def levels(self, options: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-        """Arguments of pytest, the quickest first: "file", of the nearest files; "package", of
-        others of its package; "unit", quick unit tests; "all", others that execute it."""
+    def levels(self, options: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
+        """Levels, marks and names of tests, the quickest first: "file", of the nearest files;
+        "package", of others of its package; "unit", quick unit tests; "all", others."""
         for marks in ("not slow", "slow"):
-            yield "file", ["-m", marks, *self.nearest]
+            yield "file", marks, self.nearest
         folder = (ROOT / self.folder).glob("test_*.py")
         package = {str(path.relative_to(ROOT)) for path in folder}.difference(self.nearest)
         executing = options.executed and options.executed.tests(self.path, self.line)
@@ -184,20 +184,19 @@ class Mutation:
             package -= options.executed.files.difference(test.file for test in executing)
         # The tests of the whole way from a model to C are in the outermost folder, too.
         quick = "unit and not slow" if self.folder == Path("tests/python") else "not slow"
-        yield "package", ["-m", quick, *sorted(package)]
+        yield "package", quick, sorted(package)
         if executing is None:
-            if options.unit:
-                yield "unit", ["-m", "unit and not slow", "tests/python"]
+            yield "unit", "unit and not slow", ["tests/python"] * options.unit
             return
         others = [test for test in executing if test.file not in self.nearest]
         slow = [test for test in others if test.file in package and "slow" in test.markers]
-        yield "package", ["-m", "", *first_tests(slow, options.most_seconds)]
+        yield "package", "", first_tests(slow, options.most_seconds)
         if options.unit:
             others = [test for test in others if test.file not in package]
             unit = [t for t in others if "unit" in t.markers and "slow" not in t.markers]
-            yield "unit", ["-m", "", *first_tests(unit, options.most_seconds)]
+            yield "unit", "", first_tests(unit, options.most_seconds)
             others = [test for test in others if test not in unit]
-            yield "all", ["-m", "", *first_tests(others, options.most_seconds)]
+            yield "all", "", first_tests(others, options.most_seconds)
 
 
 @cache
@@ -323,11 +322,11 @@ def try_mutation(
 
     Tests that fail without it, too, notice nothing, and are added to `broken`.
     """
-    for level, tests in mutation.levels(options):
-        if len(tests) == 2:
+    for level, marks, tests in mutation.levels(options):
+        if not tests:
             continue
         with copy.changed(mutation.path, mutation.content):
-            failing = copy.failing(tests)
+            failing = copy.failing(["-m", marks, *tests])
         if failing and not copy.fails_unchanged(failing):
             return level
         if failing:
