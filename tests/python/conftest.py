@@ -110,6 +110,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     kernel_collection.stop()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    try:
+        return (yield)
+    finally:
+        # A process that only hands tests to workers collects none.
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     mark(config, items)
@@ -121,7 +130,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # Garbage collection need not look at all tests and libraries each time.
     gc.collect()
     gc.freeze()
-    gc.enable()
     # Nor so often; as in the process of `tvmc`.
     gc.set_threshold(50_000)
     # Nor all that other tests keep, when a command fails.
