@@ -31,13 +31,17 @@ from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
+EXAMPLE = ROOT / "examples/digits/digits_int8.tflite"
 TARGETS = ("c", "c -mcpu=cortex-m4", "c -mcpu=cortex-m55")
 
 SERVER = """
 import json, os, sys
 import tvm, usmp
-from usmp.driver import without_torch
 
+checkout, example = sys.argv[1:]
+assert usmp.__file__ == os.path.join(checkout, "python/usmp/__init__.py"), usmp.__file__
+# So that all modules are loaded, which takes longer than a small model does.
+usmp.build(usmp.import_model(example), "c")
 for line in sys.stdin:
     model, target, archive = json.loads(line)
     child = os.fork()
@@ -100,7 +104,7 @@ class Builder:
     def __init__(self, checkout: Path) -> None:
         environment = {**os.environ, "PYTHONPATH": str(checkout / "python")}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", SERVER],
+            [sys.executable, "-c", SERVER, str(checkout), str(EXAMPLE)],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -173,9 +177,12 @@ def main() -> None:
     parser.add_argument("--ram", action="store_true", help="files may differ")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    other_checkout = options.OTHER.resolve()
+    if not (other_checkout / "python/usmp/__init__.py").exists():
+        parser.error(f"{options.OTHER}: no checkout of usmp, which has python/usmp/__init__.py")
     pairs: SimpleQueue[tuple[Builder, Builder]] = SimpleQueue()
     for _ in range(options.jobs):
-        pairs.put((Builder(options.OTHER.absolute()), Builder(ROOT)))
+        pairs.put((Builder(other_checkout), Builder(ROOT)))
 
     def compared(case: tuple[Path, str]) -> list[tuple[Built, Built]]:
         pair = pairs.get()
@@ -190,6 +197,8 @@ def main() -> None:
             path for path in models(Path(folder), options.random) if options.only in path.name
         ]
         cases = list(product(chosen, TARGETS))
+        if not cases:
+            parser.error(f"no model has {options.only!r} in its name")
         for (path, target), built in zip(cases, pool.map(compared, cases), strict=True):
             other, this = built[0]
             number += 1
