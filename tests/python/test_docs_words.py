@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from conftest import ROOT
 
 DOCUMENTS = sorted(
@@ -48,7 +46,6 @@ def faults_of(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 def test_words():
     assert len(DOCUMENTS) > 40
     found = [
