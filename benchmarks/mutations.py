@@ -27,11 +27,9 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from queue import SimpleQueue
 from random import Random
 from typing import ClassVar
 
@@ -46,6 +44,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
 from support.checkout_copies import ROOT, CheckoutCopy
 from support.executed_functions import ExecutedFunctions, first_tests
+from support.idle_workers import map_with_workers
 
 EQUIVALENT = ROOT / "benchmarks/data/equivalent_mutations.json"
 BINARY = (
@@ -359,25 +358,18 @@ def main() -> None:
     broken: set[str] = set()
     with tempfile.TemporaryDirectory(prefix="usmp-mutations-") as name:
         copies = [CheckoutCopy(Path(name) / str(number)) for number in range(options.jobs)]
-        idle: SimpleQueue[CheckoutCopy] = SimpleQueue()
-        for copy in copies:
-            idle.put(copy)
 
-        def tried(mutation: Mutation) -> tuple[Mutation, str]:
-            copy = idle.get()
-            try:
-                return mutation, try_mutation(copy, mutation, options, broken)
-            finally:
-                idle.put(copy)
+        def tried(copy: CheckoutCopy, mutation: Mutation) -> str:
+            return try_mutation(copy, mutation, options, broken)
 
-        with ThreadPoolExecutor(options.jobs) as pool:
-            for mutation, result in pool.map(tried, mutations):
-                results[mutation.package][result] += 1
-                if result not in ("file", "package"):
-                    kind = "survived" if result == "none" else f"only {result} tests notice"
-                    before, after = mutation.lines
-                    print(f"{kind}: {mutation.path}:{mutation.line}\n  - {before}\n  + {after}")
-                    sys.stdout.flush()
+        noticing = map_with_workers(copies, tried, mutations)
+        for mutation, result in zip(mutations, noticing, strict=True):
+            results[mutation.package][result] += 1
+            if result not in ("file", "package"):
+                kind = "survived" if result == "none" else f"only {result} tests notice"
+                before, after = mutation.lines
+                print(f"{kind}: {mutation.path}:{mutation.line}\n  - {before}\n  + {after}")
+                sys.stdout.flush()
         for copy in copies:
             copy.close()
     for package, counts in sorted(results.items()):

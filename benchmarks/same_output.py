@@ -22,12 +22,14 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
-from queue import SimpleQueue
 from statistics import median
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
+
+from support.idle_workers import map_with_workers
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("USMP_SHARED", ROOT.parent / "shared"))
@@ -145,7 +147,6 @@ def models(folder: Path, number: int) -> Iterator[Path]:
     for path in sorted((SHARED / "models").iterdir()):
         if path.suffix in (".tflite", ".onnx", ".pt2"):
             yield path
-    sys.path.append(str(ROOT / "tests/python"))
     from tvm.ir import save_json
 
     from support.channel_networks import random_network
@@ -180,26 +181,23 @@ def main() -> None:
     other_checkout = options.OTHER.resolve()
     if not (other_checkout / "python/usmp/__init__.py").exists():
         parser.error(f"{options.OTHER}: no checkout of usmp, which has python/usmp/__init__.py")
-    pairs: SimpleQueue[tuple[Builder, Builder]] = SimpleQueue()
-    for _ in range(options.jobs):
-        pairs.put((Builder(other_checkout), Builder(ROOT)))
+    pairs = [(Builder(other_checkout), Builder(ROOT)) for _ in range(options.jobs)]
 
-    def compared(case: tuple[Path, str]) -> list[tuple[Built, Built]]:
-        pair = pairs.get()
-        try:
-            return [(pair[0].build(*case), pair[1].build(*case)) for _ in range(options.times)]
-        finally:
-            pairs.put(pair)
+    def compared(
+        pair: tuple[Builder, Builder], case: tuple[Path, str]
+    ) -> list[tuple[Built, Built]]:
+        return [(pair[0].build(*case), pair[1].build(*case)) for _ in range(options.times)]
 
     number, failures, ratios = 0, 0, []
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+    with tempfile.TemporaryDirectory() as folder:
         chosen = [
             path for path in models(Path(folder), options.random) if options.only in path.name
         ]
         cases = list(product(chosen, TARGETS))
         if not cases:
             parser.error(f"no model has {options.only!r} in its name")
-        for (path, target), built in zip(cases, pool.map(compared, cases), strict=True):
+        builds = map_with_workers(pairs, compared, cases)
+        for (path, target), built in zip(cases, builds, strict=True):
             other, this = built[0]
             number += 1
             ratios.append(median(b.seconds / a.seconds for a, b in built))
@@ -216,9 +214,8 @@ def main() -> None:
             if differing and not options.ram:
                 print(f"{name}: " + "; ".join(differing))
             sys.stdout.flush()
-    while not pairs.empty():
-        for builder in pairs.get():
-            builder.close()
+    for builder in chain.from_iterable(pairs):
+        builder.close()
     refused = "takes more RAM or is refused" if options.ram else "differs"
     print(f"{number} builds, {failures} {refused}; CPU seconds: median ratio {median(ratios):.2f}")
     sys.exit(failures > 0)

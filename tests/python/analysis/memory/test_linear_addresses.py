@@ -7,7 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 from tvm import tirx
+from tvm.ir import IRModule
 
+from support.tir_interpreter import Interpreter
 from usmp.analysis.memory.index_values import Bindings, NotKnown
 from usmp.analysis.memory.iterations import TracedLoop
 from usmp.analysis.memory.linear_addresses import LoopNest
@@ -16,6 +18,9 @@ from usmp.analysis.memory.memories import Term
 
 X, Y, Z = (tirx.Var(name, "int32") for name in "xyz")
 B = tirx.Var("b", "int32")
+BOUND = X + Y
+"""What `B` is bound to."""
+INTERPRETER = Interpreter(IRModule())
 
 
 def loop(variable, extent, first=0, step=1):
@@ -26,7 +31,7 @@ def loop(variable, extent, first=0, step=1):
 
 
 LOOPS = (loop(X, 4), loop(Y, 5, first=2, step=2), loop(Z, 3))
-RANGES = {"x": range(4), "y": range(2, 7, 2), "z": range(3)}
+RANGES = {X: range(4), Y: range(2, 7, 2), Z: range(3)}
 
 
 def nest(*loops, b=None):
@@ -36,43 +41,20 @@ def nest(*loops, b=None):
     return LoopNest(loops or LOOPS, bindings)
 
 
-def value_of(expr, env):
+def values_of(expr, variables):
     """The values of an expression, one a lane."""
-    kind = type(expr)
-    if kind is tirx.IntImm:
-        return np.array([int(expr)])
-    if kind is tirx.Var:
-        return np.atleast_1d(env[str(expr.name)])
-    if kind is tirx.Cast:
-        return value_of(expr.value, env)
-    if kind is tirx.Ramp:
-        return value_of(expr.base, env) + np.arange(int(expr.lanes)) * value_of(expr.stride, env)
-    if kind is tirx.Broadcast:
-        return value_of(expr.value, env)
-    operation = {
-        tirx.Add: np.add,
-        tirx.Sub: np.subtract,
-        tirx.Mul: np.multiply,
-        tirx.FloorDiv: np.floor_divide,
-        tirx.FloorMod: np.mod,
-        tirx.Max: np.maximum,
-        tirx.LT: np.less,
-        tirx.EQ: np.equal,
-        tirx.GE: np.greater_equal,
-    }[kind]
-    return operation(value_of(expr.a, env), value_of(expr.b, env))
+    return np.atleast_1d(INTERPRETER.value(expr, variables))
 
 
-def expected(terms, conditions, common, bound):
+def expected(terms, conditions, common):
     """Least and greatest in each iteration of the outer loops, and whether it happens there."""
     shape = [len(values) for values in list(RANGES.values())[:common]]
     least, greatest = np.full(shape, 10**9), np.full(shape, -(10**9))
     for at in product(*(enumerate(values) for values in RANGES.values())):
-        env = {name: value for name, (_, value) in zip(RANGES, at, strict=True)}
-        for name, value in bound.items():
-            env[name] = value_of(value, env)
-        if all((value_of(c, env) == truth).any() for c, truth in conditions):
-            total = sum(value_of(term.index, env) * term.unit_bytes for term in terms)
+        values = {variable: value for variable, (_, value) in zip(RANGES, at, strict=True)}
+        values[B] = values_of(BOUND, values).item()
+        if all((values_of(c, values) == truth).any() for c, truth in conditions):
+            total = sum(values_of(term.index, values) * term.unit_bytes for term in terms)
             place = tuple(index for index, _ in at[:common])
             least[place] = min(least[place], total.min())
             greatest[place] = max(greatest[place], total.max())
@@ -106,17 +88,16 @@ CONDITIONS = {
     "never": [(Z >= 3, True)],
     "bound": [(B < 4, True)],
 }
-BOUND = {"b": X + Y}
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_ends_are_those_of_all_iterations(address):
     """For any number of outer loops, and under any condition."""
     terms = tuple(ADDRESSES[address])
-    shared = nest(**BOUND)
+    shared = nest(b=BOUND)
     for (name, conditions), common in product(CONDITIONS.items(), range(4)):
         least, greatest, happens = shared.ends(terms, conditions, common)
-        low, high, truth = expected(terms, conditions, common, BOUND)
+        low, high, truth = expected(terms, conditions, common)
         found = np.broadcast_to(True if happens is None else happens, truth.shape)
         np.testing.assert_array_equal(found, truth, err_msg=name)
         for values, wanted in ((least, low), (greatest, high)):
@@ -127,7 +108,7 @@ def test_ends_are_those_of_all_iterations(address):
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_the_greatest_address(address):
     terms = tuple(ADDRESSES[address])
-    assert nest(**BOUND).greatest(terms) == expected(terms, [], 0, BOUND)[1].item()
+    assert nest(b=BOUND).greatest(terms) == expected(terms, [], 0)[1].item()
 
 
 def test_nests_with_the_same_outer_loops_know_the_same():

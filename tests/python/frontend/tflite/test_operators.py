@@ -22,7 +22,7 @@ from support.operator_trials.tflite import (
 )
 from support.operator_trials.tflite.draw import QUANTIZED, TYPES
 from support.operator_trials.tflite.graphs import graph_trial
-from support.operator_trials.trial import NoReferenceError, Trial, outcomes
+from support.operator_trials.trial import outcomes
 from usmp.frontend.tflite.converters import CONVERTERS, IMPORTED, MOVES, UNQUANTIZED
 from usmp.frontend.tflite.importer import import_tflite
 
@@ -56,15 +56,6 @@ def test_they_compute_what_the_kernels_compute(part):
     assert faults_of("tflite", operators, QUICK, number(1, 4), MOST_TRIALS) == {}
 
 
-def has_reference(trial: Trial) -> bool:
-    try:
-        for inputs in trial.runs:
-            trial.reference(inputs)
-    except NoReferenceError:
-        return False
-    return True
-
-
 @pytest.mark.slow
 @pytest.mark.models
 @pytest.mark.parametrize("part", range(PARTS))
@@ -78,7 +69,7 @@ def test_no_type_is_accepted_that_no_kernel_takes(part):
     assert accepted
     built = {name: accepted[name] for name in sample(accepted, BUILT)}
     others = accepted.keys() - built.keys()
-    assert [name for name in others if not has_reference(accepted[name])] == []
+    assert [name for name in others if not accepted[name].has_reference()] == []
     results = outcomes(built, QUICK)
     assert {
         name: (accepted[name].description, result.verdict, result.detail)

@@ -8,7 +8,6 @@ from random import Random
 
 from support.operator_trials.sweep import trial_of
 from support.operator_trials.trial import (
-    NoReferenceError,
     Outcome,
     Trial,
     imported_with_references,
@@ -63,14 +62,5 @@ def outcome_of_program(operators: Iterable[str], seeds: Iterable[int]) -> Outcom
 
     seeds = list(seeds)
     cases = [CASES[name](Random(f"{name} {seed}")) for name in operators for seed in seeds]
-    cases = [case for case in cases if _has_reference(trial_of_cases("one", [case]))]
+    cases = [case for case in cases if trial_of_cases("one", [case]).has_reference()]
     return outcomes_in_vm({"program": trial_of_cases("many", cases)})["program"]
-
-
-def _has_reference(trial: Trial) -> bool:
-    try:
-        for inputs in trial.runs:
-            trial.reference(inputs)
-    except NoReferenceError:
-        return False
-    return True

@@ -81,6 +81,18 @@ class Trial:
     reference: Callable[[Inputs], Results]
     tolerance: Tolerance = CLOSE
 
+    def expected(self) -> list[Results]:
+        """The reference's outputs of each run; raises `NoReferenceError`."""
+        return [list(self.reference(inputs)) for inputs in self.runs]
+
+    def has_reference(self) -> bool:
+        """Whether the reference has outputs of all runs."""
+        try:
+            self.expected()
+        except NoReferenceError:
+            return False
+        return True
+
 
 Generator = Callable[[Random], Trial]
 
@@ -111,7 +123,7 @@ class Outcome:
 def outcome(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
     """Compile the model, build its C with `flags`, run it and compare."""
     try:
-        expected = [list(trial.reference(inputs)) for inputs in trial.runs]
+        expected = trial.expected()
     except NoReferenceError as error:
         return Outcome("no reference", str(error))
     module = _built(trial, flags)
@@ -128,7 +140,7 @@ def imported_with_references(
     expected: dict[str, list[Results]] = {}
     for name, trial in trials.items():
         try:
-            results = [list(trial.reference(inputs)) for inputs in trial.runs]
+            results = trial.expected()
         except NoReferenceError as error:
             found[name] = Outcome("no reference", str(error))
             continue
@@ -178,7 +190,7 @@ def outcome_of_mutant(trial: Trial, flags: Sequence[str] = C_FLAGS) -> Outcome:
         if isinstance(module, Outcome):
             return module
         try:
-            expected = [list(trial.reference(inputs)) for inputs in trial.runs]
+            expected = trial.expected()
         except NoReferenceError as error:
             is_unknown = "NOT_IMPLEMENTED" in str(error)
             return Outcome("no reference" if is_unknown else "taken", str(error))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tvm import relax
 
+from support.qdq_graph import graph_of
 from usmp.relax.transform.qdq.data_movement import move_of, order_of
-from usmp.relax.transform.qdq.graph import Graph
 
 X = relax.Var("x", relax.TensorType((2, 3, 4), "float32"))
 INTEGERS = relax.Var("q", relax.TensorType((2, 3, 4), "int8"))
@@ -19,9 +19,8 @@ def normalized(call: relax.Expr) -> relax.Expr:
     return relax.BlockBuilder().normalize(call)
 
 
-def move(call: relax.Expr, bound=None):
-    graph = Graph(relax.BlockBuilder(), (bound or {}).get, lambda *_: None)
-    return move_of(graph, call)
+def move(call: relax.Expr):
+    return move_of(graph_of(), call)
 
 
 @pytest.mark.parametrize(

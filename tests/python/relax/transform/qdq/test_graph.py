@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 from tvm import relax
 
+from support.qdq_graph import graph_of
 from usmp.ops.quantized import OutputLimits, Quantization, Rounding
-from usmp.relax.transform.qdq.graph import Graph, Output
+from usmp.relax.transform.qdq.graph import Output
 
 X = relax.Var("x", relax.TensorType((2, 4), "float32"))
 EMPTY = relax.Var("e", relax.TensorType((0, 4), "float32"))
-
-
-def graph(bound=None, matcher=None) -> Graph:
-    return Graph(relax.BlockBuilder(), (bound or {}).get, matcher or (lambda *_: None))
 
 
 def quantize(scale, zero_point, dtype="int8", axis=-1):
@@ -44,14 +41,14 @@ def quantize(scale, zero_point, dtype="int8", axis=-1):
 )
 def test_quantizations_of_constants(scale, zero_point, axis, expected):
     call = quantize(scale, zero_point, axis=axis)
-    assert graph().quantization(call, "int8") == expected
+    assert graph_of().quantization(call, "int8") == expected
 
 
 def test_empty_scales_stand_for_nothing():
     empty = relax.const(np.zeros((0,), "float32"))
     call = quantize(0.5, 3)
     other = relax.Call(call.op, [X, empty, empty], call.attrs)
-    assert graph().quantization(other, "int8") is None
+    assert graph_of().quantization(other, "int8") is None
 
 
 @pytest.mark.parametrize(
@@ -63,16 +60,16 @@ def test_empty_scales_stand_for_nothing():
     ],
 )
 def test_outputs_of_one_scale(dtype, rounding, limits):
-    output = graph().output_of(quantize(0.5, 0, dtype))
+    output = graph_of().output_of(quantize(0.5, 0, dtype))
     assert output == Output(Quantization(dtype, (0.5,), (0,), 0), limits)
     assert output.rounding == rounding
 
 
 def test_other_outputs_are_none():
-    assert graph().output_of(quantize([0.5, 1.0], [0, 0], axis=0)) is None
-    assert graph().output_of(quantize(0.0, 0)) is None
+    assert graph_of().output_of(quantize([0.5, 1.0], [0, 0], axis=0)) is None
+    assert graph_of().output_of(quantize(0.0, 0)) is None
     call = relax.op.quantize(X, relax.const(0.5, "float32"), relax.const(0, "int8"), -1, "int32")
-    assert graph().output_of(call) is None
+    assert graph_of().output_of(call) is None
 
 
 def test_values_behind_variables_and_tuples():
@@ -86,7 +83,7 @@ def test_values_behind_variables_and_tuples():
         pair: relax.Tuple([a, c]),
         d: relax.TupleGetItem(pair, 1),
     }
-    found = graph(bound)
+    found = graph_of(bound)
     assert found.resolve(a).same_as(call) and found.resolve(X).same_as(X)
     assert found.resolve(d).same_as(value)
     assert found.resolve(relax.TupleGetItem(pair, 0)).same_as(call)
@@ -105,7 +102,7 @@ def test_integers_are_found_once():
         seen.append(expr)
         return None if expr is EMPTY or len(seen) > 2 else relax.op.astype(expr, "int8")
 
-    found = graph(matcher=matcher)
+    found = graph_of(matcher=matcher)
     one, other = (
         Output(Quantization("int8", (s,), (0,)), OutputLimits("int8", 0, 1)) for s in (1, 2)
     )

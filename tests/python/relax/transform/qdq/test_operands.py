@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tvm import relax
 
+from support.qdq_graph import bound_to, graph_of
 from usmp.ops.quantized import Quantization
-from usmp.relax.transform.qdq.graph import Graph
 from usmp.relax.transform.qdq.operands import (
     IntegerConstant,
     integer_constant,
@@ -22,32 +22,17 @@ op = relax.op
 SCALE = Quantization("int8", (0.5,), (3,), 0)
 
 
-BOUND: dict[relax.Var, relax.Expr] = {}
-
-
-def normalized(call: relax.Expr) -> relax.Var:
-    """A variable that is bound to a call."""
-    call = relax.BlockBuilder().normalize(call)
-    variable = relax.Var("v", call.ty)
-    BOUND[variable] = call
-    return variable
-
-
-def graph() -> Graph:
-    return Graph(relax.BlockBuilder(), BOUND.get, lambda *_: None)
-
-
 def dequantized(value, scale=0.5, zero_point=3, axis=-1, out_dtype="float32") -> relax.Expr:
     if isinstance(value, np.ndarray):
         value = relax.const(value)
     dtype = str(value.ty.dtype)
     zero = relax.const(np.array(zero_point, "int32" if dtype in ("int16", "int32") else dtype))
     scales = relax.const(np.array(scale, "float32"))
-    return normalized(op.dequantize(value, scales, zero, axis, out_dtype))
+    return bound_to(op.dequantize(value, scales, zero, axis, out_dtype))
 
 
 def test_integers_that_a_float_tensor_comes_from():
-    found = integers(graph(), dequantized(Q))
+    found = integers(graph_of(), dequantized(Q))
     assert (found.source, found.quantization, found.moves) == (Q, SCALE, ())
     assert found.order is None
     assert found.emit(relax.BlockBuilder()).same_as(Q)
@@ -62,17 +47,17 @@ def test_integers_that_a_float_tensor_comes_from():
         dequantized(relax.Var("q", relax.TensorType((2, 3), "int32"))),
         dequantized(relax.Var("q", relax.TensorType((0, 3), "int8"))),
         dequantized(np.zeros((2, 3), np.int8)),
-        normalized(op.exp(dequantized(Q))),
+        bound_to(op.exp(dequantized(Q))),
     ],
 )
 def test_other_tensors_are_no_integers_of_one_scale(expr):
-    assert integers(graph(), expr) is None
+    assert integers(graph_of(), expr) is None
 
 
 def test_moves_are_made_of_the_integers_in_their_order():
-    padded = normalized(op.nn.pad(dequantized(Q), [0, 1, 0, 0], "constant", -1.5))
-    turned = normalized(op.permute_dims(padded, [1, 0]))
-    found = integers(graph(), turned)
+    padded = bound_to(op.nn.pad(dequantized(Q), [0, 1, 0, 0], "constant", -1.5))
+    turned = bound_to(op.permute_dims(padded, [1, 0]))
+    found = integers(graph_of(), turned)
     assert [fill for _, fill in found.moves] == [0, 0]
     assert found.order == (1, 0)
     inner = found.without_last_move()
@@ -106,8 +91,8 @@ def test_moves_are_made_of_the_integers_in_their_order():
     ],
 )
 def test_padding_is_an_integer_that_stands_for_its_value(value, fill):
-    padded = normalized(op.nn.pad(dequantized(Q), [0, 1, 0, 0], "constant", value))
-    found = integers(graph(), padded)
+    padded = bound_to(op.nn.pad(dequantized(Q), [0, 1, 0, 0], "constant", value))
+    found = integers(graph_of(), padded)
     assert (None if found is None else found.moves[0][1]) == fill
 
 
@@ -116,21 +101,21 @@ VALUES = np.arange(6, dtype=np.int8).reshape(2, 3)
 
 def test_constants_are_in_the_shape_and_order_in_which_they_are_read():
     rows = dequantized(VALUES, [0.5, 1.0], [3, 0], 0)
-    found = integer_constant(graph(), rows)
+    found = integer_constant(graph_of(), rows)
     assert found.quantization == Quantization("int8", (0.5, 1.0), (3, 0), 0)
     assert found.real().tolist() == [[-1.5, -1.0, -0.5], [3.0, 4.0, 5.0]]
-    turned = integer_constant(graph(), normalized(op.permute_dims(rows)))
+    turned = integer_constant(graph_of(), bound_to(op.permute_dims(rows)))
     assert turned.quantization.axis == 1
     assert turned.real().tolist() == found.real().T.tolist()
     assert turned.values.tolist() == VALUES.T.tolist()
 
 
 def test_constants_of_one_scale_may_be_views():
-    found = integer_constant(graph(), normalized(op.reshape(dequantized(VALUES), (3, 2))))
+    found = integer_constant(graph_of(), bound_to(op.reshape(dequantized(VALUES), (3, 2))))
     assert found.values.tolist() == VALUES.reshape(3, 2).tolist()
     assert found.real().tolist() == ((VALUES - 3.0) * 0.5).reshape(3, 2).tolist()
     rows = dequantized(VALUES, [0.5, 1.0], [3, 0], 0)
-    assert integer_constant(graph(), normalized(op.reshape(rows, (3, 2)))) is None
+    assert integer_constant(graph_of(), bound_to(op.reshape(rows, (3, 2)))) is None
 
 
 @pytest.mark.parametrize(
@@ -140,22 +125,22 @@ def test_constants_of_one_scale_may_be_views():
         dequantized(VALUES, out_dtype="float16"),
         dequantized(VALUES, 0.0),
         relax.const(np.zeros((2, 3), np.float32)),
-        normalized(op.reshape(dequantized(Q), (6,))),
-        normalized(op.permute_dims(dequantized(Q))),
+        bound_to(op.reshape(dequantized(Q), (6,))),
+        bound_to(op.permute_dims(dequantized(Q))),
     ],
 )
 def test_other_values_are_no_constant_integers(expr):
-    assert integer_constant(graph(), expr) is None
+    assert integer_constant(graph_of(), expr) is None
 
 
 def test_both_operands_are_integers():
-    left, right = quantized_operands(graph(), op.add(dequantized(Q), dequantized(VALUES)))
+    left, right = quantized_operands(graph_of(), op.add(dequantized(Q), dequantized(VALUES)))
     assert (left[0], left[1], right[1]) == (Q, SCALE, SCALE)
     assert right[0].value.numpy().tolist() == VALUES.tolist()
     rows = dequantized(VALUES, [0.5, 1.0], [3, 0], 0)
     for other in (rows, relax.const(np.zeros((2, 3), np.float32))):
-        assert quantized_operands(graph(), op.add(dequantized(Q), other)) is None
-        assert quantized_operands(graph(), op.add(other, dequantized(Q))) is None
+        assert quantized_operands(graph_of(), op.add(dequantized(Q), other)) is None
+        assert quantized_operands(graph_of(), op.add(other, dequantized(Q))) is None
 
 
 def test_real_numbers_of_constants():
@@ -164,17 +149,17 @@ def test_real_numbers_of_constants():
         (relax.const(floats), floats),
         (op.reshape(relax.const(floats), (6,)), floats.reshape(6)),
         (op.permute_dims(relax.const(floats)), floats.T),
-        (op.permute_dims(normalized(op.reshape(dequantized(VALUES), (1, 2, 3))), [2, 0, 1]), None),
+        (op.permute_dims(bound_to(op.reshape(dequantized(VALUES), (1, 2, 3))), [2, 0, 1]), None),
         (dequantized(VALUES), (VALUES - 3.0) * 0.5),
     ):
-        found = real_constant(graph(), normalized(expr))
+        found = real_constant(graph_of(), bound_to(expr))
         assert found.dtype == np.float64
         if expected is not None:
             assert found.tolist() == expected.tolist()
         else:
             assert found.shape == (3, 1, 2)
     for other in (Q, op.reshape(Q, (6,)), op.permute_dims(Q), dequantized(Q)):
-        assert real_constant(graph(), normalized(other)) is None
+        assert real_constant(graph_of(), bound_to(other)) is None
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tvm import relax
 
+from support.qdq_graph import BOUND, bound_to, graph_of
 from usmp.ops.quantized import OutputLimits, Quantization
-from usmp.relax.transform.qdq.graph import Graph, Output
+from usmp.relax.transform.qdq.graph import Output
 from usmp.relax.transform.qdq.operands import IntegerConstant
 from usmp.relax.transform.qdq.weights import is_supported, rescale_and_bias, with_bias
 from usmp.support.errors import UnsupportedModelError
@@ -19,23 +20,11 @@ DATA = Quantization("int8", (0.5,), (-3,))
 OUTPUT = Output(Quantization("int8", (2.0,), (1,)), OutputLimits("int8", -128, 127))
 
 
-BOUND: dict[relax.Var, relax.Expr] = {}
-
-
-def normalized(call: relax.Expr) -> relax.Var:
-    """A variable that is bound to a call."""
-    call = relax.BlockBuilder().normalize(call)
-    variable = relax.Var("v", call.ty)
-    BOUND[variable] = call
-    return variable
-
-
 def bias_of(expr: relax.Expr):
-    graph = Graph(relax.BlockBuilder(), BOUND.get, lambda *_: None)
-    return with_bias(graph, normalized(expr), "relax.matmul")
+    return with_bias(graph_of(), bound_to(expr), "relax.matmul")
 
 
-PRODUCT = normalized(op.matmul(X, W))
+PRODUCT = bound_to(op.matmul(X, W))
 FLOATS = np.array([1.0, 2.0, 3.0], np.float32)
 
 
@@ -62,9 +51,7 @@ def test_without_a_bias():
 
 def stored(values, scale, zero_point=0, dtype="int32") -> relax.Expr:
     scales, zero = relax.const(np.array(scale, "float32")), np.array(zero_point, dtype)
-    return normalized(
-        op.dequantize(relax.const(np.array(values, dtype)), scales, relax.const(zero))
-    )
+    return bound_to(op.dequantize(relax.const(np.array(values, dtype)), scales, relax.const(zero)))
 
 
 @pytest.mark.parametrize(
@@ -72,8 +59,8 @@ def stored(values, scale, zero_point=0, dtype="int32") -> relax.Expr:
     [
         (stored([1, 2, 3], 0.5), (3,), 0),
         (stored([1, 2, 3], [0.5, 1.0, 2.0], [0, 0, 0]), (3,), 0),
-        (normalized(op.reshape(stored([1, 2, 3], 0.5), (1, 3))), (1, 3), 1),
-        (normalized(op.expand_dims(stored([1, 2, 3], [0.5, 1.0, 2.0], [0] * 3), 0)), (1, 3), 1),
+        (bound_to(op.reshape(stored([1, 2, 3], 0.5), (1, 3))), (1, 3), 1),
+        (bound_to(op.expand_dims(stored([1, 2, 3], [0.5, 1.0, 2.0], [0] * 3), 0)), (1, 3), 1),
     ],
 )
 def test_a_bias_of_stored_integers(expr, shape, axis):
