@@ -6,6 +6,7 @@
 #include "usmp_solver/bounds/order_bound.h"
 #include "usmp_solver/bounds/section_bound.h"
 #include "usmp_solver/bounds/stack_bound.h"
+#include "usmp_solver/bounds/star_bound.h"
 
 namespace usmp {
 
@@ -18,6 +19,8 @@ constexpr int64_t kSearchSteps = 1'000'000;
 
 int64_t LowerBound(const PoolProblem& problem, Budget* budget) {
   int64_t bound = SectionBound(problem, budget);
+  Budget stars(budget, kSearchSteps);
+  bound = StarBound(problem, bound, &stars);
   Budget search(budget, kSearchSteps);
   bound = StackBound(problem, bound, &search);
   bound = CliqueBound(problem, bound, &search);

@@ -5,7 +5,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 
+#include "usmp_solver/bounds/clique_bound.h"
+#include "usmp_solver/bounds/order_bound.h"
+#include "usmp_solver/bounds/section_bound.h"
+#include "usmp_solver/bounds/stack_bound.h"
+#include "usmp_solver/bounds/star_bound.h"
 #include "usmp_solver/tests/cases.h"
 #include "usmp_solver/tests/one_pool.h"
 
@@ -44,6 +50,47 @@ void CheckBounds(const Problem& problem, int64_t load, int64_t bound) {
 
 const Ranges kNow = {{0, 1}};
 
+/*! \brief Check the bound of stars, and the largest of the other bounds. */
+void CheckStar(const Problem& problem, int64_t star, int64_t others) {
+  const PoolProblem pool = InOnePool(problem);
+  Budget budget;
+  CHECK(StarBound(pool, 0, &budget) == star);
+  int64_t bound = SectionBound(pool, &budget);
+  bound = StackBound(pool, bound, &budget);
+  bound = CliqueBound(pool, bound, &budget);
+  CHECK(OrderBound(pool, bound, &budget) == others);
+  CHECK(LowerBound(pool, &budget) == std::max(star, others));
+}
+
+/*! \brief Draw four to seven buffers of a few sections with many overlaps, in both directions. */
+OnePool DrawOverlaps(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](uint64_t bound) { return static_cast<int64_t>(random() % bound); };
+  OnePool drawn{Empty(), {}};
+  const bool is_aligned = below(2) == 0;
+  const bool is_pinned = below(4) == 0;
+  const bool lists_pairs = below(3) == 0;
+  const size_t buffers = 4 + below(4);
+  for (size_t b = 0; b < buffers; ++b) {
+    const int64_t start = below(2);
+    const Ranges live = lists_pairs && below(2) == 0 ? Ranges{} : Ranges{{start, start + 2}};
+    const int64_t alignment = is_aligned ? int64_t{1} << below(4) : 1;
+    const int64_t pin = is_pinned && below(4) == 0 ? below(3) * 16 : -1;
+    Add(&drawn.problem, 1 + below(24), live, alignment, pin);
+  }
+  for (size_t a = 0; a < buffers; ++a) {
+    for (size_t b = 0; b < buffers; ++b) {
+      if (a == b) continue;
+      if (lists_pairs && below(2) == 0) drawn.problem.conflicts.push_back({a, b});
+      if (below(3) > 0) continue;
+      const int64_t size = drawn.problem.buffers[a].size;
+      drawn.problem.overlaps.push_back({a, b, below(3) == 0 ? 0 : below(size + 1)});
+    }
+  }
+  drawn.pool = InOnePool(drawn.problem);
+  return drawn;
+}
+
 }  // namespace
 
 TEST_CASE("the bound of what overlaps") {
@@ -61,6 +108,57 @@ TEST_CASE("the bound of what overlaps") {
   CheckBounds(problem, 22, 12);
   problem.overlaps = {{1, 0, 0}, {2, 0, 0}};  // Two outputs.
   CheckBounds(problem, 22, 16);
+}
+
+TEST_CASE("the bound of a star") {
+  // Each of the large ones may cover the first bytes of the first one, but only one of them can.
+  // The whole section would need less than they do, because the small ones may overlap them all.
+  Problem problem = Empty();
+  Add(&problem, 10, kNow);
+  for (int k = 0; k < 3; ++k) Add(&problem, 8, kNow);
+  for (int k = 0; k < 2; ++k) Add(&problem, 4, kNow);
+  const std::vector<Problem::Overlap> small = {{4, 0, 0}, {4, 1, 0}, {4, 2, 0}, {4, 3, 0},
+                                               {5, 0, 0}, {5, 1, 0}, {5, 2, 0}, {5, 3, 0}};
+  problem.overlaps = {{1, 0, 4}, {2, 0, 5}, {3, 0, 6}};
+  problem.overlaps.insert(problem.overlaps.end(), small.begin(), small.end());
+  CheckStar(problem, 30, 24);
+
+  // The first one covers bytes of one of the large ones from below.
+  problem.overlaps = {{0, 1, 4}, {0, 2, 5}, {0, 3, 6}};
+  problem.overlaps.insert(problem.overlaps.end(), small.begin(), small.end());
+  CheckStar(problem, 28, 24);
+
+  // One of the large ones covers its first 2 bytes, another one its last 3.
+  problem.overlaps = {{1, 0, 6}, {0, 2, 7}};
+  problem.overlaps.insert(problem.overlaps.end(), small.begin(), small.end());
+  CheckStar(problem, 29, 24);
+
+  // Offsets are multiples of 4 bytes, so the distances count as 8 bytes and the first one as 12:
+  // only 4 of these are covered. Its last 2 bytes do not count if it is the topmost.
+  for (Problem::Buffer& buffer : problem.buffers) buffer.alignment = 4;
+  CheckStar(problem, 30, 26);
+}
+
+TEST_CASE("no star is above the optimum and some are all that reaches it") {
+  const int cases = Cases(4000);
+  int reached = 0;
+  int alone = 0;
+  for (int seed = 0; seed < cases; ++seed) {
+    const OnePool drawn = DrawOverlaps(seed);
+    const int64_t optimum = LowestPeak(drawn);
+    Budget budget;
+    const int64_t star = StarBound(drawn.pool, 0, &budget);
+    CAPTURE(seed);
+    REQUIRE(star <= optimum);
+    if (star < optimum) continue;
+    ++reached;
+    int64_t others = SectionBound(drawn.pool, &budget);
+    others = StackBound(drawn.pool, others, &budget);
+    others = CliqueBound(drawn.pool, others, &budget);
+    alone += OrderBound(drawn.pool, others, &budget) < optimum;
+  }
+  CHECK(reached > cases / 3);
+  CHECK(alone > cases / 50);
 }
 
 TEST_CASE("the bound of what is aligned") {

@@ -1,0 +1,51 @@
+#include "usmp_solver/bounds/promising_sections.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace usmp {
+
+namespace {
+
+constexpr size_t kMaxSections = 64;
+
+/*! \brief Return the sections, ascending, that have the most bytes and more than `bound`. */
+std::vector<int32_t> SectionsAbove(const std::vector<WideBytes>& most, int64_t bound) {
+  std::vector<int32_t> sections;
+  for (size_t s = 0; s < most.size(); ++s) {
+    if (most[s] > bound) sections.push_back(s);
+  }
+  if (sections.size() > kMaxSections) {
+    std::nth_element(sections.begin(), sections.begin() + kMaxSections, sections.end(),
+                     [&](int32_t lhs, int32_t rhs) {
+                       return std::pair(-most[lhs], lhs) < std::pair(-most[rhs], rhs);
+                     });
+    sections.resize(kMaxSections);
+    std::sort(sections.begin(), sections.end());
+  }
+  return sections;
+}
+
+}  // namespace
+
+std::vector<PromisingSection> PromisingSections(const PoolProblem& problem,
+                                                const std::vector<WideBytes>& most, int64_t bound) {
+  const std::vector<int32_t> sections = SectionsAbove(most, bound);
+  std::vector<PromisingSection> promising;
+  for (int32_t s : sections) promising.push_back({most[s], {}});
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const PoolProblem::Item& item = problem.items[i];
+    for (int32_t k = item.first_span; k < item.first_span + item.num_spans; ++k) {
+      const auto first = std::lower_bound(sections.begin(), sections.end(), problem.spans[k].begin);
+      for (auto s = first; s != sections.end() && *s < problem.spans[k].end; ++s) {
+        promising[s - sections.begin()].items.push_back(i);
+      }
+    }
+  }
+  std::stable_sort(
+      promising.begin(), promising.end(),
+      [](const PromisingSection& lhs, const PromisingSection& rhs) { return lhs.most > rhs.most; });
+  return promising;
+}
+
+}  // namespace usmp
