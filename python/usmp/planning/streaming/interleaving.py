@@ -161,12 +161,14 @@ def interleave(
     """
     graph = _Graph(steps, readings, start, sizes)
     rates = graph.rates()
-    scales = {1 / rate for rate in rates}
+    distinct = set(rates)
+    scales = {1 / rate for rate in distinct}
     if columns is not None:
         scales = {1 / max(rate for rate, n in zip(rates, columns, strict=True) if n > 1)}
     best: tuple[int, int, Interleaving] | None = None
     for scale in sorted(scales, reverse=True):
-        found = graph.interleaving([rate * scale for rate in rates], columns)
+        scaled = {rate: rate * scale for rate in distinct}
+        found = graph.interleaving([scaled[rate] for rate in rates], columns)
         kept = sum(found.rings[t].size_bytes if t in found.rings else sizes[t] for t in sizes)
         if best is None or (kept, found.ticks) < best[:2]:
             best = kept, found.ticks, found
@@ -204,14 +206,16 @@ class _Graph:
             pending = [root]
             while pending:
                 index = pending.pop()
-                others = [
-                    *((e.maker.operator - self.start, e.steps_per_step) for e in self.reads[index]),
-                    *((e.reader - self.start, 1 / e.steps_per_step) for e in self.read_by[index]),
-                ]
-                for other, factor in others:
-                    if other not in rates:
-                        rates[other] = rates[index] * factor
-                        pending.append(other)
+                for edge in self.reads[index]:
+                    maker = edge.maker.operator - self.start
+                    if maker not in rates:
+                        rates[maker] = rates[index] * edge.steps_per_step
+                        pending.append(maker)
+                for edge in self.read_by[index]:
+                    reader = edge.reader - self.start
+                    if reader not in rates:
+                        rates[reader] = rates[index] / edge.steps_per_step
+                        pending.append(reader)
         return [rates[index] for index in range(len(self.steps))]
 
     def interleaving(
@@ -225,7 +229,7 @@ class _Graph:
                 period = self._period(index, rate, rates)
             else:
                 period = self._period_by_columns(index, rate, timings, columns)
-            number = min(int(rate * period), steps)
+            number = min(rate.numerator * period // rate.denominator, steps)
             timing = Timing(0, period, number, -(-steps // number))
             starts = (
                 _earliest(timings[edge.maker.operator - self.start], timing, edge)

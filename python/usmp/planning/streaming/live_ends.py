@@ -80,6 +80,15 @@ class LiveEnds:
         return max(self.end(memory, start) - self.first(memory, stop or start), 0)
 
     @cached_property
+    def cuts(self) -> Sequence[int]:
+        """By operator, and at the end, the bytes of all memories that are live before it."""
+        found = [0] * (len(self.statements) + 1)
+        for memory, (first, end) in self.spans.items():
+            for index in range(first + 1, end):
+                found[index] += self.live(memory, index)
+        return found
+
+    @cached_property
     def _uses(self) -> Mapping[Memory, list[_Use]]:
         found: dict[Memory, list[_Use]] = {}
         for index, statement in enumerate(self.statements):

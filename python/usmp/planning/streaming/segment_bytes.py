@@ -35,7 +35,8 @@ class Taken:
         about what a plan needs: rings count as a whole, tensors from outside by what is still to
         be read, and results by what is written.
     live_bytes
-        the most bytes that are live when a part is made; no plan has less.
+        the most bytes that are live after a part is made, which includes the end of the last
+        operator, but not the start of the first; no plan has less.
     """
 
     estimate_bytes: int
@@ -90,7 +91,9 @@ def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
     through = main.live_through(start, stop)
     estimate = sum(main.sizes[m] for m in through) + fixed + outside
     always = sum(main.ends.live(memory, start, stop) for memory in through)
-    return Taken(estimate, always + live)
+    # `live` omits what is written of tensors that operators are called with addresses inside of.
+    cut = main.ends.cuts[stop]
+    return Taken(max(estimate, cut), max(always + live, cut))
 
 
 def operator_bytes(main: StreamedMain, index: int) -> Taken:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 from math import inf
 from sys import float_info
 from typing import TypeAlias
@@ -14,9 +15,13 @@ from usmp.planning.streaming.io_by_rows import keeps_no_whole, uses_by_rows
 from usmp.planning.streaming.segment import Segment
 from usmp.planning.streaming.segment_bytes import Taken, operator_bytes, segment_bytes
 from usmp.planning.streaming.streamed_main import StreamedMain
+from usmp.support.found import Found
 
 Interval: TypeAlias = tuple[int, int]
 """The first operator, and the one after the last."""
+
+_Way: TypeAlias = tuple[Taken, Segment | None]
+"""What operators take, and the segment; None for an operator by itself."""
 
 _MOST_OPERATORS = 48
 """Of a segment."""
@@ -160,7 +165,7 @@ class _Costs:
         self.complete = True
         loops = [operator.loop for operator in main.operators]
         self._work = [1 + (loop.steps * loop.columns // _STEPS if loop else 0) for loop in loops]
-        self._known: dict[Interval, list[tuple[Taken, Segment | None]]] = {}
+        self._known, self._reserved = Found(), Found()
 
     def of(self, start: int, stop: int) -> float:
         """About the bytes that a plan needs."""
@@ -172,7 +177,8 @@ class _Costs:
 
     def least(self, cost: Callable[[int, int], float]) -> float:
         """The least that the dearest of some segments costs, by one of the two costs above."""
-        return _least(self.count, cost, self._has_time_for_all)
+        reserve = None if self._has_time_for_all else (self.any_way or self).reserve
+        return _least(cost, self.main.ends.cuts, reserve)
 
     @cached_property
     def _has_time_for_all(self) -> bool:
@@ -195,36 +201,50 @@ class _Costs:
         assert segment is not None
         return segment
 
-    def _taken(self, start: int, stop: int) -> list[tuple[Taken, Segment | None]]:
+    def _taken(self, start: int, stop: int) -> Iterable[_Way]:
         if self.any_way is not None:
-            return self.any_way._taken(start, stop)[:1]
-        if (start, stop) not in self._known:
-            self._known[start, stop] = self._find(start, stop)
-        return self._known[start, stop]
+            return islice(self.any_way._ways(start, stop), 1)
+        return self._ways(start, stop)
 
-    def _find(self, start: int, stop: int) -> list[tuple[Taken, Segment | None]]:
+    def _ways(self, start: int, stop: int) -> Iterator[_Way]:
+        """Yield the ways to run operators, by rows first, because columns take longer to find."""
+        if self.reserve(start, stop):
+            for by_columns in (False, True):
+                find = partial(self._find, start, stop, by_columns)
+                yield from self._known.once((start, stop, by_columns), find)
+
+    def reserve(self, start: int, stop: int) -> bool:
+        """Return whether there is time for an interval. The first call spends the time, whether the
+        interval is looked at or not, so that which ones are left out does not depend on cuts."""
+        return self._reserved.once((start, stop), partial(self._reserve, start, stop))
+
+    def _reserve(self, start: int, stop: int) -> bool:
+        if stop - start == 1:
+            return True
+        if self.main.apart[stop - 1] > start:
+            return False
+        if stop - start > _MOST_OPERATORS or self.work > _MOST_WORK:
+            self.complete = False
+            return False
+        self.work += 2 * sum(self._work[start:stop])
+        return True
+
+    def _find(self, start: int, stop: int, by_columns: bool) -> list[_Way]:
+        """Return the way to run operators by rows or by columns, if there is one."""
         main = self.main
         if stop - start == 1:
-            whole = uses_by_rows(main, start)
-            return [] if whole else [(operator_bytes(main, start), None)]
-        if main.apart[stop - 1] > start:
-            return []
-        is_too_much = stop - start > _MOST_OPERATORS or self.work > _MOST_WORK
-        if is_too_much or not self.has_time():
+            has_none = by_columns or uses_by_rows(main, start)
+            return [] if has_none else [(operator_bytes(main, start), None)]
+        if not self.has_time():
             self.complete = False
             return []
-        # Also what turns out to be no segment takes this time.
-        work = sum(self._work[start:stop])
-        self.work += work
-        segment = main.segment(start, stop)
-        if segment is None or not segment.interleaving.rings:
+        rows = main.segment(start, stop)
+        if rows is None or not rows.interleaving.rings:
             return []
-        self.work += work
-        ways, by_columns = [segment], main.with_columns(start, stop)
-        if by_columns is not None and main.is_fast(by_columns, segment):
-            ways.append(by_columns)
-        allowed = (way for way in ways if keeps_no_whole(main, start, way))
-        return [(segment_bytes(main, start, way), way) for way in allowed]
+        way = main.with_columns(start, stop) if by_columns else rows
+        if way is None or (by_columns and not main.is_fast(way, rows)):
+            return []
+        return [(segment_bytes(main, start, way), way)] if keeps_no_whole(main, start, way) else []
 
     def streamed(self, start: int, stop: int) -> float:
         """Bytes that a segment moves at a time, and a small price for each operator in it."""
@@ -239,41 +259,62 @@ class _Costs:
         return self.of(start, stop) ** 4 + (stop - start)
 
 
-def _least(count: int, cost: Callable[[int, int], float], has_time_for_all: bool = False) -> float:
-    """The least that the dearest of some segments costs.
+def _least(
+    cost: Callable[[int, int], float],
+    cuts: Sequence[int],
+    reserve: Callable[[int, int], object] | None = None,
+) -> float:
+    """Return the least that the dearest of some segments costs.
 
     Segments only lower it that have an operator that costs more by itself, so that those of others
-    are not looked at; if there may not be time for all, short ones first, of all operators that
-    cost too much.
+    are not looked at.
+
+    Parameters
+    ----------
+    cost
+        of a segment; at least the cut where it ends.
+    cuts
+        by operator, and at the end, the bytes that are live before it.
+    reserve
+        spends the time that it takes to look at a segment; None if there is time for all. Short
+        segments come first, so that there is some time for each operator that costs too much.
     """
+    count = len(cuts) - 1
     alone = [cost(index, index + 1) for index in range(count)]
     least = max(alone, default=0.0)
     for longest in (*(length for length in _LENGTHS if length < count), count):
         while True:
             before = least
             dear = [index for index in range(count) if alone[index] >= least]
-            if not has_time_for_all:
+            if reserve is not None:
                 for length in range(2, longest + 1):
                     for start in range(count - length + 1):
                         if _has_any(dear, start, start + length):
-                            cost(start, start + length)
-            least = _least_with(count, cost, dear, longest)
+                            reserve(start, start + length)
+            least = _least_with(least, cost, cuts, dear, longest)
             if least == before:
                 break
     return least
 
 
 def _least_with(
-    count: int, cost: Callable[[int, int], float], dear: Sequence[int], longest: int
+    least: float,
+    cost: Callable[[int, int], float],
+    cuts: Sequence[int],
+    dear: Sequence[int],
+    longest: int,
 ) -> float:
-    """The same, if all segments of several operators have one of these, and no more operators than
-    `longest`."""
-    best = [0.0] + [inf] * count
-    for stop in range(1, count + 1):
+    """Return the same, at most `least`, of segments that have one of the dear operators, and no
+    more operators than `longest`, and of operators by themselves."""
+    best = [0.0] + [least] * (len(cuts) - 1)
+    for stop in range(1, len(cuts)):
+        # A segment that ends here costs no less, and one that starts here follows such a segment.
+        if cuts[stop] >= least:
+            continue
         for start in range(stop - 1, max(stop - longest, 0) - 1, -1):
             if best[start] < best[stop] and (stop - start == 1 or _has_any(dear, start, stop)):
                 best[stop] = min(best[stop], max(best[start], cost(start, stop)))
-    return best[count]
+    return best[-1]
 
 
 def _has_any(indices: Sequence[int], start: int, stop: int) -> bool:
@@ -294,6 +335,9 @@ def _cheapest(
     best = [0.0] + [inf] * count
     back = [0] * (count + 1)
     for stop in range(1, count + 1):
+        # No segment that ends here is within the limit.
+        if costs.main.ends.cuts[stop] > limit:
+            continue
         for start in range(stop - 1, -1, -1):
             if stop - start > 1 and not _has_any(large, start, stop):
                 continue

@@ -9,7 +9,7 @@ from support.streamed_graphs import main_function, module, operator
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import planning_session
 from usmp.planning.streaming.read_main import streamed_main
-from usmp.planning.streaming.segment_bytes import operator_bytes
+from usmp.planning.streaming.segment_bytes import operator_bytes, segment_bytes
 from usmp.planning.streaming.segmentation import segmentations
 
 BODY = """
@@ -46,14 +46,24 @@ def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
     Module.end(C.data, y)
 """
 
+COPY_ROWS = """
+for i in range(8):
+    for j in range(8):
+        Q[i * 8 + j] = P[i * 8 + j]
+"""
+READ_BACKWARDS = """
+for i in range(8):
+    for j in range(8):
+        Q[i * 8 + j] = P[127 - i * 8 - j]
+"""
+
 
 def test_parts_that_are_not_written_yet():
     """They may be where another tensor still is: then the peak is no more than both parts."""
     both = [("p", 64, "int8"), ("q", 64, "int8")]
     copy = operator("copy", both, "for i in range(64):\n    Q[i] = P[i]")
     turn = operator("turn", both, "for i in range(64):\n    Q[i] = P[63 - i]")
-    read = "for i in range(8):\n    for j in range(8):\n        Q[i * 8 + j] = P[127 - i * 8 - j]"
-    end = operator("end", [("p", 128, "int8"), ("q", 64, "int8")], read)
+    end = operator("end", [("p", 128, "int8"), ("q", 64, "int8")], READ_BACKWARDS)
     mod = module(copy, turn, end, PARTS)
     with planning_session() as session:
         (peak,) = session.peaks(mod, PlanningOptions())
@@ -61,3 +71,28 @@ def test_parts_that_are_not_written_yet():
     assert main is not None
     bound = segmentations(main).bound_bytes
     assert bound is not None and bound <= peak == 128
+
+
+SECOND_PART = """
+@T.prim_func
+def __tvm_main__(x: T.handle("int8"), y: T.handle("int8")):
+    A = T.alloc_buffer((64,), "int8")
+    C = T.alloc_buffer((128,), "int8")
+    Module.copy(x, C.data)
+    Module.copy(x, A.data)
+    Module.copy(A.data, T.address_of(C[64]))
+    Module.end(C.data, y)
+"""
+
+
+def test_parts_that_are_written_are_live_at_the_end_of_a_segment():
+    """Also of a tensor that an operator is called with an address inside of."""
+    both = [("p", 64, "int8"), ("q", 64, "int8")]
+    copy = operator("copy", both, COPY_ROWS)
+    end = operator("end", [("p", 128, "int8"), ("q", 64, "int8")], READ_BACKWARDS)
+    main = streamed_main(module(copy, end, SECOND_PART))
+    assert main is not None
+    segment = main.segment(1, 3)
+    assert segment is not None
+    assert main.ends.cuts == [0, 0, 64, 64, 0]
+    assert segment_bytes(main, 1, segment).live_bytes == 64

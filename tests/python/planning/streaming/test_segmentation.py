@@ -9,10 +9,18 @@ from random import Random
 import pytest
 
 from support import levels
+from support.random_streamed_graphs import draw_streamed
 from support.streamed_graphs import main_function, module, operator
+from usmp.planning.options import PlanningOptions
+from usmp.planning.session import planning_session
 from usmp.planning.streaming import segmentation
+from usmp.planning.streaming.live_ends import LiveEnds
 from usmp.planning.streaming.read_main import streamed_main
+from usmp.planning.streaming.segment_bytes import segment_bytes
 from usmp.planning.streaming.segmentation import _least, segmentations
+
+ENDS = range(7)
+"""Of six operators."""
 
 
 def _least_of_all(count, costs):
@@ -24,7 +32,7 @@ def _least_of_all(count, costs):
 
 
 def test_the_least():
-    count = 6
+    count = len(ENDS) - 1
     intervals = [(i, j) for i in range(count) for j in range(i + 1, count + 1)]
     for seed in levels.seeds(30, 1000):
         random = Random(seed)
@@ -34,8 +42,9 @@ def test_the_least():
             return costs[interval]
 
         least = _least_of_all(count, costs)
-        assert _least(count, cost) == least, seed
-        assert _least(count, cost, has_time_for_all=True) == least, seed
+        cuts = [random.randint(0, min((costs[i, j] for i in range(j)), default=0)) for j in ENDS]
+        assert _least(cost, cuts, reserve=lambda start, stop: None) == least, seed
+        assert _least(cost, cuts) == least, seed
 
 
 def test_segments_of_cheap_operators_are_not_looked_at():
@@ -45,24 +54,21 @@ def test_segments_of_cheap_operators_are_not_looked_at():
         looked_at.add((start, stop))
         return (20 if start == 70 else 5) if stop - start == 1 else 10
 
-    assert _least(100, cost) == 10
+    assert _least(cost, [0] * 101) == 10
     several = [interval for interval in looked_at if interval[1] - interval[0] > 1]
     assert several and all(start <= 70 < stop for start, stop in several)
 
 
-def test_short_segments_are_looked_at_first():
+def test_time_is_reserved_for_short_segments_first():
     """There may be no time for all of them."""
-    lengths = []
+    reserved: dict[tuple[int, int], None] = {}
 
-    def cost(start, stop):
-        if (start, stop) not in known:
-            known.add((start, stop))
-            lengths.append(stop - start)
-        return 10
+    def reserve(*interval):
+        reserved[interval] = None
 
-    known: set[tuple[int, int]] = set()
-    assert _least(12, cost) == 10
-    assert lengths == sorted(lengths)
+    assert _least(lambda start, stop: 10, [0] * 13, reserve) == 10
+    lengths = [stop - start for start, stop in reserved]
+    assert lengths == sorted(length for length in range(2, 13) for _ in range(13 - length))
 
 
 def test_segments_are_only_looked_at_if_they_may_matter_where_there_is_time_for_all():
@@ -73,23 +79,73 @@ def test_segments_are_only_looked_at_if_they_may_matter_where_there_is_time_for_
         looked_at.add((start, stop))
         return 10
 
-    assert _least(12, cost, has_time_for_all=True) == 10
+    assert _least(cost, [0] * 13) == 10
     assert looked_at == {(index, index + 1) for index in range(12)} | {(0, n) for n in range(2, 13)}
+
+
+def test_no_segment_begins_or_ends_where_too_much_is_live():
+    looked_at = set()
+
+    def cost(start, stop):
+        looked_at.add((start, stop))
+        return 20 if stop - start == 1 else 10 + stop - start
+
+    cuts = [0, *[20 if index in (2, 3) else 9 for index in range(1, 6)], 0]
+    assert _least(cost, cuts) == 14
+    several = [interval for interval in looked_at if interval[1] - interval[0] > 1]
+    assert several and all(end not in (2, 3) for interval in several for end in interval)
 
 
 def test_long_segments_of_one_operator_leave_time_for_others():
     work, known = 0, {}
 
-    def cost(start, stop):
+    def reserve(start, stop):
         nonlocal work
-        if stop - start == 1:
-            return {2: 100, 50: 90}.get(start, 5)
         if (start, stop) not in known:
             work += stop - start
             known[start, stop] = 10 if work < 3000 else inf
-        return known[start, stop]
 
-    assert _least(60, cost) == 10
+    def cost(start, stop):
+        return {2: 100, 50: 90}.get(start, 5) if stop - start == 1 else known[start, stop]
+
+    assert _least(cost, [0] * 61, reserve) == 10
+
+
+def _random_main(seed):
+    """Of a program whose inputs and outputs are planned, too."""
+    mod, options = draw_streamed(Random(seed)).mod, PlanningOptions(use_workspace_io=True)
+    with planning_session() as session:
+        return streamed_main(session.prepared(mod, options))
+
+
+def _found(main):
+    found = segmentations(main)
+    choices = [
+        [(c.live_bytes, {i: s.interleaving.columns for i, s in c.segments.items()}) for c in some]
+        for some in (found.choices, found.fewest)
+    ]
+    return choices, found.bound_bytes
+
+
+@pytest.mark.slow
+def test_cuts_are_bounds_that_change_nothing(monkeypatch):
+    """No way to run operators has fewer live bytes than the cut at their end, and the search finds
+    the same segments without cuts."""
+    bounds = 0
+    for seed in levels.seeds(10, 1000):
+        main, other = _random_main(seed), _random_main(seed)
+        if main is None:
+            continue
+        cuts, found = main.ends.cuts, _found(main)
+        with monkeypatch.context() as patch:
+            patch.setattr(LiveEnds, "cuts", [0] * len(cuts))
+            assert _found(other) == found, seed
+            for (start, stop), segment in other._segments.items():
+                ways = [segment, other._by_columns.get((start, stop))]
+                taken = [segment_bytes(other, start, way) for way in ways if way is not None]
+                assert all(cuts[stop] <= min(t.live_bytes, t.estimate_bytes) for t in taken), seed
+                bounds += len(taken)
+    assert bounds > 20
 
 
 def _windows(rows):
