@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, Sequential
 from tvm.target import Target
 
+from usmp.aot.stages import EntryGroupStage, EntryStateStage, copy_stage
 from usmp.aot.transform import (
     AttachIOQuantization,
     CheckAccelerators,
     ConvertWindowsToStates,
     LowerControlFlow,
     LowerEntries,
-    LowerMain,
     LowerOperators,
     ScheduleOperators,
     SelectKernels,
@@ -32,6 +33,13 @@ from usmp.objects.described_target import OneTarget
 from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.passes import LockedSequential, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.search import Search
+from usmp.planning.search.search import Step
+from usmp.planning.search.stages import OrderStage, SegmentStage, TileStage
+from usmp.planning.session import planning_session
+from usmp.relax.accelerators.kernels import times_stated
+from usmp.relax.accelerators.patterns import patterns_of
+from usmp.relax.stages import FloatLayoutStage, GroupStage, IntegerLayoutStage, StripStage
 from usmp.relax.transform import (
     AddRootBlocks,
     BindSymbolicSizes,
@@ -39,12 +47,9 @@ from usmp.relax.transform import (
     CheckIterations,
     CheckShapes,
     ConvertBranches,
-    ConvertImageLayout,
     ConvertIOToIntegers,
-    ConvertQDQToIntegers,
     FoldPadding,
     FoldUnchangedStates,
-    FuseOperators,
     InlineFunctions,
     LowerAcceleratorFunctions,
     MakeParameterNamesUnique,
@@ -53,19 +58,16 @@ from usmp.relax.transform import (
     PartitionForAccelerators,
     PruneConstantChannels,
     ResolveMatchCasts,
-    SplitIntoStrips,
 )
+from usmp.relax.transform.fuse_operators import FinishFusion, LegalizeForFusion
+from usmp.search_choices import SearchChoices
 from usmp.transform import (
     CallOperatorHooks,
-    ChooseSchedules,
-    CompareWorkspaceIO,
     ConvertForLoopsToSerial,
     LowerDynamicAllocations,
     MergeSimilarFunctions,
-    OrderOperators,
     PoisonDeadBytes,
     StreamIO,
-    StreamOperators,
     UnifiedStaticMemoryPlanner,
 )
 
@@ -101,15 +103,16 @@ def get_pipeline(
     compare_workspace_io
         as for `usmp.build`.
     several_entries
-        whether the entries of the module are others than `main`: then the passes up to the
-        order of operators are those of `usmp.LowerEntries`, which applies them to each entry.
+        whether the entries of the module are others than `main`: then each entry is searched by
+        itself (`usmp.LowerEntries`).
     io_type
         as for `usmp.build`.
 
     Returns
     -------
     Sequential
-        its `passes` are the list; PassInstruments see each of them, as "usmp.LowerMain".
+        its `passes` are the list, in which `SearchChoices` is the search. PassInstruments see the
+        passes and the stages inside of it, as "usmp.LowerMain".
 
     Raises
     ------
@@ -118,15 +121,17 @@ def get_pipeline(
     """
     board = board_named(board) if isinstance(board, str) else board
     targets = board_targets(board, with_core_of_options(parse_targets(target)))
-    lowering = lower_entries if several_entries else lowering_passes
     return _BuildPasses(
         [
             *module_passes(),
-            *interface_passes(io_type),
-            *lowering(targets, module_name),
-            *main_passes(targets.cpu, several_entries),
-            *([CompareWorkspaceIO()] if compare_workspace_io else []),
-            *planning_passes(board, several_entries, symbol_prefix(module_name)),
+            search_pass(
+                targets,
+                module_name,
+                compare_workspace_io=compare_workspace_io,
+                several_entries=several_entries,
+                io_type=io_type,
+            ),
+            *planning_passes(board, symbol_prefix(module_name)),
         ],
         name="usmp.Pipeline",
     )
@@ -157,13 +162,42 @@ def module_passes() -> list[Pass]:
     ]
 
 
-def interface_passes(io_type: str) -> list[Pass]:
-    """What callers give and get, of all entries at once."""
-    return [] if io_type == FLOAT else [ConvertIOToIntegers(io_type)]
+def search_pass(
+    targets: BuildTargets,
+    module_name: str,
+    *,
+    compare_workspace_io: bool = False,
+    several_entries: bool = False,
+    io_type: str = FLOAT,
+) -> SearchChoices:
+    """Return the search from Relax to TIR whose memory is planned next.
+
+    Raises
+    ------
+    ValueError
+        an unknown `io_type`; options that the planner refuses; with several entries, inputs are
+        windows of which runs are given what is new.
+    """
+    lowering = entry_steps if several_entries else main_steps
+    # What callers give and get, of all entries at once.
+    interface: list[Step] = [] if io_type == FLOAT else [ConvertIOToIntegers(io_type)]
+    streaming = _io_passes(planning_options())
+    ordering: list[Step] = [OrderStage(), *streaming, SegmentStage()]
+    steps = [
+        *interface,
+        *lowering(targets, module_name),
+        # Entries are ordered one by one.
+        *(streaming if several_entries else ordering),
+        # Of all entries, for they share operators and memory.
+        TileStage(),
+    ]
+    patterns = [str(p.name) for name in targets.accelerators for p in patterns_of(name)]
+    how = repr(targets), module_name, io_type, several_entries, tuple(patterns), times_stated()
+    return SearchChoices(steps, how, compare_workspace_io)
 
 
-def lower_entries(targets: BuildTargets, module_name: str) -> list[Pass]:
-    """From Relax to AoT TIR, each entry by itself.
+def entry_steps(targets: BuildTargets, module_name: str) -> list[Step]:
+    """From Relax to AoT TIR, each entry by itself, and what they choose together.
 
     Raises
     ------
@@ -177,65 +211,55 @@ def lower_entries(targets: BuildTargets, module_name: str) -> list[Pass]:
             "compile each by itself, or leave the hops out of tir.usmp.stream_inputs"
         )
 
-    def passes(entry: str) -> list[Pass]:
-        return [
-            *_entry_passes(targets, f"{symbol_prefix(module_name)}_{entry}"),
-            LowerMain(targets.cpu),
-            OrderOperators(),
-            StreamOperators(),
-        ]
+    @cache
+    def search(entry: str) -> Callable[[IRModule], IRModule]:
+        prefix = f"{symbol_prefix(module_name)}_{entry}"
+        operators = operator_steps(targets.accelerators, prefix, targets.cpu)
+        return _search([*operators, copy_stage(targets.cpu), OrderStage(), SegmentStage()])
 
-    return [LowerEntries(passes)]
+    def lower(entry: str, alone: IRModule) -> IRModule:
+        return search(entry)(alone)
+
+    return [EntryGroupStage(), EntryStateStage(), LowerEntries(lower)]
 
 
-def lowering_passes(targets: BuildTargets, module_name: str) -> list[Pass]:
-    """From Relax to operators that are flat TIR, and a Relax `main` that calls them."""
+def main_steps(targets: BuildTargets, module_name: str) -> list[Step]:
+    """From Relax to a main PrimFunc that calls operators in flat TIR."""
+    prefix = symbol_prefix(module_name)
     return [
         # No other function could change them.
         FoldUnchangedStates(),
-        *_entry_passes(targets, symbol_prefix(module_name)),
+        *operator_steps(targets.accelerators, prefix, targets.cpu),
+        copy_stage(targets.cpu),
     ]
 
 
-def _entry_passes(targets: BuildTargets, prefix: str) -> list[Pass]:
-    return operator_passes(targets.accelerators, prefix, targets.cpu)
+def _search(steps: Sequence[Step]) -> Callable[[IRModule], IRModule]:
+    """Return what finds the best form of a module by these steps, and lowers nothing twice."""
+    how = object()
+
+    def best(mod: IRModule) -> IRModule:
+        options = planning_options()
+        with planning_session(options.deadline()) as session:
+            return Search(session, options, steps, how).best(mod).mod
+
+    return best
 
 
-def operator_passes(
+def operator_steps(
     accelerators: Sequence[str], symbol_prefix: str, target: Target | None = None
-) -> list[Pass]:
+) -> list[Step]:
     """From Relax to operators that are flat TIR, for a target if it is known."""
-    choosing = [
-        # Whoever computes them, accelerators too: fewer channels are less work.
-        PruneConstantChannels(),
-        # Operators are single ones and say what they compute; integers take the least to keep.
-        ConvertWindowsToStates(),
-        # Accelerators choose before operators are fused: their patterns are of single ones.
-        PartitionForAccelerators(accelerators),
-    ]
-    functions = LowerAcceleratorFunctions(accelerators, symbol_prefix)
-    after_fusion = [
-        # Calls say what the sizes in a PrimFunc are.
-        BindSymbolicSizes(),
-        # A small file may describe loops that run for hours.
-        CheckIterations(),
-        # Those that have one need no schedule.
-        SelectKernels(core_of(target)),
-        # While there are blocks: stages keep no tensors of their own.
-        ScheduleOperators(),
-        # The analysis reads flat loops and pointers.
-        LowerOperators(),
-        # Functions of accelerators take the handle of their device.
-        TakeDevices(),
-        *([] if target is None else _target_passes(target)),
-        # Bodies are lowered by the same passes, and join what is lowered here.
-        LowerControlFlow(lambda: _body_passes(symbol_prefix, target)),
-    ]
     options = planning_options()
-    to_main = [LowerMain(target), OrderOperators(), *_io_passes(options), StreamOperators()]
-    # Forms of operators are compared with all fused that may be; then some may be split.
-    fused = [functions, FuseOperators(), *after_fusion]
-    compared = [*choosing, *fused, *to_main]
+
+    def lower_body(body: IRModule) -> IRModule:
+        # Accelerators compute no part of it.
+        operators = operator_steps((), symbol_prefix, target)
+        return _search([*operators, copy_stage(target), OrderStage()])(body)
+
+    # Patterns of accelerators are of operators as the model has them, and so are windows.
+    keeps_layout = bool(accelerators or options.hops)
+    float_layout: list[Step] = [] if keeps_layout else [FloatLayoutStage()]
     return [
         # Later passes would fail with errors that name no operator.
         CheckShapes(),
@@ -249,24 +273,41 @@ def operator_passes(
         NormalizeCopies(),
         # A convolution reads zeros around its image that are nowhere.
         FoldPadding(),
-        # Pixels with their channels last may lie over those that they are made of. Patterns of
-        # accelerators are of operators as the model has them, and so are windows.
-        *([] if accelerators or options.hops else [ConvertImageLayout(compared)]),
+        # Pixels with their channels last may lie over those that they are made of.
+        *float_layout,
         # What is quantized computes in integers; in float it is larger and slower.
-        ConvertQDQToIntegers(compared),
-        *choosing,
-        # Accelerators compute as a whole what they compute. While all others have records.
-        *([SplitIntoStrips([*fused, *to_main])] if options.max_extra_macs else []),
-        functions,
+        IntegerLayoutStage(),
+        # Whoever computes them, accelerators too: fewer channels are less work.
+        PruneConstantChannels(),
+        # Operators are single ones and say what they compute; integers take the least to keep.
+        ConvertWindowsToStates(),
+        # Accelerators choose before operators are fused: their patterns are of single ones.
+        PartitionForAccelerators(accelerators),
+        # While all operators have records.
+        *([StripStage(options)] if options.max_extra_macs else []),
+        # Accelerators compute as a whole what they compute.
+        LowerAcceleratorFunctions(accelerators, symbol_prefix),
         # From here on operators are PrimFuncs.
-        FuseOperators([*after_fusion, *to_main]),
-        *after_fusion,
+        LegalizeForFusion(),
+        # Element-wise operators go into their producers; what is known of them stays.
+        GroupStage(),
+        FinishFusion(),
+        # Calls say what the sizes in a PrimFunc are.
+        BindSymbolicSizes(),
+        # A small file may describe loops that run for hours.
+        CheckIterations(),
+        # Those that have one need no schedule.
+        SelectKernels(core_of(target)),
+        # While there are blocks: stages keep no tensors of their own.
+        ScheduleOperators(),
+        # The analysis reads flat loops and pointers.
+        LowerOperators(),
+        # Functions of accelerators take the handle of their device.
+        TakeDevices(),
+        *([] if target is None else _target_passes(target)),
+        # Bodies are lowered by the same steps, and join what is lowered here.
+        LowerControlFlow(lower_body),
     ]
-
-
-def _body_passes(symbol_prefix: str, target: Target | None) -> list[Pass]:
-    """From the Relax `main` of a body to `__tvm_main__`; accelerators compute no part of it."""
-    return [*operator_passes((), symbol_prefix, target), LowerMain(target), OrderOperators()]
 
 
 def _io_passes(options: PlanningOptions) -> list[Pass]:
@@ -284,41 +325,20 @@ def _target_passes(target: Target) -> list[Pass]:
     ]
 
 
-def main_passes(target: Target, several_entries: bool = False) -> list[Pass]:
-    """From there to `__tvm_main__` in TIR; it plans its candidates: which tensors are views of
-    others."""
-    return [] if several_entries else [LowerMain(target)]
-
-
-def planning_passes(
-    board: Board | None,
-    several_entries: bool = False,
-    prefix: str = "tvmgen_default",
-) -> list[Pass]:
-    """From there to planned TIR: order the calls of `main`, choose tiles, plan the memory.
-
-    `prefix` is that of the C symbols.
-    """
-    code = planning_options().code
+def planning_passes(board: Board | None, prefix: str = "tvmgen_default") -> list[Pass]:
+    """From there to planned TIR. `prefix` is that of the C symbols."""
+    options = planning_options()
     return [
-        # Few bytes are to be live at once.
-        *([] if several_entries else [OrderOperators()]),
-        # Beside the operators that read and write them, wherever these are now.
-        *_io_passes(planning_options()),
-        # What is left between some of them need not be there as a whole.
-        *([] if several_entries else [StreamOperators()]),
-        # Of all entries, for they share operators and memory.
-        ChooseSchedules(),
         # Every allocation becomes an offset into a pool.
         UnifiedStaticMemoryPlanner() if board is None else PlanForBoard(board),
         # Those that have no place then: their size has no bound.
         LowerDynamicAllocations(),
         # A debug build: a wrong plan shows as a wrong result.
-        *([PoisonDeadBytes()] if planning_options().poison_dead_bytes else []),
+        *([PoisonDeadBytes()] if options.poison_dead_bytes else []),
         # After all that comes between operators, so that nothing comes between one and its hooks.
-        *([CallOperatorHooks(prefix)] if planning_options().profile else []),
+        *([CallOperatorHooks(prefix)] if options.profile else []),
         # Last: of what is a parameter then, analyses know nothing.
-        *([] if code == FAST else [MergeSimilarFunctions(code)]),
+        *([] if options.code == FAST else [MergeSimilarFunctions(options.code)]),
     ]
 
 
@@ -347,5 +367,5 @@ def lower_to_aot(
         the module has a function for a target that is not among `accelerators`; options
         that the planner refuses.
     """
-    passes = [*module_passes(), *operator_passes(accelerators, symbol_prefix), LowerMain()]
-    return apply_passes(Sequential(passes, name="usmp.LowerToAOT"), mod)
+    mod = apply_passes(Sequential(module_passes(), name="usmp.LowerToAOT"), mod)
+    return _search([*operator_steps(accelerators, symbol_prefix), copy_stage()])(mod)

@@ -12,16 +12,9 @@ from typing import Any
 import numpy as np
 import tvm
 from tvm.ir import IRModule
-from tvm.ir.transform import Pass, PassContext
+from tvm.ir.transform import Pass, PassContext, Sequential
 
-from usmp.aot_pipeline import (
-    interface_passes,
-    lower_entries,
-    lowering_passes,
-    main_passes,
-    module_passes,
-    planning_passes,
-)
+from usmp.aot_pipeline import module_passes, planning_passes, search_pass
 from usmp.boards.board import Board, board_named
 from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import check_board_executor
@@ -31,7 +24,7 @@ from usmp.codegen.names import symbol_prefix
 from usmp.current_context import in_current_context, with_core_of_options
 from usmp.executor_factory import AOTExecutorFactoryModule, with_model_files
 from usmp.frontend.build_models import Model, import_models, model_paths
-from usmp.names import FLOAT, MODEL_NAMES, WORKSPACE_IO, stages_in_order
+from usmp.names import FLOAT, MODEL_NAMES
 from usmp.objects import (
     ConstantMemoryPools,
     Executor,
@@ -45,8 +38,6 @@ from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     IO_MEMORY_POOL_ATTR,
-    NOT_COMPARED_ATTR,
-    RAM_WITH_WORKSPACE_IO_ATTR,
     STATE_LAYOUT_ATTR,
     STATE_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
@@ -65,28 +56,23 @@ from usmp.objects.module_pools import named_pools
 from usmp.objects.runtime import check_runtime
 from usmp.objects.state_layout import StateLayout, check_module_name
 from usmp.objects.targets import BuildTargets, parse_targets
+from usmp.passes import apply_passes
 from usmp.planning.io_pools import choose_io_pool
 from usmp.planning.options import (
     OPTION_NAMES,
     PlanningOptions,
     planning_options,
 )
-from usmp.planning.session import PlanningSession, planning_session
+from usmp.planning.session import planning_session
 from usmp.planning.state_pool import choose_state_pool
-from usmp.planning.workspace_io import is_comparable
 from usmp.reference_build import reference_meanwhile, with_reference
-from usmp.relax.accelerators.kernels import times_stated
 from usmp.relax.accelerators.known import can_take, check_accelerators, listed_accelerators
-from usmp.relax.accelerators.patterns import patterns_of
 from usmp.relax.bind_params import bind_params
 from usmp.relax.c_names import with_c_names, with_output_names
 from usmp.relax.entries import relax_entries
-from usmp.shared_lowering import applied, lowered_in_session, what_lowering_reads
 from usmp.support.compiler_lock import one_at_a_time
 from usmp.support.errors import naming_file
-from usmp.support.meanwhile import meanwhile
 from usmp.support.tvm_errors import lowering, report_faults
-from usmp.transform import CompareWorkspaceIO
 
 _NOT_GIVEN: Any = None
 """The model, where it is `ir_mod`."""
@@ -325,48 +311,27 @@ def build(
         reference_meanwhile(
             plain if reference else None, prune=bool(targets.accelerators)
         ) as reference_build,
-        _pass_context(options) as context,
+        _pass_context(options),
         planning_session(options.deadline(start_seconds)) as session,
     ):
-        lower = lower_entries if several_entries else lowering_passes
         with lowering():
-            mod = session.once("module", mod, partial(applied, module_passes(), mod))
-            passes = [*interface_passes(io_type), *lower(targets, module_name)]
-            patterns = [str(p.name) for name in targets.accelerators for p in patterns_of(name)]
-            how = repr(targets), module_name, io_type, tuple(patterns), times_stated()
-            mod = lowered_in_session(session, mod, context, passes, how)
+            mod = session.once("module", mod, partial(_applied, module_passes(), mod))
+        search = search_pass(
+            targets,
+            module_name,
+            compare_workspace_io=compare_workspace_io,
+            several_entries=several_entries,
+            io_type=io_type,
+        )
         with _planning(options):
-            # It plans, and may read every option.
-            what = "main", how, what_lowering_reads(mod, context, plans=True)
-            passes = main_passes(targets.cpu, several_entries)
-            mod = session.once(what, mod, partial(applied, passes, mod))
-            passes = planning_passes(board, several_entries, symbol_prefix(module_name))
-            plan = partial(_compared, session) if compare_workspace_io else applied
-            mod = plan(passes, mod)
+            mod = _applied([search, *planning_passes(board, symbol_prefix(module_name))], mod)
         made = reference_build()
     factory = with_model_files(AOTExecutorFactoryModule(mod, module_name, board), paths)
     return factory if made is None else with_reference(factory, made)
 
 
-def _compared(session: PlanningSession, passes: list[Pass], mod: IRModule) -> IRModule:
-    """The module after these passes, with what its RAM would be otherwise; see
-    `CompareWorkspaceIO`."""
-    if not (is_comparable(mod, planning_options()) and session.has_time(WORKSPACE_IO)):
-        # The pass does nothing; no other process is needed for it.
-        return applied([CompareWorkspaceIO(), *passes], mod)
-
-    def compare() -> int | None:
-        ram_bytes = applied([CompareWorkspaceIO()], mod).attrs.get(RAM_WITH_WORKSPACE_IO_ATTR)
-        return None if ram_bytes is None else int(ram_bytes)
-
-    # With a time budget, the plan comes before a question about another one.
-    with meanwhile(compare, late=session.deadline is not None) as compared:
-        planned = applied(passes, mod)
-        found = compared()
-    if found is None and not session.has_time(WORKSPACE_IO):
-        # Another process may have noted it.
-        planned = planned.with_attr(NOT_COMPARED_ATTR, stages_in_order(session.not_compared))
-    return planned if found is None else planned.with_attr(RAM_WITH_WORKSPACE_IO_ATTR, found)
+def _applied(passes: list[Pass], mod: IRModule) -> IRModule:
+    return apply_passes(Sequential(passes, name="usmp.build"), mod)
 
 
 def _planning(options: PlanningOptions) -> AbstractContextManager[None]:

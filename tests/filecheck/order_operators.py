@@ -42,7 +42,7 @@ class Module:
         Module.add(narrow_1.data, narrow_2.data, y)
 
 
-# CHECK: I.module_attrs({"operator_order": {"importer_live_bytes": 128, "least_live_bytes": 80, "live_bytes": 80}})
+# CHECK: I.module_attrs({"usmp.search": [{"alternatives": [{"peak_bytes": 128, "value": "as imported", "why": "larger"}], "details": {"importer_live_bytes": 128, "least_live_bytes": 80, "live_bytes": 80}, "entry": "", "peak_bytes": 80, "stage": "order", "taken": "fewest live bytes"}]})
 #
 # CHECK: @T.prim_func
 # CHECK-NEXT: def __tvm_main__(x: T.handle("int8", "global"), y: T.handle("int8", "global")):

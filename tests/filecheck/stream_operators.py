@@ -30,7 +30,7 @@ class Module:
         Module.window(between.data, y)
 
 
-# CHECK: I.module_attrs({"streaming": {"least_live_bytes": 32, "unstreamed_peak_bytes": 160}})
+# CHECK: I.module_attrs({"usmp.search": [{"alternatives": [{"peak_bytes": 160, "value": "one operator after the other", "why": "larger"}], "details": {"least_live_bytes": 32, "unstreamed_peak_bytes": 160}, "entry": "", "peak_bytes": 48, "stage": "segments", "taken": "twice to window (2, by rows)"}]})
 #
 # CHECK: @T.prim_func
 # CHECK-NEXT: def __tvm_main__(x: T.handle("int8", "global"), y: T.handle("int8", "global")):

@@ -11,7 +11,10 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext, Sequential
 
 import usmp
+from usmp.aot_pipeline import search_pass
+from usmp.objects.targets import parse_targets
 from usmp.passes import ModulePass, apply_passes
+from usmp.planning.search import Stage
 from usmp.relax.limits import LimitError
 
 OF_ANY_MODULE = [
@@ -23,6 +26,12 @@ OF_ANY_MODULE = [
 ]
 PASSES = [
     *OF_ANY_MODULE,
+    "usmp.SearchChoices",
+    "usmp.UnifiedStaticMemoryPlanner",
+    "usmp.LowerDynamicAllocations",
+    "usmp.MergeSimilarFunctions",
+]
+STEPS = [
     "usmp.FoldUnchangedStates",
     "usmp.CheckShapes",
     "usmp.MakeParameterNamesUnique",
@@ -36,7 +45,9 @@ PASSES = [
     "usmp.ConvertWindowsToStates",
     "usmp.PartitionForAccelerators",
     "usmp.LowerAcceleratorFunctions",
-    "usmp.FuseOperators",
+    "usmp.LegalizeForFusion",
+    "usmp.FuseRecordedOperators",
+    "usmp.FinishFusion",
     "usmp.BindSymbolicSizes",
     "usmp.CheckIterations",
     "usmp.SelectKernels",
@@ -51,10 +62,8 @@ PASSES = [
     "usmp.OrderOperators",
     "usmp.StreamOperators",
     "usmp.ChooseSchedules",
-    "usmp.UnifiedStaticMemoryPlanner",
-    "usmp.LowerDynamicAllocations",
-    "usmp.MergeSimilarFunctions",
 ]
+"""Passes and stages inside of the search."""
 POISON = {"tir.usmp.poison_dead_bytes": True}
 
 
@@ -90,22 +99,37 @@ def test_the_list():
     assert names(usmp.get_pipeline()) == PASSES
 
 
+def steps(**options):
+    """The steps of the search: passes, and stages by the names of their passes."""
+    search = search_pass(parse_targets("c"), "default", **options)
+    return [s.pass_name if isinstance(s, Stage) else str(s.info.name) for s in search.steps]
+
+
+def test_the_steps():
+    assert steps() == STEPS
+
+
 def test_strips_are_chosen_while_operators_have_records_if_they_are_permitted():
     with PassContext(config={"tir.usmp.max_extra_macs": "5%"}):
-        found = names(usmp.get_pipeline())
-    at = PASSES.index("usmp.PartitionForAccelerators") + 1
-    assert found == [*PASSES[:at], "usmp.SplitIntoStrips", *PASSES[at:]]
+        found = steps()
+    at = STEPS.index("usmp.PartitionForAccelerators") + 1
+    assert found == [*STEPS[:at], "usmp.SplitIntoStrips", *STEPS[at:]]
+
+
+def test_several_entries_are_lowered_one_by_one():
+    assert steps(several_entries=True) == [
+        "usmp.FuseEntries",
+        "usmp.ExtendStates",
+        "usmp.LowerEntries",
+        "usmp.ChooseSchedules",
+    ]
 
 
 def test_what_is_asked_for_is_in_the_list():
     with PassContext(config=POISON):
         pipeline = usmp.get_pipeline("c", board="mps2-an385", compare_workspace_io=True)
-    assert names(pipeline)[-9:] == [
-        "usmp.LowerMain",
-        "usmp.CompareWorkspaceIO",
-        "usmp.OrderOperators",
-        "usmp.StreamOperators",
-        "usmp.ChooseSchedules",
+    assert names(pipeline)[-5:] == [
+        "usmp.SearchChoices",
         "usmp.PlanForBoard",
         "usmp.LowerDynamicAllocations",
         "usmp.PoisonDeadBytes",
@@ -115,13 +139,9 @@ def test_what_is_asked_for_is_in_the_list():
 
 @pytest.mark.parametrize("several_entries", [False, True])
 def test_callers_decide_on_types_before_entries_are_lowered(several_entries):
-    pipeline = usmp.get_pipeline(io_type="int8", several_entries=several_entries)
-    plain = usmp.get_pipeline(several_entries=several_entries)
-    assert names(pipeline) == [
-        *OF_ANY_MODULE,
-        "usmp.ConvertIOToIntegers",
-        *names(plain)[len(OF_ANY_MODULE) :],
-    ]
+    plain = steps(several_entries=several_entries)
+    found = steps(several_entries=several_entries, io_type="int8")
+    assert found == ["usmp.ConvertIOToIntegers", *plain]
 
 
 @pytest.mark.parametrize(
@@ -135,6 +155,10 @@ def test_a_build_runs_the_list(softmax, options, config):
         expected = names(usmp.get_pipeline(**options))
     assert [name for depth, name in recorder.seen if depth == 1] == expected
     assert {name for depth, name in recorder.seen if depth == 0} == {"usmp.build"}
+    own = [name for _, name in recorder.seen if name in STEPS]
+    # The question about inputs and outputs in the workspace has stages, too.
+    count = len(STEPS) if options == {} else own.index("usmp.OrderOperators")
+    assert own[:count] == STEPS[:count]
 
 
 def test_passes_inside_of_passes_are_seen(softmax):

@@ -29,12 +29,10 @@ from usmp.codegen.metadata import metadata
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects.attributes import (
     FLOAT_OPERATORS_ATTR,
-    IMAGE_LAYOUT_ATTR,
     NOT_COMPARED_ATTR,
-    OPERATOR_ORDER_ATTR,
     PRUNED_CHANNELS_ATTR,
-    STRIPS_ATTR,
 )
+from usmp.objects.compared import Alternative, Compared, with_compared
 from usmp.passes import with_prim_funcs
 from usmp.reference_build import ReferenceBuild, with_reference
 from usmp.tir.model_operator import ModelOperator, model_operator
@@ -145,12 +143,15 @@ def written(folder: Path) -> Iterator[dict]:
     yield usmp.build(entry_model(), concurrent=[("tell", "plain")]).metadata
     scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})
     live = {"importer_live_bytes": 3, "live_bytes": 2, "least_live_bytes": 1}
-    scratch = scratch.with_attr(OPERATOR_ORDER_ATTR, live)
-    scratch = scratch.with_attr(PRUNED_CHANNELS_ATTR, PRUNED)
-    scratch = scratch.with_attr(STRIPS_ATTR, STRIPS)
-    scratch = scratch.with_attr(NOT_COMPARED_ATTR, ["order"])
     sizes = {"channels_first_peak_bytes": 2, "channels_last_peak_bytes": 1}
-    scratch = scratch.with_attr(IMAGE_LAYOUT_ATTR, {"layout": "NHWC", **sizes})
+    others = (Alternative("a", "larger", 9), Alternative("b", "bound", None, 8))
+    lines = [
+        Compared("order", "as imported", 1, others, entry="one", details=live),
+        Compared("strips", "none", details=STRIPS),
+        Compared("layout", "NHWC", details={"layout": "NHWC", **sizes}),
+    ]
+    scratch = with_compared(scratch, lines).with_attr(PRUNED_CHANNELS_ATTR, PRUNED)
+    scratch = scratch.with_attr(NOT_COMPARED_ATTR, ["order"])
     scratch = with_origin(scratch, model_operator(0, "Cos", ["x"], [], "cos", graph=1))
     yield metadata(scratch, interface_of(scratch, "net"))
 

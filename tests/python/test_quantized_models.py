@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tvm import tirx
-from tvm.ir.transform import Sequential
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.levels import in_long_run, number, sample
 from support.poison import poisoned
 from support.public_models import build, imported
-from usmp.aot_pipeline import operator_passes
+from support.relax_passes import passes_until
 
 RUNS = 16
 TFLITE_MICRO_HEADS = {
@@ -132,9 +131,7 @@ def test_operators_keep_no_tensor_of_scratch(shared_model, name):
 
 def operators(path: Path) -> list[str]:
     """The names of operators after they are fused, sorted."""
-    passes = operator_passes((), "model")
-    names = [str(step.info.name) for step in passes]
-    fused = Sequential(passes[: names.index("usmp.FuseOperators") + 1])(imported(path))
+    fused = passes_until("usmp.FinishFusion")(imported(path))
     return sorted(
         str(v.name_hint) for v, f in fused.functions.items() if isinstance(f, tirx.PrimFunc)
     )

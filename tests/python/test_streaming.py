@@ -17,7 +17,9 @@ from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
 from support.random_segments import any_segments
 from usmp.analysis import pool_usage
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, RAM_WITH_WORKSPACE_IO_ATTR
+from usmp.names import WORKSPACE_IO
+from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.compared import compared_of
 
 pytestmark = pytest.mark.models
 
@@ -102,7 +104,8 @@ def test_inputs_and_outputs_in_the_workspace_are_compared_as_they_would_be_plann
     mod = network("last")
     compared = usmp.build(mod, "c", compare_workspace_io=True)
     planned = built(mod, use_workspace_io=True)
-    assert compared.ir_mod.attrs[RAM_WITH_WORKSPACE_IO_ATTR] == peak(planned)
+    [asked] = [line for line in compared_of(compared.ir_mod) if line.stage == WORKSPACE_IO]
+    assert [other.peak_bytes for other in asked.alternatives] == [peak(planned)]
 
 
 @pytest.mark.parametrize("workspace_io", [False, True])

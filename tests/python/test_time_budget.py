@@ -12,6 +12,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.deadlines import NEVER, OVER, after_looks
 from support.sweeps import sweep
+from usmp import search_choices
 from usmp.explanation import explanation
 from usmp.explanation.trials import Trial
 from usmp.exploration import measure
@@ -22,7 +23,6 @@ from usmp.planning import plan as planning
 from usmp.planning.session import PlanningSession, planning_session
 from usmp.report.memory_summary import memory_summary
 from usmp.support.deadline import Deadline
-from usmp.transform import compare_workspace_io
 
 TIME = "The search was ended by its time budget: another run may end with another plan."
 
@@ -99,7 +99,7 @@ def test_without_time_nothing_is_compared_and_the_plan_is_checked(branches, comp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("looks", [6, 33, 110])
+@pytest.mark.parametrize("looks", [6, 33, 100])
 def test_the_build_ends_with_the_best_plan_so_far(branches, compared, looks):
     _, memory = built(branches, after_looks(looks))
     assert memory["ram"]["workspace_size_bytes"] == min(compared, default=5408)
@@ -160,8 +160,8 @@ def test_a_question_without_time_has_no_answer(branches, monkeypatch):
         now[0] = 2.0
         return ask(*arguments)
 
-    ask = compare_workspace_io.ram_with_workspace_io
-    monkeypatch.setattr(compare_workspace_io, "ram_with_workspace_io", late)
+    ask = search_choices._ram_with_workspace_io
+    monkeypatch.setattr(search_choices, "_ram_with_workspace_io", late)
     deadline = Deadline(1.0, lambda: now[0])
     _, memory = built(branches, deadline, compare_workspace_io=True)
     assert (memory["search_ended_by"], memory["not_compared"]) == ("proof", ["workspace_io"])

@@ -3,7 +3,7 @@
 A concat along the outermost axis is written in place: what computes an input writes straight to its
 part of the result. A slice of the outermost axis is read in place. The two tensors of such a copy
 share memory then, which lives as long as either is in use, so this can cost more than the copy did.
-Planning finds out which copies to keep (`usmp.planning.candidates.fewest_bytes`); what it begins
+Planning finds out which copies to keep (`usmp.planning.search.stages.CopyStage`); what it begins
 with is decided here, by the bytes that live at once.
 """
 

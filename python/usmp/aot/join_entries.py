@@ -16,10 +16,10 @@ from usmp.objects.attributes import (
     ENTRIES_ATTR,
     FLOAT_OPERATORS_ATTR,
     MAIN_FUNCTION_NAME,
-    OPERATOR_ORDER_ATTR,
     OTHER_FORMS_ATTR,
     PRUNED_CHANNELS_ATTR,
 )
+from usmp.objects.compared import of_entry, with_compared
 from usmp.objects.entries import concurrent_entries, entry_function_name
 from usmp.tir.global_symbol import with_new_symbol
 from usmp.tir.nodes import nodes_of
@@ -53,7 +53,8 @@ def join_entries(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
         **_joint_attributes(list(modules.values())),
         ENTRIES_ATTR: list(modules),
     }
-    return IRModule(joined.shared.functions).with_attrs(attrs)
+    lines = [line for name, alone in modules.items() for line in of_entry(alone, name)]
+    return with_compared(IRModule(joined.shared.functions).with_attrs(attrs), lines)
 
 
 @dataclass
@@ -90,14 +91,11 @@ def _joint_attributes(modules: Collection[IRModule]) -> dict[str, object]:
     attrs: dict[str, object] = {}
     counted: dict[str, int] = {}
     pruned: dict[str, int] = {}
-    orders: list[Mapping[str, int]] = []
     for mod in modules:
         for name, count in (mod.attrs or {}).get(PRUNED_CHANNELS_ATTR, {}).items():
             pruned[str(name)] = pruned.get(str(name), 0) + int(count)
         for name, count in (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {}).items():
             counted[str(name)] = counted.get(str(name), 0) + int(count)
-        if OPERATOR_ORDER_ATTR in (mod.attrs or {}):
-            orders.append(mod.attrs[OPERATOR_ORDER_ATTR])
     if counted:
         attrs[FLOAT_OPERATORS_ATTR] = counted
     if pruned:
@@ -105,9 +103,4 @@ def _joint_attributes(modules: Collection[IRModule]) -> dict[str, object]:
     if any(OTHER_FORMS_ATTR in (mod.attrs or {}) for mod in modules):
         # Not all pairs of forms of the entries were compared.
         attrs[OTHER_FORMS_ATTR] = {"needed_bytes": 0, "pools": []}
-    if orders:
-        # The most that any entry needs; of one with a single order nothing is known here.
-        attrs[OPERATOR_ORDER_ATTR] = {
-            str(name): max(int(order[name]) for order in orders) for name in orders[0]
-        }
     return attrs

@@ -9,7 +9,7 @@ from tvm.ir import IRModule
 from usmp.aot.accelerator_devices import pass_devices
 from usmp.aot.main_versions import MainVersions
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
-from usmp.planning.candidates import Copies
+from usmp.planning.search.stages import Copies
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.qdq.io_quantization import attach_quantization, io_quantization
 
@@ -38,7 +38,7 @@ class MainCandidates:
         self._finish = finish
 
     def make(self, wanted: Collection[int] | None) -> Copies:
-        """One of them; see `usmp.planning.candidates.fewest_bytes`."""
+        """One of them; see `usmp.planning.search.stages.CopyStage`."""
         mod, copies = self._versions.version(wanted)
         mod = pass_devices(attach_quantization(mod, self._quantization))
         return Copies(

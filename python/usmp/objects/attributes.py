@@ -162,28 +162,12 @@ ROW_SCHEDULE_ATTR = "row_schedule"
 """Beside that, until `usmp.StreamOperators`: a PrimFunc with the same parameters that computes the
 same with an outermost loop over rows of its input or output, for operators that run interleaved."""
 
-SCHEDULE_CHOICES_ATTR = "schedule_choices"
-"""On the IRModule, if operators have several schedules: goal of `tir.usmp.optimize` -> bytes of all
-workspace pools and about how many instructions a run takes, `peak_bytes` and `instructions`; and
-the goal that was chosen by, as `optimize`."""
-
 IO_TYPES_ATTR = "io_types"
 """On the IRModule: what `ConvertIOToIntegers` made of inputs and outputs, each called as in 'input
 "x"': "integers" -> tensor -> its type, "float" -> tensor -> why it stays float."""
 
-FUSION_ATTR = "fusion"
-"""On the IRModule, if a group of operators could be fused or computed by several PrimFuncs
-(`usmp.relax.transform.FuseRecordedOperators`): whether it is `split`, and bytes of all workspace
-pools, by the smallest tiles, `split_peak_bytes` and, if that fits, `fused_peak_bytes`. With it
-before, as `ALL_FUSED`, nothing is split, and it stays if something could be."""
-
-ALL_FUSED = {"split": False}
-"""What `FUSION_ATTR` says where all is fused."""
-
-IMAGE_LAYOUT_ATTR = "image_layout"
-"""On the IRModule, if images of a quantized graph could have their channels first or last: which
-was taken, `layout` ("NCHW" or "NHWC"), and bytes of all workspace pools with either of them, by the
-smallest tiles, `channels_first_peak_bytes` and `channels_last_peak_bytes`."""
+FIXED_CHOICES_ATTR = "fixed_choices"
+"""On the IRModule: name of a stage of the search -> the value that it takes without comparing."""
 
 CODE_HASH_ATTR = "code_hash"
 """On a PrimFunc with `quantized_operator`: the structural hash that it has without its record."""
@@ -220,11 +204,6 @@ states have their initial values."""
 EXECUTOR_ATTR = "executor"
 """On the IRModule: the `Executor` that the code is made for."""
 
-STREAMING_ATTR = "streaming"
-"""On the IRModule, if operators could run interleaved: bytes of all workspace pools without,
-`unstreamed_peak_bytes`, and what no choice of the operators that do takes less than,
-`least_live_bytes`, if that is known (`usmp.transform.StreamOperators`)."""
-
 OTHER_FORMS_ATTR = "other_forms"
 """On the IRModule, if forms of it were compared of which none fits the pools: bytes that each of
 them needs at least, `needed_bytes`, of the `pools` of these names; none if that is not proved
@@ -243,18 +222,9 @@ SEGMENT_ATTR = "segment"
 rows or columns, `by`; bytes of the tensors between them that are kept, `ring_size_bytes`, of all
 that they would have, `tensor_size_bytes`, and of what is moved in a run, `moved_bytes`."""
 
-OPERATOR_ORDER_ATTR = "operator_order"
-"""On the IRModule, where the operators can run in several orders: the most bytes that are live in
-any operator, less what it may overwrite: `importer_live_bytes` in the importer's order,
-`live_bytes` in the order that was taken, and `least_live_bytes`, which no order goes below."""
-
 NOT_COMPARED_ATTR = "not_compared"
 """On the IRModule, if the time budget ended before all choices were compared: the stages of the
 search (`usmp.names.STAGES`) in which some were not."""
-
-RAM_WITH_WORKSPACE_IO_ATTR = "ram_with_workspace_io"
-"""On the IRModule, where it was planned for comparison: bytes of all workspace pools, were inputs
-and outputs in the workspace too."""
 
 MODEL_FILES_ATTR = "model_files"
 """On the IRModule: the names of the files that it was made from, without their folders."""

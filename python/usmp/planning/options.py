@@ -262,12 +262,13 @@ OPTION_NAMES = tuple(_PREFIX + name for name in vars(PlanningOptions()))
 """Of a PassContext."""
 
 
-_OF_LOWERING = ("stream_inputs", "max_extra_macs", "verify_kernels")
+_READ_BY_PASSES = ("verify_kernels",)
 
-OF_PLANNING = frozenset(
-    name for name in OPTION_NAMES if name.removeprefix(_PREFIX) not in _OF_LOWERING
+PLANNING_OPTION_NAMES = frozenset(
+    name for name in OPTION_NAMES if name.removeprefix(_PREFIX) not in _READ_BY_PASSES
 )
-"""Those that operators are lowered without, unless the memory of several forms is compared."""
+"""Options that no pass reads before there is a main PrimFunc, but for passes that search, and for
+hops in `stream_inputs`."""
 
 
 def planning_options(

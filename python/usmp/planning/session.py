@@ -6,7 +6,7 @@ plan of a module that was compared with others is there when it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
@@ -26,30 +26,20 @@ from usmp.analysis.memory.facts import shared_facts
 from usmp.analysis.symbolic.instances import Instances, InstanceStore, upper_bounds
 from usmp.names import WORKSPACE_IO
 from usmp.objects import BufferInfoAnalysis
-from usmp.objects.attributes import (
-    EXECUTOR_ATTR,
-    MAIN_FUNCTION_NAME,
-)
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.buffer_problem import problem_of
 from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.executor import executor_of
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
 from usmp.planning.allocate_io import allocate_io
 from usmp.planning.assign_pools import AnnotatedFunctions, assign_pools
-from usmp.planning.equal_functions import EqualFunction, written_out
 from usmp.planning.module_buffers import extract_buffers
 from usmp.planning.offset_expressions import OffsetExpressions, offset_expressions
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, may_improve, smaller, workspace_buffers
-from usmp.planning.session_keys import (
-    PLAN_ATTRIBUTES,
-    attributes_key,
-    module_key,
-    need_key,
-    plan_key,
-)
+from usmp.planning.session_keys import module_key, need_key, plan_key
 from usmp.support.deadline import Deadline, earliest, has_passed
 from usmp.tir.identity import identity
+from usmp.tir.written_out import written_out
 from usmp_solver import lower_bound
 
 Peaks: TypeAlias = tuple[int, ...]
@@ -79,7 +69,6 @@ class PlanningSession:
         self.deadline = deadline
         self.not_compared: dict[str, None] = {}
         self.is_cut_short = False
-        self._has_modules = False
         self._annotated = AnnotatedFunctions()
         self._instances = InstanceStore()
         self._known: dict[Hashable, Any] = {}
@@ -114,20 +103,7 @@ class PlanningSession:
         what
             the question.
         """
-        return self._remembered((what, module_key(mod)), mod, find)
-
-    def once_for_equal(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
-        """The same, also for modules whose functions are others that are equal, also in their
-        names: a module that was compared with others is lowered again."""
-        executor = repr(executor_of(mod))
-        others = tuple(name for name in PLAN_ATTRIBUTES if name != EXECUTOR_ATTR)
-        functions = prim_funcs(mod)
-        main = EqualFunction(functions.pop(MAIN_FUNCTION_NAME))
-        operators = tuple(sorted((n, self._written_out(f)) for n, f in functions.items()))
-        key = what, main, operators, attributes_key(mod, others), executor
-        return self._remembered(key, mod, find)
-
-    def _remembered(self, key: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
+        key = what, module_key(mod)
         if key not in self._known:
             self._referenced.append(mod)
             self._known[key] = find()
@@ -150,16 +126,6 @@ class PlanningSession:
             self._known[key] = func, written_out(func)
         digest: bytes = self._known[key][1]
         return digest
-
-    def known(self, mod: IRModule) -> IRModule:
-        """With a deadline, return the module with the functions of the first equal one, so that
-        its results are reused."""
-        # After the deadline, comparing pays only if there is a module to compare with.
-        if self.deadline is None or (self.deadline.is_over() and not self._has_modules):
-            return mod
-        self._has_modules = True
-        first = self.once_for_equal("module", mod, lambda: mod)
-        return IRModule(first.functions, attrs=mod.attrs)
 
     def allocate_io(self, mod: IRModule) -> IRModule:
         """As `usmp.transform.CreateAllocatesForIO`.
@@ -235,28 +201,6 @@ class PlanningSession:
         with_io = options.use_workspace_io
         return self.once(("prepared", with_io), mod, prepare)
 
-    def best(self, modules: Sequence[IRModule], options: PlanningOptions, stage: str) -> int:
-        """Return the index of the module with the smallest plan, the first of them; 0 if there is
-        none. See `peaks`. After the deadline, only modules that were planned before are compared.
-
-        Raises
-        ------
-        ValueError
-            one of the modules is refused.
-        """
-        known = (self._known_peaks(module, options) for module in modules)
-        limit = min((peaks for peaks in known if peaks is not None), default=None)
-        best, least = 0, None
-        for index, module in enumerate(modules):
-            if self.has_time(stage):
-                peaks = self.peaks(module, options, limit)
-            else:
-                peaks = self._known_peaks(module, options)
-            if peaks is not None and (least is None or peaks < least):
-                best, least = index, peaks
-                limit = peaks if limit is None else min(limit, peaks)
-        return best
-
     def peaks(
         self, mod: IRModule, options: PlanningOptions, limit: Peaks | None = None
     ) -> Peaks | None:
@@ -290,16 +234,11 @@ class PlanningSession:
             return None
         quick = options.without_time()
         prepared = self.prepared(mod, options)
-        if limit is not None and self._proved_peaks(prepared, quick, len(limit)) > limit:
+        if limit is not None and self.low_above(mod, options, limit) is not None:
             return None
         # The search that is watched is the one that may take long.
         with nullcontext() if quick == options else watched(_unwatched):
             plan = self.plan(prepared, quick)
-        return plan.peaks() if isinstance(plan, Plan) else None
-
-    def _known_peaks(self, mod: IRModule, options: PlanningOptions) -> Peaks | None:
-        """The same, if the module is planned already."""
-        plan = self._known_plan(self.prepared(mod, options), options.without_time())
         return plan.peaks() if isinstance(plan, Plan) else None
 
     def _known_plan(self, prepared: IRModule, options: PlanningOptions) -> Plan | NoPlan | None:
@@ -307,6 +246,13 @@ class PlanningSession:
             (("plan", plan_key(options)), module_key(prepared))
         )
         return found
+
+    def low_above(self, mod: IRModule, options: PlanningOptions, limit: Peaks) -> Peaks | None:
+        """Return a proved lower bound of the peaks if it is above a limit, or else None."""
+        if self.known_need(mod, options) is not None:
+            return None
+        low = self._proved_peaks(self.prepared(mod, options), options.without_time(), len(limit))
+        return low if low > limit else None
 
     def _proved_peaks(self, prepared: IRModule, options: PlanningOptions, pools: int) -> Peaks:
         """What no plan is below; known where all buffers go to one pool."""

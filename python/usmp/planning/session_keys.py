@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+from tvm_ffi import Object
 
 from usmp.names import BOUND, RAM
 from usmp.objects.attributes import (
@@ -67,3 +69,27 @@ def need_key(options: PlanningOptions) -> Hashable:
     """Return the key of the lower bound `least_need`, which only these options change."""
     has_rows = options.streams_io or bool(options.hops)
     return "least need", options.use_workspace_io, has_rows
+
+
+def all_attributes_key(mod: IRModule) -> Hashable:
+    """Return the key of all attributes of a module."""
+    attributes = (mod.attrs or {}).items()
+    return tuple(sorted((str(name), _value_key(value)) for name, value in attributes))
+
+
+def _value_key(value: object) -> str:
+    """Return plain data as text, and other objects of TVM by their addresses."""
+    if isinstance(value, str | int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return repr(sorted((_value_key(key), _value_key(item)) for key, item in value.items()))
+    if isinstance(value, Sequence):
+        return repr([_value_key(item) for item in value])
+    return f"<{identity(value)}>" if isinstance(value, Object) else repr(value)
+
+
+def context_key(context: PassContext, without: Collection[str] = ()) -> Hashable:
+    """Return the key of a PassContext, but for some options."""
+    config = sorted((str(k), str(v)) for k, v in context.config.items() if str(k) not in without)
+    names = tuple(map(str, context.required_pass)), tuple(map(str, context.disabled_pass))
+    return context.opt_level, names, tuple(config)

@@ -9,15 +9,13 @@ from typing import Any
 from rich.console import Console
 
 from usmp.report.code_summary import code_sentence
+from usmp.report.compared_table import compared_table
 from usmp.report.counts import shortened
 from usmp.report.dynamic_summary import dynamic_sentences
 from usmp.report.io_summary import io_sentences
-from usmp.report.layout_summary import layout_sentence
 from usmp.report.plan_formats import has_several_entries
-from usmp.report.schedule_summary import schedule_sentence
 from usmp.report.sizes_summary import has_fixed_offsets, sizes_sentence
-from usmp.report.streaming_summary import rows_sentence, streaming_sentence, windows_sentence
-from usmp.report.strips_summary import strips_sentences
+from usmp.report.streaming_summary import rows_sentence, windows_sentence
 from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.report.unfinished_search import unfinished_search
 from usmp.support.model_operators import titles
@@ -64,6 +62,9 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
                 print_text(f"Peak of {shown(pool['name'])} at {operator}.", console)
             print_table(_live_at_peak(pool), console)
             _print_overlap(pool, console)
+    compared = compared_table(metadata)
+    if compared is not None:
+        print_table(compared, console)
     for ending in unfinished_search(memory):
         print_text(ending, console)
     _print_access_cycles(memory.get("placement", {}), console)
@@ -88,13 +89,9 @@ def print_memory_summary(metadata: Mapping[str, Any], console: Console | None = 
         print_text(_pruned(metadata["pruned_channels"]), console)
     for sentence in (
         sizes_sentence(metadata),
-        schedule_sentence(metadata),
         windows_sentence(metadata),
-        streaming_sentence(metadata),
-        *strips_sentences(metadata),
         rows_sentence(metadata),
         *io_sentences(memory),
-        layout_sentence(metadata),
         code_sentence(metadata),
         *dynamic_sentences(metadata),
     ):

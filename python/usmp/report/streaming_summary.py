@@ -1,4 +1,4 @@
-"""What the summary says of operators that run interleaved."""
+"""What the summary says of inputs and outputs that come and go by rows."""
 
 from __future__ import annotations
 
@@ -50,40 +50,3 @@ def windows_sentence(metadata: Mapping[str, Any]) -> str | None:
         f"Each run takes {inputs}, and keeps {said['state_size_bytes']} bytes of windows as state: "
         f"{macs}{ending}."
     )
-
-
-def streaming_sentence(metadata: Mapping[str, Any]) -> str | None:
-    """Which operators run interleaved, and what that saves; None if none could.
-
-    Parameters
-    ----------
-    metadata
-        of one module of an archive.
-    """
-    memory = metadata["memory"]
-    said = memory.get("streaming")
-    if said is None:
-        return None
-    segments = [
-        segment for call in metadata.get("operators", ()) for segment in call.get("segments", ())
-    ]
-    if not segments:
-        return "No operators run row by row: their plan would not be smaller."
-    parts = ", ".join(
-        f"{shown(segment['operators'][0])} to {shown(segment['operators'][-1])} "
-        f"({len(segment['operators'])} operators, by {shown(segment['by'])})"
-        for segment in segments
-    )
-    tensors = sum(segment["tensor_size_bytes"] for segment in segments)
-    rings = sum(segment["ring_size_bytes"] for segment in segments)
-    saved = f"{tensors} bytes of tensors between them are {rings} bytes of rings"
-    if "unstreamed_peak_bytes" in said:
-        saved += f"; workspace {said['unstreamed_peak_bytes']} -> {_workspace(memory)} bytes"
-    if "least_live_bytes" in said:
-        saved += f", and no choice of operators takes less than {said['least_live_bytes']}"
-    return f"Run interleaved: {parts}; {saved} (tir.usmp.streaming=0 runs one after the other)."
-
-
-def _workspace(memory: Mapping[str, Any]) -> int:
-    """The peaks of all workspace pools together."""
-    return sum(p["peak_bytes"] for p in memory["pools"] if p["kind"] == "workspace")

@@ -122,6 +122,7 @@ def read_module(name: str, metadata: Any) -> ArchivedModule:
         read_value(metadata, "model_files", is_list_of(is_text), where)
     _check_pruned_channels(metadata, where)
     _check_windows(metadata, where)
+    _check_search(metadata, where)
     _check_schedules(metadata, where)
     _check_image_layout(metadata, where)
     api = read_value(metadata, "interface_api", lambda value: value in ("c", "packed"), where)
@@ -219,6 +220,23 @@ def _check_windows(metadata: Mapping[str, Any], where: str) -> None:
     for window in inputs.values():
         for key in ("rows", "window_rows"):
             read_value(window, key, is_count, what)
+
+
+def _check_search(metadata: Mapping[str, Any], where: str) -> None:
+    """Check that it names the choices that were compared, with bytes in numbers."""
+    what = f"the search of {where}"
+    is_objects = is_list_of(lambda value: isinstance(value, dict))
+    for line in read_value({"search": [], **metadata}, "search", is_objects, where):
+        for key in ("stage", "taken", *(["entry"] if "entry" in line else [])):
+            read_value(line, key, is_text, what)
+        alternatives = read_value(line, "alternatives", is_objects, what)
+        for alternative in alternatives:
+            for key in ("value", "why"):
+                read_value(alternative, key, is_text, what)
+        for one in (line, *alternatives):
+            for key in ("peak_bytes", "bound_bytes"):
+                if key in one:
+                    read_value(one, key, is_count, what)
 
 
 def _check_schedules(metadata: Mapping[str, Any], where: str) -> None:

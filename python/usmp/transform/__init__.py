@@ -8,7 +8,6 @@ from usmp.objects import PoolAllocation
 from usmp.transform.assign_pool_info import AssignPoolInfo
 from usmp.transform.call_operator_hooks import CallOperatorHooks
 from usmp.transform.choose_schedules import ChooseSchedules
-from usmp.transform.compare_workspace_io import CompareWorkspaceIO
 from usmp.transform.convert_for_loops_to_serial import ConvertForLoopsToSerial
 from usmp.transform.convert_pool_allocations_to_offsets import ConvertPoolAllocationsToOffsets
 from usmp.transform.create_allocates_for_io import CreateAllocatesForIO
@@ -30,7 +29,6 @@ __all__ = [
     "AssignPoolInfo",
     "CallOperatorHooks",
     "ChooseSchedules",
-    "CompareWorkspaceIO",
     "ConvertForLoopsToSerial",
     "ConvertPoolAllocationsToOffsets",
     "CreateAllocatesForIO",

@@ -6,14 +6,12 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.names import ORDER
-from usmp.objects.attributes import OPERATOR_ORDER_ATTR, STRIPS_ATTR
 from usmp.passes import ModulePass
-from usmp.planning.candidates import in_orders
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
+from usmp.planning.search import Search
+from usmp.planning.search.stages import OrderStage
 from usmp.planning.session import planning_session
-from usmp.planning.streaming.lower_bound import least_need
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.OrderOperators")
@@ -41,21 +39,5 @@ class OrderOperators(ModulePass):
         """Reorder the statements, or return the module itself."""
         check_unplanned(mod)
         options = planning_options(context.config)
-        if (mod.attrs or {}).get(STRIPS_ATTR, {}).get("chains"):
-            return mod
         with planning_session(options.deadline()) as session:
-            if least_need(session, mod, options) is not None:
-                return mod
-            candidates = in_orders(session, mod, options)
-            found, modules = candidates.found, candidates.modules
-            if found is None:
-                return mod
-            taken = session.best(modules, options, ORDER)
-        return modules[taken].with_attr(
-            OPERATOR_ORDER_ATTR,
-            {
-                "importer_live_bytes": found.importer_peak_bytes,
-                "live_bytes": found.peak_bytes if taken else found.importer_peak_bytes,
-                "least_live_bytes": found.lower_bound_bytes,
-            },
-        )
+            return Search(session, options, [OrderStage()]).best(mod).mod

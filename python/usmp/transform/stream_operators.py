@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.objects.attributes import STREAMING_ATTR
-from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
+from usmp.planning.search import Search
+from usmp.planning.search.stages import SegmentStage
+from usmp.planning.search.stages.segments import with_all_segments
 from usmp.planning.session import planning_session
-from usmp.planning.streaming.lower_bound import least_need
-from usmp.planning.streaming.streams import best_streamed, with_all_segments
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.StreamOperators")
@@ -64,20 +62,7 @@ class StreamOperators(ModulePass):
         """Replace the calls, or return the module itself."""
         check_unplanned(mod)
         options = planning_options(context.config)
+        if self.segments is not None:
+            return with_all_segments(mod, self.segments, self.by_columns)
         with planning_session(options.deadline()) as session:
-            if self.segments is not None:
-                return with_all_segments(mod, self.segments, self.by_columns)
-            # How many rows a ring has must be known.
-            found = None
-            if not has_symbolic_sizes(mod) and least_need(session, mod, options) is None:
-                find = partial(best_streamed, session, mod, options)
-                found = session.once_for_equal(("streamed", options), mod, find)
-        if found is None:
-            return mod
-        unstreamed = found.unstreamed_peaks
-        known = {} if unstreamed is None else {"unstreamed_peak_bytes": sum(unstreamed)}
-        if found.bound_bytes is not None:
-            known["least_live_bytes"] = found.bound_bytes
-        # What was found for an equal module has the attributes of that.
-        streamed = IRModule(found.mod.functions, attrs=mod.attrs)
-        return streamed.with_attr(STREAMING_ATTR, known)
+            return Search(session, options, [SegmentStage()]).best(mod).mod

@@ -245,7 +245,6 @@ BELOW_0, FROM_4 = "below 0", "4 and more"
 
 OPTIONAL_PASSES = (
     "ChooseSchedules",
-    "CompareWorkspaceIO",
     "ConvertImageLayout",
     "ConvertQDQToIntegers",
     "FoldConstants",

@@ -12,7 +12,7 @@ from tvm.script import tirx as T
 from support.tir_interpreter import Interpreter
 from support.tir_memory import Pointer
 from usmp.aot.control_flow import with_carried_tensors
-from usmp.aot.transform import LowerControlFlow, LowerMain
+from usmp.aot.transform import LowerControlFlow
 from usmp.ops.control_flow import ControlFlow, call_control_flow
 
 ROW, ONE = relax.TensorType([2], "int8"), relax.TensorType([1], "int64")
@@ -87,7 +87,7 @@ def run(flow: ControlFlow, arrays, results=()) -> list[list]:
             made = call_control_flow(builder, "flow", flow, given, results)
             outputs = [builder.emit_output(each) for each in made]
         builder.emit_func_output(relax.Tuple(outputs))
-    lowered = LowerControlFlow(lambda: [LowerMain()])(builder.get())
+    lowered = LowerControlFlow()(builder.get())
     shapes = [*arrays, *(np.zeros([int(n) for n in ty.shape], str(ty.dtype)) for ty in results)]
     memories = [list(each.tobytes()) for each in shapes]
     for memory in memories[len(arrays) :]:

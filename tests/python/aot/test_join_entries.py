@@ -3,6 +3,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from usmp.aot.join_entries import join_entries
+from usmp.objects.compared import Compared, compared_of, with_compared
 
 
 @I.ir_module
@@ -115,20 +116,12 @@ def test_attributes_of_the_module_stay_and_those_of_entries_are_joined():
         {
             "float_operators": {"add": 3},
             "pruned_channels": {"channels": 2, "macs": 10},
-            "operator_order": {
-                "importer_live_bytes": 9,
-                "live_bytes": 8,
-                "least_live_bytes": 7,
-            },
         }
     )
+    b = with_compared(b, [Compared("order", "as imported")])
     mod = join_entries(IRModule({}).with_attr("executor", "kept"), {"a": a, "b": b})
     assert list(mod.attrs["entries"]) == ["a", "b"]
     assert mod.attrs["executor"] == "kept"
     assert dict(mod.attrs["float_operators"].items()) == {"add": 4, "mul": 2}
     assert dict(mod.attrs["pruned_channels"].items()) == {"channels": 3, "macs": 15}
-    assert dict(mod.attrs["operator_order"].items()) == {
-        "importer_live_bytes": 9,
-        "live_bytes": 8,
-        "least_live_bytes": 7,
-    }
+    assert compared_of(mod) == [Compared("order", "as imported", entry="b")]

@@ -13,9 +13,9 @@ from support import levels
 from support.main_calls import called
 from usmp.aot.main_candidates import MainCandidates
 from usmp.aot_pipeline import lower_to_aot
-from usmp.names import ORDER
-from usmp.planning.candidates import in_orders
 from usmp.planning.options import planning_options
+from usmp.planning.search import Search
+from usmp.planning.search.stages import OrderStage
 from usmp.planning.session import PlanningSession, planning_session
 
 
@@ -23,9 +23,8 @@ def planned_bytes(mod):
     """The peak of the workspace in the better of the orders, as the PassContext asks for."""
     options = planning_options()
     with planning_session() as session:
-        modules = in_orders(session, mod, options).modules
-        best = modules[session.best(modules, options, ORDER)]
-        return max(session.peaks(best, options), default=0)
+        found = Search(session, options, [OrderStage()]).best(mod)
+        return max(session.peaks(found.mod, options), default=0)
 
 
 def softmax(b, value):
@@ -47,7 +46,7 @@ def others(monkeypatch):
         made.append(MainCandidates(mod, finish))
         return made[-1]
 
-    monkeypatch.setattr("usmp.aot.transform.lower_main.MainCandidates", spy)
+    monkeypatch.setattr("usmp.aot.stages.copies.MainCandidates", spy)
 
     def find(mod):
         lower_to_aot(mod)

@@ -118,18 +118,6 @@ def test_an_error_that_was_compared_is_told_again():
             UnifiedStaticMemoryPlanner()(after)
 
 
-def test_the_best_is_the_first_of_the_smallest():
-    options = PlanningOptions()
-    with planning_session() as session:
-        assert session.peaks(BRANCHES, options) == (128,)
-        assert session.peaks(ORDERED, options) == (80,)
-        assert session.best([BRANCHES, ORDERED, ORDERED], options, ORDER) == 1
-        small = [bound(mod, [workspace("sram", 100)]) for mod in (BRANCHES, ORDERED)]
-        assert session.peaks(small[0], options) is None
-        assert session.best(small, options, ORDER) == 1
-        assert session.best(small[:1], options, ORDER) == 0
-
-
 def test_the_least_preferred_pool_decides():
     """Both orders fill the first pool; what is left goes to the second."""
     pools = [workspace("fast", 64), workspace("slow")]
@@ -144,7 +132,6 @@ def test_what_is_proved_to_need_more_is_not_planned(placed):
     options = PlanningOptions()
     with planning_session() as session:
         assert session.peaks(ORDERED, options) == (80,)
-        assert session.best([BRANCHES, ORDERED], options, ORDER) == 1
         assert session.peaks(BRANCHES, options, limit=(80,)) is None
         assert len(placed) == 1
         assert session.peaks(BRANCHES, options, limit=(128,)) == (128,)
@@ -189,9 +176,7 @@ def test_instruments_see_each_pass_once(build_of_digits):
         "ConvertForLoopsToSerial",
         "CheckAccelerators",
         "LowerControlFlow",
-        "build",
         "LowerMain",
-        "build",
         "OrderOperators",
         "StreamOperators",
         "ChooseSchedules",
@@ -221,17 +206,6 @@ def test_the_earliest_deadline_holds():
         assert session.deadline is NEVER
 
 
-def test_after_the_deadline_only_plans_that_are_known_are_compared(placed):
-    options = PlanningOptions()
-    with planning_session(NEVER) as session:
-        assert session.peaks(ORDERED, options) == (80,)
-        with planning_session(OVER):
-            assert session.best([BRANCHES, ORDERED], options, ORDER) == 1
-            assert session.best([BRANCHES], options, ORDER) == 0
-    assert len(placed) == 1
-    assert (list(session.not_compared), session.is_cut_short) == ([ORDER], True)
-
-
 def test_a_search_without_time_takes_the_plan_that_was_compared(monkeypatch):
     """What is proved of it stays so."""
     options = PlanningOptions(algorithm="exact", time_budget="1min")
@@ -249,15 +223,6 @@ def test_a_search_without_time_takes_the_plan_that_was_compared(monkeypatch):
     with planning_session(OVER) as session:
         assert session.plan(prepared, options).peaks() == (80,)
         assert not session.is_cut_short
-
-
-def test_equal_modules_are_one_with_a_deadline():
-    """So what was found of the first needs no time where it is lowered again."""
-    again = tvm.ir.load_json(tvm.ir.save_json(BRANCHES))
-    for deadline, is_one in ((None, False), (OVER, False), (NEVER, True)):
-        with planning_session(deadline) as session:
-            first, second = session.known(BRANCHES), session.known(again)
-        assert (second["__tvm_main__"].same_as(first["__tvm_main__"])) == is_one
 
 
 def test_what_a_deadline_ended_counts_where_it_was():

@@ -177,6 +177,22 @@ _POOLS = "modules/default/memory/pools"
             {"optimize": "speed", "ram": {"peak_bytes": 1, "instructions": 1}},
             'speed in the choice of schedules of module "default" has no valid "peak_bytes"',
         ),
+        ("modules/default/search", 5, 'module "default" has no valid "search"'),
+        (
+            "modules/default/search",
+            [{"stage": "order", "taken": "a", "alternatives": [{"value": "b"}]}],
+            'the search of module "default" has no valid "why"',
+        ),
+        (
+            "modules/default/search",
+            [{"stage": "order", "taken": "a", "alternatives": [], "peak_bytes": -1}],
+            'the search of module "default" has no valid "peak_bytes"',
+        ),
+        (
+            "modules/default/search",
+            [{"stage": "order", "taken": 5, "alternatives": []}],
+            'the search of module "default" has no valid "taken"',
+        ),
         (
             "modules/default/image_layout",
             {"layout": "NWCH"},

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
+from unittest import mock
 
-import tvm
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext
 
-import usmp.aot_pipeline
 from usmp.objects.entries import ONLY_ENTRY, entries_of
-from usmp.passes import ModulePass
+from usmp.planning.search import Choice, Race
+from usmp.planning.search.stages import SegmentStage
+from usmp.planning.search.stages.segments import with_all_segments
 from usmp.planning.streaming.read_main import streamed_main
 from usmp.planning.streaming.segmentation import Interval
 from usmp.planning.streaming.streamed_function import streamed_function
 from usmp.planning.streaming.streamed_main import StreamedMain
-from usmp.planning.streaming.streams import with_all_segments
 
 
 def possible_segments(mod: IRModule) -> list[Interval]:
@@ -50,28 +49,32 @@ def random_segments(random: Random, mod: IRModule) -> list[Interval]:
     return chosen
 
 
-@tvm.transform.module_pass(opt_level=0, name="usmp.StreamOperators")
-class _StreamAny(ModulePass):
+class _AnySegments(SegmentStage):
     """Random segments, whatever they take."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
-        """Replace the calls."""
+    def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
+        """Yield the only choice."""
         if entries_of(mod) != [ONLY_ENTRY]:
-            return mod
+            yield Choice((), "none")
+            return
         random = Random(self.seed)
         segments, by_columns = random_segments(random, mod), random.random() < 0.5
-        return with_all_segments(mod, segments, by_columns) if segments else mod
+        yield Choice(tuple((*segment, by_columns) for segment in segments), "any")
+
+    def apply(self, mod: IRModule, choice: Choice) -> IRModule:
+        """Replace the calls."""
+        assert isinstance(choice.value, tuple)
+        if not choice.value:
+            return mod
+        segments = [(start, stop) for start, stop, _ in choice.value]
+        return with_all_segments(mod, segments, by_columns=choice.value[0][2])
 
 
 @contextmanager
 def any_segments(seed: int) -> Iterator[None]:
     """`usmp.build` streams random segments, whatever they take."""
-    before = usmp.aot_pipeline.StreamOperators
-    usmp.aot_pipeline.StreamOperators = lambda: _StreamAny(seed)
-    try:
+    with mock.patch("usmp.aot_pipeline.SegmentStage", lambda: _AnySegments(seed)):
         yield
-    finally:
-        usmp.aot_pipeline.StreamOperators = before

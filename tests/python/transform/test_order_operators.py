@@ -12,7 +12,8 @@ from support.main_calls import called
 from support.operator_programs import BRANCHES, network
 from support.planner_views import bound, first_line, plan, workspace
 from usmp.analysis import pool_usage
-from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_ORDER_ATTR
+from usmp.objects.attributes import MEMORY_PLAN_ATTR
+from usmp.objects.compared import details_of
 from usmp.transform import OrderOperators
 
 
@@ -22,7 +23,8 @@ def ordered(mod, **config):
 
 
 def order(mod) -> dict[str, int]:
-    return {str(key): int(value) for key, value in mod.attrs[OPERATOR_ORDER_ATTR].items()}
+    (details,) = details_of(mod, "order")
+    return {str(key): int(value) for key, value in details.items()}
 
 
 def peak(mod, *pools, **config) -> list[int]:

@@ -12,10 +12,10 @@ from support.levels import number
 from support.planned_programs import expected_results, run
 from support.tir_programs import draw_program
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
-from usmp.planning.candidates import with_order
 from usmp.planning.main_function import with_main
 from usmp.planning.operator_order.graph import OperatorGraph
 from usmp.planning.operator_order.read_graph import operator_graph
+from usmp.planning.search.stages.order import with_order
 
 
 def random_order(random: Random, graph: OperatorGraph) -> list[int]:

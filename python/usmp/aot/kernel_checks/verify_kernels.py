@@ -8,13 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from tvm.ir import IRModule
 
 from usmp.aot.kernel_checks.c_program import print_checks
 from usmp.aot.kernel_checks.check import Check, checks_of
 from usmp.aot.kernel_checks.inputs import inputs_of, is_large
 from usmp.aot.kernel_checks.kernel_body import KernelBody
-from usmp.planning.session import planning_session
 from usmp.runtime.c_compiler import BuildError, compile_c
 from usmp.runtime.programs import run_program
 from usmp.support.errors import FaultError
@@ -30,6 +28,8 @@ _FLAGS = (
     "-D__always_inline__=__unused__",
 )
 _FILES = ("run_checks.h", "run_checks.c")
+_VERIFIED: set[str] = set()
+"""Digests of the bodies that were compared."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class KernelDifference:
 def verify_kernels(bodies: Iterable[KernelBody]) -> None:
     """Raise if a kernel gives other bytes than the operator that it replaces.
 
-    In one session, bodies that were compared before are not compared again.
+    Bodies that this process compared before are not compared again.
 
     Raises
     ------
@@ -63,9 +63,7 @@ def verify_kernels(bodies: Iterable[KernelBody]) -> None:
     ValueError
         this host has no C compiler.
     """
-    with planning_session() as session:
-        verified: set[str] = session.once("verified kernels", IRModule(), set)
-    new = [body for body in bodies if body.digest not in verified]
+    new = [body for body in bodies if body.digest not in _VERIFIED]
     try:
         differences = [str(difference) for difference in kernel_differences(new)]
     except BuildError as error:
@@ -78,7 +76,7 @@ def verify_kernels(bodies: Iterable[KernelBody]) -> None:
             f"{differences[0]}{more}; this is a fault of usmp, please report it with the model. "
             'A PassContext with disabled_pass=["usmp.SelectKernels"] builds it without kernels'
         )
-    verified.update(body.digest for body in new)
+    _VERIFIED.update(body.digest for body in new)
 
 
 def kernel_differences(bodies: Iterable[KernelBody]) -> list[KernelDifference]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import tvm
 from tvm import tirx
 from tvm.ir import IRModule
-from tvm.ir.transform import Pass, PassContext, Sequential
+from tvm.ir.transform import PassContext
 
 from usmp.aot.control_flow import with_carried_tensors, write_control_flow
 from usmp.aot.shared_functions import SharedFunctions
@@ -17,8 +17,8 @@ from usmp.passes import ModulePass, apply_passes
 from usmp.tir.identity import identity
 
 
-def _lower_main() -> Sequence[Pass]:
-    return [LowerMain()]
+def _lower_main(body: IRModule) -> IRModule:
+    return apply_passes(LowerMain(), body)
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LowerControlFlow")
@@ -31,8 +31,8 @@ class LowerControlFlow(ModulePass):
 
     Parameters
     ----------
-    passes
-        what gives the passes from a Relax `main` to `__tvm_main__`; by default `LowerMain` alone.
+    lower
+        from a body as a module with a Relax `main` to `__tvm_main__`; by default by `LowerMain`.
 
     Raises
     ------
@@ -40,11 +40,15 @@ class LowerControlFlow(ModulePass):
         a body cannot be lowered.
     """
 
-    def __init__(self, passes: Callable[[], Sequence[Pass]] = _lower_main) -> None:
-        self.passes = passes
+    def __init__(self, lower: Callable[[IRModule], IRModule] = _lower_main) -> None:
+        self.lower = lower
         self.context: PassContext | None = None
         # By their identity: bodies, which keep that, and what they became.
         self.known: dict[int, tuple[IRModule, IRModule]] = {}
+
+    def searches(self, mod: IRModule) -> bool:
+        """Return whether the module has bodies, for which plans are compared."""
+        return any(_flow(func) is not None for func in mod.functions.values())
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Lower the bodies, and write the functions that run them."""
@@ -74,9 +78,8 @@ class LowerControlFlow(ModulePass):
         and in bodies there are others, so that trying each form anew would take exponential time.
         """
         if identity(body) not in self.known:
-            passes = Sequential(list(self.passes()), name="usmp.LowerControlFlow.body")
             given = body if repeated_by is None else with_carried_tensors(body, repeated_by)
-            self.known[identity(body)] = body, apply_passes(passes, given)
+            self.known[identity(body)] = body, self.lower(given)
         return self.known[identity(body)][1]
 
 

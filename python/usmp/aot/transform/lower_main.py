@@ -7,12 +7,11 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 from tvm.target import Target
 
-from usmp.aot.main_candidates import MainCandidates
+from usmp.aot.stages import copy_stage
 from usmp.passes import ModulePass
-from usmp.planning.candidates import fewest_bytes
 from usmp.planning.options import planning_options
+from usmp.planning.search import Search
 from usmp.planning.session import planning_session
-from usmp.support.tvm_errors import lowering
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.LowerMain")
@@ -29,7 +28,7 @@ class LowerMain(ModulePass):
     Slices and parts of concatenations are copied, or are views. Some choices are
     planned, with the module's pools and executor and by the options in the PassContext (see
     `PlanningOptions`), and the one with the smallest plan is taken
-    (`usmp.planning.candidates.fewest_bytes`). Within a `planning_session`, plans and facts are
+    (`usmp.planning.search.stages.CopyStage`). Within a `planning_session`, plans and facts are
     there for the planner.
 
     Parameters
@@ -53,10 +52,4 @@ class LowerMain(ModulePass):
         """Make the choices, and take the best of them."""
         options = planning_options(context.config)
         with planning_session(options.deadline()) as session:
-
-            def finish(made: IRModule) -> IRModule:
-                return made if self.target is None else session.bind_targets(made, self.target)
-
-            with lowering():
-                candidates = MainCandidates(mod, finish)
-            return fewest_bytes(session, options, candidates.make).mod
+            return Search(session, options, [copy_stage(self.target)]).best(mod).mod

@@ -9,7 +9,6 @@ from usmp.aot.faster_schedules import with_schedules
 from usmp.aot.size_parameters import with_size_parameters, with_size_ranges
 from usmp.aot.transform.pass_buffers_as_pointers import PassBuffersAsPointers
 from usmp.passes import ModulePass
-from usmp.planning.session import planning_session
 from usmp.support.tvm_errors import apply_to_functions
 from usmp.transform.define_arithmetic import DefineArithmetic
 from usmp.transform.lower_to_flat_tir import FLATTEN_BUFFERS, NARROW_INDICES, TO_LOOPS
@@ -36,10 +35,7 @@ class LowerOperators(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Apply the passes that do so, in their order."""
-        lowered = with_schedules(_lowered, mod)
-        # Forms of a module that are compared have operators in common.
-        with planning_session() as session:
-            return session.with_known_functions(lowered)
+        return with_schedules(_lowered, mod)
 
 
 def _lowered(mod: IRModule) -> IRModule:

@@ -6,18 +6,15 @@ from typing import Any
 
 from tvm.ir import IRModule
 
-from usmp.names import OPTIMIZE, SMALL
+from usmp.names import LAYOUT, OPTIMIZE, ORDER, SEGMENTS, SMALL, TILES
 from usmp.objects.attributes import (
     CODE_ATTR,
     FLOAT_OPERATORS_ATTR,
-    IMAGE_LAYOUT_ATTR,
     MODEL_FILES_ATTR,
-    OPERATOR_ORDER_ATTR,
     PRUNED_CHANNELS_ATTR,
     REFERENCE_ATTR,
-    SCHEDULE_CHOICES_ATTR,
-    STREAMING_ATTR,
 )
+from usmp.objects.compared import Compared, compared_of, details_of
 from usmp.objects.merged_functions import merged_functions
 
 
@@ -47,26 +44,51 @@ def reference(mod: IRModule) -> dict[str, dict[str, str]]:
     return {} if given is None else {"reference": {str(k): str(v) for k, v in given.items()}}
 
 
-def schedule_choices(mod: IRModule) -> dict[str, dict[str, Any]]:
-    """What each goal takes, if there was a choice of schedules."""
-    said = (mod.attrs or {}).get(SCHEDULE_CHOICES_ATTR)
-    if said is None:
-        return {}
-    goals = {
-        goal: {str(name): int(value) for name, value in sorted(said[goal].items())}
-        for goal in OPTIMIZE
-        if goal in said
+def search(mod: IRModule) -> dict[str, list[dict[str, Any]]]:
+    """Return what was compared, stage by stage, if there was a choice."""
+    lines = [_line(line) for line in compared_of(mod)]
+    return {"search": lines} if lines else {}
+
+
+def _line(line: Compared) -> dict[str, Any]:
+    alternatives = [
+        {"value": one.value, **_bytes(one.peak_bytes, one.bound_bytes), "why": one.why}
+        for one in line.alternatives
+    ]
+    return {
+        "stage": line.stage,
+        **({"entry": line.entry} if line.entry else {}),
+        "taken": line.taken,
+        "unit": "bytes",
+        **_bytes(line.peak_bytes),
+        "alternatives": alternatives,
     }
-    return {"schedule_choices": {"optimize": str(said["optimize"]), **goals}}
+
+
+def _bytes(peak_bytes: int | None, bound_bytes: int | None = None) -> dict[str, int]:
+    known = {"peak_bytes": peak_bytes, "bound_bytes": bound_bytes}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def schedule_choices(mod: IRModule) -> dict[str, dict[str, Any]]:
+    """Return what each goal takes, if there was a choice of schedules."""
+    for said in details_of(mod, TILES):
+        goals = {
+            goal: {str(name): int(value) for name, value in sorted(said[goal].items())}
+            for goal in OPTIMIZE
+            if goal in said
+        }
+        return {"schedule_choices": {"optimize": str(said["optimize"]), **goals}}
+    return {}
 
 
 def image_layout(mod: IRModule) -> dict[str, dict[str, Any]]:
-    """Which channels of images come first or last, and what either takes, if there was a choice."""
-    said = (mod.attrs or {}).get(IMAGE_LAYOUT_ATTR)
-    if said is None:
-        return {}
-    sizes = {str(name): int(said[name]) for name in sorted(said, key=str) if name != "layout"}
-    return {"image_layout": {"layout": str(said["layout"]), **sizes}}
+    """Return whether channels of images come first or last, and what either takes, if there was a
+    choice."""
+    for said in filter(None, details_of(mod, LAYOUT)):
+        sizes = {str(name): int(said[name]) for name in sorted(said, key=str) if name != "layout"}
+        return {"image_layout": {"layout": str(said["layout"]), **sizes}}
+    return {}
 
 
 def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
@@ -79,17 +101,23 @@ def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
 
 
 def operator_order(mod: IRModule) -> dict[str, Any]:
-    """What the order of the operators does, if there are several."""
-    if OPERATOR_ORDER_ATTR not in (mod.attrs or {}):
+    """Return what the order of the operators does, if there are several orders.
+
+    Of several entries, it is the most that any of them needs. Of one with a single order nothing is
+    known.
+    """
+    orders = [line.details for line in compared_of(mod) if line.stage == ORDER and line.details]
+    if not orders:
         return {}
-    order = {str(key): int(value) for key, value in mod.attrs[OPERATOR_ORDER_ATTR].items()}
+    names = ("importer_live_bytes", "least_live_bytes", "live_bytes")
+    order = {name: max(int(said[name]) for said in orders) for name in names}
     return {
         "operator_order": {**order, "optimal": order["live_bytes"] == order["least_live_bytes"]}
     }
 
 
 def streaming(mod: IRModule) -> dict[str, Any]:
-    """What operators that run interleaved save, if some could."""
-    if STREAMING_ATTR not in (mod.attrs or {}):
-        return {}
-    return {"streaming": {str(k): int(v) for k, v in mod.attrs[STREAMING_ATTR].items()}}
+    """Return what operators that run interleaved save, if some could."""
+    for said in details_of(mod, SEGMENTS):
+        return {"streaming": {str(k): int(v) for k, v in said.items()}}
+    return {}

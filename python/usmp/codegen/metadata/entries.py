@@ -10,10 +10,9 @@ from usmp.codegen.entry_facts import peak_within
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.metadata.sizes import shape_metadata, sizes_metadata
+from usmp.names import WORKSPACE_IO
 from usmp.objects import MemoryPlan
-from usmp.objects.attributes import (
-    RAM_WITH_WORKSPACE_IO_ATTR,
-)
+from usmp.objects.compared import compared_of
 from usmp.objects.entries import most_bytes_at_once
 from usmp.objects.model_library_format import CPU_DEVICE
 
@@ -105,6 +104,7 @@ def ram(mod: IRModule, interface: Interface) -> dict[str, int]:
         "io_size_bytes": outside,
         "state_size_bytes": interface.state_size_bytes,
     }
-    if RAM_WITH_WORKSPACE_IO_ATTR in mod.attrs:
-        ram["size_bytes_with_workspace_io"] = int(mod.attrs[RAM_WITH_WORKSPACE_IO_ATTR])
+    for line in compared_of(mod):
+        if line.stage == WORKSPACE_IO and line.alternatives[0].peak_bytes is not None:
+            ram["size_bytes_with_workspace_io"] = line.alternatives[0].peak_bytes
     return ram

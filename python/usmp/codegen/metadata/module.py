@@ -21,6 +21,9 @@ from usmp.codegen.metadata.choices import (
     schedule_choices,
     streaming,
 )
+from usmp.codegen.metadata.choices import (
+    search as compared,
+)
 from usmp.codegen.metadata.entries import entry_memory, ram
 from usmp.codegen.metadata.operator_memory import operator_memory
 from usmp.codegen.metadata.operators import operators_metadata
@@ -56,6 +59,7 @@ def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
                 "float_operators": float_operators(mod),
                 **pruned_channels(mod),
                 **windows_as_json(mod),
+                **compared(mod),
                 **schedule_choices(mod),
                 **image_layout(mod),
                 **merged_operators(mod),

@@ -7,14 +7,20 @@ from typing import Any
 
 from tvm.ir import IRModule
 
+from usmp.names import STRIPS
 from usmp.objects.attributes import STRIPS_ATTR
+from usmp.objects.compared import details_of
 
 
 def strips_metadata(mod: IRModule) -> dict[str, Any]:
-    """Which operators are in strips, and what was chosen from, if some could be."""
-    if STRIPS_ATTR not in (mod.attrs or {}):
+    """Return which operators are in strips, and what was chosen from, if some could be."""
+    # A module that went through `SplitIntoStrips` was not compared.
+    before = (mod.attrs or {}).get(STRIPS_ATTR, {})
+    compared = [said for said in details_of(mod, STRIPS) if said]
+    found = compared or ([before] if "max_extra_macs" in before else [])
+    if not found:
         return {}
-    said = mod.attrs[STRIPS_ATTR]
+    (said,) = found
     choices = [{**_counts(choice), "chains": _chains(choice)} for choice in said["choices"]]
     return {
         "strips": {

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import tvm
 from tvm import relax, tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import Pass, PassContext, Sequential
 
-from usmp.passes import KeepSpans, ModulePass
+from usmp.passes import KeepSpans, ModulePass, apply_passes
 from usmp.relax.legalize_errors import apply_to_operators
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.check_calls import check_prim_func
@@ -50,6 +48,45 @@ _AFTER_FUSION: list[Pass] = [
 ]
 
 
+@tvm.transform.module_pass(opt_level=0, name="usmp.LegalizeForFusion")
+class LegalizeForFusion(ModulePass):
+    """Legalize operators, fold constants, and mark the PrimFuncs that FuseOps may fuse.
+
+    Raises
+    ------
+    UnsupportedModelError
+        no Relax function `main`; an operator that cannot be legalized: the message has the
+        operator, its result and the reason.
+    """
+
+    def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
+        """Apply the passes, all of them in one go."""
+        main_function(mod)
+        return apply_to_operators(
+            Sequential(_LEGALIZING, name="usmp.LegalizeForFusion.passes"), mod
+        )
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.FinishFusion")
+class FinishFusion(ModulePass):
+    """Fuse slices of windows, remove dead code, and describe the fused PrimFuncs.
+
+    Raises
+    ------
+    UnsupportedModelError
+        an operator that calls TVM's runtime.
+    """
+
+    def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
+        """Apply the passes, all of them in one go."""
+        fused = apply_to_operators(Sequential(_AFTER_FUSION, name="usmp.FinishFusion.passes"), mod)
+        for variable, func in fused.functions.items():
+            if isinstance(func, tirx.PrimFunc):
+                # TVM makes such calls of sorts. Of constants they are folded.
+                check_prim_func(func, str(variable.name_hint), "compute it by other operators")
+        return fused
+
+
 @tvm.transform.module_pass(opt_level=0, name="usmp.FuseOperators")
 class FuseOperators(ModulePass):
     """Legalize, fold constants, fuse element-wise operators into their producers.
@@ -57,31 +94,13 @@ class FuseOperators(ModulePass):
     Afterwards the Relax `main` only calls PrimFuncs, reshapes, and slices and concatenations along
     the outermost axis, as `LowerMain` takes it.
 
-    Parameters
-    ----------
-    to_main
-        passes from the result to `__tvm_main__`, by which operators that are fused or not are
-        compared (see `FuseRecordedOperators`); without them all are fused.
-
     Raises
     ------
     UnsupportedModelError
-        no Relax function `main`; an operator that cannot be legalized: the message has the
-        operator, its result and the reason. An operator that calls TVM's runtime.
+        as `LegalizeForFusion` and `FinishFusion` raise it.
     """
-
-    def __init__(self, to_main: Sequence[Pass] = ()) -> None:
-        to_main = [*_AFTER_FUSION, *to_main] if to_main else []
-        # Element-wise operators go into their producers; what is known of them stays.
-        passes = [*_LEGALIZING, FuseRecordedOperators(to_main), *_AFTER_FUSION]
-        self.passes = Sequential(passes, name="usmp.FuseOperators.passes")
 
     def transform_module(self, mod: IRModule, _: PassContext) -> IRModule:
         """Apply the passes, all of them in one go."""
-        main_function(mod)
-        fused = apply_to_operators(self.passes, mod)
-        for variable, func in fused.functions.items():
-            if isinstance(func, tirx.PrimFunc):
-                # TVM makes such calls of sorts. Of constants they are folded.
-                check_prim_func(func, str(variable.name_hint), "compute it by other operators")
-        return fused
+        passes = [LegalizeForFusion(), FuseRecordedOperators(), FinishFusion()]
+        return apply_passes(Sequential(passes, name="usmp.FuseOperators.passes"), mod)

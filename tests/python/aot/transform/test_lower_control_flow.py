@@ -37,11 +37,11 @@ def test_forms_of_a_module_have_lowered_bodies_in_common():
         builder.emit_func_output(result)
     mod, lowered = builder.get(), []
 
-    def passes():
+    def lower_body(body):
         lowered.append(None)
-        return [LowerMain()]
+        return LowerMain()(body)
 
-    lower = LowerControlFlow(passes)
+    lower = LowerControlFlow(lower_body)
     for config, count in (({}, 2), ({"tir.usmp.overlap": False}, 4)):
         with PassContext(config=config):
             first = lower(mod)
@@ -59,7 +59,7 @@ def test_a_loop_asks_its_condition_before_each_turn():
             flow = ControlFlow((copying(flag), copying(flag)), trips=-1, carried=1)
             result = builder.emit_output(call_control_flow(builder, "loop", flow, [flag], [])[0])
         builder.emit_func_output(result)
-    loop = LowerControlFlow(lambda: [LowerMain()])(builder.get())["loop"]
+    loop = LowerControlFlow()(builder.get())["loop"]
     text = [line.strip() for line in loop.script().splitlines()]
     begin = text.index("again: T.bool = T.bool(True)")
     assert text[begin + 1] == "while again:"
@@ -92,7 +92,7 @@ def test_bodies_share_equal_operators_and_others_get_names_of_their_own():
             results = call_control_flow(builder, "f", flow, [condition, y], [x.ty])
             result = builder.emit_output(results[0])
         builder.emit_func_output(result)
-    lower = LowerControlFlow(lambda: [LowerOperators(), LowerMain()])
+    lower = LowerControlFlow(lambda body: LowerMain()(LowerOperators()(body)))
     mod = lower(LowerOperators()(builder.get()))
     names = sorted(str(variable.name_hint) for variable in mod.functions)
     assert names == ["f", "main", "scale", "scale_1"]

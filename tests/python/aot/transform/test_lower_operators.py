@@ -106,12 +106,13 @@ def test_operators_of_a_session_are_one_if_what_they_become_is_the_same():
             constant = relax.const(np.full(4, greatest, "int32"))
             output = relax.TensorType((4,), "int32")
             builder.emit_func_output(builder.emit(relax.call_tir(variable, [constant], output)))
-        return LowerOperators()(builder.get())["doubled"]
+        return LowerOperators()(builder.get())
 
-    alone = [lowered(greatest) for greatest in (1, 2**31 - 1)]
+    alone = [lowered(greatest)["doubled"] for greatest in (1, 2**31 - 1)]
     assert not tvm_ffi.structural_equal(*alone)
-    with planning_session():
-        small, large, again = map(lowered, (1, 2**31 - 1, 2))
+    with planning_session() as session:
+        mods = [session.with_known_functions(lowered(greatest)) for greatest in (1, 2**31 - 1, 2)]
+    small, large, again = (mod["doubled"] for mod in mods)
     assert small.same_as(again)
     for func, expected in zip((small, large), alone, strict=True):
         tvm.ir.assert_structural_equal(func, expected)

@@ -11,7 +11,7 @@ from usmp.codegen.entry_facts import UsedState
 from usmp.codegen.interface import Interface
 from usmp.codegen.metadata.entries import entry_memory, ram
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
-from usmp.objects.attributes import RAM_WITH_WORKSPACE_IO_ATTR
+from usmp.objects.compared import Alternative, Compared, with_compared
 from usmp.objects.entry_size import EntrySize
 
 POOLS = [workspace("sram", 64), workspace("fast", 8), constants("flash", size_bytes=24)]
@@ -97,7 +97,8 @@ def test_ram_is_that_of_entries_that_may_run_at_once():
         "state_size_bytes": 12,
     }
     entries[0] = entry("a", [tensor("x", (10,))], concurrent_with=["b"])
-    mod = IRModule({}).with_attr(RAM_WITH_WORKSPACE_IO_ATTR, 99)
+    asked = Compared("workspace_io", "no", None, (Alternative("yes", "not asked", 99),))
+    mod = with_compared(IRModule({}), [asked])
     at_once = ram(mod, Interface("default", entries, POOLS))
     assert (at_once["io_size_bytes"], at_once["size_bytes"]) == (14, 86)
     assert at_once["size_bytes_with_workspace_io"] == 99

@@ -6,6 +6,7 @@ from tvm.ir import IRModule
 
 from usmp.codegen.metadata.strips import strips_metadata
 from usmp.objects.attributes import STRIPS_ATTR
+from usmp.objects.compared import Compared, with_compared
 
 
 def test_without_operators_in_strips_nothing_is_said():
@@ -24,5 +25,8 @@ def test_chains_and_choices_are_said_with_their_counts():
         "chains": [chain],
         "choices": [{"peak_bytes": 7, "macs": 11, "chains": []}],
     }
-    mod = IRModule({}).with_attr(STRIPS_ATTR, said)
-    assert strips_metadata(mod) == {"strips": said}
+    compared = with_compared(IRModule({}), [Compared("strips", "a", details=said)])
+    # A module that went through the pass; and one of a search, whose attribute says less.
+    for mod in (IRModule({}).with_attr(STRIPS_ATTR, said), compared.with_attr(STRIPS_ATTR, chain)):
+        assert strips_metadata(mod) == {"strips": said}
+    assert strips_metadata(IRModule({}).with_attr(STRIPS_ATTR, chain)) == {}

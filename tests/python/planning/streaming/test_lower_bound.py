@@ -42,11 +42,11 @@ from usmp.objects.attributes import (
     STATE_TENSOR_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
-from usmp.planning.candidates import with_order
 from usmp.planning.main_function import with_main
 from usmp.planning.operator_order.graph import OperatorGraph
 from usmp.planning.operator_order.read_graph import operator_graph
 from usmp.planning.options import PlanningOptions
+from usmp.planning.search.stages.order import with_order
 from usmp.planning.session import planning_session
 from usmp.planning.streaming import segmentation
 from usmp.planning.streaming.lower_bound import least_need, with_needs_of_forms

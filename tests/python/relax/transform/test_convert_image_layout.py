@@ -10,7 +10,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.qdq_models import between, calls_of, float_outputs, inputs_of, raw_calls_of
 from usmp.objects import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.objects.attributes import IMAGE_LAYOUT_ATTR
+from usmp.objects.compared import details_of
 from usmp.planning.session import planning_session
 from usmp.relax.transform import ConvertImageLayout
 from usmp.runtime import HostModule
@@ -125,6 +125,11 @@ def test_one_convolution_is_not_worth_two_copies(model):
     assert factory.interface.workspace_size_bytes == said["channels_first_peak_bytes"]
 
 
+def layouts(factory):
+    """What was compared of layouts, if both have a plan."""
+    return next(filter(None, details_of(factory.ir_mod, "layout")), None)
+
+
 @pytest.mark.slow
 def test_what_comes_by_rows_is_compared_by_rows(model):
     """Rows of an image with channels first are channels, which a copy to pixels does not take one
@@ -133,22 +138,22 @@ def test_what_comes_by_rows_is_compared_by_rows(model):
     mod = model(separable, ("x", (1, 8, 8, 8), "float32"))
     # What one build of a session has chosen is not chosen for others.
     with planning_session():
-        assert usmp.build(mod).ir_mod.attrs[IMAGE_LAYOUT_ATTR]["layout"] == "NHWC"
+        assert layouts(usmp.build(mod))["layout"] == "NHWC"
         with PassContext(config={"tir.usmp.stream_inputs": ["x"]}):
             # With its channels last it would be refused.
-            assert IMAGE_LAYOUT_ATTR not in usmp.build(mod).ir_mod.attrs
+            assert layouts(usmp.build(mod)) is None
 
 
 @pytest.mark.slow
 def test_layouts_are_compared_in_the_pools_of_the_build(model):
     mod = model(separable, ("x", (1, 8, 8, 8), "float32"))
-    said = usmp.build(mod).ir_mod.attrs[IMAGE_LAYOUT_ATTR]
+    said = layouts(usmp.build(mod))
     last, first = said["channels_last_peak_bytes"], said["channels_first_peak_bytes"]
     assert last < first
     pool = WorkspacePoolInfo("ram", ["c"], PoolInfoProperties(size_hint_bytes=int(last)))
     factory = usmp.build(mod, workspace_memory_pools=WorkspaceMemoryPools([pool]))
     # With channels first there is no plan to compare with.
-    assert IMAGE_LAYOUT_ATTR not in factory.ir_mod.attrs
+    assert layouts(factory) is None
     assert factory.interface.workspace_size_bytes == last
 
 

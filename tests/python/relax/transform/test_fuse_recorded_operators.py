@@ -7,15 +7,18 @@ from tvm.ir.transform import PassContext, Sequential
 
 import usmp
 from support.deadlines import OVER
-from usmp.objects.attributes import FUSION_ATTR, NOT_COMPARED_ATTR
+from usmp.objects.attributes import NOT_COMPARED_ATTR
+from usmp.objects.compared import Alternative, Compared, compared_of
 from usmp.ops.emit import OPAQUE
 from usmp.planning.options import PlanningOptions
 from usmp.planning.session import planning_session
 from usmp.relax.transform.fuse_operators import FuseOperators
-from usmp.relax.transform.groups.choice import groups_in_pieces, with_groups_split
+from usmp.relax.transform.groups.choice import (
+    groups_in_pieces,
+    groups_to_split,
+    with_groups_split,
+)
 from usmp.relax.transform.groups.split import with_pieces
-
-SPLIT = {"split": True, "split_peak_bytes": 512, "fused_peak_bytes": 1536}
 
 
 def grouped(mod):
@@ -71,7 +74,8 @@ def terms(model, random_array):
 
 
 def test_a_sum_is_split_so_that_each_piece_reads_two_tensors(terms):
-    mod = with_groups_split(grouped(terms), PlanningOptions())
+    mod = grouped(terms)
+    mod = with_groups_split(mod, groups_to_split(mod, PlanningOptions()))
     # Each piece directly after what it reads last.
     assert operators(mod) == [
         *[("spread", [-1]), ("spread", [-1]), ("fused_multiply_multiply1_add", [0, 1])],
@@ -82,10 +86,15 @@ def test_a_sum_is_split_so_that_each_piece_reads_two_tensors(terms):
     ]
 
 
+def groups_of(factory) -> list[Compared]:
+    """What was compared of groups."""
+    return [line for line in compared_of(factory.ir_mod) if line.stage == "groups"]
+
+
 def test_without_passes_to_compare_by_everything_is_fused(terms):
     mod = FuseOperators()(terms)
     assert operators(mod)[-1][1] == [0, 1, 2, 3, 4, 5]
-    assert FUSION_ATTR not in mod.attrs
+    assert compared_of(mod) == []
 
 
 @pytest.mark.slow
@@ -97,8 +106,10 @@ def test_the_smaller_plan_is_taken_and_gives_the_same_bits(terms, random_array):
         for goal in ("ram", "balanced", "speed"):
             with PassContext(config={"tir.usmp.streaming": False, "tir.usmp.optimize": goal}):
                 built[goal] = usmp.build(terms)
-    said = {goal: dict(made.ir_mod.attrs[FUSION_ATTR]) for goal, made in built.items()}
-    assert said == {"ram": SPLIT, "balanced": SPLIT, "speed": {**SPLIT, "split": False}}
+    lines = {goal: groups_of(made) for goal, made in built.items()}
+    split = Compared("groups", "split", 512, (Alternative("fused", "larger", 1536),))
+    fused = Compared("groups", "fused", 1536, (Alternative("split", "slower", 512),))
+    assert lines == {"ram": [split], "balanced": [split], "speed": [fused]}
     # With 16 bytes of input and 256 of output.
     ram_bytes = {goal: made.ram_bytes for goal, made in built.items()}
     assert ram_bytes == {"ram": 784, "balanced": 784, "speed": 1808}
@@ -110,7 +121,7 @@ def test_the_smaller_plan_is_taken_and_gives_the_same_bits(terms, random_array):
 def test_without_time_everything_is_fused(terms):
     with PassContext(config={"tir.usmp.streaming": False}), planning_session(OVER):
         made = usmp.build(terms)
-    assert FUSION_ATTR not in made.ir_mod.attrs
+    assert groups_of(made) == []
     assert list(made.ir_mod.attrs[NOT_COMPARED_ATTR]) == ["groups", "order"]
     assert made.ram_bytes == 1808
 
@@ -126,7 +137,7 @@ def test_what_is_live_anyway_splits_nothing(model):
     inputs = [(name, (64,), "float32") for name in "xyz"]
     mod = grouped(model(body, *inputs))
     options = PlanningOptions(use_workspace_io=True, preserve_inputs=True)
-    assert with_groups_split(mod, options) is mod
+    assert groups_to_split(mod, options) == ()
 
 
 def sum_of_inputs(model, dtype, change=lambda b, total: total):
@@ -151,7 +162,7 @@ def test_what_an_operator_computes_in_more_digits_is_not_stored(model):
     split = dict.fromkeys(("int8", "int32", "float64", "float32"), 3)
     assert counts == {**split, "float16": 1, "bfloat16": 1}
     mod = sum_of_inputs(model, "float16")
-    assert with_groups_split(mod, options) is mod
+    assert groups_to_split(mod, options) == ()
 
 
 @pytest.mark.parametrize(

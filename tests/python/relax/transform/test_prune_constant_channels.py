@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from tvm import relax
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext, Sequential
+from tvm.ir.transform import PassContext
 
 import usmp
 from support.channel_networks import random_network
 from support.levels import in_long_run, number
+from support.relax_passes import passes_until
 from support.relax_vm import integer_function
-from usmp.aot_pipeline import operator_passes
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import (
@@ -320,9 +320,7 @@ CHEAP = ["tflm_hello_world_int8", "mlperf_ad01_int8"]
     "name", [*CHEAP, *in_long_run([name for name in REMOVED if name not in CHEAP])]
 )
 def test_what_is_removed_of_public_models(shared_model, name):
-    passes = operator_passes((), "model")
-    names = [str(step.info.name) for step in passes]
-    before = Sequential(passes[: names.index("usmp.PruneConstantChannels") + 1])
+    before = passes_until("usmp.PruneConstantChannels")
     attrs = before(usmp.import_model(shared_model(name))).attrs or {}
     assert removed(attrs.get("pruned_channels")) == REMOVED[name]
 

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from tvm import relax
 from tvm.ir import IRModule
-from tvm.ir.transform import PassContext, Sequential
+from tvm.ir.transform import PassContext
 
 import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.channel_networks import Style, random_network
 from support.levels import number
+from support.relax_passes import passes_until
 from support.relax_vm import integer_function
-from usmp.aot_pipeline import lower_to_aot, operator_passes
+from usmp.aot_pipeline import lower_to_aot
 from usmp.objects.attributes import STRIPS_ATTR
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
@@ -225,7 +226,7 @@ def test_the_peak_is_lower_and_the_report_says_so():
 
 def test_a_limit_that_permits_nothing_leaves_the_module():
     mod = large()
-    split = SplitIntoStrips([])
+    split = SplitIntoStrips()
     assert split(mod).same_as(mod)
     for limit in (0, 0.0, "0.001%"):
         with PassContext(config={"tir.usmp.max_extra_macs": limit}):
@@ -259,7 +260,7 @@ def test_strips_are_taken_once():
 def test_a_limit_that_is_no_percentage(limit):
     refused = pytest.raises(ValueError, match=r"tir\.usmp\.max_extra_macs: .* is no percentage")
     with PassContext(config={"tir.usmp.max_extra_macs": limit}), refused:
-        SplitIntoStrips([])(large())
+        SplitIntoStrips()(large())
 
 
 @pytest.mark.slow
@@ -268,7 +269,7 @@ def test_strips_stay_in_their_order():
     chain = strip_chain(main, 0, 4, 2)
     assert chain is not None
     mod = lower_to_aot(with_strips(main, [chain]))
-    assert "operator_order" in OrderOperators()(mod).attrs
+    assert "usmp.search" in OrderOperators()(mod).attrs
     marked = mod.with_attr(STRIPS_ATTR, {"chains": [{"strips": 2}]})
     assert OrderOperators()(marked).same_as(marked)
 
@@ -344,9 +345,7 @@ def test_a_residual_block_with_sanitizers(tmp_path):
 @pytest.mark.slow
 @pytest.mark.models
 def test_what_is_chosen_of_a_public_model(shared_model):
-    passes = operator_passes((), "model")
-    names = [str(step.info.name) for step in passes]
-    before = Sequential(passes[: names.index("usmp.PruneConstantChannels") + 1])
+    before = passes_until("usmp.PruneConstantChannels")
     main = main_of(before(usmp.import_model(shared_model("mlperf_vww_96_int8"))))
     assert strip_choices(main, main.macs // 20) == []
     (chains,) = strip_choices(main, main.macs // 10)

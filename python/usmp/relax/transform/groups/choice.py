@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from tvm import relax
 from tvm.ir import Call, GlobalVar, IRModule, Var
 
@@ -15,9 +18,14 @@ _MOST_TRIALS = 16
 """Groups of which each is looked at by itself."""
 
 
-def with_groups_split(mod: IRModule, options: PlanningOptions) -> IRModule:
-    """The module with groups split so that, by an estimate, fewer bytes are live at once; itself if
-    that lets no fewer live. A group that need not be split for that stays whole.
+Groups: TypeAlias = dict[Var, list[Piece]]
+"""Pieces of groups, by the variable of the result in `main`."""
+
+
+def groups_to_split(mod: IRModule, options: PlanningOptions) -> tuple[int, ...]:
+    """Return the positions of groups to split, so that by an estimate fewer bytes are live at once.
+
+    It is empty if no split lets fewer bytes live. A group that need not be split stays whole.
 
     Parameters
     ----------
@@ -26,24 +34,38 @@ def with_groups_split(mod: IRModule, options: PlanningOptions) -> IRModule:
     options
         how it will be planned.
     """
-    groups = groups_in_pieces(mod)
+    groups = all_groups = groups_in_pieces(mod)
     if not groups:
-        return mod
+        return ()
     split = with_pieces(mod, groups)
     least = estimated_peak(split, options)
     if least >= estimated_peak(mod, options):
-        return mod
+        return ()
     for var in list(groups)[:_MOST_TRIALS]:
         fewer = {other: pieces for other, pieces in groups.items() if not other.same_as(var)}
         tried = with_pieces(mod, fewer)
         if estimated_peak(tried, options) <= least:
             groups, split = fewer, tried
-    return split
+    return tuple(position for position, var in enumerate(all_groups) if var in groups)
 
 
-def groups_in_pieces(mod: IRModule) -> dict[Var, list[Piece]]:
-    """The groups that have several pieces, by the variable of the result in `main`."""
-    found = {}
+def with_groups_split(mod: IRModule, positions: Sequence[int]) -> IRModule:
+    """Return the module with some groups split.
+
+    Parameters
+    ----------
+    mod
+        as FuseOps makes it.
+    positions
+        of these groups, among those of `groups_in_pieces`.
+    """
+    groups = list(groups_in_pieces(mod).items())
+    return with_pieces(mod, dict(groups[position] for position in positions))
+
+
+def groups_in_pieces(mod: IRModule) -> Groups:
+    """Return the groups that have several pieces."""
+    found: Groups = {}
     for block in main_function(mod).body.blocks:
         for binding in block.bindings:
             call = binding.value

@@ -35,9 +35,10 @@ def test_groups_that_need_not_be_split_stay_whole(
     monkeypatch.setattr(choice, "groups_in_pieces", lambda mod: {A: ["pieces"], B: ["pieces"]})
     monkeypatch.setattr(choice, "with_pieces", lambda mod, groups: "".join(v.name for v in groups))
     monkeypatch.setattr(choice, "estimated_peak", lambda mod, options: peaks[mod])
-    assert choice.with_groups_split("whole", PlanningOptions()) == expected
+    positions = {"whole": (), "a": (0,), "b": (1,), "ab": (0, 1)}
+    assert choice.groups_to_split("whole", PlanningOptions()) == positions[expected]
 
 
 def test_a_module_without_groups_stays_as_it_is(monkeypatch):
     monkeypatch.setattr(choice, "groups_in_pieces", lambda mod: {})
-    assert choice.with_groups_split("whole", PlanningOptions()) == "whole"
+    assert choice.groups_to_split("whole", PlanningOptions()) == ()

@@ -1,4 +1,4 @@
-"""Which schedules are taken, by what they save and what memory they need."""
+"""Which schedules are taken, by what they save and what memory they need; and each goal's bytes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from tvm import tirx
 from tvm.ir import IRModule
 from tvm.target import Target
 
+from support.deadlines import OVER, after_looks
 from support.streamed_graphs import main_function, module, operator
 from usmp.objects import Executor, PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.objects.attributes import EXECUTOR_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes import EXECUTOR_ATTR, SEGMENT_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.compared import details_of
 from usmp.objects.schedule import (
     Schedule,
     faster_schedules,
@@ -18,7 +20,8 @@ from usmp.objects.schedule import (
     with_schedule,
 )
 from usmp.planning.options import PlanningOptions
-from usmp.planning.schedules import scheduled
+from usmp.planning.search import Search, Searched
+from usmp.planning.search.stages import TileStage
 from usmp.planning.session import planning_session
 
 
@@ -112,17 +115,23 @@ def scheduled_module(size_hint_bytes=None):
     return mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools([pool]))
 
 
+def searched(mod, deadline=None, **options) -> Searched:
+    with planning_session(deadline) as session:
+        return Search(session, PlanningOptions(**options), [TileStage()]).best(mod)
+
+
 def found(mod, optimize):
     """The peak, and the tiles of both functions."""
-    with planning_session() as session:
-        found = scheduled(session, mod, PlanningOptions(optimize=optimize))
+    found = searched(mod, optimize=optimize)
+    (race,) = found.races
+    chosen = dict(race.taken.value)
     for name in FASTER:
-        taken = {"one": 0, **found.chosen}.get(name, 0)
+        taken = {"one": 0, **chosen}.get(name, 0)
         slowest_first = [name, *reversed(FASTER[name])]
         assert schedule_of(found.mod[name]) == Schedule(
             slowest_first[taken], INSTRUCTIONS[slowest_first[taken]]
         )
-    return found.peaks, [schedule_of(found.mod[name]).tile for name in FASTER]
+    return race.best.peaks, [schedule_of(found.mod[name]).tile for name in FASTER]
 
 
 def test_what_is_small_may_take_more_as_long_as_the_peak_stays():
@@ -143,22 +152,21 @@ def test_any_memory_that_the_pool_has(size, tile):
     assert found(scheduled_module(size), "speed") == ((peak,), [tile, "small_ten"])
 
 
-def test_no_plan_is_no_choice():
-    with planning_session() as session:
-        assert scheduled(session, scheduled_module(59), PlanningOptions()) is None
+@pytest.mark.parametrize("mod", [scheduled_module(59), Module], ids=["no plan", "no schedules"])
+def test_without_a_choice_the_module_stays(mod):
+    assert searched(mod).mod.same_as(mod)
 
 
-def test_a_module_without_schedules():
-    with planning_session() as session:
-        assert scheduled(session, Module, PlanningOptions()) is None
+def test_without_time_the_module_stays():
+    mod = scheduled_module()
+    assert searched(mod, OVER).mod.same_as(mod)
 
 
 def test_what_is_taken_has_the_attributes_of_what_it_stands_for():
     mod = scheduled_module()
     variable = mod.get_global_var("one")
     mod.update_func(variable, mod["one"].with_attr("operator_steps", [{"kind": "copy"}]))
-    with planning_session() as session:
-        taken = scheduled(session, mod, PlanningOptions(optimize="speed")).mod["one"]
+    taken = searched(mod, optimize="speed").mod["one"]
     assert isinstance(taken, tirx.PrimFunc)
     assert [str(step["kind"]) for step in taken.attrs["operator_steps"]] == ["copy"]
     assert faster_schedules(taken) == ()
@@ -170,6 +178,47 @@ def test_the_first_memory_of_all_is_for_speed_only(optimize, tile):
     fast = with_schedule(WithoutBuffers["by_scratch"], Schedule("6", 1))
     mod = IRModule(WithoutBuffers.functions)
     mod.update_func(mod.get_global_var("copy"), with_faster_schedules(slow, [fast]))
-    with planning_session() as session:
-        found = scheduled(session, mod, PlanningOptions(optimize=optimize))
-    assert schedule_of(found.mod["copy"]).tile == tile
+    assert schedule_of(searched(mod, optimize=optimize).mod["copy"]).tile == tile
+
+
+ALL_GOALS = {"ram": (60, 170), "balanced": (61, 150), "speed": (65, 130)}
+
+
+def goals(mod, **options):
+    (said,) = details_of(searched(mod, **options).mod, "tiles")
+    return {
+        str(goal): each if isinstance(each, str) else (each["peak_bytes"], each["instructions"])
+        for goal, each in said.items()
+    }
+
+
+@pytest.mark.parametrize("optimize", ["ram", "balanced", "speed"])
+def test_the_module_says_what_each_goal_takes(optimize):
+    assert goals(scheduled_module(), optimize=optimize) == {"optimize": optimize, **ALL_GOALS}
+
+
+def test_placement_by_cost_plans_for_one_goal():
+    mod = scheduled_module()
+    properties = PoolInfoProperties(
+        read_bandwidth_bytes_per_cycle=1, write_bandwidth_bytes_per_cycle=1
+    )
+    pool = WorkspacePoolInfo("ram", [Target("c")], properties)
+    mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools([pool]))
+    said = goals(mod, optimize="balanced", placement="cost")
+    assert said == {"optimize": "balanced", "balanced": ALL_GOALS["balanced"]}
+
+
+def test_nothing_is_streamed_for_speed_alone():
+    mod = scheduled_module()
+    mod.update_func(mod.get_global_var("narrow"), mod["narrow"].with_attr(SEGMENT_ATTR, 1))
+    assert goals(mod).keys() == {"optimize", "ram", "balanced"}
+    assert goals(mod, optimize="speed") == {"optimize": "speed", **ALL_GOALS}
+
+
+def test_a_goal_whose_search_ran_out_of_time_is_left_out():
+    whole = len(goals(scheduled_module()))
+    found = set()
+    for looks in range(3, 40):
+        said = details_of(searched(scheduled_module(), after_looks(looks)).mod, "tiles")
+        found.add(len(said[0]) if said else 0)
+    assert found == set(range(2, whole + 1)) or found == {0, *range(2, whole + 1)}

@@ -1,0 +1,6 @@
+"""Stages of the search that make main PrimFuncs."""
+
+from usmp.aot.stages.copies import copy_stage
+from usmp.aot.stages.entries import EntryGroupStage, EntryStateStage
+
+__all__ = ["EntryGroupStage", "EntryStateStage", "copy_stage"]

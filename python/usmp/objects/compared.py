@@ -1,0 +1,124 @@
+"""What a search compared: the attribute `usmp.search` of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tvm.ir import IRModule
+
+SEARCH_ATTR = "usmp.search"
+"""On the IRModule: what each stage of the search compared, a list of `Compared` as plain data."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A choice that was not taken.
+
+    Parameters
+    ----------
+    value
+        the choice as users read it.
+    why
+        "larger", "equal" (as large, but not preferred), "slower" (not larger, but it takes more
+        instructions), "bound" (a lower bound proves that it is no smaller), "no plan" (none fits,
+        or none was found), "refused: ..." (with the reason), or "not asked".
+    peak_bytes
+        of all workspace pools in its plan; None if there is no plan.
+    bound_bytes
+        a lower bound of them, if it was not planned.
+    """
+
+    value: str
+    why: str
+    peak_bytes: int | None = None
+    bound_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What one stage of the search compared.
+
+    Parameters
+    ----------
+    stage
+        one of `usmp.names.STAGES`.
+    taken
+        the choice as users read it.
+    peak_bytes
+        of all workspace pools in the plan by which it was compared; None if there is no plan.
+    alternatives
+        the other choices, in the order in which they were planned.
+    entry
+        the entry that chose alone; empty for what all entries have in common.
+    details
+        facts of this stage only.
+    """
+
+    stage: str
+    taken: str
+    peak_bytes: int | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    entry: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def compared_of(mod: IRModule) -> list[Compared]:
+    """Return what the search compared, in the order of its stages."""
+    return [_read(line) for line in (mod.attrs or {}).get(SEARCH_ATTR, ())]
+
+
+def with_compared(mod: IRModule, lines: Iterable[Compared]) -> IRModule:
+    """Return the module with more lines of what was compared."""
+    known = [*compared_of(mod), *lines]
+    return mod.with_attr(SEARCH_ATTR, [_written(line) for line in known]) if known else mod
+
+
+def of_entry(mod: IRModule, entry: str) -> list[Compared]:
+    """Return the lines of a module as those of one of several entries."""
+    return [replace(line, entry=entry) for line in compared_of(mod)]
+
+
+def details_of(mod: IRModule, stage: str) -> list[Mapping[str, Any]]:
+    """Return the facts of a stage, by line; what entries chose alone is not among them."""
+    lines = compared_of(mod)
+    return [line.details for line in lines if line.stage == stage and not line.entry]
+
+
+def _written(line: Compared) -> dict[str, Any]:
+    alternatives = [_known(vars(alternative)) for alternative in line.alternatives]
+    return _known({**vars(line), "alternatives": alternatives, "details": dict(line.details)})
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _read(line: Mapping[str, Any]) -> Compared:
+    return Compared(
+        str(line["stage"]),
+        str(line["taken"]),
+        _number(line, "peak_bytes"),
+        tuple(_alternative(one) for one in line["alternatives"]),
+        str(line["entry"]),
+        _plain(line["details"]),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return containers of TVM as those of Python."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(inner) for inner in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _alternative(one: Mapping[str, Any]) -> Alternative:
+    value, why = str(one["value"]), str(one["why"])
+    return Alternative(value, why, _number(one, "peak_bytes"), _number(one, "bound_bytes"))
+
+
+def _number(values: Mapping[str, Any], name: str) -> int | None:
+    return int(values[name]) if name in values else None

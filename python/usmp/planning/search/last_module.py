@@ -1,0 +1,30 @@
+"""Remembers what a function made of the last module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from tvm.ir import IRModule
+
+_Made = TypeVar("_Made")
+
+
+class LastModule(Generic[_Made]):
+    """A function of modules that is not called again for the module of its last call.
+
+    Parameters
+    ----------
+    make
+        the function.
+    """
+
+    def __init__(self, make: Callable[[IRModule], _Made]) -> None:
+        self._make = make
+        self._last: tuple[IRModule, _Made] | None = None
+
+    def __call__(self, mod: IRModule) -> _Made:
+        """Return what the function makes of a module."""
+        if self._last is None or not self._last[0].same_as(mod):
+            self._last = mod, self._make(mod)
+        return self._last[1]

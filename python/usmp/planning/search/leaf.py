@@ -1,0 +1,97 @@
+"""What became of one choice, and the comparison of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tvm.ir import IRModule
+
+from usmp.names import BALANCED, BALANCED_PERCENT, RAM, SPEED
+from usmp.planning.search.choice import Allowance, Choice
+from usmp.planning.session import Peaks
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """The end of the path of one choice: what is planned.
+
+    Parameters
+    ----------
+    choice
+        the choice.
+    mod
+        the module with this choice, from which the search goes on; None if it was not made.
+    lowered
+        the module that was planned; None if there is none.
+    peaks
+        bytes of each workspace pool in its plan; None if there is no plan within the limit.
+    low
+        a proved lower bound of them, if that is why the choice was not planned.
+    error
+        why a later pass refuses the choice.
+    """
+
+    choice: Choice
+    mod: IRModule | None
+    lowered: IRModule | None = None
+    peaks: Peaks | None = None
+    low: Peaks | None = None
+    error: ValueError | None = None
+
+
+def memory_limit(optimize: str, least: Peaks) -> Peaks | None:
+    """Return the bytes that each pool may have by `tir.usmp.optimize`; None for all that it has.
+
+    Parameters
+    ----------
+    optimize
+        the value of the option.
+    least
+        bytes of each pool in the smallest plan.
+    """
+    if optimize == SPEED:
+        return None
+    percent = {RAM: 100, BALANCED: BALANCED_PERCENT}[optimize]
+    return tuple(peak * percent // 100 for peak in least)
+
+
+def is_within(peaks: Peaks, limit: Peaks | None) -> bool:
+    """Return whether no pool has more bytes than its limit.
+
+    A plan in other pools than those of the limit is not within it.
+    """
+    if limit is None:
+        return True
+    return len(peaks) == len(limit) and all(p <= q for p, q in zip(peaks, limit, strict=True))
+
+
+def best_leaf(leaves: Sequence[Leaf], allowance: Allowance, optimize: str) -> int:
+    """Return the position of the best leaf: the one place where choices are compared.
+
+    Without any plan, it is the choice with the smallest bound, or else the first one.
+
+    Parameters
+    ----------
+    leaves
+        at least one, in the order in which they were planned.
+    allowance
+        see `Allowance`.
+    optimize
+        the value of `tir.usmp.optimize`.
+    """
+    least = min((leaf.peaks for leaf in leaves if leaf.peaks is not None), default=None)
+    limit = None if least is None else memory_limit(optimize, least)
+
+    def rank(position: int) -> tuple[Any, ...]:
+        leaf = leaves[position]
+        choice = leaf.choice
+        if leaf.peaks is None:
+            bound = choice.bound_bytes
+            return 2, leaf.error is not None, bound == 0, bound, position
+        if allowance is Allowance.WITHIN and is_within(leaf.peaks, limit):
+            return 0, choice.prefers, position
+        return 1, leaf.peaks, choice.prefers, position
+
+    return min(range(len(leaves)), key=rank)

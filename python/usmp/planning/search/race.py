@@ -1,0 +1,190 @@
+"""Plans the choices of one stage, and keeps the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvm.ir import IRModule
+
+from usmp.planning.options import PlanningOptions
+from usmp.planning.search.choice import Allowance, Choice
+from usmp.planning.search.leaf import Leaf, best_leaf, memory_limit
+from usmp.planning.search.memories import apart_from_memories
+from usmp.planning.search.stage import Stage
+from usmp.planning.session import Peaks, PlanningSession
+from usmp.planning.session_keys import all_attributes_key
+from usmp.planning.streaming.lower_bound import least_need
+from usmp.support.tvm_errors import lowering
+from usmp.tir.spans import functions_with_spans
+
+
+class Race:
+    """The choices of a stage for one module, planned one after the other.
+
+    Parameters
+    ----------
+    stage
+        the decision.
+    mod
+        the module that it rewrites.
+    session
+        remembers plans, and has the deadline.
+    options
+        how to plan.
+    lower
+        from a module with a choice to what is planned of it.
+
+    Attributes
+    ----------
+    leaves
+        the choices that were planned, or proved to be worse, in their order.
+    facts
+        what the stage found for `Stage.attributes`.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        mod: IRModule,
+        session: PlanningSession,
+        options: PlanningOptions,
+        lower: Callable[[IRModule], IRModule] = lambda mod: mod,
+    ) -> None:
+        self.stage = stage
+        self.mod = mod
+        self.session = session
+        self.options = options
+        self.leaves: list[Leaf] = []
+        self.facts: dict[str, Any] = {}
+        self._lower = lower
+        self._first: Choice | None = None
+        self._best = 0
+
+    def run(self) -> Race:
+        """Plan the choices until the deadline, if there are several.
+
+        Raises
+        ------
+        UnsupportedModelError, ValueError
+            every choice is refused: the error of the first one.
+        """
+        for choice in self.stage.choices(self.mod, self):
+            if self._first is None:
+                self._first = choice
+                continue
+            if not self.has_time():
+                break
+            self._plan_first()
+            self._plan(choice)
+        if self.leaves and self.best.error is not None:
+            raise self.leaves[0].error or self.best.error
+        return self
+
+    def take_first(self) -> None:
+        """Take the first choice, without a comparison."""
+        self._first = next(iter(self.stage.choices(self.mod, self)), None)
+
+    def fix(self, label: str) -> None:
+        """Take the choice with a label, without a comparison; the first one if none has it."""
+        for choice in self.stage.choices(self.mod, self):
+            self._first = self._first or choice
+            if choice.label == label:
+                self._first = choice
+                return
+
+    @property
+    def best(self) -> Leaf:
+        """The best leaf so far; of one choice without a comparison, its plan."""
+        self._plan_first()
+        return self.leaves[self._best]
+
+    def lowered_first(self) -> IRModule:
+        """Return what would be planned of the first choice."""
+        assert self._first is not None
+        return self._lower(self._made(self._first))
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether a lower bound proves that no form of the first choice fits the pools."""
+        assert self._first is not None
+        first = self._made(self._first)
+        return least_need(self.session, first, self.options) is not None
+
+    @property
+    def taken(self) -> Choice | None:
+        """The best choice; None if the stage has none for the module."""
+        return self.leaves[self._best].choice if self.leaves else self._first
+
+    def result(self) -> IRModule:
+        """Return the module with the best choice."""
+        if self.leaves:
+            taken = self.leaves[self._best].mod
+            assert taken is not None
+            return taken
+        return self.mod if self._first is None else self._made(self._first)
+
+    def has_time(self) -> bool:
+        """Return whether another choice may be planned; the session notes the stage if not."""
+        return self.session.has_time(self.stage.name)
+
+    def _plan_first(self) -> None:
+        if not self.leaves and self._first is not None:
+            self._plan(self._first)
+
+    def _plan(self, choice: Choice) -> None:
+        self.leaves.append(self._leaf(choice))
+        self._best = self._position_of_best()
+
+    def _position_of_best(self) -> int:
+        return best_leaf(self.leaves, self.stage.allowance, self.options.optimize)
+
+    def _leaf(self, choice: Choice) -> Leaf:
+        if self._is_out(choice):
+            return Leaf(choice, None)
+        try:
+            made = self._made(choice)
+            lowered = self._lower(made)
+            limit = None if self.stage.rewrites_model else self._limit()
+            peaks = self.session.peaks(lowered, self.options, limit)
+            low = None
+            if peaks is None and limit is not None:
+                low = self.session.low_above(lowered, self.options, limit)
+            return Leaf(choice, made, lowered, peaks, low)
+        except ValueError as error:
+            if not self.stage.rewrites_model:
+                raise
+            return Leaf(choice, None, error=error)
+
+    def _made(self, choice: Choice) -> IRModule:
+        if self.stage.rewrites_model:
+            with lowering():
+                return apart_from_memories(self.mod, lambda mod: self._made_once(mod, choice))
+        return self._made_once(self.mod, choice)
+
+    def _made_once(self, mod: IRModule, choice: Choice) -> IRModule:
+        def make() -> IRModule:
+            return functions_with_spans(mod, self.stage.apply(mod, choice))
+
+        what = "made", self.stage.key, choice.value, all_attributes_key(mod)
+        return self.session.once(what, mod, make)
+
+    def _is_out(self, choice: Choice) -> bool:
+        """Whether the bound of a choice proves that it cannot become the best."""
+        if not (self.leaves and choice.bound_bytes) or self.stage.allowance is not Allowance.LEAST:
+            return False
+        best = self.leaves[self._best].peaks
+        if best is None or len(best) != 1:
+            return False
+        as_bound = Leaf(choice, None, peaks=(choice.bound_bytes,))
+        leaves = [*self.leaves, as_bound]
+        return best_leaf(leaves, self.stage.allowance, self.options.optimize) != len(self.leaves)
+
+    def _limit(self) -> Peaks | None:
+        """What a better plan is not above; None without a plan to compare with."""
+        known = [leaf.peaks for leaf in self.leaves if leaf.peaks is not None]
+        if not known:
+            return None
+        if self.stage.allowance is Allowance.WITHIN:
+            return memory_limit(self.options.optimize, min(known))
+        return self.leaves[self._best].peaks

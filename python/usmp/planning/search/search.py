@@ -1,0 +1,248 @@
+"""Walks through passes and stages, and takes the best choice of each stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import TypeAlias
+
+import tvm
+from tvm.ir import IRModule
+from tvm.ir.transform import Pass, PassContext, Sequential
+
+from usmp.analysis.memory.calls import prim_funcs
+from usmp.objects.attributes import FIXED_CHOICES_ATTR
+from usmp.objects.compared import with_compared
+from usmp.passes import apply_passes
+from usmp.planning.options import PLANNING_OPTION_NAMES, PlanningOptions
+from usmp.planning.search.memories import apart_from_memories
+from usmp.planning.search.race import Race
+from usmp.planning.search.stage import Stage
+from usmp.planning.session import PlanningSession
+from usmp.planning.session_keys import all_attributes_key, context_key
+from usmp.planning.streaming.lower_bound import with_needs_of_forms
+from usmp.support.tvm_errors import lowering
+
+Step: TypeAlias = Pass | Stage
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """The end of a search.
+
+    Parameters
+    ----------
+    mod
+        the module with all choices, lowered, with the attribute `usmp.search`.
+    races
+        of each stage on the way.
+    """
+
+    mod: IRModule
+    races: Sequence[Race]
+
+
+class Search:
+    """A search through stages, and the passes between them.
+
+    What a pass or a stage made of a module is remembered in the session: nothing is lowered twice,
+    neither the choice that is taken, nor what another build in the session lowered.
+
+    Parameters
+    ----------
+    session
+        remembers plans and modules.
+    options
+        how to plan.
+    steps
+        passes and stages in their order.
+    how
+        what the steps were made for. In one session, steps of searches with the same are the same.
+        By default, nothing is shared with other searches.
+    """
+
+    def __init__(
+        self,
+        session: PlanningSession,
+        options: PlanningOptions,
+        steps: Sequence[Step],
+        how: Hashable = None,
+    ) -> None:
+        self.session = session
+        self.options = options
+        self._steps = list(_grouped(steps))
+        self._how = object() if how is None else how
+
+    def best(self, mod: IRModule) -> Searched:
+        """Decide all stages, one after the other.
+
+        The attribute `fixed_choices` of the module has values of stages that are not searched.
+
+        Raises
+        ------
+        UnsupportedModelError, ValueError
+            as the passes and the planner raise them.
+        """
+        mod, races = self._walk(mod, 0, len(self._steps), None)
+        compared = [race.stage.compared(race) for race in races]
+        mod = with_compared(mod, [line for line in compared if line is not None])
+        for race in races:
+            if race.leaves and race.stage.rewrites_model and race.best.peaks is None:
+                forms = [leaf.lowered for leaf in race.leaves if leaf.lowered is not None]
+                mod = with_needs_of_forms(self.session, mod, forms, self.options)
+        return Searched(mod, races)
+
+    def before(self, mod: IRModule, stages: tuple[type[Stage], ...]) -> IRModule:
+        """Return the module that the first of some stages gets from those before it.
+
+        Raises
+        ------
+        UnsupportedModelError, ValueError
+            as the passes and the planner raise them.
+        """
+        positions = (i for i, step in enumerate(self._steps) if isinstance(step, stages))
+        return self._walk(mod, 0, next(positions, len(self._steps)), None)[0]
+
+    def _walk(
+        self, mod: IRModule, start: int, stop: int, decides: frozenset[str] | None
+    ) -> tuple[IRModule, list[Race]]:
+        """Take the steps from `start` to before `stop`.
+
+        Parameters
+        ----------
+        decides
+            the stages that compare their choices; None for all.
+        """
+        races: list[Race] = []
+        for position in range(start, stop):
+            step = self._steps[position]
+            if not isinstance(step, Stage):
+                mod = self._passed(step, mod, is_compared=decides is not None)
+            elif step.pass_name not in PassContext.current().disabled_pass:
+                is_decided = decides is None or step.name in decides
+                race = self._race(position, step, mod, is_decided)
+                races.append(race)
+                mod = race.result()
+        return mod, races
+
+    def _passed(self, step: _Passes, mod: IRModule, is_compared: bool) -> IRModule:
+        """Return what passes make of a module."""
+        has_relax = len(prim_funcs(mod)) < len(mod.functions)
+        if not has_relax or step.searches(mod):
+            return self._passed_once(step, mod, is_compared, context_key(PassContext.current()))
+        # Only hops of windows matter of what the planner reads.
+        options = context_key(PassContext.current(), without=PLANNING_OPTION_NAMES)
+        read = options, tuple(self.options.hops.items())
+        return apart_from_memories(mod, lambda mod: self._passed_once(step, mod, is_compared, read))
+
+    def _passed_once(
+        self, step: _Passes, mod: IRModule, is_compared: bool, options: Hashable
+    ) -> IRModule:
+        def run() -> IRModule:
+            with lowering():
+                made = apply_passes(Sequential(step.passes, name="usmp.Passes"), mod)
+            # Forms that are compared have operators in common.
+            is_shared = is_compared and step.makes_operators
+            return self.session.with_known_functions(made) if is_shared else made
+
+        key = "passed", self._how, step.key, options, all_attributes_key(mod)
+        return self.session.once(key, mod, run)
+
+    def _race(self, position: int, stage: Stage, mod: IRModule, is_decided: bool) -> Race:
+        """Return the race of a stage for a module, which is run once in the session."""
+        fixed = (mod.attrs or {}).get(FIXED_CHOICES_ATTR, {}).get(stage.name)
+        end = self._end_of(position, stage)
+
+        def run() -> Race:
+            lower = partial(self._lowered, position + 1, end, stage.decides)
+            race = Race(stage, mod, self.session, self.options, lower)
+
+            def decide() -> IRModule:
+                if fixed is not None:
+                    race.fix(str(fixed))
+                elif is_decided:
+                    race.run()
+                else:
+                    race.take_first()
+                return race.result()
+
+            _run_as_pass(stage.pass_name, mod, decide)
+            return race
+
+        steps = tuple(step.key for step in self._steps[position:end])
+        context = context_key(PassContext.current()), self.options
+        key = "raced", self._how, steps, context, is_decided, all_attributes_key(mod)
+        return self.session.once(key, mod, run)
+
+    def _end_of(self, position: int, stage: Stage) -> int:
+        """Return the end of the steps by which the choices of the stage there are compared."""
+        later = list(enumerate(self._steps))[position + 1 :]
+        decided = (i for i, one in later if isinstance(one, Stage) and one.name in stage.decides)
+        last = max(decided, default=position)
+        if stage.rewrites_model:
+            # Only operators have a plan.
+            lowered = (i for i, one in later if isinstance(one, _Passes) and one.makes_operators)
+            last = max(last, next(lowered, last))
+        return last + 1
+
+    def _lowered(self, start: int, stop: int, decides: frozenset[str], mod: IRModule) -> IRModule:
+        return self._walk(mod, start, stop, decides)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Passes:
+    """Passes between two stages.
+
+    Parameters
+    ----------
+    passes
+        all of them, the objects of Python.
+    makes_operators
+        whether the next stage gets PrimFuncs that no pass rewrites any more.
+    """
+
+    passes: Sequence[Pass]
+    makes_operators: bool
+
+    @property
+    def key(self) -> Hashable:
+        """The names of the passes, which are the same for all searches for the same."""
+        return tuple(str(one.info.name) for one in self.passes)
+
+    def searches(self, mod: IRModule) -> bool:
+        """Return whether one of the passes searches by itself, so that it reads all options."""
+        asked = (getattr(one, "searches", None) for one in self.passes)
+        return any(searches(mod) for searches in asked if searches is not None)
+
+
+def _grouped(steps: Sequence[Step]) -> Iterator[_Passes | Stage]:
+    """Yield the stages, and between them all passes as one."""
+    groups = [(kind, list(group)) for kind, group in groupby(steps, lambda s: isinstance(s, Stage))]
+    for index, (is_stage, group) in enumerate(groups):
+        if is_stage:
+            yield from group
+            continue
+        following = groups[index + 1][1][0] if groups[index + 1 :] else None
+        makes_operators = following is None or not following.rewrites_model
+        yield _Passes([one for one in group if isinstance(one, Pass)], makes_operators)
+
+
+def _run_as_pass(name: str, mod: IRModule, make: Callable[[], IRModule]) -> None:
+    """Run `make` so that PassInstruments see a pass of this name; errors come out as raised."""
+    raised: list[BaseException] = []
+
+    def transform(_: IRModule, __: PassContext) -> IRModule:
+        try:
+            return make()
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    try:
+        tvm.transform.module_pass(transform, opt_level=0, name=name)(mod)
+    except BaseException:
+        if raised:
+            raise raised[0] from raised[0].__cause__
+        raise

@@ -1,0 +1,131 @@
+"""Copies of parts of tensors: made, or elided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tvm.ir import IRModule
+
+from usmp.names import COPIES, ORDER
+from usmp.planning.search.choice import Choice
+from usmp.planning.search.last_module import LastModule
+from usmp.planning.search.race import Race
+from usmp.planning.search.stage import Stage
+
+_MOST_TRIALS = 8
+"""Choices of copies that are planned."""
+
+_FIRST_TRIALS = 3
+"""The first of these: the default choice, all copies elided, none elided."""
+
+
+@dataclass(frozen=True)
+class Copies:
+    """A main function with some copies of parts of tensors.
+
+    Parameters
+    ----------
+    mod
+        the module with these copies.
+    groups
+        for each copy that could be made, by position, its group: copies of one group copy parts
+        of the same tensors.
+    elided
+        the positions of those that are not made.
+    """
+
+    mod: IRModule
+    groups: Sequence[int]
+    elided: frozenset[int]
+
+
+MakeCopies = Callable[[Collection[int] | None], Copies]
+"""From the positions of copies to elide where that is possible, or None for those that let no more
+bytes live at once, to the main function."""
+
+
+class CopyStage(Stage):
+    """Make the main PrimFunc, and choose which parts of tensors it copies.
+
+    Not copying a part of a tensor lets it live as long as the whole. What this costs depends on
+    what may overlap where, so some choices are planned. Making all copies is one of them. The
+    value is the set of elided copies; of two equal plans the one with fewer copies is taken.
+
+    Parameters
+    ----------
+    versions
+        from a module with a Relax `main` that calls operators to its main functions.
+    how
+        what `versions` depends on beside the module.
+    """
+
+    name = COPIES
+    pass_name = "usmp.LowerMain"
+    decides = frozenset({ORDER})
+
+    def __init__(self, versions: Callable[[IRModule], MakeCopies], how: Hashable) -> None:
+        self._versions = LastModule(lambda mod: _Versions(versions(mod)))
+        self._how = how
+
+    @property
+    def key(self) -> Hashable:
+        """Name what the versions are made for."""
+        return "copies", self._how
+
+    def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
+        """Yield the default, all copies elided, none, then others by group."""
+        versions = self._versions(mod)
+        tried: set[frozenset[int]] = set()
+
+        def choice(wanted: Collection[int] | None) -> Iterator[Choice]:
+            copies = versions.make(wanted)
+            if copies.elided not in tried:
+                tried.add(copies.elided)
+                yield _choice(copies)
+
+        default = versions.make(None)
+        yield _choice(default)
+        tried.add(default.elided)
+        if not default.groups or race.is_hopeless:
+            return
+        for wanted in (range(len(default.groups)), ()):
+            yield from choice(wanted)
+        peaks = {leaf.peaks for leaf in race.leaves}
+        if len(peaks) < 2 and None not in peaks:
+            return
+        for group in list(_groups(default.groups))[: _MOST_TRIALS - _FIRST_TRIALS]:
+            elided = race.best.choice.value
+            assert isinstance(elided, frozenset)
+            yield from choice(elided - group if group <= elided else elided | group)
+
+    def apply(self, mod: IRModule, choice: Choice) -> IRModule:
+        """Return the module with the main PrimFunc in the place of the Relax `main`."""
+        assert isinstance(choice.value, frozenset)
+        versions = self._versions(mod)
+        made = versions.known.get(choice.value)
+        return versions.make(sorted(choice.value)).mod if made is None else made.mod
+
+
+@dataclass
+class _Versions:
+    """The main functions of a module that were made, by the copies that they elide."""
+
+    maker: MakeCopies
+    known: dict[frozenset[int], Copies] = field(default_factory=dict)
+
+    def make(self, wanted: Collection[int] | None) -> Copies:
+        copies = self.maker(wanted)
+        return self.known.setdefault(copies.elided, copies)
+
+
+def _choice(copies: Copies) -> Choice:
+    elided, all_of_them = len(copies.elided), len(copies.groups)
+    label = f"{all_of_them - elided} of {all_of_them} copies" if all_of_them else "no copies"
+    return Choice(copies.elided, label, (-elided,))
+
+
+def _groups(groups: Sequence[int]) -> Iterator[frozenset[int]]:
+    """Yield the positions of copies that belong together."""
+    for number in dict.fromkeys(groups):
+        yield frozenset(index for index, group in enumerate(groups) if group == number)

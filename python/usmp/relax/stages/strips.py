@@ -1,0 +1,114 @@
+"""Strips: chains of operators, a part of the columns at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+from tvm.ir import IRModule
+
+from usmp.names import COPIES, ORDER, SEGMENTS, SPEED, STRIPS
+from usmp.planning.options import PlanningOptions
+from usmp.planning.search import Choice, Leaf, Race, Stage
+from usmp.relax.transform.strips.described_strips import (
+    choices_of_strips,
+    described_chains,
+    in_strips,
+)
+from usmp.relax.transform.strips.strip_chain import (
+    StripChain,
+    StripMain,
+    strip_chain,
+    strip_main,
+)
+
+_MOST_PLANS = 3
+"""Choices of strips that are planned."""
+
+_NONE = Choice((), "no strips", (0,))
+
+
+class StripStage(Stage):
+    """Choose chains of integer operators that are computed in strips (see `SplitIntoStrips`).
+
+    The value has the first operator of each chain, the one after its last, and the number of
+    strips. Of two equal plans, the one with fewer multiply-accumulates is taken. With
+    `tir.usmp.optimize=speed` there are strips only if the module does not fit without.
+
+    Parameters
+    ----------
+    options
+        how many multiply-accumulates may be added, and by which strips are chosen.
+    """
+
+    name = STRIPS
+    pass_name = "usmp.SplitIntoStrips"
+    rewrites_model = True
+    decides = frozenset({COPIES, ORDER, SEGMENTS})
+
+    def __init__(self, options: PlanningOptions) -> None:
+        self.options = options
+
+    @property
+    def key(self) -> Hashable:
+        """Name the options."""
+        return STRIPS, self.options
+
+    def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
+        """Yield the module without strips, then the best choices by an estimate."""
+        yield _NONE
+        if not self.options.max_extra_macs or not race.has_time():
+            return
+        found = choices_of_strips(mod, self.options)
+        if found is None or not found[1]:
+            return
+        if self.options.optimize == SPEED and race.best.peaks is not None:
+            return
+        main, choices = found
+        for chains in choices[:_MOST_PLANS]:
+            value = tuple((chain.start, chain.stop, len(chain.strips)) for chain in chains)
+            extra = sum(chain.extra_macs for chain in chains)
+            more = f"{100 * extra / main.macs:+.1f} % MACs" if main.macs else "no MACs"
+            label = f"{', '.join(_words(main, chain) for chain in chains)}: {more}"
+            yield Choice(value, label, (extra,))
+
+    def apply(self, mod: IRModule, choice: Choice) -> IRModule:
+        """Return the module with the chains in strips."""
+        if choice == _NONE:
+            return mod
+        main = strip_main(mod, self.options)
+        return in_strips(main, self._chains(mod, choice))
+
+    def details(self, race: Race) -> dict[str, Any]:
+        """Return the chains that were planned, with their bytes, and those that are taken."""
+        if len(race.leaves) < 2:
+            return {}
+        unsplit, *others = race.leaves
+        return {
+            "max_extra_macs": self.options.max_extra_macs,
+            **self._described(race.mod, race.best),
+            **_peak_bytes("unsplit_peak_bytes", unsplit),
+            "choices": [self._described(race.mod, leaf) for leaf in others if leaf.error is None],
+        }
+
+    def _described(self, mod: IRModule, leaf: Leaf) -> dict[str, Any]:
+        main, chains = strip_main(mod, self.options), self._chains(mod, leaf.choice)
+        return {**_peak_bytes("peak_bytes", leaf), **described_chains(main, chains)}
+
+    def _chains(self, mod: IRModule, choice: Choice) -> Sequence[StripChain]:
+        assert isinstance(choice.value, tuple)
+        main = strip_main(mod, self.options)
+        chains = [strip_chain(main, start, stop, count) for start, stop, count in choice.value]
+        return [chain for chain in chains if chain is not None]
+
+
+def _words(main: StripMain, chain: StripChain) -> str:
+    """Return a chain as users read it."""
+    names = main.names[chain.start : chain.stop]
+    operators = "1 operator" if len(names) == 1 else f"{len(names)} operators"
+    ends = " to ".join(dict.fromkeys((names[0], names[-1])))
+    return f"{ends} ({operators}) in {len(chain.strips)}"
+
+
+def _peak_bytes(name: str, leaf: Leaf) -> dict[str, int]:
+    return {} if leaf.peaks is None else {name: sum(leaf.peaks)}

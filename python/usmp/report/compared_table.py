@@ -1,0 +1,60 @@
+"""What the summary says of the choices that a search compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from usmp.names import STAGES
+from usmp.report.text_tables import TextTable
+from usmp.support.plain_text import shown
+
+_MOST_SHOWN = 4
+"""Alternatives of one stage in the table; the others are counted."""
+
+
+def compared_table(metadata: Mapping[str, Any]) -> TextTable | None:
+    """Return a table of what was compared: the choice that was taken, and the others with their
+    bytes and the reason.
+
+    Parameters
+    ----------
+    metadata
+        of one module of an archive.
+
+    Returns
+    -------
+    TextTable | None
+        None if nothing was compared.
+    """
+    rows = [_row(line) for line in metadata.get("search", ()) if line["alternatives"]]
+    if not rows:
+        return None
+    return TextTable(
+        "What was compared",
+        ("decision", "taken", "bytes", "not taken"),
+        rows,
+        names=frozenset({0, 1, 3}),
+        numbers=frozenset({2}),
+        several_lines=frozenset({3}),
+    )
+
+
+def _row(line: Mapping[str, Any]) -> list[str]:
+    stage = STAGES.get(line["stage"], line["stage"])
+    decision = f"{stage}, entry {shown(line['entry'])}" if "entry" in line else shown(stage)
+    alternatives = line["alternatives"]
+    lines = [_words(one) for one in alternatives[:_MOST_SHOWN]]
+    hidden = len(alternatives) - len(lines)
+    if hidden:
+        lines.append(f"{hidden} more")
+    return [decision, line["taken"], str(line.get("peak_bytes", "")), "\n".join(lines)]
+
+
+def _words(alternative: Mapping[str, Any]) -> str:
+    value, why = shown(alternative["value"]), shown(alternative["why"])
+    if "bound_bytes" in alternative:
+        return f"{value}: at least {alternative['bound_bytes']}"
+    if "peak_bytes" in alternative:
+        return f"{value}: {alternative['peak_bytes']} ({why})"
+    return f"{value}: {why}"

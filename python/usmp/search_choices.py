@@ -1,0 +1,130 @@
+"""SearchChoices: the one pass that lowers a model and compares its forms."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import tvm
+from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.names import PREFERENCE, WORKSPACE_IO, stages_in_order
+from usmp.objects.attributes import NOT_COMPARED_ATTR
+from usmp.objects.compared import Alternative, Compared, with_compared
+from usmp.objects.executor import executor_of
+from usmp.passes import ModulePass
+from usmp.planning.options import PlanningOptions, planning_options
+from usmp.planning.search import Search
+from usmp.planning.search.search import Step
+from usmp.planning.search.stages import OrderStage, SegmentStage, TileStage
+from usmp.planning.session import PlanningSession, planning_session
+from usmp.planning.streaming.lower_bound import least_need
+from usmp.support.meanwhile import meanwhile
+
+_QUESTION = (OrderStage, SegmentStage, TileStage)
+"""The stages that depend on the places of inputs and outputs."""
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.SearchChoices")
+class SearchChoices(ModulePass):
+    """Lower a Relax module to TIR in the form with the smallest plan (`usmp.planning.search`).
+
+    Reads from the PassContext what `PlanningOptions` says. The module gains the attribute
+    `usmp.search`, which says what was compared.
+
+    Parameters
+    ----------
+    steps
+        the passes, and the stages of the search between them.
+    how
+        what the steps were made for: a session has one search for each.
+    compare_workspace_io
+        whether to plan once more with inputs and outputs in the workspace, only to record how many
+        bytes that takes.
+
+    Raises
+    ------
+    UnsupportedModelError, ValueError
+        as the passes and the planner raise them.
+    """
+
+    def __init__(
+        self, steps: Sequence[Step], how: Hashable, compare_workspace_io: bool = False
+    ) -> None:
+        self.steps = steps
+        self.how = how
+        self.compare_workspace_io = compare_workspace_io
+
+    def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
+        """Take all steps."""
+        options = planning_options(context.config)
+        with planning_session(options.deadline()) as session:
+            search = Search(session, options, self.steps, self.how)
+            if not self.compare_workspace_io:
+                return search.best(mod).mod
+            lowered = search.before(mod, _QUESTION)
+            if not _is_comparable(lowered, options) or not session.has_time(WORKSPACE_IO):
+                return search.best(mod).mod
+
+            def ask() -> int | None:
+                return _ram_with_workspace_io(session, lowered, options)
+
+            # With a time budget, the plan comes before a question about another one.
+            with meanwhile(ask, late=session.deadline is not None) as compared:
+                found = search.best(mod).mod
+                if session.deadline is not None:
+                    _plan(session, found, options)
+                ram_bytes = compared()
+            if ram_bytes is not None:
+                other = Alternative("in the workspace", "not asked", ram_bytes)
+                line = Compared(WORKSPACE_IO, "provided by the application", None, (other,))
+                return with_compared(found, [line])
+            if not session.has_time(WORKSPACE_IO):
+                # Another process may have noted it.
+                found = found.with_attr(NOT_COMPARED_ATTR, stages_in_order(session.not_compared))
+            return found
+
+
+def _is_comparable(mod: IRModule, options: PlanningOptions) -> bool:
+    """Return whether inputs and outputs are elsewhere, and could be in the workspace.
+
+    Those of the packed interface could not, and streamed ones (`StreamIO`) have no place at all. An
+    algorithm of the user's, or pools that are chosen by what accesses cost, take too long to ask.
+    """
+    is_elsewhere = not (options.use_workspace_io or options.streams_io)
+    is_quick = options.custom_algorithm is None and options.placement == PREFERENCE
+    return is_elsewhere and is_quick and not executor_of(mod).is_packed
+
+
+def _ram_with_workspace_io(
+    session: PlanningSession, mod: IRModule, options: PlanningOptions
+) -> int | None:
+    """Return the bytes of all workspace pools, were inputs and outputs of `mod` planned, too.
+
+    Returns
+    -------
+    int | None
+        None if the planner refuses them there, if no plan fits the pools, or if the deadline comes
+        before the search has ended.
+    """
+    if not session.has_time(WORKSPACE_IO):
+        return None
+    options = replace(options, use_workspace_io=True)
+    search = Search(session, options, [stage() for stage in _QUESTION], _QUESTION)
+    try:
+        # The search for the plan itself was not cut short.
+        with session.own_record():
+            peaks = session.peaks(search.best(mod).mod, options)
+    except ValueError:
+        return None
+    is_whole = session.has_time(WORKSPACE_IO)
+    return sum(peaks) if is_whole and peaks is not None else None
+
+
+def _plan(session: PlanningSession, mod: IRModule, options: PlanningOptions) -> None:
+    """Make the plan of a module, which the planner finds in the session."""
+    with suppress(ValueError):
+        if least_need(session, mod, options) is None:
+            session.plan(session.prepared(mod, options), options)
