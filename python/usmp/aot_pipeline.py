@@ -34,7 +34,7 @@ from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.passes import LockedSequential, apply_passes
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.search import Search
-from usmp.planning.search.search import Step
+from usmp.planning.search.search import PassOrStage
 from usmp.planning.search.stages import OrderStage, SegmentStage, TileStage
 from usmp.planning.session import planning_session
 from usmp.relax.accelerators.kernels import times_stated
@@ -180,9 +180,9 @@ def search_pass(
     """
     lowering = entry_steps if several_entries else main_steps
     # What callers give and get, of all entries at once.
-    interface: list[Step] = [] if io_type == FLOAT else [ConvertIOToIntegers(io_type)]
+    interface: list[PassOrStage] = [] if io_type == FLOAT else [ConvertIOToIntegers(io_type)]
     streaming = _io_passes(planning_options())
-    ordering: list[Step] = [OrderStage(), *streaming, SegmentStage()]
+    ordering: list[PassOrStage] = [OrderStage(), *streaming, SegmentStage()]
     steps = [
         *interface,
         *lowering(targets, module_name),
@@ -196,7 +196,7 @@ def search_pass(
     return SearchChoices(steps, how, compare_workspace_io)
 
 
-def entry_steps(targets: BuildTargets, module_name: str) -> list[Step]:
+def entry_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
     """From Relax to AoT TIR, each entry by itself, and what they choose together.
 
     Raises
@@ -223,7 +223,7 @@ def entry_steps(targets: BuildTargets, module_name: str) -> list[Step]:
     return [EntryGroupStage(), EntryStateStage(), LowerEntries(lower)]
 
 
-def main_steps(targets: BuildTargets, module_name: str) -> list[Step]:
+def main_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
     """From Relax to a main PrimFunc that calls operators in flat TIR."""
     prefix = symbol_prefix(module_name)
     return [
@@ -234,7 +234,7 @@ def main_steps(targets: BuildTargets, module_name: str) -> list[Step]:
     ]
 
 
-def _search(steps: Sequence[Step]) -> Callable[[IRModule], IRModule]:
+def _search(steps: Sequence[PassOrStage]) -> Callable[[IRModule], IRModule]:
     """Return what finds the best form of a module by these steps, and lowers nothing twice."""
     how = object()
 
@@ -248,7 +248,7 @@ def _search(steps: Sequence[Step]) -> Callable[[IRModule], IRModule]:
 
 def operator_steps(
     accelerators: Sequence[str], symbol_prefix: str, target: Target | None = None
-) -> list[Step]:
+) -> list[PassOrStage]:
     """From Relax to operators that are flat TIR, for a target if it is known."""
     options = planning_options()
 
@@ -259,7 +259,7 @@ def operator_steps(
 
     # Patterns of accelerators are of operators as the model has them, and so are windows.
     keeps_layout = bool(accelerators or options.hops)
-    float_layout: list[Step] = [] if keeps_layout else [FloatLayoutStage()]
+    float_layout: list[PassOrStage] = [] if keeps_layout else [FloatLayoutStage()]
     return [
         # Later passes would fail with errors that name no operator.
         CheckShapes(),

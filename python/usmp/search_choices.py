@@ -17,7 +17,7 @@ from usmp.objects.executor import executor_of
 from usmp.passes import ModulePass
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.search import Search
-from usmp.planning.search.search import Step
+from usmp.planning.search.search import PassOrStage
 from usmp.planning.search.stages import OrderStage, SegmentStage, TileStage
 from usmp.planning.session import PlanningSession, planning_session
 from usmp.planning.streaming.lower_bound import least_need
@@ -51,7 +51,7 @@ class SearchChoices(ModulePass):
     """
 
     def __init__(
-        self, steps: Sequence[Step], how: Hashable, compare_workspace_io: bool = False
+        self, steps: Sequence[PassOrStage], how: Hashable, compare_workspace_io: bool = False
     ) -> None:
         self.steps = steps
         self.how = how

@@ -25,7 +25,7 @@ from usmp.planning.session_keys import all_attributes_key, context_key
 from usmp.planning.streaming.lower_bound import with_needs_of_forms
 from usmp.support.tvm_errors import lowering
 
-Step: TypeAlias = Pass | Stage
+PassOrStage: TypeAlias = Pass | Stage
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Search:
         self,
         session: PlanningSession,
         options: PlanningOptions,
-        steps: Sequence[Step],
+        steps: Sequence[PassOrStage],
         how: Hashable = None,
     ) -> None:
         self.session = session
@@ -217,7 +217,7 @@ class _Passes:
         return any(searches(mod) for searches in asked if searches is not None)
 
 
-def _grouped(steps: Sequence[Step]) -> Iterator[_Passes | Stage]:
+def _grouped(steps: Sequence[PassOrStage]) -> Iterator[_Passes | Stage]:
     """Yield the stages, and between them all passes as one."""
     groups = [(kind, list(group)) for kind, group in groupby(steps, lambda s: isinstance(s, Stage))]
     for index, (is_stage, group) in enumerate(groups):
