@@ -10,10 +10,11 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.names import PREFERENCE, WORKSPACE_IO, stages_in_order
+from usmp.names import EXPRESSION, PREFERENCE, WORKSPACE_IO, stages_in_order
 from usmp.objects.attributes import NOT_COMPARED_ATTR
 from usmp.objects.compared import Alternative, Compared, with_compared
 from usmp.objects.executor import executor_of
+from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.search import Search
@@ -92,8 +93,10 @@ def _is_comparable(mod: IRModule, options: PlanningOptions) -> bool:
 
     Those of the packed interface could not, and streamed ones (`StreamIO`) have no place at all. An
     algorithm of the user's, or pools that are chosen by what accesses cost, take too long to ask.
+    Offsets that are computed from sizes leave inputs and outputs where they are.
     """
     is_elsewhere = not (options.use_workspace_io or options.streams_io)
+    is_elsewhere &= options.dynamic != EXPRESSION or not has_symbolic_sizes(mod)
     is_quick = options.custom_algorithm is None and options.placement == PREFERENCE
     return is_elsewhere and is_quick and not executor_of(mod).is_packed
 

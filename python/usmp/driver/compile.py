@@ -94,7 +94,11 @@ def compile_model(options: argparse.Namespace) -> None:
     check_is_none_of(options.output, options, "the archive")
     check_reports(options)
     with stages(options) as stage:
-        factory = build_model(options, stage, reference=options.reference)
+        # The summary and reports say what inputs and outputs in the workspace would take.
+        compares = not options.quiet or bool(options.report)
+        factory = build_model(
+            options, stage, compare_workspace_io=compares, reference=options.reference
+        )
         from usmp.executor_factory import with_model_files
 
         factory = with_model_files(factory, [file.path for file in model_files(options)])

@@ -120,7 +120,8 @@ def plan_model(options: argparse.Namespace) -> None:
         show: Show = partial(_print_plan, metadata)
     else:
         with stages(options) as stage:
-            factory = build_model(options, stage)
+            # Tables of operators do not say what inputs and outputs in the workspace would take.
+            factory = build_model(options, stage, compare_workspace_io=not options.operators)
         note_interrupted_search(options, factory)
         show = partial(print_summary, factory)
         metadata, layout = module_metadata(factory), factory.state_layout

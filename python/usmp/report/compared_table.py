@@ -20,7 +20,7 @@ def compared_table(metadata: Mapping[str, Any]) -> TextTable | None:
     Parameters
     ----------
     metadata
-        of one module of an archive.
+        of one module of an archive, or an explanation of it: the key `search`.
 
     Returns
     -------

@@ -60,6 +60,7 @@ def explanation_document(
         "algorithm": module["memory"]["algorithm"],
         "ram": module["memory"].get("ram"),
         "pools": [_pool(module, pool, (facts or {}).get(pool["name"], {})) for pool in pools],
+        "search": module.get("search", []),
         "suggestions": None if suggestions is None else _sorted(suggestions),
         "notes": notes,
     }

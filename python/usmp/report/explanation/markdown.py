@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from usmp.report.compared_table import compared_table
 from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import suggestion_sentence
 from usmp.report.explanation.text import headline, no_gain_lines, pool_sentences, ram_sentences
@@ -31,6 +32,11 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
         for sentence in pool_sentences(pool):
             yield from (markdown_text(sentence), "")
         yield from (f"- {markdown_text(line)}" for line in pair_lines(pool))
+    compared = compared_table(document)
+    if compared is not None:
+        yield from ("", f"## {compared.title}")
+        rows = [[cell.replace("\n", "; ") for cell in row] for row in compared.rows]
+        yield from _table(compared.headings, rows)
     if document["suggestions"] is not None:
         yield from _suggestions(document)
     for note in document["notes"]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from usmp.report.compared_table import compared_table
 from usmp.report.explanation.operators import joined
 from usmp.report.explanation.pairs import pair_lines
 from usmp.report.explanation.sentences import NO_TIME, suggestion_sentence
@@ -30,13 +31,17 @@ def explanation_text(document: Mapping[str, Any]) -> str:
 
 def print_explanation(document: Mapping[str, Any], console: Console | None = None) -> None:
     """Print an explanation: for each workspace pool the operator at the peak, what is live there
-    and why, which buffers share no more bytes, and what is proved; then what would need less RAM.
+    and why, which buffers share no more bytes, and what is proved; then what the search compared,
+    and what would need less RAM.
     """
     console = console or Console(highlight=False)
     print_text(" ".join(ram_sentences(document)), console)
     console.print()
     for pool in document["pools"]:
         _print_pool(pool, console)
+    compared = compared_table(document)
+    if compared is not None:
+        print_table(compared, console)
     if document["suggestions"] is not None:
         _print_suggestions(document, console)
     for note in document["notes"]:
