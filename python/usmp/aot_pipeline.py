@@ -182,18 +182,27 @@ def search_pass(
     # What callers give and get, of all entries at once.
     interface: list[PassOrStage] = [] if io_type == FLOAT else [ConvertIOToIntegers(io_type)]
     streaming = _io_passes(planning_options())
-    ordering: list[PassOrStage] = [OrderStage(), *streaming, SegmentStage()]
-    steps = [
-        *interface,
-        *lowering(targets, module_name),
+    planning = [
         # Entries are ordered one by one.
-        *(streaming if several_entries else ordering),
+        *(streaming if several_entries else main_stages(streaming)),
         # Of all entries, for they share operators and memory.
         TileStage(),
     ]
     patterns = [str(p.name) for name in targets.accelerators for p in patterns_of(name)]
     how = repr(targets), module_name, io_type, several_entries, tuple(patterns), times_stated()
-    return SearchChoices(steps, how, compare_workspace_io)
+    lowered = [*interface, *lowering(targets, module_name)]
+    return SearchChoices(lowered, planning, how, compare_workspace_io)
+
+
+def main_stages(streaming: Sequence[Pass] = ()) -> list[PassOrStage]:
+    """The decisions of one main PrimFunc.
+
+    Parameters
+    ----------
+    streaming
+        what gives inputs and takes outputs by rows.
+    """
+    return [OrderStage(), *streaming, SegmentStage()]
 
 
 def entry_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
@@ -215,7 +224,7 @@ def entry_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
     def search(entry: str) -> Callable[[IRModule], IRModule]:
         prefix = f"{symbol_prefix(module_name)}_{entry}"
         operators = operator_steps(targets.accelerators, prefix, targets.cpu)
-        return _search([*operators, copy_stage(targets.cpu), OrderStage(), SegmentStage()])
+        return _search([*operators, copy_stage(targets.cpu), *main_stages()])
 
     def lower(entry: str, alone: IRModule) -> IRModule:
         return search(entry)(alone)
@@ -253,7 +262,7 @@ def operator_steps(
     options = planning_options()
 
     def lower_body(body: IRModule) -> IRModule:
-        # Accelerators compute no part of it.
+        # Accelerators compute no part of it, and its rows are those of no segment.
         operators = operator_steps((), symbol_prefix, target)
         return _search([*operators, copy_stage(target), OrderStage()])(body)
 

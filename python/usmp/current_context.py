@@ -14,6 +14,7 @@ from tvm.ir.transform import Pass, PassContext
 from usmp import transform
 from usmp.aot import transform as aot_transform
 from usmp.objects.targets import BuildTargets, parse_targets
+from usmp.planning.search.stage import stage_classes
 from usmp.relax import transform as relax_transform
 from usmp.tvm018 import DISABLED_PASSES, MAPPED, OPT_LEVELS, OldName, find
 from usmp.tvm018.current_options import cmsis_nn_core, current_options, refusal
@@ -131,10 +132,11 @@ def _disabled_passes(names: Iterable[str]) -> tuple[list[str], list[WrittenName]
     """Return the passes to leave out, and the names to tell the user of."""
     disabled: list[str] = []
     old: list[WrittenName] = []
+    optional_stages = {stage.pass_name for stage in stage_classes() if stage.is_optional}
     for name in names:
         own = name.rpartition(".")[2]
         row = find(DISABLED_PASSES, f"{DISABLED_PASS}={name}")
-        if own in OPTIONAL_PASSES:
+        if own in OPTIONAL_PASSES or _PREFIX + own in optional_stages:
             disabled.append(_PREFIX + own)
         elif own in PASSES:
             old.append(WrittenName(NEEDED_PASS, name))

@@ -23,6 +23,7 @@ from usmp.objects.model_library_format import (
     reference_file,
 )
 from usmp.passes import with_prim_funcs
+from usmp.planning.search.stage import stage_classes
 from usmp.relax.transform.prune_constant_channels import OPTION as PRUNE
 from usmp.support.errors import FaultError
 from usmp.support.meanwhile import meanwhile
@@ -37,15 +38,8 @@ _OPTIONS = {
     "tir.usmp.streaming": False,
     "tir.usmp.code": FAST,
 }
-_DISABLED_PASSES = (
-    "usmp.ConvertImageLayout",
-    "usmp.SplitIntoStrips",
-    "usmp.SelectKernels",
-    "usmp.OrderOperators",
-    "usmp.StreamOperators",
-    "usmp.ChooseSchedules",
-    "usmp.MergeSimilarFunctions",
-)
+_DISABLED_PASSES = ("usmp.SelectKernels", "usmp.MergeSimilarFunctions")
+"""Beside the stages of the search that are not in a reference build."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +119,12 @@ def _functions(mod: IRModule) -> list[dict[str, Any]]:
 def _plain_context(prune: bool) -> PassContext:
     """Return the current PassContext, with all that chooses or optimizes turned off."""
     current = PassContext.current()
+    searched = {stage.pass_name for stage in stage_classes() if not stage.is_in_reference}
     config = {k: v for k, v in current.config.items() if k != CMSIS_NN_CONFIG}
     kept = {k: v for k, v in config.items() if k == PRUNE or not k.startswith(_PREFIX)}
     return PassContext(
         opt_level=current.opt_level,
         required_pass=list(current.required_pass),
-        disabled_pass=[*current.disabled_pass, *_DISABLED_PASSES],
+        disabled_pass=[*current.disabled_pass, *_DISABLED_PASSES, *sorted(searched)],
         config={**kept, **_OPTIONS, **({} if prune else {PRUNE: False})},
     )

@@ -17,15 +17,11 @@ from usmp.objects.executor import executor_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.options import PlanningOptions, planning_options
-from usmp.planning.search import Search
+from usmp.planning.search import Search, Stage
 from usmp.planning.search.search import PassOrStage
-from usmp.planning.search.stages import OrderStage, SegmentStage, TileStage
 from usmp.planning.session import PlanningSession, planning_session
 from usmp.planning.streaming.lower_bound import least_need
 from usmp.support.meanwhile import meanwhile
-
-_QUESTION = (OrderStage, SegmentStage, TileStage)
-"""The stages that depend on the places of inputs and outputs."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SearchChoices")
@@ -37,8 +33,10 @@ class SearchChoices(ModulePass):
 
     Parameters
     ----------
-    steps
-        the passes, and the stages of the search between them.
+    lowering
+        passes and stages up to a main PrimFunc.
+    planning
+        passes and stages behind it, which depend on the places of inputs and outputs.
     how
         what the steps were made for: a session has one search for each.
     compare_workspace_io
@@ -52,9 +50,14 @@ class SearchChoices(ModulePass):
     """
 
     def __init__(
-        self, steps: Sequence[PassOrStage], how: Hashable, compare_workspace_io: bool = False
+        self,
+        lowering: Sequence[PassOrStage],
+        planning: Sequence[PassOrStage],
+        how: Hashable,
+        compare_workspace_io: bool = False,
     ) -> None:
-        self.steps = steps
+        self.steps = [*lowering, *planning]
+        self.stages = [step for step in planning if isinstance(step, Stage)]
         self.how = how
         self.compare_workspace_io = compare_workspace_io
 
@@ -65,12 +68,12 @@ class SearchChoices(ModulePass):
             search = Search(session, options, self.steps, self.how)
             if not self.compare_workspace_io:
                 return search.best(mod).mod
-            lowered = search.before(mod, _QUESTION)
+            lowered = search.before(mod, self.stages[0])
             if not _is_comparable(lowered, options) or not session.has_time(WORKSPACE_IO):
                 return search.best(mod).mod
 
             def ask() -> int | None:
-                return _ram_with_workspace_io(session, lowered, options)
+                return _ram_with_workspace_io(session, lowered, options, self.stages)
 
             # With a time budget, the plan comes before a question about another one.
             with meanwhile(ask, late=session.deadline is not None) as compared:
@@ -102,7 +105,7 @@ def _is_comparable(mod: IRModule, options: PlanningOptions) -> bool:
 
 
 def _ram_with_workspace_io(
-    session: PlanningSession, mod: IRModule, options: PlanningOptions
+    session: PlanningSession, mod: IRModule, options: PlanningOptions, stages: Sequence[Stage]
 ) -> int | None:
     """Return the bytes of all workspace pools, were inputs and outputs of `mod` planned, too.
 
@@ -115,7 +118,7 @@ def _ram_with_workspace_io(
     if not session.has_time(WORKSPACE_IO):
         return None
     options = replace(options, use_workspace_io=True)
-    search = Search(session, options, [stage() for stage in _QUESTION], _QUESTION)
+    search = Search(session, options, stages, "workspace I/O")
     try:
         # The search for the plan itself was not cut short.
         with session.own_record():

@@ -86,6 +86,12 @@ def built(mod, deadline, **arguments):
     return factory, factory.metadata["modules"]["default"]["memory"]
 
 
+def of(memory, *stages):
+    """Whether these stages were not compared, in the order of all stages."""
+    found = memory["not_compared"]
+    return [stage for stage in STAGES if stage in found] == found and {*stages} <= {*found}
+
+
 @pytest.mark.slow
 def test_without_time_nothing_is_compared_and_the_plan_is_checked(branches, compared, checked):
     factory, memory = built(branches, OVER, compare_workspace_io=True)
@@ -122,7 +128,7 @@ def test_the_budget_of_a_call_begins_with_it(digits_model, compared):
         factory = usmp.build(digits_model, target="c -mcpu=cortex-m4")
     assert compared == []
     module = factory.metadata["modules"]["default"]
-    assert module["memory"]["not_compared"] == ["strips", "order", "segments", "tiles"]
+    assert of(module["memory"], "strips", "order", "segments", "tiles")
     assert "schedule_choices" not in module
 
 
@@ -131,7 +137,7 @@ def test_rows_that_the_application_gives_need_segments(digits_model):
     with PassContext(config={"tir.usmp.stream_inputs": ["image"]}):
         _, memory = built(digits_model, OVER)
     assert memory["functions"]["main"][0]["inputs"]["image"]["by_rows"]
-    assert memory["not_compared"] == ["order", "segments"]
+    assert of(memory, "order", "segments")
 
 
 @pytest.mark.slow

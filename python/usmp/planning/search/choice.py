@@ -26,9 +26,9 @@ class Choice:
     value
         plain data that says how to rewrite a module, without objects of TVM.
     label
-        the value as users read it.
+        the value as users read it, and by which `fixed_choices` names it.
     prefers
-        costs beside memory, the most important first; lower is better.
+        costs beside memory, the most important first; lower is better, and none is the lowest.
     bound_bytes
         a lower bound of every plan with this value, of one workspace pool; 0 if none is known.
     """

@@ -40,7 +40,7 @@ class Race:
     leaves
         the choices that were planned, or proved to be worse, in their order.
     facts
-        what the stage found for `Stage.attributes`.
+        what the stage found, for `Stage.details`.
     """
 
     def __init__(

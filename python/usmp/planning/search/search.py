@@ -94,16 +94,15 @@ class Search:
                 mod = with_needs_of_forms(self.session, mod, forms, self.options)
         return Searched(mod, races)
 
-    def before(self, mod: IRModule, stages: tuple[type[Stage], ...]) -> IRModule:
-        """Return the module that the first of some stages gets from those before it.
+    def before(self, mod: IRModule, stage: Stage) -> IRModule:
+        """Return the module that a stage gets from the steps before it.
 
         Raises
         ------
         UnsupportedModelError, ValueError
             as the passes and the planner raise them.
         """
-        positions = (i for i, step in enumerate(self._steps) if isinstance(step, stages))
-        return self._walk(mod, 0, next(positions, len(self._steps)), None)[0]
+        return self._walk(mod, 0, self._steps.index(stage), None)[0]
 
     def _walk(
         self, mod: IRModule, start: int, stop: int, decides: frozenset[str] | None

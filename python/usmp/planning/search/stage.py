@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tvm.ir import IRModule
@@ -24,8 +24,11 @@ class Stage(ABC):
     name
         one of `usmp.names.STAGES`.
     pass_name
-        the pass that PassInstruments see in its place. If `disabled_pass` has the name, the module
-        stays as it is.
+        the pass that PassInstruments see in its place.
+    is_optional
+        whether `disabled_pass` may have that name: then the module stays as it is.
+    is_in_reference
+        whether a reference build (`usmp.reference_build`) has the stage, too.
     allowance
         which of the planned choices is taken.
     rewrites_model
@@ -39,6 +42,8 @@ class Stage(ABC):
 
     name: ClassVar[str]
     pass_name: ClassVar[str]
+    is_optional: ClassVar[bool] = True
+    is_in_reference: ClassVar[bool] = False
     allowance: ClassVar[Allowance] = Allowance.LEAST
     rewrites_model: ClassVar[bool] = False
     decides: ClassVar[frozenset[str]] = frozenset()
@@ -50,7 +55,10 @@ class Stage(ABC):
 
     @abstractmethod
     def choices(self, mod: IRModule, race: Race) -> Iterable[Choice]:
-        """Yield the choices for a module, first the one that is taken if there is no time.
+        """Yield the choices for a module.
+
+        The first one is taken if there is no time, or if no other one follows: mostly the module as
+        it is. Labels of choices differ.
 
         Parameters
         ----------
@@ -58,7 +66,7 @@ class Stage(ABC):
             the module that the stage rewrites.
         race
             the choices that were planned so far. The first one is planned when a second one is
-            yielded, or when `race.best` is read.
+            yielded, or when `race.best` is read, which is possible once it was yielded.
 
         Raises
         ------
@@ -68,7 +76,7 @@ class Stage(ABC):
 
     @abstractmethod
     def apply(self, mod: IRModule, choice: Choice) -> IRModule:
-        """Return the module with a value.
+        """Return the module with a value; of a value that changes nothing, the module itself.
 
         Raises
         ------
@@ -83,3 +91,13 @@ class Stage(ABC):
     def compared(self, race: Race) -> Compared | None:
         """Return the line of the record; None if there was nothing to choose."""
         return compared_leaves(race, self.details(race))
+
+
+def stage_classes() -> Iterator[type[Stage]]:
+    """Yield the stages of all modules that are loaded."""
+    pending = Stage.__subclasses__()
+    while pending:
+        found = pending.pop()
+        pending += found.__subclasses__()
+        if hasattr(found, "pass_name"):
+            yield found

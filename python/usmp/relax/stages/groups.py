@@ -33,6 +33,7 @@ class GroupStage(Stage):
 
     name = GROUPS
     pass_name = "usmp.FuseRecordedOperators"
+    is_in_reference = True
     allowance = Allowance.WITHIN
     rewrites_model = True
     decides = frozenset({COPIES, ORDER, SEGMENTS})

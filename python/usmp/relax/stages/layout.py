@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from tvm.ir import IRModule
 
-from usmp.names import COPIES, LAYOUT, ORDER, SEGMENTS
+from usmp.names import COPIES, GROUPS, LAYOUT, ORDER, SEGMENTS, STRIPS
 from usmp.planning.search import Allowance, Choice, LastModule, Race, Stage
 from usmp.relax.transform.image_layouts import float_channels_last, integer_layouts
 
@@ -30,7 +30,8 @@ class LayoutStage(Stage):
     name = LAYOUT
     allowance = Allowance.WITHIN
     rewrites_model = True
-    decides = frozenset({COPIES, ORDER, SEGMENTS})
+    # Tiles do not change the least peak, and take more where more is allowed, which would add up.
+    decides = frozenset({STRIPS, GROUPS, COPIES, ORDER, SEGMENTS})
 
     def __init__(self, forms: Callable[[IRModule], Forms]) -> None:
         self._forms = LastModule(forms)
@@ -73,6 +74,7 @@ class IntegerLayoutStage(LayoutStage):
     `ConvertQDQToIntegers`)."""
 
     pass_name = "usmp.ConvertQDQToIntegers"
+    is_in_reference = True
 
     def __init__(self) -> None:
         super().__init__(integer_layouts)

@@ -35,8 +35,8 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     compared = compared_table(document)
     if compared is not None:
         yield from ("", f"## {compared.title}")
-        rows = [[cell.replace("\n", "; ") for cell in row] for row in compared.rows]
-        yield from _table(compared.headings, rows)
+        cells = [[cell.replace("\n", "; ") for cell in row] for row in compared.rows]
+        yield from _table(compared.headings, cells)
     if document["suggestions"] is not None:
         yield from _suggestions(document)
     for note in document["notes"]:

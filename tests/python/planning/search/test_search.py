@@ -192,9 +192,11 @@ def test_errors_come_out_as_they_were_raised():
 
 def test_before_a_stage(planned):
     runs = []
-    steps = [Letters("layout", "b"), Write("a", runs), Letters("order", "c")]
+    first, second = Letters("layout", "b"), Letters("order", "c")
     with planning_session() as session:
-        search = Search(session, PlanningOptions(), steps)
+        search = Search(session, PlanningOptions(), [first, Write("a", runs), second])
         mod = IRModule({"f": WORD})
-        assert spelled(search.before(mod, (Letters,))) == ""
+        assert spelled(search.before(mod, first)) == ""
+        assert spelled(search.before(mod, second)) == "ba"
         assert spelled(search.best(mod).mod) == "bac"
+    assert runs == ["a"]

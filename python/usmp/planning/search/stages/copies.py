@@ -62,6 +62,8 @@ class CopyStage(Stage):
 
     name = COPIES
     pass_name = "usmp.LowerMain"
+    is_optional = False
+    is_in_reference = True
     decides = frozenset({ORDER})
 
     def __init__(self, versions: Callable[[IRModule], MakeCopies], how: Hashable) -> None:
