@@ -101,7 +101,7 @@ class _Reader:
         target.update(zip(keys, items[1::2], strict=True))
 
 
-_Step: TypeAlias = Callable[[_Reader], object]
+_OpcodeHandler: TypeAlias = Callable[[_Reader], object]
 
 
 def _append(reader: _Reader) -> None:
@@ -125,7 +125,7 @@ def _protocol(reader: _Reader) -> None:
         reader.refuse(f"protocol {protocol} is not read; 2 to 5 are")
 
 
-def _signed(count: int) -> _Step:
+def _signed(count: int) -> _OpcodeHandler:
     return lambda reader: reader.stack.append(
         int.from_bytes(reader.take(count), "little", signed=True)
     )
@@ -136,11 +136,11 @@ def _one_byte(reader: _Reader) -> None:
     reader.stack.append(reader.take(1)[0])
 
 
-def _pushes(make: Callable[[_Reader], object]) -> _Step:
+def _pushes(make: Callable[[_Reader], object]) -> _OpcodeHandler:
     return lambda reader: reader.stack.append(make(reader))
 
 
-_STEPS: dict[bytes, _Step] = {
+_HANDLERS: dict[bytes, _OpcodeHandler] = {
     pickle.PROTO: _protocol,
     pickle.FRAME: lambda reader: reader.take(8),
     pickle.MARK: lambda reader: reader.marks.append(len(reader.stack)),
@@ -177,7 +177,7 @@ _STEPS: dict[bytes, _Step] = {
     pickle.BINGET: lambda reader: reader.recall(reader.number(1)),
     pickle.LONG_BINGET: lambda reader: reader.recall(reader.number(4)),
 }
-_BY_NUMBER = [_STEPS.get(bytes([code])) for code in range(256)]
+_BY_NUMBER = [_HANDLERS.get(bytes([code])) for code in range(256)]
 _STOP = pickle.STOP[0]
 
 

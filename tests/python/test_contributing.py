@@ -62,3 +62,33 @@ def test_paths_that_the_text_names():
     paths = re.findall(r"`((?:python|src|tests|docs|benchmarks)/[\w./]+)`", PAGE)
     assert len(paths) > 10
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def glossary() -> list[tuple[str, str, str]]:
+    """Word, meaning and file of each row."""
+    section = PAGE.partition("## Glossary")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+) \| (.+) \| `(.+)` \|$", section, re.MULTILINE)
+    return [(word, meaning, path) for word, meaning, path in rows]
+
+
+def defining_files(name: str) -> list[str]:
+    """The files of the product that define a class or a type of this name."""
+    definition = re.compile(rf"^(?:class {name}\b|{name}(?:: TypeAlias)? = )", re.MULTILINE)
+    files = (
+        path for top in ("usmp", "usmp_solver") for path in (ROOT / "python" / top).rglob("*.py")
+    )
+    return [str(path.relative_to(ROOT)) for path in files if definition.search(path.read_text())]
+
+
+def test_a_word_of_the_glossary_has_one_meaning():
+    words = {name: path for word, _, path in glossary() for name in re.findall(r"`(\w+)`", word)}
+    assert len(words) > 15
+    assert {name: defining_files(name) for name in words} == {n: [p] for n, p in words.items()}
+
+
+def test_words_that_the_code_avoids_have_no_class():
+    assert [name for name in ("Bytes", "Span", "Step") if defining_files(name)] == []
+
+
+def test_rows_of_the_glossary_are_short():
+    assert [row for row in glossary() if len(" ".join(row[:2]).split()) > 20] == []

@@ -15,7 +15,7 @@ from tvm.ir import IRModule
 from usmp.analysis.memory.access import Access
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.facts import module_facts
-from usmp.analysis.memory.function_liveness import Span, merge_spans
+from usmp.analysis.memory.function_liveness import PositionRange, merge_ranges
 from usmp.analysis.pressure import memory_pressure
 from usmp.analysis.set_overlaps import SafeDistances, set_overlaps
 from usmp.analysis.state_tails import share_tails, state_tails
@@ -101,7 +101,7 @@ def extract_buffer_info(
     executor = executor_of(mod)
     buffers: list[tuple[BufferInfo, tirx.AllocBuffer]] = []
     names = UniqueNames()
-    for stmt, spans in liveness.allocations.items():
+    for stmt, ranges in liveness.allocations.items():
         is_constant = CONSTANT_DATA_ATTR in stmt.annotations
         function = liveness.functions[stmt]
         # Iterations that run at once may share what they only read.
@@ -110,7 +110,7 @@ def extract_buffer_info(
             continue
         if is_constant:
             _check_constant(stmt, function, liveness.allocation_use[stmt].access)
-        name, kind, live = _role(stmt, spans, liveness.length)
+        name, kind, live = _role(stmt, ranges, liveness.length)
         if kind == BufferInfoKind.INPUT and preserve_inputs:
             live = [(0, liveness.length)]
         pools = _candidate_pools(stmt, function, is_constant)
@@ -120,7 +120,7 @@ def extract_buffer_info(
             size_bytes=rounded_up(size, line_bytes(pools)),
             pool_candidates=pools,
             alignment=byte_alignment(stmt, executor),
-            live_ranges=[LiveRange(start, stop) for start, stop in merge_spans(live)],
+            live_ranges=[LiveRange(start, stop) for start, stop in merge_ranges(live)],
             kind=kind,
             fixed_offset=_fixed_offset(stmt),
         )
@@ -218,14 +218,14 @@ def set_conflicts(buffers: Sequence[BufferInfo]) -> None:
 
 
 def _role(
-    stmt: tirx.AllocBuffer, spans: Sequence[Span], end: int
-) -> tuple[str, BufferInfoKind, Sequence[Span]]:
-    """Name, kind and live spans: inputs live from entry, outputs to exit, states and constants
+    stmt: tirx.AllocBuffer, ranges: Sequence[PositionRange], end: int
+) -> tuple[str, BufferInfoKind, Sequence[PositionRange]]:
+    """Name, kind and live ranges: inputs live from entry, outputs to exit, states and constants
     always."""
-    first = min((start for start, _ in spans), default=0)
-    last = max((stop for _, stop in spans), default=0)
+    first = min((start for start, _ in ranges), default=0)
+    last = max((stop for _, stop in ranges), default=0)
     if int(stmt.annotations.get(LIVE_THROUGHOUT_ATTR, False)):
-        first, last, spans = 0, end, [(0, end)]
+        first, last, ranges = 0, end, [(0, end)]
     if INPUT_TENSOR_ATTR in stmt.annotations:
         name = str(stmt.annotations[INPUT_TENSOR_ATTR])
         return name, BufferInfoKind.INPUT, [(0, max(last, 1))]
@@ -236,7 +236,7 @@ def _role(
         return str(stmt.annotations[STATE_TENSOR_ATTR]), BufferInfoKind.STATE, [(0, end)]
     if CONSTANT_DATA_ATTR in stmt.annotations:
         return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, [(0, end)]
-    return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, spans
+    return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, ranges
 
 
 def _name_of(main_func: tirx.PrimFunc, mod: IRModule) -> str:

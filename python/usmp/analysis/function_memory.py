@@ -27,7 +27,7 @@ class ManagedTensor:
     is_output
         the function may return it.
     start, stop
-        half-open span of positions in which it is live.
+        half-open range of positions in which it is live.
     is_in_branch
         whether the function allocates it depends on its inputs.
     is_expected
@@ -73,7 +73,7 @@ class TensorArgument:
 
 
 @dataclass(frozen=True, eq=False)
-class OperatorCall:
+class CallSite:
     """A call of a PrimFunc of the module.
 
     Parameters
@@ -119,7 +119,7 @@ class FunctionMemory:
 
     tensors: list[ManagedTensor] = field(default_factory=list)
     numbers: dict[relax.Var, int] = field(default_factory=dict)
-    calls: list[OperatorCall] = field(default_factory=list)
+    calls: list[CallSite] = field(default_factory=list)
     killed_after: dict[relax.Var, list[relax.Var]] = field(default_factory=dict)
     num_unmanaged: int = 0
     num_borrowed: int = 0

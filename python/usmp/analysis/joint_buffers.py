@@ -14,7 +14,7 @@ from tvm import tirx
 from usmp.analysis.buffer_extraction import pool_pressures, set_conflicts
 from usmp.analysis.largest_sets import largest_sets
 from usmp.analysis.memory.buffer_size import size_bytes
-from usmp.analysis.memory.function_liveness import Span, merge_spans
+from usmp.analysis.memory.function_liveness import PositionRange, merge_ranges
 from usmp.analysis.pressure import memory_pressure
 from usmp.analysis.state_tails import kept_bytes
 from usmp.analysis.stmt_pool_allocations import is_constant_info
@@ -46,10 +46,10 @@ class EntryBuffers:
     written_states: frozenset[str] = frozenset()
 
 
-def entry_ranges(lengths: Mapping[str, int]) -> dict[str, Span]:
+def entry_ranges(lengths: Mapping[str, int]) -> dict[str, PositionRange]:
     """The positions of entries in the joint program, by the positions that each has: they follow
     each other."""
-    ranges: dict[str, Span] = {}
+    ranges: dict[str, PositionRange] = {}
     position = 0
     for entry, length in lengths.items():
         ranges[entry] = (position, position + length)
@@ -127,7 +127,7 @@ class _Joined:
         self.parts = parts
         self.pack_constants = pack_constants
         self.overlap = overlap
-        self.spans = list(entry_ranges({part.entry: part.length for part in parts}).values())
+        self.ranges = list(entry_ranges({part.entry: part.length for part in parts}).values())
         names = [part.entry for part in parts]
         self.concurrent = [
             (i, j)
@@ -151,7 +151,7 @@ class _Joined:
             for number, stmt in list(shared.stmts.items())[1:]:
                 if shared.is_state:
                     # It is stored as the first, and has its name.
-                    live = _live_ranges(self._spans_in(shared, number))
+                    live = _live_ranges(self._ranges_in(shared, number))
                     stmts[joint[key].copy_with(live_ranges=live)] = stmt
         workspace = {key: info for key, info in joint.items() if not is_constant_info(info)}
         set_conflicts(list(workspace.values()))
@@ -201,8 +201,8 @@ class _Joined:
             f'"{entry}"; one state has one place, size and type'
         )
 
-    def _spans_in(self, shared: _Shared, number: int) -> list[Span]:
-        start, stop = self.spans[number]
+    def _ranges_in(self, shared: _Shared, number: int) -> list[PositionRange]:
+        start, stop = self.ranges[number]
         if number not in shared.infos:
             return [(start, stop)] if shared.is_state else []
         return [
@@ -212,10 +212,12 @@ class _Joined:
 
     def _joint(self, shared: _Shared, names: UniqueNames) -> BufferInfo:
         if is_constant_info(shared.first):
-            spans = [(0, self.end)]
+            ranges = [(0, self.end)]
         else:
-            spans = [s for number in range(len(self.parts)) for s in self._spans_in(shared, number)]
-            spans += self._witnesses(shared)
+            ranges = [
+                s for number in range(len(self.parts)) for s in self._ranges_in(shared, number)
+            ]
+            ranges += self._witnesses(shared)
         name = str(shared.first.name_hint)
         if not shared.is_state:
             name = f"{self.parts[next(iter(shared.infos))].entry}.{name}"
@@ -225,7 +227,7 @@ class _Joined:
             max(info.size_bytes for info in shared.infos.values()),
             self._candidates(shared),
             self._alignment(shared),
-            _live_ranges(spans),
+            _live_ranges(ranges),
             shared.first.kind,
             shared.first.fixed_offset,
         )
@@ -275,11 +277,11 @@ class _Joined:
                     f'entries "{one.entry}" and "{other.entry}" may run at once, but {what}'
                 )
 
-    def _witnesses(self, shared: _Shared) -> list[Span]:
+    def _witnesses(self, shared: _Shared) -> list[PositionRange]:
         """The positions beyond all entries at which it is live."""
         if shared.is_state:
             return [(self.length, self.end)] if self.together else []
-        found: list[Span] = []
+        found: list[PositionRange] = []
         for rank, together in enumerate(self.together):
             for number in together:
                 at = self._fullest[number]
@@ -369,8 +371,8 @@ class _Joined:
         )
 
 
-def _live_ranges(spans: Iterable[Span]) -> list[LiveRange]:
-    return [LiveRange(start, stop) for start, stop in merge_spans(spans)]
+def _live_ranges(ranges: Iterable[PositionRange]) -> list[LiveRange]:
+    return [LiveRange(start, stop) for start, stop in merge_ranges(ranges)]
 
 
 def _fullest_position(part: EntryBuffers) -> int:

@@ -17,15 +17,18 @@ from tvm.ir import IRModule, TensorLoad, Var
 from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.addresses import address_of, is_op
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
-from usmp.analysis.memory.function_liveness import Span, merge_spans
+from usmp.analysis.memory.function_liveness import merge_ranges
 from usmp.analysis.symbolic.extents import greatest
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer, WorkspacePoolInfo
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
 from usmp.objects.entries import ONLY_ENTRY, concurrent_entries, entry_function_name
 from usmp.objects.symbolic_size import SymbolicSize, symbolic_sizes
 
-LiveBytes: TypeAlias = dict[str, list[Span]]
-"""Name of a workspace pool to its live bytes: half-open spans, sorted and disjoint."""
+ByteRange: TypeAlias = tuple[int, int]
+"""Half-open range of bytes of a pool."""
+
+LiveBytes: TypeAlias = dict[str, list[ByteRange]]
+"""Name of a workspace pool to its live bytes: half-open ranges, sorted and disjoint."""
 
 
 def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
@@ -60,14 +63,14 @@ def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
     pools = workspace_pool_buffers(mod, entry)
     memory_plan = mod.attrs[MEMORY_PLAN_ATTR]
     end = max((r.stop for b in memory_plan.buffers for r in b.live_ranges), default=0)
-    span = memory_plan.entry_ranges.get(entry, LiveRange(0, max(end, 1)))
+    positions = memory_plan.entry_ranges.get(entry, LiveRange(0, max(end, 1)))
     plan = [b for b in memory_plan.buffers if b.pool_name in pools.values()]
     in_main = [b for b in plan if b.function == name or b.kind == BufferInfoKind.STATE]
     always = [
-        _Bytes.of(b)
+        _PoolBytes.of(b)
         for b in plan
         if b.kind == BufferInfoKind.STATE
-        or (b.function != name and _is_kept(b, span))
+        or (b.function != name and _is_kept(b, positions))
         or _is_of_concurrent_entry(mod, entry, b)
     ]
     statements = tirx.stmt_list(mod[name].body)
@@ -77,19 +80,19 @@ def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
     if not running:
         return {}
     begin = running[0] - 1
-    spans: list[tuple[int, int, _Bytes]] = [(begin, len(statements), b) for b in always]
+    ranges: list[tuple[int, int, _PoolBytes]] = [(begin, len(statements), b) for b in always]
     for variable, buffer in planned.items():
         mentioned = [i for i in running if variable in mentions[i]]
         first, last = (mentioned[0], mentioned[-1]) if mentioned else (begin, begin)
-        if _is_kept(buffer, span):
+        if _is_kept(buffer, positions):
             first, last = begin, len(statements)
         elif buffer.kind == BufferInfoKind.INPUT:
             first = begin
         elif buffer.kind == BufferInfoKind.OUTPUT:
             last = len(statements)
-        spans.append((first, last, _Bytes.of(buffer)))
+        ranges.append((first, last, _PoolBytes.of(buffer)))
     return {
-        index: _merged([*pools.values()], [b for first, last, b in spans if first <= index < last])
+        index: _merged([*pools.values()], [b for first, last, b in ranges if first <= index < last])
         for index in (begin, *running)
     }
 
@@ -112,23 +115,25 @@ def workspace_pool_buffers(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[Var, 
 
 
 @dataclass(frozen=True)
-class _Bytes:
+class _PoolBytes:
     pool: str
-    span: Span
+    live: ByteRange
 
     @staticmethod
-    def of(buffer: PlacedBuffer) -> _Bytes:
+    def of(buffer: PlacedBuffer) -> _PoolBytes:
         start = int(buffer.byte_offset)
-        return _Bytes(str(buffer.pool_name), (start, start + int(buffer.size_bytes)))
+        return _PoolBytes(str(buffer.pool_name), (start, start + int(buffer.size_bytes)))
 
 
-def _merged(pools: Sequence[str], live: Sequence[_Bytes]) -> LiveBytes:
-    return {pool: merge_spans(b.span for b in live if b.pool == pool) for pool in pools}
+def _merged(pools: Sequence[str], live: Sequence[_PoolBytes]) -> LiveBytes:
+    return {pool: merge_ranges(b.live for b in live if b.pool == pool) for pool in pools}
 
 
-def _is_kept(buffer: PlacedBuffer, span: LiveRange) -> bool:
+def _is_kept(buffer: PlacedBuffer, positions: LiveRange) -> bool:
     """Whether the content was asked to be there from entry to exit."""
-    throughout = any(r.start <= span.start and r.stop >= span.stop for r in buffer.live_ranges)
+    throughout = any(
+        r.start <= positions.start and r.stop >= positions.stop for r in buffer.live_ranges
+    )
     return bool(buffer.kind == BufferInfoKind.STATE or throughout)
 
 

@@ -15,9 +15,9 @@ from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule, PrimType, TupleType
 
 from usmp.analysis.function_memory import (
+    CallSite,
     FunctionMemory,
     ManagedTensor,
-    OperatorCall,
     TensorArgument,
     device_index_of,
     scope_of,
@@ -120,7 +120,7 @@ class _Reader:
         touched = self.touch(used)
         if isinstance(value, Call) and getattr(value.op, "name", "") == _ALLOCATION:
             return self.allocation(variable, value, in_branch)
-        if not self.operator_call(variable, value):
+        if not self.call_site(variable, value):
             self.note_alias(variable, value, touched)
         kind = variable.ty
         if isinstance(kind, TupleType) and not kind.fields:
@@ -181,14 +181,14 @@ class _Reader:
         for number in referred:
             self.memory.tensors[number].is_given_away = True
 
-    def operator_call(self, variable: relax.Var, value: relax.Expr) -> bool:
+    def call_site(self, variable: relax.Var, value: relax.Expr) -> bool:
         """Note the call of a PrimFunc; False if it is something else."""
         call = call_of_operator(value)
         if call is None or call[0] not in self.operators:
             return False
         callee, arguments = call
         self.memory.calls.append(
-            OperatorCall(self.position, variable, callee, tuple(map(self.argument, arguments)))
+            CallSite(self.position, variable, callee, tuple(map(self.argument, arguments)))
         )
         return True
 

@@ -16,7 +16,7 @@ from tvm.ir import Call
 from usmp.analysis.memory.addresses import address_of
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import FunctionFacts
-from usmp.analysis.memory.function_liveness import Span
+from usmp.analysis.memory.function_liveness import PositionRange
 from usmp.analysis.memory.memories import Memory
 from usmp.objects import BufferInfo
 from usmp.objects.attributes import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
@@ -46,7 +46,7 @@ def kept_bytes(stmt: tirx.AllocBuffer) -> int:
     return kept
 
 
-def state_tails(facts: FunctionFacts) -> dict[tirx.AllocBuffer, Span]:
+def state_tails(facts: FunctionFacts) -> dict[tirx.AllocBuffer, PositionRange]:
     """The positions at which what lies behind a state has content, for each allocation in which
     something does.
 
@@ -60,7 +60,7 @@ def state_tails(facts: FunctionFacts) -> dict[tirx.AllocBuffer, Span]:
         a state that is not a part of its buffer.
     """
     liveness = facts.liveness
-    found: dict[tirx.AllocBuffer, Span] = {}
+    found: dict[tirx.AllocBuffer, PositionRange] = {}
     for stmt in liveness.allocations:
         if STATE_BYTES_ATTR not in stmt.annotations or kept_bytes(stmt) == size_bytes(stmt.buffer):
             continue
@@ -68,19 +68,19 @@ def state_tails(facts: FunctionFacts) -> dict[tirx.AllocBuffer, Span]:
         if liveness.functions[stmt] != facts.name or memory in liveness.escaping:
             found[stmt] = (0, liveness.length)
             continue
-        spans = [
-            statement.spans[memory]
+        ranges = [
+            statement.ranges[memory]
             for statement in liveness.statements
-            if memory in statement.spans and _reaches(facts, statement.stmt, memory, kept)
+            if memory in statement.ranges and _reaches(facts, statement.stmt, memory, kept)
         ]
-        start = min((start for start, _ in spans), default=0)
-        found[stmt] = (start, max((stop for _, stop in spans), default=start + 1))
+        start = min((start for start, _ in ranges), default=0)
+        found[stmt] = (start, max((stop for _, stop in ranges), default=start + 1))
     return found
 
 
 def share_tails(
     buffers: Sequence[tuple[BufferInfo, tirx.AllocBuffer]],
-    tails: Mapping[tirx.AllocBuffer, Span],
+    tails: Mapping[tirx.AllocBuffer, PositionRange],
 ) -> None:
     """Let buffers lie behind a state while nothing else is there.
 

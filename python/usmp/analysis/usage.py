@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from usmp.analysis.memory.function_liveness import merge_spans
+from usmp.analysis.memory.function_liveness import merge_ranges
 from usmp.analysis.pressure import memory_pressure
 from usmp.objects import MemoryPlan, PlacedBuffer
 
@@ -57,7 +57,7 @@ def _live_at_peak(buffers: list[PlacedBuffer]) -> list[PlacedBuffer]:
     peak = max(ends)
     changes: dict[int, list[tuple[int, bool]]] = {}
     for index, buffer in enumerate(buffers):
-        for live in merge_spans((r.start, r.stop) for r in buffer.live_ranges):
+        for live in merge_ranges((r.start, r.stop) for r in buffer.live_ranges):
             for position, starts in zip(live, (True, False), strict=True):
                 changes.setdefault(position, []).append((index, starts))
     live_now: dict[int, None] = {}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from usmp.aot.live_tensors import LiveBytes
-from usmp.aot.main_calls import MainCalls, OperatorCall, View, elements
+from usmp.aot.main_calls import MainCall, MainCalls, View, elements
 from usmp.aot.state_windows import StateWindows, extend_by_live_bytes, windows
 
 
@@ -96,13 +96,13 @@ def elide_copies(
 
 def _elide_by_live_bytes(
     calls: MainCalls,
-    copies: list[tuple[OperatorCall, int]],
+    copies: list[tuple[MainCall, int]],
     own: set[tirx.Buffer],
     kept: set[tirx.Buffer],
     throughout: set[tirx.Buffer],
     overwritten: set[tirx.Buffer],
 ) -> None:
-    groups: dict[int, list[OperatorCall]] = {}
+    groups: dict[int, list[MainCall]] = {}
     for call, number in copies:
         groups.setdefault(number, []).append(call)
     positions = {call: position for position, call in enumerate(calls.calls)}
@@ -124,7 +124,7 @@ def _elide_by_live_bytes(
 
 
 def _elide(
-    calls: MainCalls, copy: OperatorCall, own: set[tirx.Buffer], overwritten: set[tirx.Buffer]
+    calls: MainCalls, copy: MainCall, own: set[tirx.Buffer], overwritten: set[tirx.Buffer]
 ) -> tuple[tirx.Buffer, tirx.Buffer] | None:
     """Make the source of a copy a view of its destination, or the other way round, if one of them
     may be; returns which is a view of which."""

@@ -29,7 +29,7 @@ class View:
 
 
 @dataclass(eq=False)
-class OperatorCall:
+class MainCall:
     """A call of an operator PrimFunc with flat tensors, some of which it writes.
 
     Parameters
@@ -68,7 +68,7 @@ class MainCalls:
         names that none of those PrimFuncs may have.
     """
 
-    calls: list[OperatorCall] = field(default_factory=list)
+    calls: list[MainCall] = field(default_factory=list)
     views: dict[tirx.Buffer, View] = field(default_factory=dict)
     functions: dict[GlobalVar, tirx.PrimFunc] = field(default_factory=dict)
     sizes: dict[GlobalVar, list[Var]] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class MainCalls:
         span: AnySpan | None = None,
     ) -> None:
         """Call `operator` after everything that is called so far."""
-        self.calls.append(OperatorCall(operator, list(arguments), set(written), span=span))
+        self.calls.append(MainCall(operator, list(arguments), set(written), span=span))
 
     def copy(
         self,
@@ -115,7 +115,7 @@ class MainCalls:
     ) -> None:
         """Copy a tensor before the call at `position`, or at the end."""
         span = self.spans_of_views.get(source) if span is None else span
-        call = OperatorCall(None, [source, destination], {destination}, group, span)
+        call = MainCall(None, [source, destination], {destination}, group, span)
         self.calls.insert(len(self.calls) if position is None else position, call)
 
     def part(self, name: str, whole: tirx.Buffer, offset: int, like: tirx.Buffer) -> tirx.Buffer:
@@ -153,7 +153,7 @@ class MainCalls:
             statements.append(call_statement(operator, call.arguments, sizes, call.span))
         return statements
 
-    def pass_on_spans(self, before: Sequence[OperatorCall]) -> None:
+    def pass_on_spans(self, before: Sequence[MainCall]) -> None:
         """Let the spans of copies that are not made any more be those of the first call, also, that
         takes the part: what writes the part of a joined tensor, or reads that of a cut one.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tvm import tirx
 
 from usmp.aot.live_tensors import LiveBytes
-from usmp.aot.main_calls import MainCalls, OperatorCall, View
+from usmp.aot.main_calls import MainCall, MainCalls, View
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class StateWindows:
     returned: Set[tirx.Buffer]
     overwritten: Set[tirx.Buffer]
 
-    def extend(self, calls: MainCalls, copy: OperatorCall) -> bool:
+    def extend(self, calls: MainCalls, copy: MainCall) -> bool:
         """Let a state be the start of the concat that it is copied to, if it may be.
 
         The state keeps its old value there until its new one is written, which comes after the last
@@ -88,7 +88,7 @@ def windows(calls: MainCalls, states: Iterable[tirx.Buffer]) -> set[tirx.Buffer]
     return {calls.views[state].whole for state in states if state in calls.views}
 
 
-def extend_by_live_bytes(calls: MainCalls, found: StateWindows, copies: list[OperatorCall]) -> None:
+def extend_by_live_bytes(calls: MainCalls, found: StateWindows, copies: list[MainCall]) -> None:
     """Let states lie in windows, but where fewer bytes live at once if some do not.
 
     A window takes its bytes at all times, and a state and a concat take the state's twice, but only
@@ -110,7 +110,7 @@ def extend_by_live_bytes(calls: MainCalls, found: StateWindows, copies: list[Ope
         found.extend(calls, copy)
 
 
-def _peak(calls: MainCalls, found: StateWindows, chosen: list[OperatorCall]) -> int:
+def _peak(calls: MainCalls, found: StateWindows, chosen: list[MainCall]) -> int:
     """The bytes that live at once if the chosen copies are not made."""
     before = list(calls.calls), dict(calls.views)
     for copy in chosen:

@@ -14,7 +14,7 @@ import tvm
 from tvm import tirx
 
 from usmp.aot.in_place_operators import InPlaceOperators
-from usmp.aot.main_calls import MainCalls, OperatorCall, call_statement
+from usmp.aot.main_calls import MainCall, MainCalls, call_statement
 from usmp.objects.placed_state import StateTensor, digest_of_names
 from usmp.objects.state_info import StateInfo
 from usmp.support.array_bytes import are_alike
@@ -129,7 +129,7 @@ def write_state_in_place(
 
 def _overwrite(
     calls: MainCalls,
-    call: OperatorCall,
+    call: MainCall,
     state: tirx.Buffer,
     value: tirx.Buffer,
     in_place: InPlaceOperators,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from usmp.codegen.c_text import comment, quoted
+from usmp.codegen.emitted_calls import EmittedCall, OperatorTensor
 from usmp.codegen.interface import Interface
-from usmp.codegen.operator_calls import OperatorCall, OperatorTensor
 
 _PARAMETER = "int32_t operator_index"
 
@@ -41,7 +41,7 @@ def define_operator_hooks(interface: Interface) -> list[str]:
     return ["\n".join(lines)]
 
 
-def _described(interface: Interface, call: OperatorCall) -> str:
+def _described(interface: Interface, call: EmittedCall) -> str:
     """An operator in a line: its functions, inputs, outputs."""
     name = " ".join(call.functions)
     if len(interface.entries) > 1:

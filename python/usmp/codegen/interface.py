@@ -13,9 +13,9 @@ from usmp.analysis.memory.facts import shared_facts
 from usmp.analysis.plan_checker import check_places
 from usmp.codegen.accelerator_functions import accelerator_functions, device_names
 from usmp.codegen.c_text import quoted
+from usmp.codegen.emitted_calls import EmittedCall, emitted_calls
 from usmp.codegen.entry_interface import EntryInterface, IOTensor, read_entries
 from usmp.codegen.names import sanitise_all, symbol_prefix
-from usmp.codegen.operator_calls import OperatorCall, operator_calls
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.codegen.read_sizes import with_sizes
 from usmp.codegen.workspace_sizes import WorkspaceSize, workspace_sizes
@@ -56,7 +56,7 @@ class Interface:
     accelerator_functions: Sequence[AcceleratorFunction] = ()
     state_layout: StateLayout | None = None
     operator_hooks: Sequence[str] = ()
-    operators: Sequence[OperatorCall] = ()
+    operators: Sequence[EmittedCall] = ()
     dynamic_allocator: str = ""
     workspace_sizes: Sequence[WorkspaceSize] = ()
 
@@ -164,7 +164,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         functions,
         state_layout_of(mod, module_name),
         [str(hook) for hook in mod.attrs.get(OPERATOR_HOOKS_ATTR, ())],
-        operator_calls(mod),
+        emitted_calls(mod),
         dynamic_allocator(mod),
         workspace_sizes(mod),
     )

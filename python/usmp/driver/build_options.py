@@ -27,7 +27,7 @@ from usmp.driver.model_files import (
     model_files,
 )
 from usmp.driver.pass_settings import PassSettings
-from usmp.driver.progress import Stage, planning_stage
+from usmp.driver.progress import ProgressCallback, planning_stage
 from usmp.driver.search import add_time_budget_option, command_deadline, watched_search
 from usmp.driver.state_options import add_state_options, check_state_options
 from usmp.driver.target_options import add_target_options, full_target
@@ -188,7 +188,7 @@ def _needs_no_torch(options: argparse.Namespace) -> bool:
 
 def build_model(
     options: argparse.Namespace,
-    stage: Stage,
+    stage: ProgressCallback,
     *,
     compare_workspace_io: bool = True,
     reference: bool | None = False,
@@ -207,7 +207,7 @@ def build_model(
 
 @contextmanager
 def build_arguments(
-    options: argparse.Namespace, stage: Stage
+    options: argparse.Namespace, stage: ProgressCallback
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Import the models, and yield them with the arguments of `usmp.build`, by name, within the
     PassContext that the options ask for."""

@@ -15,7 +15,7 @@ from usmp.boards.emulator import EmulatedModule
 from usmp.driver.build_options import build_model
 from usmp.driver.check_places import Place
 from usmp.driver.plan_archive import is_archive, planned_module
-from usmp.driver.progress import Stage
+from usmp.driver.progress import ProgressCallback
 from usmp.driver.target_options import full_target
 from usmp.names import CORES
 from usmp.objects.targets import parse_targets, target_text
@@ -54,7 +54,7 @@ class Builds:
         the model or the archive cannot be read.
     """
 
-    def __init__(self, options: argparse.Namespace, stage: Stage) -> None:
+    def __init__(self, options: argparse.Namespace, stage: ProgressCallback) -> None:
         self._options = options
         self._stage = stage
         self._built: dict[tuple[str, str | None], tuple[Archive, ArchivedModule]] = {}

@@ -24,7 +24,7 @@ from usmp.driver.model_files import (
     note_one_program,
 )
 from usmp.driver.output import check_output, written
-from usmp.driver.progress import Stage, add_quiet_option, stages
+from usmp.driver.progress import ProgressCallback, add_quiet_option, stages
 from usmp.driver.search import command_deadline, time_budget
 from usmp.driver.summary import summary_text
 from usmp.support.usable_cpus import usable_cpus
@@ -243,7 +243,7 @@ def _results(
     return in_processes(evaluate, shared, tasks, jobs, is_interrupted)
 
 
-def _show_progress(stage: Stage, sweep: Sweep) -> None:
+def _show_progress(stage: ProgressCallback, sweep: Sweep) -> None:
     known = [r.ram_bytes for r in sweep.results.values() if r.ram_bytes is not None]
     least = f", least RAM {min(known)}" if known else ""
     stage(f"{len(sweep.results)} of {len(sweep.configurations)} configurations{least}")

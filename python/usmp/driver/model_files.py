@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from usmp.driver.errors import UsageError
 from usmp.driver.import_options import import_arguments
 from usmp.driver.output import check_output, check_readable
-from usmp.driver.progress import Stage
+from usmp.driver.progress import ProgressCallback
 from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ def check_is_none_of(path: str, options: argparse.Namespace, what: str) -> None:
         check_output(path, file.path, what)
 
 
-def import_models(options: argparse.Namespace, stage: Stage) -> IRModule | dict[str, IRModule]:
+def import_models(
+    options: argparse.Namespace, stage: ProgressCallback
+) -> IRModule | dict[str, IRModule]:
     """Import the models as the options say.
 
     Returns

@@ -14,7 +14,7 @@ from usmp.driver.errors import UsageError, file_error
 from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.output import check_output, written
 from usmp.driver.plan_archive import note_options_of_models
-from usmp.driver.progress import Stage, stages
+from usmp.driver.progress import ProgressCallback, stages
 from usmp.driver.search import command_deadline, note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
 from usmp.support.deadline import Deadline, has_passed
@@ -91,7 +91,7 @@ def _read(path: str, file: str) -> bytes:
 
 
 def _solve(
-    table: BuffersFile, algorithm: str, deadline: Deadline | None, stage: Stage
+    table: BuffersFile, algorithm: str, deadline: Deadline | None, stage: ProgressCallback
 ) -> tuple[Solution, bool]:
     """The plan, and whether Ctrl-C ended the search for a better one."""
     stage("loading the solver")

@@ -11,7 +11,7 @@ from usmp.driver.import_options import import_arguments
 from usmp.driver.interrupts import deferred_interrupts
 from usmp.driver.model_files import check_is_none_of
 from usmp.driver.output import check_output, check_readable, written
-from usmp.driver.progress import Stage, stages
+from usmp.driver.progress import ProgressCallback, stages
 from usmp.driver.search import command_deadline, note_interruption, progress_text
 from usmp.driver.without_torch import without_torch
 from usmp.support.deadline import Deadline
@@ -111,7 +111,7 @@ def _check_options(options: argparse.Namespace) -> str:
 
 
 def _solve(
-    problem: Problem, algorithm: str, deadline: Deadline | None, stage: Stage
+    problem: Problem, algorithm: str, deadline: Deadline | None, stage: ProgressCallback
 ) -> tuple[Solution, bool]:
     """The plan, and whether Ctrl-C ended the search for a better one."""
     from usmp_solver.solver import SEARCHES, solve

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from usmp.driver.shown_warnings import show_waiting_warnings
 from usmp.support.termination import undo_at_signal
 
-Stage: TypeAlias = Callable[[str], None]
+ProgressCallback: TypeAlias = Callable[[str], None]
 """Shows the user what begins now, as "planning"."""
 
 _RESTORED = b"\r\x1b[2K\x1b[?25h"
@@ -36,7 +36,7 @@ def silent(what: str) -> None:
 
 
 @contextmanager
-def stages(options: argparse.Namespace) -> Iterator[Stage]:
+def stages(options: argparse.Namespace) -> Iterator[ProgressCallback]:
     """Yield what shows a stage on the user's stderr, if that is a terminal and `--quiet` is
     not given; the line is gone at the end, and warnings follow. Stdout is left alone: print to it
     afterwards.
@@ -47,7 +47,7 @@ def stages(options: argparse.Namespace) -> Iterator[Stage]:
 
 
 @contextmanager
-def _shown_stages(options: argparse.Namespace) -> Iterator[Stage]:
+def _shown_stages(options: argparse.Namespace) -> Iterator[ProgressCallback]:
     if options.quiet or not options.stderr.isatty():
         yield silent
         return
@@ -73,7 +73,7 @@ def _shown_stages(options: argparse.Namespace) -> Iterator[Stage]:
 
 
 @contextmanager
-def planning_stage(stage: Stage) -> Iterator[None]:
+def planning_stage(stage: ProgressCallback) -> Iterator[None]:
     """Call the stage "planning" when the planner begins, in the current pass context."""
     if stage is silent:
         yield

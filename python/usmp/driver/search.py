@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from usmp.driver.interrupts import deferred_interrupts
-from usmp.driver.progress import Stage
+from usmp.driver.progress import ProgressCallback
 from usmp.support.deadline import Deadline, deadline_after, earliest
 from usmp.support.durations import parse_duration
 
@@ -56,7 +56,7 @@ def time_budget(options: argparse.Namespace) -> str | None:
 
 
 @contextmanager
-def watched_search(config: Any, stage: Stage) -> Iterator[None]:
+def watched_search(config: Any, stage: ProgressCallback) -> Iterator[None]:
     """Inside, show searches that only time or a proof ends, and let ctrl-C end them.
 
     Ctrl-C then gives the best plan so far; a second one aborts. What ends by itself after a fixed

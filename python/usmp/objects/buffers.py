@@ -32,12 +32,12 @@ class BufferInfoKind(IntEnum):
 
 @c_class("usmp.LiveRange", init=False)
 class LiveRange(ValueObject):
-    """Half-open span ``[start, stop)`` of program positions.
+    """Half-open range ``[start, stop)`` of program positions.
 
     Raises
     ------
     ValueError
-        The span is empty or reversed.
+        The range is empty or reversed.
     """
 
     start: int

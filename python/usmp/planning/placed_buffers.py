@@ -90,8 +90,8 @@ def _tails(
     starts = {name: start for name, (start, _) in entry_ranges(entry_lengths(mod)).items()}
     tails: list[tuple[tirx.AllocBuffer, PlacedBuffer]] = []
     for entry in entries_of(mod):
-        spans = state_tails(module_facts(mod).of(entry_function_name(entry)))
-        for stmt, (start, stop) in spans.items():
+        ranges = state_tails(module_facts(mod).of(entry_function_name(entry)))
+        for stmt, (start, stop) in ranges.items():
             kept, name = kept_bytes(stmt), str(stmt.buffer.name)
             line = line_bytes(annotated_pools(stmt, functions[stmt]))
             tail = PlacedBuffer(

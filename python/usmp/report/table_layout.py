@@ -16,7 +16,7 @@ _LEAST = 3
 """Cells of any column, however narrow the terminal is."""
 
 
-class _Step(IntEnum):
+class _Narrowing(IntEnum):
     """What is done to make a table narrower, the last with all before it."""
 
     NOTHING = 0
@@ -61,33 +61,33 @@ class Column:
     is_number: bool
     is_one_line: bool
 
-    def least_width(self, step: _Step) -> int:
+    def least_width(self, step: _Narrowing) -> int:
         """The cells that it takes at least."""
-        if step == _Step.ANY:
+        if step == _Narrowing.ANY:
             return _LEAST
         lines = [line for cell in self.cells for line in cell.split("\n")]
         whole = max(map(cell_width, lines), default=0)
         return max(
             _heading_measure(step)(self.heading),
             max(map(self._measure(step), lines), default=0),
-            min(_PROSE, whole) if self._is_prose and step < _Step.SPACES else 0,
+            min(_PROSE, whole) if self._is_prose and step < _Narrowing.SPACES else 0,
         )
 
     @property
     def _is_prose(self) -> bool:
         return not self.is_number and any(" " in cell for cell in self.cells)
 
-    def _measure(self, step: _Step) -> Callable[[str], int]:
+    def _measure(self, step: _Narrowing) -> Callable[[str], int]:
         """What a line of a cell takes at least."""
         if self.is_one_line:
-            return cell_width if step < _Step.ONE_LINE else _at_most(_NAME, cell_width)
+            return cell_width if step < _Narrowing.ONE_LINE else _at_most(_NAME, cell_width)
         if self.is_number:
-            return cell_width if step < _Step.SPACES else widest_word
-        if step < _Step.LONG:
-            return widest_word if self._is_prose and step >= _Step.PROSE else cell_width
-        if step < _Step.PARTS:
-            return _at_most(_PROSE, cell_width if step < _Step.SPACES else widest_word)
-        return _at_most(_PROSE if step < _Step.NAMES else _NAME, widest_part)
+            return cell_width if step < _Narrowing.SPACES else widest_word
+        if step < _Narrowing.LONG:
+            return widest_word if self._is_prose and step >= _Narrowing.PROSE else cell_width
+        if step < _Narrowing.PARTS:
+            return _at_most(_PROSE, cell_width if step < _Narrowing.SPACES else widest_word)
+        return _at_most(_PROSE if step < _Narrowing.NAMES else _NAME, widest_part)
 
 
 @dataclass(frozen=True)
@@ -127,18 +127,20 @@ def lay_out(columns: Sequence[Column], optional: Sequence[int], width: int) -> L
     """
     for count in range(len(optional) + 1):
         shown = [i for i in range(len(columns)) if i not in optional[:count]]
-        last = _Step.ONE_LINE if count < len(optional) else _Step.ANY
+        last = _Narrowing.ONE_LINE if count < len(optional) else _Narrowing.ANY
         found = _fitting([columns[i] for i in shown], width, last)
         if found is not None:
             widths, step = found
-            return Layout(shown, widths, _gap(step), not count and step <= _Step.TIGHT)
-    return Layout(shown, [_LEAST] * len(shown), _gap(_Step.ANY), False)
+            return Layout(shown, widths, _gap(step), not count and step <= _Narrowing.TIGHT)
+    return Layout(shown, [_LEAST] * len(shown), _gap(_Narrowing.ANY), False)
 
 
-def _fitting(columns: Sequence[Column], width: int, last: _Step) -> tuple[list[int], _Step] | None:
+def _fitting(
+    columns: Sequence[Column], width: int, last: _Narrowing
+) -> tuple[list[int], _Narrowing] | None:
     """The widths after as few steps as it takes; None if it takes more than these."""
-    before = [column.least_width(_Step.NOTHING) for column in columns]
-    for step in map(_Step, range(last + 1)):
+    before = [column.least_width(_Narrowing.NOTHING) for column in columns]
+    for step in map(_Narrowing, range(last + 1)):
         least = [column.least_width(step) for column in columns]
         least = [min(pair) for pair in zip(before, least, strict=True)]
         # Between columns, and a cell at each end.
@@ -149,8 +151,8 @@ def _fitting(columns: Sequence[Column], width: int, last: _Step) -> tuple[list[i
     return None
 
 
-def _gap(step: _Step) -> int:
-    return 2 if step < _Step.TIGHT else 1
+def _gap(step: _Narrowing) -> int:
+    return 2 if step < _Narrowing.TIGHT else 1
 
 
 def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
@@ -162,8 +164,8 @@ def _shrunk(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]
     return found
 
 
-def _heading_measure(step: _Step) -> Callable[[str], int]:
-    return cell_width if step < _Step.HEADINGS else widest_part
+def _heading_measure(step: _Narrowing) -> Callable[[str], int]:
+    return cell_width if step < _Narrowing.HEADINGS else widest_part
 
 
 def _at_most(limit: int, measure: Callable[[str], int]) -> Callable[[str], int]:

@@ -172,7 +172,7 @@ def _problem(tensors: Sequence[ManagedTensor], sizes: _Numbers) -> Problem:
 
 
 def _meet(starts: _Numbers, stops: _Numbers) -> NDArray[np.bool_]:
-    """Which two of the half-open spans have something in common."""
+    """Which two of the half-open ranges have something in common."""
     begin = np.maximum(starts[:, None], starts[None, :])
     return begin < np.minimum(stops[:, None], stops[None, :])
 

@@ -21,7 +21,7 @@ def poison_blocks(func: tirx.PrimFunc, poison: int) -> tirx.PrimFunc:
         the byte.
     """
     blocks = {
-        bind.var: _Bytes(bind.var, allocated_bytes(bind.value))
+        bind.var: _BlockBytes(bind.var, allocated_bytes(bind.value))
         for bind in nodes_of(func.body, tirx.Bind)
         if is_allocation(bind.value)
     }
@@ -44,7 +44,7 @@ def poison_blocks(func: tirx.PrimFunc, poison: int) -> tirx.PrimFunc:
     return func.with_body(tvm_ffi.structural_map(func.body, (tirx.SeqStmt, on_sequence)))
 
 
-class _Bytes:
+class _BlockBytes:
     """A block as bytes.
 
     Parameters

@@ -6,8 +6,7 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule, Var
 
-from usmp.analysis.live_byte_counts import LiveBytes, live_bytes, workspace_pool_buffers
-from usmp.analysis.memory.function_liveness import Span
+from usmp.analysis.live_byte_counts import ByteRange, LiveBytes, live_bytes, workspace_pool_buffers
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import sequence
@@ -65,15 +64,15 @@ def _overwrite_dead(pools: dict[Var, str], live: LiveBytes) -> list[tirx.Stmt]:
     ]
 
 
-def _gaps(spans: list[Span], size_bytes: int) -> list[Span]:
-    """What sorted, disjoint spans leave of [0, size_bytes)."""
-    starts = [0, *(stop for _, stop in spans)]
-    stops = [*(start for start, _ in spans), size_bytes]
+def _gaps(ranges: list[ByteRange], size_bytes: int) -> list[ByteRange]:
+    """What sorted, disjoint ranges leave of [0, size_bytes)."""
+    starts = [0, *(stop for _, stop in ranges)]
+    stops = [*(start for start, _ in ranges), size_bytes]
     return [(a, b) for a, b in zip(starts, stops, strict=True) if a < b]
 
 
-def _fill(pool: Var, span: Span) -> tirx.Stmt:
-    start, stop = span
+def _fill(pool: Var, dead: ByteRange) -> tirx.Stmt:
+    start, stop = dead
     index = tirx.Var("poisoned", "int32")
     store = tirx.BufferStore(pool, tirx.const(POISON, "uint8"), [index + start])
     return tirx.For(index, 0, stop - start, tirx.ForKind.SERIAL, store)

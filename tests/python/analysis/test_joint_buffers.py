@@ -86,10 +86,10 @@ def conflicts(analysis):
 def test_entries_follow_each_other_and_states_live_throughout():
     mod = module()
     lengths = entry_lengths(mod)
-    spans = entry_ranges(lengths)
-    assert spans == {"a": (0, lengths["a"]), "b": (lengths["a"], sum(lengths.values()))}
+    ranges = entry_ranges(lengths)
+    assert ranges == {"a": (0, lengths["a"]), "b": (lengths["a"], sum(lengths.values()))}
     found = described(joined(mod))
-    end = spans["b"][1]
+    end = ranges["b"][1]
     assert list(found) == ["s", "a.first", "a.second", "a.scratch", "b.weights", "b.wide"]
     assert found["s"] == [(0, end)]
     assert found["b.weights"] == [(0, end)]

@@ -22,11 +22,11 @@ POOL = "global_workspace"
 
 
 def pins(mod, **config):
-    """Live spans on entry and after each statement that runs something, in order."""
+    """Live ranges on entry and after each statement that runs something, in order."""
     return list(live_bytes(plan(mod, **config)).values())
 
 
-def spans(mod, pool=POOL, **config):
+def ranges(mod, pool=POOL, **config):
     return [live[pool] for live in pins(mod, **config)]
 
 
@@ -36,7 +36,7 @@ def pinned(offset, **annotations):
 
 def test_from_the_first_mention_to_the_last():
     # a at [48, 80), b at [0, 48), c at [48, 64)
-    live = spans(Chain, algorithm="greedy_by_size")
+    live = ranges(Chain, algorithm="greedy_by_size")
     assert live == [[], [(48, 80)], [(0, 48)], [(48, 64)], []]
 
 
@@ -60,7 +60,7 @@ def test_preserved_inputs_live_to_exit():
 
 
 def test_scratch_of_operators_is_dead_between_calls():
-    assert spans(WithScratch) == [[], [], [], []]
+    assert ranges(WithScratch) == [[], [], [], []]
 
 
 def test_pools_are_apart():
@@ -111,7 +111,7 @@ def test_what_is_kept_throughout_is_never_dead(kept, also_kept):
             T.evaluate(T.call_extern("int32", "f", of_main.data, y.data))
 
     always = [(16, 20), (32, 40)]
-    assert spans(Mod) == [always, always, [(0, 8), *always], always, always]
+    assert ranges(Mod) == [always, always, [(0, 8), *always], always, always]
 
 
 def test_views_and_pointers_are_what_they_point_to():
@@ -129,7 +129,7 @@ def test_views_and_pointers_are_what_they_point_to():
             T.evaluate(T.call_extern("int32", "f", part.data, y))
             T.evaluate(T.call_extern("int32", "f", pointer, y))
 
-    live = spans(Mod)
+    live = ranges(Mod)
     # The statement that binds the pointer runs too, and keeps what it points to.
     assert live == [[], [], [(16, 32)], [(0, 32)], [(0, 32)], [(16, 32)], []]
 
@@ -150,10 +150,10 @@ def test_loops_and_branches_are_one_statement():
             if x[0] > T.int8(0):
                 y[0] = b[0]
 
-    assert spans(Mod) == [[], [(0, 16)], [(16, 32)], []]
+    assert ranges(Mod) == [[], [(0, 16)], [(16, 32)], []]
 
 
-def test_overlapping_and_adjacent_buffers_are_one_span():
+def test_overlapping_and_adjacent_buffers_are_one_range():
     @I.ir_module
     class Mod:
         @T.prim_func
@@ -164,7 +164,7 @@ def test_overlapping_and_adjacent_buffers_are_one_span():
             T.evaluate(T.call_extern("int32", "f", x, a.data, b.data))
             T.evaluate(T.call_extern("int32", "f", a.data, b.data, y))
 
-    assert spans(Mod) == [[], [], [(0, 32)], []]
+    assert ranges(Mod) == [[], [], [(0, 32)], []]
 
 
 def test_two_buffers_of_one_place_are_told_apart():

@@ -131,8 +131,8 @@ def test_live_bytes_know_the_tail():
     behind = next(b for b in planned.attrs["memory_plan"].buffers if b.name == "w")
     at = range(int(behind.byte_offset), int(behind.byte_offset) + 2)
     live = [
-        all(any(start <= byte < stop for start, stop in spans[POOL]) for byte in at)
-        for spans in live_bytes(planned).values()
+        all(any(start <= byte < stop for start, stop in ranges[POOL]) for byte in at)
+        for ranges in live_bytes(planned).values()
     ]
     assert live[-2:] == [False, False]
     assert any(live)

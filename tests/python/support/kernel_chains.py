@@ -21,7 +21,7 @@ from support.quantized_models.weights import Weights, weights_and_bias
 from support.quantized_models.windows import Window
 from support.tflite_builder import options
 
-Step: TypeAlias = Callable[[Draw, Chain, int], int]
+ChainStep: TypeAlias = Callable[[Draw, Chain, int], int]
 """Appends operators to a value; their result."""
 
 _LIMITS = (-128, 127, 0, -1)
@@ -135,7 +135,7 @@ def _other(draw: Draw, chain: Chain, spec: Spec, fits: bool) -> int | Constant:
     return draw.constant(spec if draw.flag() else spec(spec.shape[-1]))
 
 
-FUNCTIONS: Mapping[str, Step] = {
+FUNCTIONS: Mapping[str, ChainStep] = {
     **{
         code: partial(_function, code)
         for code in ("LOGISTIC", "TANH", "HARD_SWISH", "QUANTIZE", "RELU", "ABS")
@@ -217,7 +217,7 @@ def _moved(window: Window, activation: int) -> dict[str, int]:
     }
 
 
-KERNELS: Mapping[str, Step] = {
+KERNELS: Mapping[str, ChainStep] = {
     "conv_1x1": _convolve,
     "conv_same_channels": lambda d, c, x: _convolve(d, c, x, Window(), c.specs[x].shape[3]),
     "conv": lambda d, c, x: _convolve(d, c, x, Window(stride=d.choice(((1, 1), (2, 2))))),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from usmp.analysis.memory.facts import analyze_liveness
-from usmp.analysis.memory.function_liveness import Span
+from usmp.analysis.memory.function_liveness import PositionRange
 
 
-def spans(mod) -> dict[str, list[Span]]:
-    """The spans of each allocation, by name."""
+def ranges(mod) -> dict[str, list[PositionRange]]:
+    """The ranges of each allocation, by name."""
     allocations = analyze_liveness("main", mod).allocations
     assert len({stmt.buffer.name for stmt in allocations}) == len(allocations)
     return {stmt.buffer.name: live for stmt, live in allocations.items()}
@@ -18,6 +18,6 @@ def unplannable(mod) -> set[str]:
     return {stmt.buffer.name for stmt in analyze_liveness("main", mod).unplannable}
 
 
-def parameters(mod) -> dict[int, Span]:
+def parameters(mod) -> dict[int, PositionRange]:
     """The span of each parameter of `main` that is accessed, by index."""
     return analyze_liveness("main", mod).parameters

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.safe_distance import (
     DEEPEST_CALLS,
-    Compared,
     Decision,
+    PairDistance,
     SafeOverlap,
     shared_loops,
 )
@@ -140,7 +140,7 @@ def _of_accesses(
     )
 
 
-def _kind(write: TracedAccess, access: TracedAccess, compared: Compared) -> str:
+def _kind(write: TracedAccess, access: TracedAccess, compared: PairDistance) -> str:
     unknown = None in (write.address.terms, access.address.terms)
     if unknown or compared.distance >= UNBOUNDED:
         return UNKNOWN_ADDRESS

@@ -12,7 +12,7 @@ from usmp.analysis.memory.access import Access, MemoryUse, Movement, declared_ac
 from usmp.analysis.memory.addresses import address_of, is_constant, is_op
 from usmp.analysis.memory.calls import CallResolver, PrimFuncCall
 from usmp.analysis.memory.effects import KEEP_A_POINTER
-from usmp.analysis.memory.function_liveness import FunctionLiveness, Span
+from usmp.analysis.memory.function_liveness import FunctionLiveness, PositionRange
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.stated_kernel import StatedKernel, stated_access, stated_kernel
@@ -49,7 +49,7 @@ class ExpressionWalk(StatementWalk):
         self.times = 1
         """How often the current statement runs in one call, at the most."""
         self.memories = {memory: MemoryState() for memory in points.memories}
-        self.allocations: dict[tirx.AllocBuffer, list[Span]] = {}
+        self.allocations: dict[tirx.AllocBuffer, list[PositionRange]] = {}
         self.allocation_use: dict[tirx.AllocBuffer, MemoryUse] = {}
         self.functions: dict[tirx.AllocBuffer, str] = {}
         self.unplannable: set[tirx.AllocBuffer] = set()
@@ -206,9 +206,9 @@ class ExpressionWalk(StatementWalk):
         self.position += callee.length
         for index, address in enumerate(addresses):
             if index in callee.parameter_use:
-                span, use = callee.parameters.get(index), callee.parameter_use[index]
+                positions, use = callee.parameters.get(index), callee.parameter_use[index]
             else:
-                span, use = (0, callee.length), MemoryUse.unknown(call.callee)
+                positions, use = (0, callee.length), MemoryUse.unknown(call.callee)
             access = use.access
             for base in address.bases:
                 self.passed.add(base)
@@ -218,14 +218,14 @@ class ExpressionWalk(StatementWalk):
                 self._keep_type(address.bases)
             for memory in self.points.behind_all(address.bases):
                 state = self.memories[memory]
-                if span is not None:
-                    self._touch(memory, start + span[0], start + span[1])
+                if positions is not None:
+                    self._touch(memory, start + positions[0], start + positions[1])
                 state.use.add_call(use, self.times)
                 self.current.access(memory, access)
                 state.escaped |= index in callee.escaped_parameters
         concurrent = any(loop.concurrent for loop in self.loops)
-        for stmt, spans in callee.allocations.items():
-            shifted = [(start + low, start + high) for low, high in spans]
+        for stmt, ranges in callee.allocations.items():
+            shifted = [(start + low, start + high) for low, high in ranges]
             self.allocations.setdefault(stmt, []).extend(shifted)
             self.current.allocations.setdefault(stmt, []).extend(shifted)
             self.functions.setdefault(stmt, callee.functions[stmt])

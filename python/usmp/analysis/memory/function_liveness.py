@@ -11,7 +11,7 @@ from tvm import tirx
 from usmp.analysis.memory.access import Access, MemoryUse
 from usmp.analysis.memory.memories import Memory
 
-Span = tuple[int, int]
+PositionRange = tuple[int, int]
 """Half-open range of program positions."""
 
 
@@ -25,7 +25,7 @@ class StatementLiveness:
         the statement.
     start
         the position at which it begins.
-    spans
+    ranges
         the positions between first and last access of each memory.
     accesses
         what is done to these memories.
@@ -38,10 +38,10 @@ class StatementLiveness:
 
     stmt: tirx.Stmt
     start: int
-    spans: Mapping[Memory, Span]
+    ranges: Mapping[Memory, PositionRange]
     accesses: Mapping[Memory, Access]
     allocated: Sequence[Memory]
-    allocations: Mapping[tirx.AllocBuffer, Sequence[Span]]
+    allocations: Mapping[tirx.AllocBuffer, Sequence[PositionRange]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class FunctionLiveness:
     escaped_parameters
         those whose address is kept.
     allocations
-        in program order; several spans where the enclosing PrimFunc is called several
+        in program order; several ranges where the enclosing PrimFunc is called several
         times.
     allocation_use
         what is done to each allocation.
@@ -79,10 +79,10 @@ class FunctionLiveness:
     """
 
     length: int
-    parameters: Mapping[int, Span]
+    parameters: Mapping[int, PositionRange]
     parameter_use: Mapping[int, MemoryUse]
     escaped_parameters: AbstractSet[int]
-    allocations: Mapping[tirx.AllocBuffer, Sequence[Span]]
+    allocations: Mapping[tirx.AllocBuffer, Sequence[PositionRange]]
     allocation_use: Mapping[tirx.AllocBuffer, MemoryUse]
     functions: Mapping[tirx.AllocBuffer, str]
     unplannable: AbstractSet[tirx.AllocBuffer]
@@ -92,10 +92,10 @@ class FunctionLiveness:
     written: AbstractSet[tirx.Var]
 
 
-def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """Sorted, disjoint, non-adjacent spans that cover the same positions."""
-    merged: list[Span] = []
-    for start, stop in sorted(spans):
+def merge_ranges(ranges: Iterable[PositionRange]) -> list[PositionRange]:
+    """Sorted, disjoint, non-adjacent ranges that cover the same positions."""
+    merged: list[PositionRange] = []
+    for start, stop in sorted(ranges):
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(merged[-1][1], stop))
         else:

@@ -29,8 +29,8 @@ from usmp.analysis.memory.index_values import (
 )
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
 from usmp.analysis.memory.linear_sums import (
+    NonlinearTerm,
     NotLinear,
-    Part,
     Sum,
     cast_sum,
     constant_sum,
@@ -115,7 +115,7 @@ class LoopNest:
             where = self._where(conditions)
         except RecursionError:
             raise NotLinear from None
-        if where.by_axis is not None and all(len(p.axes) == 1 for p, _ in found.parts.values()):
+        if where.by_axis is not None and all(len(t.axes) == 1 for t, _ in found.nonlinear.values()):
             return self._ends_by_axis(found, where.by_axis, common)
         least, greatest = self._ends(found, where.axes, common)
         inner = tuple(range(common, least.ndim))
@@ -139,7 +139,7 @@ class LoopNest:
         return int(self._ends(found, frozenset(), 0)[1].max())
 
     def _ends(self, found: Sum, guards: frozenset[int], common: int) -> tuple[Values, Values]:
-        seen = guards.union(*(part.axes for part, _ in found.parts.values()))
+        seen = guards.union(*(term.axes for term, _ in found.nonlinear.values()))
         shown = {axis for axis, n in found.factors.items() if n and (axis < common or axis in seen)}
         if prod(self._trips(axis) for axis in seen | shown) > MOST_VALUES:
             raise NotLinear
@@ -151,8 +151,8 @@ class LoopNest:
                 continue
             last = factor * (self._values_of(axis, found) - 1)
             least, greatest = least + min(last, 0), greatest + max(last, 0)
-        for part, factor in found.parts.values():
-            offsets = offsets + part.values * factor
+        for term, factor in found.nonlinear.values():
+            offsets = offsets + term.values * factor
         return offsets + least, offsets + greatest
 
     def _ends_by_axis(
@@ -160,19 +160,19 @@ class LoopNest:
     ) -> tuple[Values, Values, Truth | None]:
         """The same, where each loop adds something of its own."""
         least = greatest = np.full((1,) * common, found.constant, np.int64)
-        parts: dict[int, list[tuple[Part, int]]] = {}
-        for part, factor in found.parts.values():
-            (axis,) = part.axes
-            parts.setdefault(axis, []).append((part, factor))
-        changing = {axis for axis, factor in found.factors.items() if factor}.union(parts)
+        nonlinear: dict[int, list[tuple[NonlinearTerm, int]]] = {}
+        for term, factor in found.nonlinear.values():
+            (axis,) = term.axes
+            nonlinear.setdefault(axis, []).append((term, factor))
+        changing = {axis for axis, factor in found.factors.items() if factor}.union(nonlinear)
         if prod(self._trips(axis) for axis in changing if axis < common) > MOST_VALUES:
             # Each iteration has an address of its own: other rules would find as many.
             raise NotKnown
         happens: Truth | None = None
         sum_of_least = sum_of_greatest = 0
-        for axis in {**found.factors, **parts, **holds}:
+        for axis in {**found.factors, **nonlinear, **holds}:
             factor, truth = found.factors.get(axis, 0), holds.get(axis)
-            if axis >= common and truth is None and axis not in parts:
+            if axis >= common and truth is None and axis not in nonlinear:
                 last = factor * (
                     (found.lanes if axis == len(self.loops) else self._trips(axis)) - 1
                 )
@@ -180,12 +180,12 @@ class LoopNest:
                 sum_of_greatest += max(last, 0)
                 continue
             added = np.arange(self._trips(axis)) * factor
-            for part, times in parts.get(axis, ()):
-                added = added + part.values.ravel() * times
+            for term, times in nonlinear.get(axis, ()):
+                added = added + term.values.ravel() * times
             if axis < common:
                 shape = [1] * common
                 shape[axis] = -1
-                if factor or axis in parts:
+                if factor or axis in nonlinear:
                     least, greatest = (n + added.reshape(shape) for n in (least, greatest))
                 happens = both(happens, None if truth is None else truth.reshape(shape))
                 continue
@@ -294,9 +294,9 @@ class LoopNest:
             return held_sum(self._sum(expr.a).plus(self._sum(expr.b).times(-1)), expr)
         if kind is tirx.Mul:
             a, b = self._sum(expr.a), self._sum(expr.b)
-            if a.factors or a.parts:
+            if a.factors or a.nonlinear:
                 a, b = b, a
-            if not (a.factors or a.parts):
+            if not (a.factors or a.nonlinear):
                 return held_sum(b.times(a.constant), expr)
         elif kind is tirx.Cast:
             return cast_sum(self._sum(expr.value), expr)
@@ -332,7 +332,7 @@ class LoopNest:
         base, stride, lanes = self._sum(expr.base), self._sum(expr.stride), expr.lanes
         if not isinstance(lanes, tirx.IntImm | int) or int(lanes) < 1:
             raise NotLinear
-        if stride.factors or stride.parts or max(base.lanes, stride.lanes) > 1:
+        if stride.factors or stride.nonlinear or max(base.lanes, stride.lanes) > 1:
             raise NotLinear
         last = stride.constant * (int(lanes) - 1)
         of_lanes = Sum(
@@ -354,8 +354,8 @@ class LoopNest:
         least, greatest = int(values.min()), int(values.max())
         if least == greatest:
             return constant_sum(least)
-        part = Part(values, axes)
-        return Sum(0, {}, {id(part): (part, 1)}, least, greatest)
+        term = NonlinearTerm(values, axes)
+        return Sum(0, {}, {id(term): (term, 1)}, least, greatest)
 
 
 def _is_regular(loop: TracedLoop) -> bool:

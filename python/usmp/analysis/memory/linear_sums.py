@@ -18,7 +18,7 @@ class NotLinear(Exception):
 
 
 @dataclass(frozen=True)
-class Part:
+class NonlinearTerm:
     """A value that is not linear.
 
     Parameters
@@ -34,13 +34,13 @@ class Part:
 
 
 class Sum(NamedTuple):
-    """A constant, and multiples of iterations of loops and of other parts.
+    """A constant, and multiples of iterations of loops and of nonlinear terms.
 
     Parameters
     ----------
     factors
         by axis; the axis after that of the last loop is that of lanes.
-    parts
+    nonlinear
         by identity, with their factors.
     least, greatest
         no value is outside.
@@ -50,7 +50,7 @@ class Sum(NamedTuple):
 
     constant: int
     factors: dict[int, int]
-    parts: dict[int, tuple[Part, int]]
+    nonlinear: dict[int, tuple[NonlinearTerm, int]]
     least: int
     greatest: int
     lanes: int = 1
@@ -61,7 +61,7 @@ class Sum(NamedTuple):
         return Sum(
             self.constant * factor,
             {axis: n * factor for axis, n in self.factors.items()},
-            {key: (part, n * factor) for key, (part, n) in self.parts.items()},
+            {key: (term, n * factor) for key, (term, n) in self.nonlinear.items()},
             ends[0],
             ends[1],
             self.lanes,
@@ -71,15 +71,15 @@ class Sum(NamedTuple):
         """The sum of both."""
         if min(self.lanes, other.lanes) > 1 and self.lanes != other.lanes:
             raise NotLinear
-        factors, parts = dict(self.factors), dict(self.parts)
+        factors, nonlinear = dict(self.factors), dict(self.nonlinear)
         for axis, n in other.factors.items():
             factors[axis] = factors.get(axis, 0) + n
-        for key, (part, n) in other.parts.items():
-            parts[key] = part, n + (parts[key][1] if key in parts else 0)
+        for key, (term, n) in other.nonlinear.items():
+            nonlinear[key] = term, n + (nonlinear[key][1] if key in nonlinear else 0)
         return Sum(
             self.constant + other.constant,
             factors,
-            parts,
+            nonlinear,
             self.least + other.least,
             self.greatest + other.greatest,
             max(self.lanes, other.lanes),

@@ -22,7 +22,11 @@ from usmp.analysis.memory.addresses import address_of
 from usmp.analysis.memory.calls import CallResolver
 from usmp.analysis.memory.effects import ASYNCHRONOUS_ATTRIBUTES, CONCURRENT_ATTRIBUTES
 from usmp.analysis.memory.expression_walk import ExpressionWalk
-from usmp.analysis.memory.function_liveness import FunctionLiveness, Span, StatementLiveness
+from usmp.analysis.memory.function_liveness import (
+    FunctionLiveness,
+    PositionRange,
+    StatementLiveness,
+)
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.stated_kernel import StatedKernel
@@ -71,16 +75,16 @@ class _Walk(ExpressionWalk):
             self.statements.append(self.current)
             self.statement(stmt)
         length = max(self.position, 1)
-        spans = self._spans(length)
+        ranges = self._ranges(length)
         for memory, state in self.memories.items():
             for stmt in state.allocations:
-                if memory in spans:
-                    self.allocations[stmt].append(spans[memory])
+                if memory in ranges:
+                    self.allocations[stmt].append(ranges[memory])
                 self.allocation_use.setdefault(stmt, MemoryUse()).add_call(state.use)
         params = [(index, p, self.memories[p]) for index, p in enumerate(self.func.params)]
         return FunctionLiveness(
             length,
-            {index: spans[memory] for index, memory, _ in params if memory in spans},
+            {index: ranges[memory] for index, memory, _ in params if memory in ranges},
             {index: state.use for index, _, state in params},
             {index for index, _, state in params if state.escaped},
             self.allocations,
@@ -93,11 +97,11 @@ class _Walk(ExpressionWalk):
             self.written,
         )
 
-    def _spans(self, length: int) -> dict[Memory, Span]:
+    def _ranges(self, length: int) -> dict[Memory, PositionRange]:
         """From the first to the last access of each memory; what escapes is always accessed."""
-        found: dict[Memory, Span] = {}
+        found: dict[Memory, PositionRange] = {}
         for statement in self.statements:
-            for memory, (start, stop) in statement.spans.items():
+            for memory, (start, stop) in statement.ranges.items():
                 # Statements follow each other, so this one ends last.
                 found[memory] = (found.get(memory, (start, stop))[0], stop)
         return found | {m: (0, length) for m, state in self.memories.items() if state.escaped}
@@ -207,7 +211,7 @@ def _finished(statement: Outermost) -> StatementLiveness:
     return StatementLiveness(
         statement.stmt,
         statement.start,
-        statement.spans,
+        statement.ranges,
         {memory: access for memory, access in statement.accesses.items() if access},
         statement.allocated,
         statement.allocations,

@@ -16,7 +16,7 @@ from usmp.analysis.memory.addresses import address_of
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.calls import PrimFuncCall
 from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts
-from usmp.analysis.memory.function_liveness import Span, StatementLiveness
+from usmp.analysis.memory.function_liveness import PositionRange, StatementLiveness
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.side_effects import Effect
 from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR, MAIN_FUNCTION_NAME, STATE_TENSOR_ATTR
@@ -73,7 +73,7 @@ class MainStatement:
     ----------
     stmt
         the statement.
-    spans
+    ranges
         the positions in the statement between first and last access of each memory of main.
     accesses
         to these memories, and to those that callees keep from one call to the next.
@@ -88,9 +88,9 @@ class MainStatement:
     """
 
     stmt: tirx.Stmt
-    spans: dict[Memory, Span]
+    ranges: dict[Memory, PositionRange]
     accesses: list[MemoryAccess]
-    scratch: list[tuple[tirx.AllocBuffer, Span]]
+    scratch: list[tuple[tirx.AllocBuffer, PositionRange]]
     callee: str | None
     arguments: list[Argument]
     effect: Effect
@@ -159,7 +159,7 @@ class _Reader:
         var = stmt.var if isinstance(stmt, tirx.Bind) else stmt.buffer
         if var in self.declared:
             return False
-        if not self.known.isdisjoint(statement.spans):
+        if not self.known.isdisjoint(statement.ranges):
             return False
         self.declared.add(var)
         self.found.declarations.append(stmt)
@@ -172,23 +172,23 @@ class _Reader:
         """Note what a statement does."""
         start = statement.start
         # In the order of their declarations, not of the accesses.
-        accessed = [memory for memory in self.found.memories if memory in statement.spans]
-        spans = {
+        accessed = [memory for memory in self.found.memories if memory in statement.ranges]
+        ranges = {
             memory: (first - start, stop - start)
-            for memory, (first, stop) in ((m, statement.spans[m]) for m in accessed)
+            for memory, (first, stop) in ((m, statement.ranges[m]) for m in accessed)
             if memory in self.known
         }
         call = self._call_of(statement.stmt)
         arguments = [] if call is None else self._arguments(call)
         accesses = [
             access
-            for memory in spans
+            for memory in ranges
             for access in self._accesses(memory, statement, call, arguments)
         ]
         self.found.statements.append(
             MainStatement(
                 statement.stmt,
-                spans,
+                ranges,
                 accesses + self._kept_by_callees(statement),
                 self._scratch(statement),
                 None if call is None else call.callee,
@@ -262,17 +262,19 @@ class _Reader:
                 accesses.append(MemoryAccess(stmt.buffer, may_write=True))
         return accesses
 
-    def _scratch(self, statement: StatementLiveness) -> list[tuple[tirx.AllocBuffer, Span]]:
+    def _scratch(
+        self, statement: StatementLiveness
+    ) -> list[tuple[tirx.AllocBuffer, PositionRange]]:
         """Allocations in the statement, and in what it calls."""
-        spans = [(stmt, s) for stmt, found in statement.allocations.items() for s in found]
-        spans += [
-            (stmt, statement.spans[stmt.buffer])
+        ranges = [(stmt, s) for stmt, found in statement.allocations.items() for s in found]
+        ranges += [
+            (stmt, statement.ranges[stmt.buffer])
             for stmt in statement.allocations
-            if stmt.buffer in statement.allocated and stmt.buffer in statement.spans
+            if stmt.buffer in statement.allocated and stmt.buffer in statement.ranges
         ]
         return [
             (stmt, (first - statement.start, stop - statement.start))
-            for stmt, (first, stop) in spans
+            for stmt, (first, stop) in ranges
             if stmt not in self.main.liveness.unplannable
         ]
 

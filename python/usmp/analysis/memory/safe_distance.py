@@ -59,7 +59,7 @@ DEEPEST_CALLS = 50
 _Groups: TypeAlias = dict[object, list[TracedAccess]]
 
 
-class Compared(NamedTuple):
+class PairDistance(NamedTuple):
     """The distance of a write and an access, and how it comes about.
 
     Parameters
@@ -83,7 +83,7 @@ class Decision(NamedTuple):
     """What decides the distance of two memories: of all their accesses, the pair of which it is the
     greatest; None if there is no pair, or none was looked at since there are too many."""
 
-    compared: Compared
+    compared: PairDistance
     write: TracedAccess | None = None
     access: TracedAccess | None = None
 
@@ -159,7 +159,7 @@ class SafeOverlap(NotCopied):
     def decision(self, dying: Memory, written: Memory) -> Decision:
         """What decides the relative distance."""
         if dying.same_as(written) or not {dying, written} <= self._known:
-            return Decision(Compared(UNBOUNDED))
+            return Decision(PairDistance(UNBOUNDED))
         with report_faults(f"to analyze the accesses of operator {self.name}"):
             return self._greatest(dying, written)
 
@@ -213,11 +213,11 @@ class SafeOverlap(NotCopied):
         accesses, writes = self._by_group(dying)[0], self._by_group(written)[1]
         pairs = sum(len(accesses.get(group, ())) * len(writes[group]) for group in writes)
         if pairs > _MOST_PAIRS:
-            return Decision(Compared(UNBOUNDED))
+            return Decision(PairDistance(UNBOUNDED))
         most = min(MOST_VALUES, _MOST_COMPARED // max(pairs, 1))
         order = {group: members[0].statement.order for group, members in accesses.items()}
         order |= {group: members[0].statement.order for group, members in writes.items()}
-        best = Decision(Compared(-UNBOUNDED))
+        best = Decision(PairDistance(-UNBOUNDED))
         end_before, last_write = -UNBOUNDED, None
         possible: list[tuple[int, TracedAccess, TracedAccess]] = []
         for group in sorted(order, key=order.__getitem__):
@@ -225,7 +225,7 @@ class SafeOverlap(NotCopied):
             for access in accesses.get(group, ()):
                 first = self._hull(access)[0]
                 if end_before - first > best.compared.distance:
-                    compared = Compared(end_before - first, end_before, first)
+                    compared = PairDistance(end_before - first, end_before, first)
                     best = Decision(compared, last_write, access)
                 possible += [(end - first, write, access) for end, write in ends]
             for end, write in ends:
@@ -267,7 +267,7 @@ class SafeOverlap(NotCopied):
             self._found_for_now[key] = found
         return found
 
-    def compared(self, write: TracedAccess, access: TracedAccess, most: int) -> Compared:
+    def compared(self, write: TracedAccess, access: TracedAccess, most: int) -> PairDistance:
         """The greatest distance of runs of two statements, of which the write's comes first; no
         more than `most` iterations are compared."""
         a, b = write.statement, access.statement
@@ -277,9 +277,9 @@ class SafeOverlap(NotCopied):
         if is_followed and _is_one_call(write, access):
             in_call = self._call_distance(write, access)
             if in_call == UNBOUNDED:
-                return Compared(UNBOUNDED)
+                return PairDistance(UNBOUNDED)
             between = self._over_iterations(write, access, shared[:ordered], False, most)
-            return between if between.distance > in_call else Compared(in_call)
+            return between if between.distance > in_call else PairDistance(in_call)
         # In one iteration of the loops that they share.
         before = not is_followed or (not a.loads_first if a is b else a.order < b.order)
         return self._over_iterations(write, access, shared[:ordered], before, most)
@@ -291,7 +291,7 @@ class SafeOverlap(NotCopied):
         loops: Sequence[TracedLoop],
         before: bool,
         most: int,
-    ) -> Compared:
+    ) -> PairDistance:
         """The same, the write being first in one iteration of `loops` only if `before`. Where
         iterations are too many, those of inner loops are taken together: then any of the two may be
         first."""
@@ -305,7 +305,7 @@ class SafeOverlap(NotCopied):
             found = _in_order(written[1], accessed[0], loops[:common], is_first, most)
             if found is not None:
                 return found._replace(followed=common)
-        return Compared(UNBOUNDED)
+        return PairDistance(UNBOUNDED)
 
     def _call_distance(self, write: TracedAccess, access: TracedAccess) -> int:
         """What the callee's own accesses ask for, its arguments being where they are."""
@@ -353,7 +353,7 @@ def shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:
 
 def _in_order(
     ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool, most: int
-) -> Compared | None:
+) -> PairDistance | None:
     """The greatest end that is reached before an access begins, minus where that begins; None if
     there are more than `most` iterations.
 
@@ -378,10 +378,10 @@ def _in_order(
     if not before:
         reached, begins = reached[:-1], begins[1:]
     if not reached.size:
-        return Compared(-UNBOUNDED)
+        return PairDistance(-UNBOUNDED)
     where = int((reached - begins).argmax())
     end, first = int(reached[where]), int(begins[where])
-    return Compared(_limited(end - first), end, first)
+    return PairDistance(_limited(end - first), end, first)
 
 
 def _flat(values: Values, shape: tuple[int, ...]) -> Values:

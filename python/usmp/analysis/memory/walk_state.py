@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tvm import tirx
 
 from usmp.analysis.memory.access import Access, MemoryUse
-from usmp.analysis.memory.function_liveness import Span
+from usmp.analysis.memory.function_liveness import PositionRange
 from usmp.analysis.memory.memories import Memory
 
 
@@ -39,15 +39,15 @@ class Outermost:
 
     stmt: tirx.Stmt
     start: int
-    spans: dict[Memory, Span] = field(default_factory=dict)
+    ranges: dict[Memory, PositionRange] = field(default_factory=dict)
     accesses: dict[Memory, Access] = field(default_factory=dict)
     allocated: list[Memory] = field(default_factory=list)
-    allocations: dict[tirx.AllocBuffer, list[Span]] = field(default_factory=dict)
+    allocations: dict[tirx.AllocBuffer, list[PositionRange]] = field(default_factory=dict)
 
     def touch(self, memory: Memory, start: int, stop: int) -> None:
         """The memory is accessed at these positions."""
-        low, high = self.spans.get(memory, (start, stop))
-        self.spans[memory] = (min(low, start), max(high, stop))
+        low, high = self.ranges.get(memory, (start, stop))
+        self.ranges[memory] = (min(low, start), max(high, stop))
 
     def access(self, memory: Memory, access: Access) -> None:
         """Something is done to the memory."""

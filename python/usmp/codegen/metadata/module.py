@@ -9,6 +9,7 @@ from typing import Any
 from tvm.ir import IRModule
 
 from usmp.codegen.accelerator_functions import function_metadata
+from usmp.codegen.emitted_calls import model_operators
 from usmp.codegen.interface import Interface
 from usmp.codegen.metadata.choices import (
     float_operators,
@@ -29,7 +30,6 @@ from usmp.codegen.metadata.operator_memory import operator_memory
 from usmp.codegen.metadata.operators import operators_metadata
 from usmp.codegen.metadata.pools import io_pool, placement, pools, search
 from usmp.codegen.metadata.strips import strips_metadata
-from usmp.codegen.operator_calls import model_operators
 from usmp.objects import MemoryPlan
 from usmp.objects.attributes import BOARD_ATTR, MEMORY_PLAN_ATTR
 from usmp.objects.dynamic_allocation import as_json as dynamic_as_json

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from usmp.codegen.operator_calls import OperatorCall
+from usmp.codegen.emitted_calls import EmittedCall
 from usmp.objects import MemoryPlan, PlacedBuffer, PlannedOperator
 from usmp.tir.model_operator import ModelOperator
 from usmp_solver.live_bytes import live_bytes_by_position
@@ -16,7 +16,7 @@ LiveBytes: TypeAlias = "tuple[list[int], list[int]]"
 
 
 def operators_metadata(
-    calls: Sequence[OperatorCall],
+    calls: Sequence[EmittedCall],
     of_models: Mapping[str, Sequence[ModelOperator]],
     plan: MemoryPlan,
     constant_pools: Sequence[str],

@@ -17,7 +17,7 @@ from tvm.ir import Expr
 from usmp.frontend.onnx.node import NotSupported, OnnxNode, dtype_of
 from usmp.frontend.onnx.resize_taps import (
     Axis,
-    Taps,
+    ResizeTaps,
     most_taps,
     rounding_of,
     taps_of,
@@ -180,7 +180,7 @@ def _axes_by_sizes(
     }
 
 
-def _interpolated(node: OnnxNode, data: Expr, taps: dict[int, Taps]) -> Expr:
+def _interpolated(node: OnnxNode, data: Expr, taps: dict[int, ResizeTaps]) -> Expr:
     """Every output element as the sum of what it reads."""
     if not taps:
         return data
@@ -196,7 +196,7 @@ def _interpolated(node: OnnxNode, data: Expr, taps: dict[int, Taps]) -> Expr:
     return _filled(node, data, taps, fill)
 
 
-def _copied(node: OnnxNode, data: Expr, taps: dict[int, Taps], fill: float) -> Expr:
+def _copied(node: OnnxNode, data: Expr, taps: dict[int, ResizeTaps], fill: float) -> Expr:
     """One element each, all axes at once."""
     numbers = sorted(taps)
     shape = [len(taps[n].indices) if n in taps else e for n, e in enumerate(shape_of(data))]
@@ -218,7 +218,7 @@ def _copied(node: OnnxNode, data: Expr, taps: dict[int, Taps], fill: float) -> E
     return call_operator(node.builder, "resize", compute, [data, *tables])
 
 
-def _one_axis(node: OnnxNode, data: Expr, number: int, taps: Taps) -> Expr:
+def _one_axis(node: OnnxNode, data: Expr, number: int, taps: ResizeTaps) -> Expr:
     """Sums along one axis; an element that is outside counts as the first one."""
     shape = list(shape_of(data))
     count = taps.indices.shape[1]
@@ -239,7 +239,7 @@ def _one_axis(node: OnnxNode, data: Expr, number: int, taps: Taps) -> Expr:
     return call_operator(node.builder, "resize", compute, [data, indices, weights])
 
 
-def _filled(node: OnnxNode, data: Expr, taps: dict[int, Taps], fill: float) -> Expr:
+def _filled(node: OnnxNode, data: Expr, taps: dict[int, ResizeTaps], fill: float) -> Expr:
     """With one value where an axis lies outside of the input."""
     inside = np.ones(shape_of(data), bool)
     for number, axis in taps.items():

@@ -29,7 +29,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Taps:
+class ResizeTaps:
     """The elements that each output element reads, [after, taps], and what they weigh.
 
     Elements that are outside, where the model extrapolates, are -1.
@@ -63,7 +63,7 @@ def most_taps(node: OnnxNode, mode: str, axis: Axis) -> int:
     return 2 - 2 * _first_of_antialias(mode, axis)
 
 
-def taps_of(node: OnnxNode, mode: str, axis: Axis) -> Taps:
+def taps_of(node: OnnxNode, mode: str, axis: Axis) -> ResizeTaps:
     """What each output element reads along an axis."""
     named = transformation(node)
     if named not in _POSITIONS:
@@ -82,11 +82,11 @@ def taps_of(node: OnnxNode, mode: str, axis: Axis) -> Taps:
         taps = _cubic(node, positions, axis)
     if named == "tf_crop_and_resize":
         is_outside = (positions < 0) | (positions > axis.before - 1)
-        taps = Taps(np.where(is_outside[:, None], -1, taps.indices), taps.weights)
+        taps = ResizeTaps(np.where(is_outside[:, None], -1, taps.indices), taps.weights)
     return taps
 
 
-def upsample_taps(is_nearest: bool, axis: Axis) -> Taps:
+def upsample_taps(is_nearest: bool, axis: Axis) -> ResizeTaps:
     """The same for `Upsample`, which rounds down."""
     positions = _asymmetric(axis)
     return _one_tap(np.floor(positions), axis) if is_nearest else _linear(positions, axis)
@@ -148,18 +148,18 @@ _ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def _one_tap(positions: np.ndarray, axis: Axis) -> Taps:
+def _one_tap(positions: np.ndarray, axis: Axis) -> ResizeTaps:
     indices = np.clip(positions, 0, axis.before - 1).astype(np.int32)[:, None]
-    return Taps(indices, np.ones(indices.shape, np.float32))
+    return ResizeTaps(indices, np.ones(indices.shape, np.float32))
 
 
-def _linear(positions: np.ndarray, axis: Axis) -> Taps:
+def _linear(positions: np.ndarray, axis: Axis) -> ResizeTaps:
     inside = np.clip(positions, 0, axis.before - 1).astype(np.float32)
     first = np.floor(inside)
     second = np.minimum(first + 1, axis.before - 1)
     share = inside - first
     weights = np.stack([_ONE - share, share], 1)
-    return Taps(np.stack([first, second], 1).astype(np.int32), weights.astype(np.float32))
+    return ResizeTaps(np.stack([first, second], 1).astype(np.int32), weights.astype(np.float32))
 
 
 def _first_of_antialias(mode: str, axis: Axis) -> int:
@@ -167,7 +167,7 @@ def _first_of_antialias(mode: str, axis: Axis) -> int:
     return math.floor((-1 if mode == "linear" else -2) / min(float(axis.scale), 1.0)) + 1
 
 
-def _antialiased(node: OnnxNode, mode: str, positions: np.ndarray, axis: Axis) -> Taps:
+def _antialiased(node: OnnxNode, mode: str, positions: np.ndarray, axis: Axis) -> ResizeTaps:
     """With a curve that is as much wider as the image becomes smaller."""
     scale = min(float(axis.scale), 1.0)
     start = _first_of_antialias(mode, axis)
@@ -180,7 +180,7 @@ def _antialiased(node: OnnxNode, mode: str, positions: np.ndarray, axis: Axis) -
     return _weighted(node, taken, weights, axis, is_normalized=True)
 
 
-def _cubic(node: OnnxNode, positions: np.ndarray, axis: Axis) -> Taps:
+def _cubic(node: OnnxNode, positions: np.ndarray, axis: Axis) -> ResizeTaps:
     first = np.floor(positions)
     taken = first[:, None] + np.arange(-1, 3)
     weights = _cubic_curve(node, np.abs(positions[:, None] - taken))
@@ -189,7 +189,7 @@ def _cubic(node: OnnxNode, positions: np.ndarray, axis: Axis) -> Taps:
 
 def _weighted(
     node: OnnxNode, taken: np.ndarray, weights: np.ndarray, axis: Axis, is_normalized: bool
-) -> Taps:
+) -> ResizeTaps:
     """Elements, those at the ends in the place of what is outside unless that is left out."""
     if node.attributes.get("exclude_outside", 0):
         weights = np.where((taken < 0) | (taken >= axis.before), 0, weights)
@@ -199,7 +199,7 @@ def _weighted(
         with np.errstate(invalid="ignore", divide="ignore"):
             weights = weights / weights.sum(1, keepdims=True)
     indices = np.clip(taken, 0, axis.before - 1).astype(np.int32)
-    return Taps(indices, weights.astype(np.float32))
+    return ResizeTaps(indices, weights.astype(np.float32))
 
 
 def _cubic_curve(node: OnnxNode, distance: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ from tvm import tirx
 from usmp.ops.dot_products import Run, dot_products, window_products
 from usmp.ops.kernels.convolution import Convolution
 from usmp.ops.kernels.convolution_edges import edge, if_column, patched, patched_planes
+from usmp.ops.kernels.index_ranges import IndexRange, inner_range, within
 from usmp.ops.kernels.loops import loop, loop_by_tiles
-from usmp.ops.kernels.spans import Span, inner_span, within
 from usmp.ops.quantized.window import Window
 from usmp.tir.own_function import own_function
 
@@ -41,15 +41,15 @@ class RowTiles:
 
     origin: int
     number: int
-    inner: Span
+    inner: IndexRange
 
 
 def row_tiles(window: Window, pixels: int) -> RowTiles:
     """The tiles of a row, of some pixels each."""
-    columns = inner_span(window, 1)
+    columns = inner_range(window, 1)
     origin = columns.first % pixels - pixels if columns.first % pixels else 0
     number = -(-(window.output[1] - origin) // pixels)
-    inner = Span((columns.first - origin) // pixels, (columns.end - origin) // pixels)
+    inner = IndexRange((columns.first - origin) // pixels, (columns.end - origin) // pixels)
     return RowTiles(origin, number, inner)
 
 
@@ -64,9 +64,9 @@ def convolution(conv: Convolution, pixels: int, channels: Sequence[int]) -> tirx
         of tiles, the greatest number first, and 1 at the end (see `loop_by_tiles`).
     """
     window = conv.window
-    rows, row = inner_span(window, 0), row_tiles(window, pixels)
+    rows, row = inner_range(window, 0), row_tiles(window, pixels)
     inner = row.inner
-    covers = inner == Span(0, row.number) and rows == Span(0, window.output[0])
+    covers = inner == IndexRange(0, row.number) and rows == IndexRange(0, window.output[0])
 
     def of_tile(b: tirx.Var, y: tirx.Var, tile: tirx.Var) -> tirx.Stmt:
         x = tile * pixels + row.origin

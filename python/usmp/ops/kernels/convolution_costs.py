@@ -8,8 +8,8 @@ from usmp.ops.kernels.conv2d import row_tiles
 from usmp.ops.kernels.convolution import SINGLE_CHANNELS, Convolution
 from usmp.ops.kernels.costs import Costs
 from usmp.ops.kernels.depthwise import Depthwise
+from usmp.ops.kernels.index_ranges import inner_range
 from usmp.ops.kernels.loops import tile_counts
-from usmp.ops.kernels.spans import inner_span
 
 
 def convolution_instructions(
@@ -17,7 +17,7 @@ def convolution_instructions(
 ) -> int:
     """About how many instructions `convolution` takes; arguments as there."""
     window = conv.window
-    rows, inner = inner_span(window, 0), row_tiles(window, pixels).inner
+    rows, inner = inner_range(window, 0), row_tiles(window, pixels).inner
     tiles = conv.batch * (rows.end - rows.first) * max(inner.end - inner.first, 0)
     singles = conv.batch * window.output[0] * window.output[1] - tiles * pixels
     return tiles * _tile(conv, pixels, channels, costs) + singles * _tile(

@@ -14,8 +14,8 @@ import numpy as np
 from tvm import tirx
 
 from usmp.ops.kernels.accumulators import Accumulators
+from usmp.ops.kernels.index_ranges import inner_range, within
 from usmp.ops.kernels.loops import loop, loop_by_tiles
-from usmp.ops.kernels.spans import inner_span, within
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.own_function import own_function
@@ -73,7 +73,7 @@ class Depthwise:
 
     def loops(self) -> tirx.Stmt:
         """The loops over all pixels."""
-        rows, columns = inner_span(self.window, 0), inner_span(self.window, 1)
+        rows, columns = inner_range(self.window, 0), inner_range(self.window, 1)
         height, width = self.window.output
 
         def pixel(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
@@ -97,7 +97,7 @@ class Depthwise:
         if not self.accumulators.skips_padding or self.window.dilations != (1, 1):
             return own_function("edge", self._channels(b, y, x, self._at_edge))
         binds: list[tirx.Stmt] = []
-        spans = []
+        ranges = []
         for side, position in enumerate((self._row(y, 0), self._column(x, 0))):
             extent, taps = self.window.data[side], self.window.kernel[side]
             begin, count = tirx.Var("begin", "int32"), tirx.Var("count", "int32")
@@ -105,8 +105,8 @@ class Depthwise:
             binds.append(tirx.Bind(begin, least))
             end = tirx.min(extent - position, taps)
             binds.append(tirx.Bind(count, tirx.max(end - begin, 0)))
-            spans.append((position + begin, begin, count))
-        (row, ky, rows), (column, kx, columns) = spans
+            ranges.append((position + begin, begin, count))
+        (row, ky, rows), (column, kx, columns) = ranges
 
         def taps_inside(y: tirx.Expr, x: tirx.Expr, tile: _Tile) -> tirx.Stmt:
             return tile.products((row, column), (ky, kx), (rows, columns))

@@ -23,10 +23,10 @@ from usmp.ops.kernels.convolution import SINGLE_CHANNELS
 from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.convolution_edges import if_column
 from usmp.ops.kernels.costs import Costs, costs_of
+from usmp.ops.kernels.index_ranges import inner_range, within
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop, loop_by_tiles, tile_counts, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.kernels.spans import inner_span, within
 from usmp.ops.quantized.window import Window
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (4, 2, 1)))
@@ -74,7 +74,7 @@ class _Grouped:
 
     def _loops(self, pixels: int, channels: Sequence[int]) -> tirx.Stmt:
         window = self.window
-        rows, row = inner_span(window, 0), row_tiles(window, pixels)
+        rows, row = inner_range(window, 0), row_tiles(window, pixels)
         height, width = window.output
         is_reached = row.inner.first < row.inner.end and rows.first < rows.end
 

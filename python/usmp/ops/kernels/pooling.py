@@ -17,6 +17,7 @@ from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.accumulators import Indices
 from usmp.ops.kernels.data_window import data_window, pair
+from usmp.ops.kernels.index_ranges import inner_range, within
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.limits import Limits, limits_of
 from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_text
@@ -25,7 +26,6 @@ from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
-from usmp.ops.kernels.spans import inner_span, within
 from usmp.ops.quantized.window import Window
 from usmp.ops.record import QuantizedOp
 from usmp.tir.nodes import sequence
@@ -38,7 +38,7 @@ _MANY_TAPS = 9
 
 
 @dataclass(frozen=True)
-class Taps:
+class TapRange:
     """Some taps of a row or column of the window."""
 
     begin: tirx.Expr
@@ -125,7 +125,7 @@ class Pooling:
     def loops(self) -> tirx.Stmt:
         """The loops over all pixels."""
         window = self.window
-        rows, columns = (inner_span(window, side) for side in (0, 1))
+        rows, columns = (inner_range(window, side) for side in (0, 1))
         height, width = window.output
 
         def pixel(b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
@@ -146,7 +146,7 @@ class Pooling:
     def _edge(self, b: tirx.Expr, y: tirx.Expr, x: tirx.Expr) -> tirx.Stmt:
         """A pixel, from the taps that lie in the data."""
         binds: list[tirx.Stmt] = []
-        spans = []
+        ranges = []
         for side, index in enumerate((y, x)):
             first, taps = self.first(side, index), self.window.kernel[side]
             begin, end = (tirx.Var(f"{name}_{'yx'[side]}", "int32") for name in ("begin", "end"))
@@ -155,8 +155,8 @@ class Pooling:
                 tirx.Bind(begin, tirx.min(tirx.max(tirx.IntImm("int32", 0) - first, 0), taps)),
                 tirx.Bind(end, tirx.max(tirx.min(inside, taps), begin)),
             ]
-            spans.append(Taps(begin, end - begin))
-        return sequence([*binds, self.channels((b, y, x), *spans)])
+            ranges.append(TapRange(begin, end - begin))
+        return sequence([*binds, self.channels((b, y, x), *ranges)])
 
     def first(self, side: int, index: tirx.Expr) -> tirx.Expr:
         """The row or column of the data that the first tap is at."""
@@ -164,14 +164,14 @@ class Pooling:
 
     def _whole(self, pixel: Indices) -> tirx.Stmt:
         """A pixel, from all taps."""
-        rows, columns = (Taps(tirx.IntImm("int32", 0), taps) for taps in self.window.kernel)
+        rows, columns = (TapRange(tirx.IntImm("int32", 0), taps) for taps in self.window.kernel)
         if self.window.kernel[1] == self.window.data[1] and not self.window.padding[1]:
             # The rows follow each other.
             taps = self.window.kernel[0] * self.window.kernel[1]
-            rows, columns = Taps(rows.begin, 1), Taps(columns.begin, taps)
+            rows, columns = TapRange(rows.begin, 1), TapRange(columns.begin, taps)
         return self.channels(pixel, rows, columns)
 
-    def channels(self, pixel: Indices, rows: Taps, columns: Taps) -> tirx.Stmt:
+    def channels(self, pixel: Indices, rows: TapRange, columns: TapRange) -> tirx.Stmt:
         """All channels of a pixel, from some rows and columns of taps."""
         count = rows.extent * columns.extent
 
@@ -190,7 +190,7 @@ class Pooling:
 
         return loop_by_tiles("c", int(self.data.shape[3]), (CHANNELS, 1), tile)
 
-    def _row(self, element: Indices, ky: tirx.Expr, columns: Taps, acc: tirx.Var) -> tirx.Stmt:
+    def _row(self, element: Indices, ky: tirx.Expr, columns: TapRange, acc: tirx.Var) -> tirx.Stmt:
         """The taps of a row, of as many channels as there are accumulators."""
         b, y, x, c = element
         row, column = self.first(0, y) + ky, self.first(1, x) + columns.begin

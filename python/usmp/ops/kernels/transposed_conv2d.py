@@ -19,8 +19,8 @@ from usmp.ops.kernels.accumulators import Accumulators, Indices
 from usmp.ops.kernels.conv2d import inner_tile
 from usmp.ops.kernels.convolution import Convolution
 from usmp.ops.kernels.convolution_edges import edge
+from usmp.ops.kernels.index_ranges import IndexRange
 from usmp.ops.kernels.loops import loop, loop_by_tiles
-from usmp.ops.kernels.spans import Span
 from usmp.ops.quantized.transposed_convolution import TransposedSide
 from usmp.tir.nodes import sequence
 from usmp.tir.own_function import own_function
@@ -56,16 +56,18 @@ class SidePhase:
         return self.taps - 1 - self.side.padding // self.side.stride
 
     @property
-    def existing(self) -> Span:
+    def existing(self) -> IndexRange:
         """Those that are in the output."""
-        return Span(int(self.origin < 0), -((self.origin - self.side.output) // self.side.stride))
+        return IndexRange(
+            int(self.origin < 0), -((self.origin - self.side.output) // self.side.stride)
+        )
 
     @property
-    def inner(self) -> Span:
+    def inner(self) -> IndexRange:
         """Those that are reached from within the data by all taps."""
         before = self.side.padding // self.side.stride
         first = max(self.padding, self.existing.first)
-        return Span(first, max(first, min(self.side.data - before, self.existing.end)))
+        return IndexRange(first, max(first, min(self.side.data - before, self.existing.end)))
 
 
 Phases = tuple[SidePhase, SidePhase]
@@ -150,19 +152,19 @@ class _Tiles:
     pixels: int
 
     @property
-    def covered(self) -> Span:
+    def covered(self) -> IndexRange:
         """The pixels of all tiles."""
-        return Span(self.origin, self.origin + self.number * self.pixels)
+        return IndexRange(self.origin, self.origin + self.number * self.pixels)
 
-    def within(self, span: Span) -> Span:
-        """The tiles whose pixels are all in a span."""
-        first = -(-(span.first - self.origin) // self.pixels)
-        return Span(first, max(first, (span.end - self.origin) // self.pixels))
+    def within(self, bounds: IndexRange) -> IndexRange:
+        """The tiles whose pixels are all in a range."""
+        first = -(-(bounds.first - self.origin) // self.pixels)
+        return IndexRange(first, max(first, (bounds.end - self.origin) // self.pixels))
 
 
-def _groups(phases: Sequence[SidePhase]) -> Span:
+def _groups(phases: Sequence[SidePhase]) -> IndexRange:
     """All pixels, of each phase."""
-    return Span(0, max(phase.existing.end for phase in phases))
+    return IndexRange(0, max(phase.existing.end for phase in phases))
 
 
 def _tiles_of_row(phases: Sequence[SidePhase], pixels: int) -> _Tiles:
@@ -198,7 +200,7 @@ def _pixels(
     inside = own_function("tile", loop_by_tiles("c", conv.outputs, channels, whole))
     guard = [
         *_within(y, rows.inner, rows.existing),
-        *_within(tile, inner, Span(0, tiles.number)),
+        *_within(tile, inner, IndexRange(0, tiles.number)),
     ]
     return tirx.IfThenElse(tirx.all(*guard), inside, singles) if guard else inside
 
@@ -216,16 +218,18 @@ def _untouched(conv: Convolution, pixel: Indices) -> tirx.Stmt:
     return loop("c", conv.outputs, store)
 
 
-def _within(index: tirx.Expr, span: Span, known: Span) -> list[tirx.Expr]:
-    """The conditions that an index that is `known` to be in a span is in another."""
+def _within(index: tirx.Expr, bounds: IndexRange, known: IndexRange) -> list[tirx.Expr]:
+    """The conditions that an index that is `known` to be in one range is in another."""
     return [
-        *([index >= span.first] if span.first > known.first else []),
-        *([index < span.end] if span.end < known.end else []),
+        *([index >= bounds.first] if bounds.first > known.first else []),
+        *([index < bounds.end] if bounds.end < known.end else []),
     ]
 
 
-def _if_within(index: tirx.Expr, span: Span, known: Span, body: tirx.Stmt) -> tirx.Stmt:
-    guard = _within(index, span, known)
+def _if_within(
+    index: tirx.Expr, bounds: IndexRange, known: IndexRange, body: tirx.Stmt
+) -> tirx.Stmt:
+    guard = _within(index, bounds, known)
     return tirx.IfThenElse(tirx.all(*guard), body, None) if guard else body
 
 

@@ -48,7 +48,7 @@ def transposed_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if len(phases) > _MOST_PHASES:
         return None
     folds = not core.has_dsp
-    parts = [_Part(operator, phase) for phase in phases]
+    parts = [_OperatorPhase(operator, phase) for phase in phases]
     endings = [operator.ending_of(part.flat, folds) for part in parts]
     if folds and not all(ending.is_folded for ending in endings):
         folds = False
@@ -89,7 +89,7 @@ def transposed_sides(operator: WeightedOperator) -> Sides | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _OperatorPhase:
     """A phase of an operator."""
 
     operator: WeightedOperator
@@ -127,7 +127,7 @@ class _Part:
 def _replaced(
     operator: WeightedOperator,
     by_phase: Sequence[PhaseConvolution],
-    parts: Sequence[_Part],
+    parts: Sequence[_OperatorPhase],
     endings: Sequence[Ending],
 ) -> dict[tirx.Var, list[tuple[tirx.Var, np.ndarray]]]:
     """The parameters of the kernel: weights of each phase that has some, and records."""

@@ -22,7 +22,7 @@ ONE = tirx.FloatImm("float32", 1)
 
 
 @dataclass(frozen=True)
-class Step:
+class CellStep:
     """The tensors of a step.
 
     Parameters
@@ -163,7 +163,7 @@ class LstmCell:
         """How many rows of scratch memory a step needs."""
         return 0 if has_output else 1
 
-    def step(self, step: Step) -> list[tirx.Stmt]:
+    def step(self, step: CellStep) -> list[tirx.Stmt]:
         """The statements of a step."""
 
         def unit(u: tirx.Var) -> Iterator[tirx.Stmt]:
@@ -225,7 +225,7 @@ class GruCell:
             return 0 if has_output else 1
         return 2
 
-    def step(self, step: Step) -> list[tirx.Stmt]:
+    def step(self, step: CellStep) -> list[tirx.Stmt]:
         """The statements of a step."""
         if self.resets_after:
             return [
@@ -237,7 +237,7 @@ class GruCell:
             loop("u", step.units, lambda u: self._unit(step, u)),
         ]
 
-    def _unit_reset_after(self, step: Step, u: tirx.Var) -> Iterator[tirx.Stmt]:
+    def _unit_reset_after(self, step: CellStep, u: tirx.Var) -> Iterator[tirx.Stmt]:
         of_update, of_reset, of_candidate = self.order
         sums = [
             step.sum("update", of_update, u),
@@ -256,7 +256,7 @@ class GruCell:
         yield from _clipped(candidate, self.clip)
         yield step.wait(self._mixed(step, update.get(), candidate, u), u)
 
-    def _gates(self, step: Step, u: tirx.Var) -> Iterator[tirx.Stmt]:
+    def _gates(self, step: CellStep, u: tirx.Var) -> Iterator[tirx.Stmt]:
         gates = self.order[:2]
         of_gates = [
             step.sum(n, gate, u) for n, gate in zip(("update", "reset"), gates, strict=True)
@@ -272,7 +272,7 @@ class GruCell:
         yield updates.store(totals[0].get(), u)
         yield kept.store(totals[1].get() * step.hidden.load(u), u)
 
-    def _unit(self, step: Step, u: tirx.Var) -> Iterator[tirx.Stmt]:
+    def _unit(self, step: CellStep, u: tirx.Var) -> Iterator[tirx.Stmt]:
         updates, kept = step.scratch
         gate = self.order[2]
         candidate, begin = step.sum("candidate", gate, u)
@@ -290,7 +290,9 @@ class GruCell:
         yield from _clipped(total, self.clip)
         yield total.set(self.gate.of(total.get()))
 
-    def _mixed(self, step: Step, update: tirx.Expr, candidate: Local, u: tirx.Expr) -> tirx.Expr:
+    def _mixed(
+        self, step: CellStep, update: tirx.Expr, candidate: Local, u: tirx.Expr
+    ) -> tirx.Expr:
         new = self.candidate.of(candidate.get())
         return (ONE - update) * new + update * step.hidden.load(u)
 
@@ -316,7 +318,7 @@ class RnnCell:
         """How many rows of scratch memory a step needs."""
         return 0 if has_output else 1
 
-    def step(self, step: Step) -> list[tirx.Stmt]:
+    def step(self, step: CellStep) -> list[tirx.Stmt]:
         """The statements of a step."""
 
         def unit(u: tirx.Var) -> Iterator[tirx.Stmt]:

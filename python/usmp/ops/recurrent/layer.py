@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from tvm import relax, tirx
 
-from usmp.ops.recurrent.cells import Cell, Step
+from usmp.ops.recurrent.cells import Cell, CellStep
 from usmp.ops.recurrent.placed import Placed, Row
 from usmp.ops.statements import call_in_place, loop, loops
 from usmp.tir.nodes import sequence
@@ -116,7 +116,7 @@ def _all_steps(
             return Row(buffers[name], placed.axes, place)
 
         return cell.step(
-            Step(
+            CellStep(
                 units,
                 data.extent("u"),
                 row("data", data),

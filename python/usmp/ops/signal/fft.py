@@ -10,7 +10,7 @@ from tvm import tirx
 
 from usmp.ops.signal.butterflies import BUTTERFLIES
 from usmp.ops.signal.complex_arithmetic import Arithmetic, Complex, Steps
-from usmp.ops.signal.fft_layout import FftLayout, Stage
+from usmp.ops.signal.fft_layout import FftLayout, FftStage
 from usmp.ops.statements import loop
 from usmp.tir.nodes import sequence
 
@@ -85,7 +85,7 @@ def transformed(
 
 
 def _all_butterflies(
-    stage: Stage, arithmetic: Arithmetic, line: Line, twiddles: tirx.Buffer, inverse: bool
+    stage: FftStage, arithmetic: Arithmetic, line: Line, twiddles: tirx.Buffer, inverse: bool
 ) -> tirx.Stmt:
     def root(index: Index) -> Complex:
         return Complex(*(arithmetic.loaded(twiddles, index, part) for part in (0, 1)))

@@ -30,7 +30,7 @@ def is_supported(length: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Stage:
+class FftStage:
     """All butterflies of one radix.
 
     Parameters
@@ -72,9 +72,9 @@ class FftLayout:
             raise ValueError(f"no Fourier transform of {self.length} complex numbers")
 
     @cached_property
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[FftStage, ...]:
         """From the last one, of radix p1, to the first one, whose transforms are of one number."""
-        stages: list[Stage] = []
+        stages: list[FftStage] = []
         rest, radix, stride = self.length, 4, 1
         root = math.isqrt(self.length)
         while rest > 1:
@@ -83,7 +83,7 @@ class FftLayout:
                 if radix > root:
                     radix = rest
             rest //= radix
-            stages.append(Stage(radix, rest, stride))
+            stages.append(FftStage(radix, rest, stride))
             stride *= radix
         return tuple(stages)
 

@@ -7,7 +7,7 @@ on, by their peak and then by what is live.
 from __future__ import annotations
 
 from usmp.planning.operator_order.call_ranges import CallRange
-from usmp.planning.operator_order.states import OperatorStates, State, Step, Work
+from usmp.planning.operator_order.states import LiveBytesDelta, OperatorStates, State, Work
 
 _WIDEST = 64
 
@@ -38,33 +38,33 @@ def search_with_beam(
         options = sum(len(state.ready) for _, state, _ in beam) / len(beam)
         left = 0 if work.is_done() else work.left
         width = int(left / options) // (len(section.calls) - made)
-        found: dict[int, tuple[int, int, int, Step, State, _Way | None]] = {}
+        found: dict[int, tuple[int, int, int, LiveBytesDelta, State, _Way | None]] = {}
         for peak, state, way in beam:
-            for needed, call, step in _steps(states, state, peak, work):
+            for needed, call, delta in _candidates(states, state, peak, work):
                 done = state.done | 1 << call
                 known = found.get(done)
                 if needed < (limit if known is None else known[0]):
-                    found[done] = (needed, state.live + step.after, call, step, state, way)
+                    found[done] = (needed, state.live + delta.after, call, delta, state, way)
         if not found:
             return None
         ranked = sorted(found.values(), key=lambda entry: entry[:2])
         beam = [
-            (needed, states.make(state, call, step), (way, call))
-            for needed, _, call, step, state, way in ranked[: max(1, min(width, _WIDEST))]
+            (needed, states.make(state, call, delta), (way, call))
+            for needed, _, call, delta, state, way in ranked[: max(1, min(width, _WIDEST))]
         ]
     return _order(beam[0][2])
 
 
-def _steps(
+def _candidates(
     states: OperatorStates, state: State, peak: int, work: Work
-) -> list[tuple[int, int, Step]]:
-    """Peak, call and step of each call that may come next; only one if it is free."""
+) -> list[tuple[int, int, LiveBytesDelta]]:
+    """Peak, call and delta of each call that may come next; only one if it is free."""
     work.left -= len(state.ready)
-    steps = [(call, states.step(state.done, call)) for call in state.ready]
-    for call, step in steps:
-        if step.after <= 0 and state.live + step.during <= peak:
-            return [(peak, call, step)]
-    return [(max(peak, state.live + step.during), call, step) for call, step in steps]
+    deltas = [(call, states.delta(state.done, call)) for call in state.ready]
+    for call, delta in deltas:
+        if delta.after <= 0 and state.live + delta.during <= peak:
+            return [(peak, call, delta)]
+    return [(max(peak, state.live + delta.during), call, delta) for call, delta in deltas]
 
 
 def _order(way: _Way | None) -> list[int]:

@@ -70,20 +70,20 @@ def search_exactly(
         if work.is_done():
             return Found(None, peak, is_proved=False)
         # States wait as what was before them: most are never looked at.
-        state = before if last < 0 else states.make(before, last, states.step(before.done, last))
+        state = before if last < 0 else states.make(before, last, states.delta(before.done, last))
         state, made = states.schedule_free_calls(state, peak, section.end, work)
         steps = [(peak, state.done, state.live, -1)]
         if state.done != section.end:
             work.left -= len(state.ready)
             steps = [
                 (
-                    max(peak, state.live + step.during),
+                    max(peak, state.live + delta.during),
                     state.done | 1 << call,
-                    state.live + step.after,
+                    state.live + delta.after,
                     call,
                 )
                 for call in state.ready
-                if (step := states.step(state.done, call))
+                if (delta := states.delta(state.done, call))
             ]
         for needed, after, live, call in steps:
             if needed < best.get(after, limit):

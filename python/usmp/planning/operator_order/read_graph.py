@@ -65,7 +65,7 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
         return None
     tensors: list[GraphTensor] = []
     counted: dict[Memory, int] = {}
-    used = {memory for statement in found.statements for memory in statement.spans}
+    used = {memory for statement in found.statements for memory in statement.ranges}
     for memory, stmt in found.memories.items():
         if memory in used and stmt is not None and _is_counted(stmt):
             counted[memory] = len(tensors)
@@ -76,7 +76,7 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
     for statement, before in zip(found.statements, after, strict=True):
         uses: list[TensorUse] = []
         memories: dict[int, list[MemoryOfCallee]] = {}
-        for memory, (first, stop) in statement.spans.items():
+        for memory, (first, stop) in statement.ranges.items():
             if memory in counted:
                 uses.append(TensorUse(counted[memory], first, stop - 1))
         for argument in statement.arguments:

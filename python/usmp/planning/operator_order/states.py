@@ -16,7 +16,7 @@ from usmp.planning.operator_order.graph import OperatorGraph
 from usmp.support.deadline import Deadline, has_passed
 
 
-class Step(NamedTuple):
+class LiveBytesDelta(NamedTuple):
     """What a call adds to the bytes that are live before it, at most during the call and after."""
 
     during: int
@@ -54,7 +54,7 @@ class Work:
 
 
 class OperatorStates:
-    """The graph as sets of bits, and what each step costs.
+    """The graph as sets of bits, and what each call adds.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ class OperatorStates:
                 self._followers[other].append(index)
         self.used = [[self.users[use.tensor] for use in call.uses] for call in graph.calls]
         """By call, the users of each tensor that it uses."""
-        self._steps: list[dict[int, Step]] = [{} for _ in graph.calls]
+        self._deltas: list[dict[int, LiveBytesDelta]] = [{} for _ in graph.calls]
         live = sum(tensor.size_bytes for tensor in graph.tensors if tensor.at_entry)
         ready = tuple(index for index, call in enumerate(graph.calls) if not call.after)
         self.start = State(self.entry, live, ready)
 
-    def step(self, done: int, call: int) -> Step:
+    def delta(self, done: int, call: int) -> LiveBytesDelta:
         """What `call` adds if it comes next."""
         left = self._everything & ~(done | 1 << call)
         pattern = 0
@@ -105,12 +105,12 @@ class OperatorStates:
                 pattern |= BEFORE
             if users & left:
                 pattern |= AFTER
-        steps = self._steps[call]
-        if pattern not in steps:
-            steps[pattern] = self._step(call, pattern)
-        return steps[pattern]
+        deltas = self._deltas[call]
+        if pattern not in deltas:
+            deltas[pattern] = self._delta(call, pattern)
+        return deltas[pattern]
 
-    def _step(self, index: int, pattern: int) -> Step:
+    def _delta(self, index: int, pattern: int) -> LiveBytesDelta:
         call = self.graph.calls[index]
         liveness = [pattern >> 2 * place & 3 for place in reversed(range(len(call.uses)))]
         before = after = 0
@@ -119,14 +119,14 @@ class OperatorStates:
             before += size_bytes if live & BEFORE else 0
             after += size_bytes if live & AFTER else 0
         needed = bytes_needed(self.graph, call, liveness, self.shares)
-        return Step(needed - before, after - before)
+        return LiveBytesDelta(needed - before, after - before)
 
-    def make(self, state: State, call: int, step: Step) -> State:
-        """The state after `call`, which costs `step`."""
+    def make(self, state: State, call: int, delta: LiveBytesDelta) -> State:
+        """The state after `call`, which adds `delta`."""
         done = state.done | 1 << call
         ready = [other for other in state.ready if other != call]
         opened = [other for other in self._followers[call] if not self._after[other] & ~done]
-        return State(done, state.live + step.after, (*sorted(ready + opened),))
+        return State(done, state.live + delta.after, (*sorted(ready + opened),))
 
     def schedule_free_calls(
         self, state: State, peak: int, end: int, work: Work
@@ -137,12 +137,12 @@ class OperatorStates:
         while state.done != end:
             for call in state.ready:
                 work.left -= 1
-                step = self.step(state.done, call)
-                if step.after <= 0 and state.live + step.during <= peak:
+                delta = self.delta(state.done, call)
+                if delta.after <= 0 and state.live + delta.during <= peak:
                     break
             else:
                 return state, made
-            state = self.make(state, call, step)
+            state = self.make(state, call, delta)
             made.append(call)
         return state, made
 
@@ -150,9 +150,9 @@ class OperatorStates:
         """The state after calls in this order, and the bytes that are live during each."""
         needs = []
         for call in order:
-            step = self.step(state.done, call)
-            needs.append(state.live + step.during)
-            state = self.make(state, call, step)
+            delta = self.delta(state.done, call)
+            needs.append(state.live + delta.during)
+            state = self.make(state, call, delta)
         return state, needs
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
-from usmp.planning.streaming.operator_loop import Bytes
+from usmp.planning.streaming.operator_loop import ByteRanges
 from usmp.planning.streaming.timing import Ring, Timing
 from usmp.support.found import Found
 
@@ -91,7 +91,7 @@ class Reading:
         return self.found.once(key, lambda: _gap(made, read, self.needed))
 
 
-def reading(maker: Maker, reader: int, parameter: int, tensor: Memory, read: Bytes) -> Reading:
+def reading(maker: Maker, reader: int, parameter: int, tensor: Memory, read: ByteRanges) -> Reading:
     """That an operator reads some bytes of a tensor, by its steps."""
     steps, number = len(read.end), maker.step_bytes
     if number is None:

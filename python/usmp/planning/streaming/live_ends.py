@@ -50,18 +50,18 @@ class LiveEnds:
         of the PrimFuncs that they call.
     sizes
         bytes of the memories.
-    spans
+    ranges
         the operator that first has content of them, -1 for inputs, and the one after the last.
     """
 
     statements: Sequence[MainStatement]
     facts: ModuleFacts
     sizes: Mapping[Memory, int]
-    spans: Mapping[Memory, tuple[int, int]]
+    ranges: Mapping[Memory, tuple[int, int]]
 
     def first(self, memory: Memory, index: int) -> int:
         """The first byte that operators from `index` on access; the size if they do not."""
-        if self.spans[memory][1] > len(self.statements):
+        if self.ranges[memory][1] > len(self.statements):
             return 0
         uses = (use.first for use in self._uses.get(memory, ()) if use.operator >= index)
         return min(uses, default=self.sizes[memory])
@@ -70,7 +70,7 @@ class LiveEnds:
         """The end of what those before `index` write, up to what is written again."""
         uses = self._uses.get(memory, ())
         written = max((use.end for use in uses if use.operator < index), default=0)
-        if self.spans[memory][0] < 0:
+        if self.ranges[memory][0] < 0:
             written = self.sizes[memory]
         again = (use.again for use in uses if use.operator >= index)
         return min([written, *again])
@@ -83,7 +83,7 @@ class LiveEnds:
     def cuts(self) -> Sequence[int]:
         """By operator, and at the end, the bytes of all memories that are live before it."""
         found = [0] * (len(self.statements) + 1)
-        for memory, (first, end) in self.spans.items():
+        for memory, (first, end) in self.ranges.items():
             for index in range(first + 1, end):
                 found[index] += self.live(memory, index)
         return found
@@ -92,7 +92,7 @@ class LiveEnds:
     def _uses(self) -> Mapping[Memory, list[_Use]]:
         found: dict[Memory, list[_Use]] = {}
         for index, statement in enumerate(self.statements):
-            for memory in statement.spans:
+            for memory in statement.ranges:
                 if memory in self.sizes:
                     found.setdefault(memory, []).append(self._use(index, statement, memory))
         return found

@@ -53,7 +53,7 @@ from usmp.planning.options import PlanningOptions
 from usmp.planning.session import PlanningSession
 from usmp.planning.session_keys import need_key
 from usmp.planning.state_pool import state_pool_of, workspace_beside
-from usmp.planning.streaming.operator_loop import Bytes
+from usmp.planning.streaming.operator_loop import ByteRanges
 from usmp.planning.streaming.read_main import streamed_main
 from usmp.planning.streaming.segment import MainOperator
 from usmp.planning.streaming.segment_bytes import greatest_scratch
@@ -325,7 +325,7 @@ def _is_io(stmt: tirx.AllocBuffer | None) -> bool:
 def _io(main: StreamedMain) -> tuple[list[_Named], list[_Named]]:
     """Return the inputs and the outputs that lie in the workspace."""
     # Copies that nothing reads are there with some choices only.
-    read = {m for o in main.operators if not _is_copy(o) for m in o.statement.spans}
+    read = {m for o in main.operators if not _is_copy(o) for m in o.statement.ranges}
     inputs = [stmt for stmt in _used(main, INPUT_TENSOR_ATTR) if stmt.buffer in read]
     outputs = _used(main, OUTPUT_TENSOR_ATTR)
     return _named(inputs), _named(outputs)
@@ -367,11 +367,11 @@ def _updates_kept(main: StreamedMain, operator: MainOperator) -> bool:
     """Return whether an operator accesses a state or an updated input: in place, it may have
     another schedule."""
     kept = (STATE_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR)
-    stmts = [main.allocations.get(memory) for memory in operator.statement.spans]
+    stmts = [main.allocations.get(memory) for memory in operator.statement.ranges]
     return any(stmt is not None and any(a in stmt.annotations for a in kept) for stmt in stmts)
 
 
-def _window_bytes(read: Bytes, size: int) -> int:
+def _window_bytes(read: ByteRanges, size: int) -> int:
     """Return the most bytes of a tensor that a ring has to hold between two steps of its reader:
     from the first byte that later steps read to the end of those that were read."""
     ends, begins = np.clip(read.ends[:-1], 0, size), np.clip(read.begins[1:], 0, size)
@@ -384,7 +384,7 @@ def _plain_tensors(main: StreamedMain) -> set[Memory]:
     shared = {v for stmt in nodes_of(body, tirx.DeclBuffer) for v in nodes_of(stmt, tirx.Var)}
     for operator in main.operators:
         if _is_copy(operator):
-            shared |= operator.statement.spans.keys()
+            shared |= operator.statement.ranges.keys()
     return {memory for memory in main.sizes if memory not in shared}
 
 

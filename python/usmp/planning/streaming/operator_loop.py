@@ -22,7 +22,7 @@ MOST_STEPS = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
-class Bytes:
+class ByteRanges:
     """What the steps of a loop access of a memory.
 
     Parameters
@@ -84,19 +84,19 @@ class OperatorLoop:
     after: Sequence[tirx.Stmt]
     steps: int
     columns: int
-    reads: Mapping[int, Bytes]
-    writes: Mapping[int, Bytes]
+    reads: Mapping[int, ByteRanges]
+    writes: Mapping[int, ByteRanges]
     unknown: frozenset[int]
     found: Found = field(default_factory=Found)
     """What many segments ask of it."""
 
     @cached_property
-    def by_columns(self) -> tuple[Mapping[int, Bytes], Mapping[int, Bytes]] | None:
+    def by_columns(self) -> tuple[Mapping[int, ByteRanges], Mapping[int, ByteRanges]] | None:
         """Reads and writes by column of each step; None if they are not known."""
         if self.columns == 1:
             return None
         accesses = _Accesses(self.facts, self.loop, self.steps, self.columns)
-        found: tuple[dict[int, Bytes], dict[int, Bytes]] = ({}, {})
+        found: tuple[dict[int, ByteRanges], dict[int, ByteRanges]] = ({}, {})
         try:
             for known, is_write, into in zip(
                 (self.reads, self.writes), (False, True), found, strict=True
@@ -130,23 +130,23 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
     facts
         of the PrimFunc, which is flat TIR.
     """
-    parts = _Parts.of(facts)
-    if parts is None or not 1 < int(parts.loop.extent) <= MOST_STEPS:
+    statements = _LoopStatements.of(facts)
+    if statements is None or not 1 < int(statements.loop.extent) <= MOST_STEPS:
         return None
-    if _may_jump(facts.func) or not _has_own_variable(parts.loop, facts.func):
+    if _may_jump(facts.func) or not _has_own_variable(statements.loop, facts.func):
         return None
     trace = facts.overlap.trace
     if trace.escaped - set(facts.func.params) or facts.callees:
         return None
-    steps = int(parts.loop.extent)
-    inner = parts.loop.body
+    steps = int(statements.loop.extent)
+    inner = statements.loop.body
     columns = int(inner.extent) if _is_loop(inner) else 1
     try:
-        accesses = _Accesses(facts, parts.loop, steps)
+        accesses = _Accesses(facts, statements.loop, steps)
     except NotKnown:
         return None
-    reads: dict[int, Bytes] = {}
-    writes: dict[int, Bytes] = {}
+    reads: dict[int, ByteRanges] = {}
+    writes: dict[int, ByteRanges] = {}
     unknown: set[int] = set()
     for index, param in enumerate(facts.func.params):
         try:
@@ -159,11 +159,11 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
     return OperatorLoop(
         facts,
         facts.func,
-        parts.declarations,
-        parts.allocations,
-        parts.before,
-        parts.loop,
-        parts.after,
+        statements.declarations,
+        statements.allocations,
+        statements.before,
+        statements.loop,
+        statements.after,
         steps,
         columns if columns > 1 and steps * columns <= MOST_STEPS else 1,
         reads,
@@ -173,7 +173,7 @@ def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
 
 
 @dataclass
-class _Parts:
+class _LoopStatements:
     declarations: list[tirx.Stmt]
     allocations: list[tirx.Stmt]
     before: list[tirx.Stmt]
@@ -181,7 +181,7 @@ class _Parts:
     after: list[tirx.Stmt]
 
     @classmethod
-    def of(cls, facts: FunctionFacts) -> _Parts | None:
+    def of(cls, facts: FunctionFacts) -> _LoopStatements | None:
         statements = tirx.stmt_list(facts.func.body)
         declarations: list[tirx.Stmt] = []
         allocations: list[tirx.Stmt] = []
@@ -267,7 +267,7 @@ class _Accesses:
             raise NotKnown
         return any(a.is_write == is_write for a in self.trace.accesses.get(memory, ()))
 
-    def of(self, memory: Memory, is_write: bool) -> Bytes:
+    def of(self, memory: Memory, is_write: bool) -> ByteRanges:
         """What it reads of a memory, or writes to it.
 
         Raises
@@ -289,7 +289,7 @@ class _Accesses:
                 at = 0 if access.statement.order < self.start else -1
                 first.flat[at] = min(first.flat[at], int(found[0]))
                 end.flat[at] = max(end.flat[at], int(found[1]))
-        return Bytes(first.ravel(), end.ravel())
+        return ByteRanges(first.ravel(), end.ravel())
 
 
 def _is_inside(access: TracedAccess, loop: tirx.For) -> bool:

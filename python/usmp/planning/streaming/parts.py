@@ -9,7 +9,7 @@ import numpy as np
 
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.traced_access import UNBOUNDED
-from usmp.planning.streaming.operator_loop import Bytes, OperatorLoop
+from usmp.planning.streaming.operator_loop import ByteRanges, OperatorLoop
 from usmp.planning.streaming.timing import Columns, Timing
 
 
@@ -36,7 +36,7 @@ class Parts:
         """Of all runs."""
         return self.timing.runs * self.number
 
-    def bytes_of(self, parameter: int, is_write: bool) -> Bytes | None:
+    def bytes_of(self, parameter: int, is_write: bool) -> ByteRanges | None:
         """What each part reads or writes; None if it does neither."""
         loop = self.loop
         if self.number > 1 and loop.columns > 1:
@@ -51,7 +51,7 @@ class Parts:
         """What the parts are, whenever they are made: runs, steps and parts of each of them."""
         return self.timing.runs, self.timing.number, self.number
 
-    def _bytes_of(self, parameter: int, is_write: bool) -> Bytes | None:
+    def _bytes_of(self, parameter: int, is_write: bool) -> ByteRanges | None:
         loop, timing = self.loop, self.timing
         found = (loop.writes if is_write else loop.reads).get(parameter)
         if found is None:
@@ -59,7 +59,7 @@ class Parts:
         lacking = timing.runs * timing.number - loop.steps
         first = np.append(found.first, np.full(lacking, UNBOUNDED)).reshape(self.count, -1)
         end = np.append(found.end, np.full(lacking, -UNBOUNDED)).reshape(self.count, -1)
-        return Bytes(first.min(axis=1), end.max(axis=1))
+        return ByteRanges(first.min(axis=1), end.max(axis=1))
 
     @classmethod
     def as_timed(cls, loop: OperatorLoop, timing: Timing) -> Parts:

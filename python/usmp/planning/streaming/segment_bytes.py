@@ -77,7 +77,7 @@ def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
     fixed = sum(rings[m].size_bytes if m in rings else main.sizes[m] for m in inside)
     # Operators use theirs one after the other.
     fixed += max(_scratch_bytes(operator, True) for operator in segment.operators)
-    used = dict.fromkeys(m for o in segment.operators for m in o.statement.spans)
+    used = dict.fromkeys(m for o in segment.operators for m in o.statement.ranges)
     uses = [
         _Use(m, main.sizes[m], main.ends.first(m, stop), main.ends.end(m, start), m in inside)
         for m in used
@@ -99,11 +99,11 @@ def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
 def operator_bytes(main: StreamedMain, index: int) -> Taken:
     """What an operator by itself takes."""
     statement = main.operators[index].statement
-    used = [memory for memory in statement.spans if memory in main.sizes]
+    used = [memory for memory in statement.ranges if memory in main.sizes]
     scratch = _scratch_bytes(main.operators[index], False)
     total = sum(main.sizes[memory] for memory in used) + scratch
-    before = [memory for memory in used if main.spans[memory][0] < index]
-    after = [memory for memory in used if main.spans[memory][1] > index + 1]
+    before = [memory for memory in used if main.ranges[memory][0] < index]
+    after = [memory for memory in used if main.ranges[memory][1] > index + 1]
     dying = [memory for memory in before if memory not in after]
     made = [memory for memory in after if memory not in before]
     shared = max((main.shared_bytes(index, a, b) for a in dying for b in made), default=0)
@@ -118,7 +118,9 @@ def _scratch_bytes(operator: MainOperator, is_streamed: bool) -> int:
         # Of each operator many segments ask.
         return operator.loop.facts.once("greatest_scratch", greatest_scratch)
     scratch = [
-        (size_bytes(a.buffer), span) for a, span in operator.statement.scratch if _is_scratch(a)
+        (size_bytes(a.buffer), positions)
+        for a, positions in operator.statement.scratch
+        if _is_scratch(a)
     ]
     return max(
         (sum(n for n, (first, stop) in scratch if first <= at < stop) for _, (at, _) in scratch),
@@ -187,7 +189,7 @@ def _live_bytes(segment: Segment, made: Sequence[_Made], use: _Use) -> Values | 
     first = np.full(ticks, use.first, np.int64)
     end = np.full(ticks, use.end, np.int64)
     for operator, making in zip(segment.operators, made, strict=True):
-        if use.memory not in operator.statement.spans:
+        if use.memory not in operator.statement.ranges:
             continue
         parts = making.parts
         indices = [i for i, m in operator.memories.items() if m.same_as(use.memory)]

@@ -89,7 +89,7 @@ class StreamedMain:
         """The operators that access a memory."""
         found: dict[Memory, list[int]] = {}
         for index, operator in enumerate(self.operators):
-            for memory in operator.statement.spans:
+            for memory in operator.statement.ranges:
                 found.setdefault(memory, []).append(index)
         return found
 
@@ -122,7 +122,7 @@ class StreamedMain:
         }
 
     @cached_property
-    def spans(self) -> Mapping[Memory, tuple[int, int]]:
+    def ranges(self) -> Mapping[Memory, tuple[int, int]]:
         """The first operator that finds or puts something in a memory, and the one after the last;
         inputs are found before the first."""
         found = {}
@@ -140,13 +140,13 @@ class StreamedMain:
     def ends(self) -> LiveEnds:
         """Of what is live of memories between operators."""
         statements = [operator.statement for operator in self.operators]
-        return LiveEnds(statements, self.facts, self.sizes, self.spans)
+        return LiveEnds(statements, self.facts, self.sizes, self.ranges)
 
     def live_through(self, start: int, stop: int) -> list[Memory]:
         """The memories that are live before and after some operators, and that they do not use."""
         return [
             memory
-            for memory, (first, end) in self.spans.items()
+            for memory, (first, end) in self.ranges.items()
             if first < start
             and end > stop
             and not any(start <= user < stop for user in self.users[memory])
@@ -366,7 +366,7 @@ class StreamedMain:
         found: dict[Memory, list[int]] = {}
         for index, operator in enumerate(self.operators):
             passed = (argument.memory for argument in operator.statement.arguments)
-            for memory in dict.fromkeys([*operator.statement.spans, *passed]):
+            for memory in dict.fromkeys([*operator.statement.ranges, *passed]):
                 found.setdefault(memory, []).append(index)
         return found
 

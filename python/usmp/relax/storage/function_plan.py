@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from usmp.analysis.function_memory import FunctionMemory, ManagedTensor, OperatorCall
+from usmp.analysis.function_memory import CallSite, FunctionMemory, ManagedTensor
 from usmp.analysis.memory.access import item_bytes
 from usmp.relax.storage.operator_memory import OperatorMemory, OperatorOverlap
 from usmp.relax.storage.tensor_bytes import ALIGNMENT, SizeBounds, alignment_of
@@ -130,7 +130,7 @@ def possible_overlaps(
 
 
 def _allowed(
-    call: OperatorCall,
+    call: CallSite,
     dying: int,
     written: int,
     tensors: Sequence[ManagedTensor],
@@ -189,8 +189,8 @@ def plan_function(
     in_place: set[int] = set()
     for where, members in numbers.items():
         inside = [each for each in overlaps if _memory_of(memory.tensors[each.written]) == where]
-        spans = {number: _span(memory.tensors[number]) for number in members}
-        plan = _plan(spans, {n: sizes[n] for n in members}, inside, solve, memory.tensors)
+        ranges = {number: _live_range(memory.tensors[number]) for number in members}
+        plan = _plan(ranges, {n: sizes[n] for n in members}, inside, solve, memory.tensors)
         plans[where] = plan
         in_place |= {
             each.written
@@ -204,7 +204,7 @@ def _memory_of(tensor: ManagedTensor) -> Memory:
     return Memory(tensor.device_index, tensor.scope)
 
 
-def _span(tensor: ManagedTensor) -> tuple[int, int]:
+def _live_range(tensor: ManagedTensor) -> tuple[int, int]:
     """When its bytes are in use: not yet when it is allocated."""
     first = tensor.start if tensor.first_use < 0 else tensor.first_use
     return first, max(tensor.stop, first + 1)
@@ -216,7 +216,7 @@ def _shares(offsets: Mapping[int, int], sizes: Mapping[int, int], a: int, b: int
 
 
 def _plan(
-    spans: Mapping[int, tuple[int, int]],
+    ranges: Mapping[int, tuple[int, int]],
     sizes: Mapping[int, int],
     overlaps: Sequence[Overlap],
     solve: Solve,
@@ -224,15 +224,15 @@ def _plan(
 ) -> MemoryPlan:
     """The plan that costs no time, unless another one is clearly smaller."""
     free = [each for each in overlaps if not each.allowed.is_accumulated]
-    found = _solved(spans, sizes, free, solve, tensors)
+    found = _solved(ranges, sizes, free, solve, tensors)
     if len(free) == len(overlaps):
         return found
-    smaller = _solved(spans, sizes, overlaps, solve, tensors)
+    smaller = _solved(ranges, sizes, overlaps, solve, tensors)
     return smaller if smaller.bytes < _CLEARLY_SMALLER * found.bytes else found
 
 
 def _solved(
-    spans: Mapping[int, tuple[int, int]],
+    ranges: Mapping[int, tuple[int, int]],
     sizes: Mapping[int, int],
     overlaps: Sequence[Overlap],
     solve: Solve,
@@ -251,12 +251,12 @@ def _solved(
     problem = _problem(
         [tensors[members[0]].name for members in slots],
         [max(sizes[n] for n in members) for members in slots],
-        [(spans[members[0]][0], spans[members[-1]][1]) for members in slots],
+        [(ranges[members[0]][0], ranges[members[-1]][1]) for members in slots],
         between,
     )
     solution = solve(problem)
     offsets = {number: int(solution.offsets[slot]) for number, slot in sorted(slot_of.items())}
-    _check(spans, sizes, overlaps, offsets, tensors)
+    _check(ranges, sizes, overlaps, offsets, tensors)
     return MemoryPlan(solution.peak, solution.lower_bound, solution.is_optimal, offsets)
 
 
@@ -287,7 +287,7 @@ def _slots(sizes: Mapping[int, int], exact: Iterable[Overlap]) -> list[list[int]
 def _problem(
     names: Sequence[str],
     sizes: Sequence[int],
-    spans: Sequence[tuple[int, int]],
+    ranges: Sequence[tuple[int, int]],
     overlaps: Mapping[tuple[int, int], int],
 ) -> Problem:
     return Problem(
@@ -295,8 +295,8 @@ def _problem(
         pools=(Pool("storage"),),
         sizes=column(sizes),
         live_first=np.arange(len(sizes) + 1, dtype=np.int64),
-        live_starts=column(start for start, _ in spans),
-        live_stops=column(stop for _, stop in spans),
+        live_starts=column(start for start, _ in ranges),
+        live_stops=column(stop for _, stop in ranges),
         alignments=column(map(alignment_of, sizes)),
         overlap_outputs=column(output for output, _ in overlaps),
         overlap_inputs=column(dying for _, dying in overlaps),
@@ -305,7 +305,7 @@ def _problem(
 
 
 def _check(
-    spans: Mapping[int, tuple[int, int]],
+    ranges: Mapping[int, tuple[int, int]],
     sizes: Mapping[int, int],
     overlaps: Sequence[Overlap],
     offsets: Mapping[int, int],
@@ -316,7 +316,7 @@ def _check(
     problem = _problem(
         [tensors[number].name for number in sizes],
         list(sizes.values()),
-        [spans[number] for number in sizes],
+        [ranges[number] for number in sizes],
         {(row[each.written], row[each.dying]): each.allowed.distance for each in overlaps},
     )
     check_columns(problem, column(offsets[n] for n in sizes), np.zeros(len(sizes), np.int64))

@@ -8,7 +8,7 @@ from typing import Any
 from tvm import relax, s_tir, tirx
 from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
-from usmp.analysis.function_memory import FunctionMemory, OperatorCall
+from usmp.analysis.function_memory import CallSite, FunctionMemory
 from usmp.analysis.memory.access import item_bytes
 from usmp.relax.storage.check_sizes import size_check
 from usmp.relax.storage.function_plan import FunctionPlan, Memory
@@ -192,7 +192,7 @@ class _Body:
             return self.call(self.calls[variable], value)
         return value
 
-    def call(self, call: OperatorCall, value: Call) -> Call:
+    def call(self, call: CallSite, value: Call) -> Call:
         if all(argument.whole not in self.plan.in_place for argument in call.arguments):
             return value
         shared = shared_parameters(call, self.plan, self.rewriter.mod[call.callee])
@@ -210,7 +210,7 @@ class _Body:
 
 
 def shared_parameters(
-    call: OperatorCall, plan: FunctionPlan, func: tirx.PrimFunc
+    call: CallSite, plan: FunctionPlan, func: tirx.PrimFunc
 ) -> tuple[SharedParameter, ...]:
     """Which parameters of a call get tensors that share bytes."""
     places = {}

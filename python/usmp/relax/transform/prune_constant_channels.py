@@ -15,9 +15,9 @@ from usmp.objects.attributes import PRUNED_CHANNELS_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import rewrite_main, without_callees
 from usmp.relax.static_shapes import main_function
+from usmp.relax.transform.channels.channel_operators import ChannelOperators, channel_operators_of
 from usmp.relax.transform.channels.faithful import is_faithful
 from usmp.relax.transform.channels.needed import kept_channels, kept_of
-from usmp.relax.transform.channels.steps import Steps, steps_of
 from usmp.relax.transform.channels.weight_costs import WeightCosts, weight_costs
 from usmp.tir.spans import keeps_span
 
@@ -60,20 +60,20 @@ class _Changes:
         variable -> the channels that stay.
     """
 
-    found: Steps
+    found: ChannelOperators
     kept: Mapping[tvm.ir.Var, np.ndarray]
 
     def is_whole(self, var: tvm.ir.Var) -> bool:
         """Whether a tensor keeps all channels."""
-        return len(self.kept[var]) == self.found.steps[var].output.count
+        return len(self.kept[var]) == self.found.operators[var].output.count
 
     def changed(self) -> list[tvm.ir.Var]:
         """The results of operators that read or write fewer channels."""
         return [
             var
-            for var, step in self.found.steps.items()
+            for var, operator in self.found.operators.items()
             if not self.is_whole(var)
-            or any(o in self.kept and not self.is_whole(o) for o in step.operands)
+            or any(o in self.kept and not self.is_whole(o) for o in operator.operands)
         ]
 
 
@@ -81,10 +81,10 @@ def _pruned(mod: IRModule) -> IRModule:
     main = main_function(mod)
     refused: set[tvm.ir.Var] = set()
     while True:
-        found = steps_of(mod, main, refused)
-        changes = _Changes(found, kept_channels(found) if found.steps else {})
+        found = channel_operators_of(mod, main, refused)
+        changes = _Changes(found, kept_channels(found) if found.operators else {})
         changed = changes.changed()
-        unknown = {var for var in changed if not is_faithful(found.steps[var])}
+        unknown = {var for var in changed if not is_faithful(found.operators[var])}
         if not unknown:
             break
         refused |= unknown
@@ -127,6 +127,6 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         var = found.calls.get(call)
         if var is None or var not in self.changed:
             return self.visit_expr_post_order(call)
-        step = found.steps[var]
-        operands = [self.visit_expr(operand) for operand in step.operands]
-        return step.rebuild(self.builder_, operands, kept_of(step, var, kept))
+        operator = found.operators[var]
+        operands = [self.visit_expr(operand) for operand in operator.operands]
+        return operator.rebuild(self.builder_, operands, kept_of(operator, var, kept))

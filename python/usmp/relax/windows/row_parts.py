@@ -30,10 +30,10 @@ def part_of(found: RowFunction, rows: Rows, given: Mapping[int, Rows]) -> tirx.P
         by index of the parameter: the rows that there are of each operand in `found.reads`, all
         that are read among them.
     """
-    return _Part(found, rows, given).func()
+    return _PartialRowFunction(found, rows, given).func()
 
 
-class _Part:
+class _PartialRowFunction:
     """The PrimFunc that is made.
 
     Attributes
@@ -120,7 +120,9 @@ class _Part:
 class _Moved:
     """What a block consists of, once its row 0 is the first one that is computed."""
 
-    def __init__(self, part: _Part, row: Var, variables: Iterable[tirx.IterVar]) -> None:
+    def __init__(
+        self, part: _PartialRowFunction, row: Var, variables: Iterable[tirx.IterVar]
+    ) -> None:
         self.part, self.row = part, row
         self.later = row + part.rows[0] if part.rows[0] else row
         self.analyzer, self.of_indices = Analyzer(), Analyzer()

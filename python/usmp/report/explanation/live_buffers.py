@@ -9,8 +9,8 @@ from usmp.report.explanation.operators import joined, operator_at, operator_labe
 from usmp.report.plan_formats import has_several_entries
 from usmp.support.plain_text import shown
 
-Span: TypeAlias = tuple[int, int]
-"""Half-open range of program positions."""
+LiveInterval: TypeAlias = tuple[int, int]
+"""Half-open interval of program positions."""
 
 _MOST_READERS = 3
 """Operators that a sentence names."""
@@ -23,18 +23,18 @@ def live_at_peak(pool: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return sorted(buffers, key=lambda buffer: (-buffer["size"], buffer["name"]))
 
 
-def peak_spans(pool: Mapping[str, Any]) -> list[Span]:
+def peak_intervals(pool: Mapping[str, Any]) -> list[LiveInterval]:
     """The positions at which all that is live at the peak is live."""
-    spans: list[Span] | None = None
+    intervals: list[LiveInterval] | None = None
     for buffer in live_at_peak(pool):
         ranges = [(start, stop) for start, stop in buffer["live_ranges"]]
-        spans = ranges if spans is None else _common(spans, ranges)
-    return spans or []
+        intervals = ranges if intervals is None else _common(intervals, ranges)
+    return intervals or []
 
 
 def operator_at_peak(module: Mapping[str, Any], pool: Mapping[str, Any]) -> int | None:
     """The statement at the peak of a pool, by position; None if it is not known."""
-    found = operator_at(module, peak_spans(pool))
+    found = operator_at(module, peak_intervals(pool))
     # Where entries run at once, it is no time of one of them.
     if found is None and not has_several_entries(module) and pool.get("peak_operator") is not None:
         return int(pool["peak_operator"])
@@ -110,7 +110,9 @@ def _why(
     if left:
         uses.append(f"still read by {_named(module, left)}")
     if kind == "input":
-        if not uses and _last_stop(buffer) > max(stop for _, stop in _spans_of(module, readers)):
+        if not uses and _last_stop(buffer) > max(
+            stop for _, stop in _intervals_of(module, readers)
+        ):
             uses.append("kept for the application (preserve_inputs)")
         return f"input: {'; '.join(uses) or 'given before the run'}"
     if at is not None and at in users(module, buffer["name"], "written"):
@@ -133,7 +135,7 @@ def _why_inside(module: Mapping[str, Any], buffer: Mapping[str, Any]) -> str:
     return "scratch memory of the operator"
 
 
-def _spans_of(module: Mapping[str, Any], operators: Sequence[int]) -> list[Span]:
+def _intervals_of(module: Mapping[str, Any], operators: Sequence[int]) -> list[LiveInterval]:
     found = [module["operators"][n] for n in operators]
     return [(o["start"], o["stop"]) for o in found if "start" in o and "stop" in o] or [
         (0, 1 << 62)
@@ -150,7 +152,7 @@ def _named(module: Mapping[str, Any], operators: Sequence[int]) -> str:
     return joined([*labels, *([f"{more} others"] if more else [])])
 
 
-def _common(one: Sequence[Span], other: Sequence[Span]) -> list[Span]:
+def _common(one: Sequence[LiveInterval], other: Sequence[LiveInterval]) -> list[LiveInterval]:
     """The positions that are in ranges of both."""
     pairs = ((max(a, c), min(b, d)) for a, b in one for c, d in other)
     return [(start, stop) for start, stop in pairs if start < stop]

@@ -39,14 +39,14 @@ def operator_label(module: Mapping[str, Any], position: int) -> str:
     return f"{_joined(names)}{_tensor(operator.get('outputs', []))}{where}"
 
 
-def operator_at(module: Mapping[str, Any], spans: Sequence[tuple[int, int]]) -> int | None:
+def operator_at(module: Mapping[str, Any], intervals: Sequence[tuple[int, int]]) -> int | None:
     """The first statement that runs in one of these ranges of program positions; None if there is
     none, or if the metadata does not say when statements run."""
     for position, operator in enumerate(module.get("operators", ())):
         start, stop = operator.get("start"), operator.get("stop")
         if start is None or stop is None:
             return None
-        if any(max(start, first) < min(stop, last) for first, last in spans):
+        if any(max(start, first) < min(stop, last) for first, last in intervals):
             return position
     return None
 

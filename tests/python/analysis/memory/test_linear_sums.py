@@ -7,15 +7,15 @@ import pytest
 from tvm import tirx
 
 from usmp.analysis.memory.linear_sums import (
+    NonlinearTerm,
     NotLinear,
-    Part,
     Sum,
     cast_sum,
     constant_sum,
     held_sum,
 )
 
-PART, OTHER = (Part(np.arange(4).reshape(4, 1), frozenset({0})) for _ in range(2))
+PART, OTHER = (NonlinearTerm(np.arange(4).reshape(4, 1), frozenset({0})) for _ in range(2))
 LEFT = Sum(3, {0: 2, 1: 5}, {1: (PART, 4)}, 3, 40)
 RIGHT = Sum(10, {1: -5, 2: 1}, {1: (PART, 1), 2: (OTHER, 7)}, -10, 30, 4)
 

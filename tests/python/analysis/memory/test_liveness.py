@@ -1,13 +1,13 @@
-"""Live spans of straight code and branches; errors. Positions stand beside the statements."""
+"""Live ranges of straight code and branches; errors. Positions stand beside the statements."""
 
 import pytest
 import tvm
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from support.liveness_views import spans
+from support.liveness_views import ranges
 from usmp.analysis.memory.facts import analyze_liveness
-from usmp.analysis.memory.function_liveness import merge_spans
+from usmp.analysis.memory.function_liveness import merge_ranges
 
 # ---- statements
 
@@ -24,7 +24,7 @@ def test_from_the_first_access_to_the_last():
             b[0] = a[1]  # 2
             b[1] = T.int8(1)  # 3
 
-    assert spans(Mod) == {"a": [(0, 3)], "b": [(2, 4)]}
+    assert ranges(Mod) == {"a": [(0, 3)], "b": [(2, 4)]}
 
 
 def test_never_accessed():
@@ -35,7 +35,7 @@ def test_never_accessed():
             a = T.alloc_buffer((4,), "int8")  # noqa: F841
             T.evaluate(1)
 
-    assert spans(Mod) == {"a": []}
+    assert ranges(Mod) == {"a": []}
 
 
 def test_an_index_that_is_loaded():
@@ -49,7 +49,7 @@ def test_an_index_that_is_loaded():
             a[0] = T.int8(1)  # 1
             a[index[0]] = T.int8(1)  # 2
 
-    assert spans(Mod) == {"a": [(1, 3)], "index": [(0, 3)]}
+    assert ranges(Mod) == {"a": [(1, 3)], "index": [(0, 3)]}
 
 
 def test_branches_follow_each_other():
@@ -67,7 +67,7 @@ def test_branches_follow_each_other():
                 c[0] = T.int8(1)  # 3
                 a[0] = c[0]  # 4
 
-    assert spans(Mod) == {"a": [(2, 5)], "b": [(1, 3)], "c": [(3, 5)]}
+    assert ranges(Mod) == {"a": [(2, 5)], "b": [(1, 3)], "c": [(3, 5)]}
 
 
 def test_branch_without_else():
@@ -80,7 +80,7 @@ def test_branch_without_else():
             if n > 0:  # 1
                 a[1] = T.int8(1)  # 2
 
-    assert spans(Mod) == {"a": [(0, 3)]}
+    assert ranges(Mod) == {"a": [(0, 3)]}
 
 
 def test_condition_of_a_branch():
@@ -93,7 +93,7 @@ def test_condition_of_a_branch():
             if a[0] > T.int8(0):  # 1
                 T.evaluate(1)  # 2
 
-    assert spans(Mod) == {"a": [(0, 2)]}
+    assert ranges(Mod) == {"a": [(0, 2)]}
 
 
 def test_condition_of_an_assertion():
@@ -105,7 +105,7 @@ def test_condition_of_an_assertion():
             a[0] = T.int8(1)  # 0
             assert a[0] > T.int8(0), "positive"  # 1
 
-    assert spans(Mod) == {"a": [(0, 2)]}
+    assert ranges(Mod) == {"a": [(0, 2)]}
 
 
 def test_attributes_are_transparent():
@@ -117,7 +117,7 @@ def test_attributes_are_transparent():
             with T.attr(0, "pragma_scope", 1):  # 0
                 a[0] = T.int8(1)  # 1
 
-    assert spans(Mod) == {"a": [(1, 2)]}
+    assert ranges(Mod) == {"a": [(1, 2)]}
 
 
 def test_an_early_return_leaves_what_follows_in_place():
@@ -132,7 +132,7 @@ def test_an_early_return_leaves_what_follows_in_place():
             a[1] = T.int8(1)  # 3
             return 0  # 4
 
-    assert spans(Mod) == {"a": [(0, 4)]}
+    assert ranges(Mod) == {"a": [(0, 4)]}
 
 
 # ---- errors
@@ -179,8 +179,8 @@ def test_blocks_are_refused():
         ([(0, 6), (2, 4), (5, 7)], [(0, 7)]),
     ],
 )
-def test_merge_spans(given, merged):
-    assert merge_spans(given) == merged
+def test_merge_ranges(given, merged):
+    assert merge_ranges(given) == merged
 
 
 def test_ir_is_not_changed():

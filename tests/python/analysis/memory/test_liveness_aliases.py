@@ -3,7 +3,7 @@
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from support.liveness_views import spans
+from support.liveness_views import ranges
 from usmp.analysis.memory.facts import analyze_liveness
 
 # ---- aliases
@@ -30,7 +30,7 @@ def test_views_and_bound_pointers():
             second[0] = T.int8(1)  # 3
             T.evaluate(T.call_extern("int32", "unknown", q))  # 4
 
-    assert spans(Mod) == {
+    assert ranges(Mod) == {
         "viewed": [(1, 2)],
         "offset": [(2, 3)],
         "nested": [(3, 4)],
@@ -61,7 +61,7 @@ def test_pointers_passed_to_a_prim_func():
             Mod.of_pointer(p)
             Mod.of_buffer(T.tvm_access_ptr(T.type_annotation("int8"), accessed.data, 0, 4, 3))
 
-    assert spans(Mod) == {"bound": [(1, 2)], "accessed": [(3, 4)]}
+    assert ranges(Mod) == {"bound": [(1, 2)], "accessed": [(3, 4)]}
 
 
 def test_an_address_whose_index_is_loaded():
@@ -78,7 +78,7 @@ def test_an_address_whose_index_is_loaded():
             index[0] = 1  # 0
             Mod.op(T.address_of(x[index[0]]))  # 1, call 2
 
-    assert spans(Mod) == {"x": [(2, 3)], "index": [(0, 2)]}
+    assert ranges(Mod) == {"x": [(2, 3)], "index": [(0, 2)]}
 
 
 def test_results_of_functions_and_integers_may_point_to_a_buffer_but_a_status_does_not():
@@ -98,7 +98,7 @@ def test_results_of_functions_and_integers_may_point_to_a_buffer_but_a_status_do
             T.evaluate(T.call_extern("int32", "unknown", j))  # 6
             return status  # 7
 
-    assert spans(Mod) == {"a": [(0, 6)], "b": [(1, 7)], "c": [(3, 4)]}
+    assert ranges(Mod) == {"a": [(0, 6)], "b": [(1, 7)], "c": [(3, 4)]}
 
 
 # ---- escapes: a pointer that is kept makes its buffer live always
@@ -127,7 +127,7 @@ def test_pointers_that_are_stored_or_transferred_to_and_from():
             T.evaluate(1)  # 6
 
     always = ("in_struct", "in_memory", "by_variable", "source", "target")
-    assert spans(Mod) == {**{name: [(0, 7)] for name in always}, "addresses": [(2, 5)]}
+    assert ranges(Mod) == {**{name: [(0, 7)] for name in always}, "addresses": [(2, 5)]}
 
 
 def test_a_value_stored_is_not_a_pointer_stored():
@@ -141,7 +141,7 @@ def test_a_value_stored_is_not_a_pointer_stored():
             b[0] = a[0] + T.call_extern("int32", "dot", a.data)  # 1
             b[1] = 1  # 2
 
-    assert spans(Mod) == {"a": [(0, 2)], "b": [(1, 3)]}
+    assert ranges(Mod) == {"a": [(0, 2)], "b": [(1, 3)]}
 
 
 def test_kept_or_returned_by_the_callee():
@@ -170,7 +170,7 @@ def test_kept_or_returned_by_the_callee():
             T.evaluate(1)  # 3
             T.evaluate(T.call_extern("int32", "unknown", p))  # 4
 
-    assert spans(Mod) == {"kept": [(0, 5)], "ignored": [], "returned": [(0, 5)]}
+    assert ranges(Mod) == {"kept": [(0, 5)], "ignored": [], "returned": [(0, 5)]}
 
 
 # ---- layouts that are loaded
@@ -195,7 +195,7 @@ def test_views_whose_offsets_are_loaded():
             T.evaluate(a[0])  # 7
             T.evaluate(second[0])  # 8
 
-    assert spans(Mod) == {
+    assert ranges(Mod) == {
         "index": [(0, 7)],
         "other": [(1, 9)],
         "a": [(6, 8)],
@@ -219,4 +219,4 @@ def test_what_an_asynchronous_scope_touches_lives_always():
             T.evaluate(1)  # 3
 
     end = analyze_liveness("main", Mod).length
-    assert spans(Mod) == {"a": [(0, end)], "b": [(0, end)]}
+    assert ranges(Mod) == {"a": [(0, end)], "b": [(0, end)]}

@@ -1,9 +1,9 @@
-"""Live spans across calls. Positions stand beside the statements that take them."""
+"""Live ranges across calls. Positions stand beside the statements that take them."""
 
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from support.liveness_views import spans
+from support.liveness_views import ranges
 from usmp.analysis.memory.facts import analyze_liveness
 
 
@@ -28,7 +28,7 @@ def test_a_call_is_numbered_as_if_it_were_inlined():
             Mod.op(x.data, y.data)  # 1 to 4
             y[0] = T.int8(1)  # 5
 
-    assert spans(Mod) == {"x": [(0, 3)], "y": [(3, 6)], "scratch": [(1, 4)]}
+    assert ranges(Mod) == {"x": [(0, 3)], "y": [(3, 6)], "scratch": [(1, 4)]}
 
 
 def test_parameters_are_accessed_where_the_callee_does():
@@ -49,7 +49,7 @@ def test_parameters_are_accessed_where_the_callee_does():
             Mod.op(x, y, ignored)  # 0 to 2
             Mod.op(twice, twice, ignored)  # 3 to 5
 
-    assert spans(Mod) == {"x": [(0, 1)], "y": [(2, 3)], "ignored": [], "twice": [(3, 6)]}
+    assert ranges(Mod) == {"x": [(0, 1)], "y": [(2, 3)], "ignored": [], "twice": [(3, 6)]}
 
 
 def test_nested_calls():
@@ -75,7 +75,7 @@ def test_nested_calls():
             T.evaluate(1)  # 0
             Mod.outer(x)  # 1 to 5
 
-    assert spans(Mod) == {"x": [(4, 6)], "shallow": [(1, 6)], "deep": [(3, 5)]}
+    assert ranges(Mod) == {"x": [(4, 6)], "shallow": [(1, 6)], "deep": [(3, 5)]}
 
 
 def test_a_function_called_twice_has_its_allocations_live_twice():
@@ -95,7 +95,7 @@ def test_a_function_called_twice_has_its_allocations_live_twice():
             x[0] = T.int8(1)  # 2
             Mod.op(y)  # 3, 4
 
-    assert spans(Mod) == {"x": [(1, 3)], "y": [(4, 5)], "scratch": [(0, 2), (3, 5)]}
+    assert ranges(Mod) == {"x": [(1, 3)], "y": [(4, 5)], "scratch": [(0, 2), (3, 5)]}
 
 
 def test_a_call_in_a_loop_carries_its_arguments():
@@ -115,7 +115,7 @@ def test_a_call_in_a_loop_carries_its_arguments():
                 later = T.alloc_buffer((4,), "int8")
                 later[0] = T.int8(1)  # 3
 
-    assert spans(Mod) == {"carried": [(0, 4)], "later": [(3, 4)], "scratch": [(1, 3)]}
+    assert ranges(Mod) == {"carried": [(0, 4)], "later": [(3, 4)], "scratch": [(1, 3)]}
 
 
 def test_a_call_in_a_while_loop_carries_its_arguments():
@@ -133,7 +133,7 @@ def test_a_call_in_a_while_loop_carries_its_arguments():
                 later = T.alloc_buffer((4,), "int8")
                 later[0] = T.int8(1)  # 2
 
-    assert spans(Mod) == {"carried": [(0, 3)], "later": [(2, 3)]}
+    assert ranges(Mod) == {"carried": [(0, 3)], "later": [(2, 3)]}
 
 
 def test_a_loop_in_the_callee_carries_its_parameters():
@@ -152,7 +152,7 @@ def test_a_loop_in_the_callee_carries_its_parameters():
             x = T.alloc_buffer((4,), "int8")
             Mod.op(x)
 
-    assert spans(Mod) == {"x": [(0, 4)], "later": [(3, 4)]}
+    assert ranges(Mod) == {"x": [(0, 4)], "later": [(3, 4)]}
 
 
 def test_a_call_of_a_function_that_does_nothing():
@@ -168,7 +168,7 @@ def test_a_call_of_a_function_that_does_nothing():
             y = T.alloc_buffer((4,), "int8")
             T.evaluate(T.tvm_call_cpacked("op", x.data, y.data))  # 0
 
-    assert spans(Mod) == {"x": [], "y": [(0, 1)]}
+    assert ranges(Mod) == {"x": [], "y": [(0, 1)]}
 
 
 def test_what_stands_beside_calls_lives_through_them():
@@ -191,7 +191,7 @@ def test_what_stands_beside_calls_lives_through_them():
             z[0] = y[0] + Mod.op(x)  # 1, call 2 and 3, 4
             T.evaluate(Mod.op(u) + Mod.op(v))  # 5, calls 6 to 9, 10
 
-    assert spans(Mod) == {
+    assert ranges(Mod) == {
         **{"x": [(1, 5)], "y": [(0, 5)], "z": [(1, 5)], "u": [(5, 11)], "v": [(5, 11)]},
         "scratch": [(2, 4), (6, 8), (8, 10)],
     }
@@ -212,7 +212,7 @@ def test_a_call_whose_result_is_only_converted_stands_alone():
             if T.cast(Mod.op(x, y), "int32") > 0:
                 T.evaluate(1)
 
-    assert spans(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
+    assert ranges(Mod) == {"x": [(0, 1)], "y": [(1, 2)]}
 
 
 def test_arguments_are_evaluated_before_the_call():
@@ -229,7 +229,7 @@ def test_arguments_are_evaluated_before_the_call():
             y[0] = T.int8(1)  # 0
             Mod.op(x, y[0])  # 1, call 2
 
-    assert spans(Mod) == {"x": [(2, 3)], "y": [(0, 2)]}
+    assert ranges(Mod) == {"x": [(2, 3)], "y": [(0, 2)]}
 
 
 def test_a_value_loaded_beside_a_call_in_an_argument_lives_through_that_call():
@@ -253,7 +253,7 @@ def test_a_value_loaded_beside_a_call_in_an_argument_lives_through_that_call():
             y[0] = T.int8(1)  # 0
             Mod.op(x, y[0], Mod.value(z))  # 1, call of value 2 and 3, 4, call of op 5
 
-    assert spans(Mod) == {"x": [(5, 6)], "y": [(0, 5)], "z": [(1, 5)], "scratch": [(2, 4)]}
+    assert ranges(Mod) == {"x": [(5, 6)], "y": [(0, 5)], "z": [(1, 5)], "scratch": [(2, 4)]}
 
 
 def test_a_value_loaded_in_an_argument_lives_through_a_call_beside_it():
@@ -272,4 +272,4 @@ def test_a_value_loaded_in_an_argument_lives_through_a_call_beside_it():
             T.evaluate(Mod.value(T.int8(1)) + Mod.value(x[0]))
 
     length = analyze_liveness("main", Mod).length
-    assert spans(Mod)["x"] == [(0, length)]
+    assert ranges(Mod)["x"] == [(0, length)]

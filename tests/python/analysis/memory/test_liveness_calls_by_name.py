@@ -3,7 +3,7 @@
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from support.liveness_views import parameters, spans
+from support.liveness_views import parameters, ranges
 
 
 def test_calls_that_name_a_prim_func_are_followed():
@@ -29,7 +29,7 @@ def test_calls_that_name_a_prim_func_are_followed():
             T.evaluate(T.tvm_call_cpacked("op", e.data, f.data, handle))  # 4, 5
             T.evaluate(T.tvm_call_packed("op", g.data, h.data, handle))  # 6, 7
 
-    assert spans(Mod) == {name: [(at, at + 1)] for at, name in enumerate("abcdefgh")}
+    assert ranges(Mod) == {name: [(at, at + 1)] for at, name in enumerate("abcdefgh")}
     assert parameters(Mod) == {0: (4, 8)}
 
 
@@ -46,7 +46,7 @@ def test_a_function_of_the_c_library_is_no_prim_func_of_the_same_name():
             y = T.alloc_buffer((4,), "float64")
             Mod.exp(x, y)
 
-    assert spans(Mod) == {"x": [(0, 1)], "y": [(0, 1)]}
+    assert ranges(Mod) == {"x": [(0, 1)], "y": [(0, 1)]}
 
 
 def test_a_name_means_a_global_symbol_before_a_global_var():
@@ -68,7 +68,7 @@ def test_a_name_means_a_global_symbol_before_a_global_var():
             y = T.alloc_buffer((4,), "int8")
             T.evaluate(T.call_extern("int32", "kernel", x.data, y.data))
 
-    assert spans(Mod) == {"x": [(0, 1)], "y": []}
+    assert ranges(Mod) == {"x": [(0, 1)], "y": []}
 
 
 def test_an_unknown_extern_call_accesses_its_arguments_once():
@@ -82,4 +82,4 @@ def test_an_unknown_extern_call_accesses_its_arguments_once():
             T.evaluate(T.call_extern("int32", "unknown", x.data, y.data))  # 1
             T.evaluate(T.call_extern("int32", "unknown", y.data))  # 2
 
-    assert spans(Mod) == {"x": [(0, 2)], "y": [(1, 3)]}
+    assert ranges(Mod) == {"x": [(0, 2)], "y": [(1, 3)]}

@@ -1,10 +1,10 @@
-"""Live spans in loops. Positions stand beside the statements that take them."""
+"""Live ranges in loops. Positions stand beside the statements that take them."""
 
 import pytest
 from tvm.script import ir as I
 from tvm.script import tirx as T
 
-from support.liveness_views import spans, unplannable
+from support.liveness_views import ranges, unplannable
 from usmp.analysis.memory.facts import analyze_liveness
 
 # ---- loops
@@ -23,7 +23,7 @@ def test_accessed_in_a_loop_lives_through_the_loop():
                 T.evaluate(n)  # 3
             b[1] = T.int8(1)  # 4
 
-    assert spans(Mod) == {"a": [(0, 4)], "b": [(0, 5)]}
+    assert ranges(Mod) == {"a": [(0, 4)], "b": [(0, 5)]}
 
 
 def test_allocated_in_a_loop_lives_in_one_iteration():
@@ -38,7 +38,7 @@ def test_allocated_in_a_loop_lives_in_one_iteration():
                 a[i] = T.int8(2)  # 2
                 b[i] = T.int8(1)  # 3
 
-    assert spans(Mod) == {"a": [(1, 3)], "b": [(3, 4)]}
+    assert ranges(Mod) == {"a": [(1, 3)], "b": [(3, 4)]}
 
 
 def test_an_inner_loop_carries_values_through_the_outer_loop():
@@ -53,7 +53,7 @@ def test_an_inner_loop_carries_values_through_the_outer_loop():
                 later = T.alloc_buffer((4,), "int8")
                 later[0] = T.int8(1)  # 3
 
-    assert spans(Mod) == {"carried": [(0, 4)], "later": [(3, 4)]}
+    assert ranges(Mod) == {"carried": [(0, 4)], "later": [(3, 4)]}
 
 
 def test_allocated_in_the_outer_loop_is_carried_by_the_inner_loop_only():
@@ -70,7 +70,7 @@ def test_allocated_in_the_outer_loop_is_carried_by_the_inner_loop_only():
                 later = T.alloc_buffer((4,), "int8")
                 later[0] = T.int8(1)  # 4
 
-    assert spans(Mod) == {"carried": [(1, 4)], "first": [(2, 4)], "later": [(4, 5)]}
+    assert ranges(Mod) == {"carried": [(1, 4)], "first": [(2, 4)], "later": [(4, 5)]}
 
 
 def test_a_while_loop_carries_values():
@@ -87,7 +87,7 @@ def test_a_while_loop_carries_values():
                 later[0] = T.int8(1)  # 3
                 count[0] = count[0] + 1  # 4
 
-    assert spans(Mod) == {"carried": [(1, 5)], "count": [(0, 5)], "later": [(3, 4)]}
+    assert ranges(Mod) == {"carried": [(1, 5)], "count": [(0, 5)], "later": [(3, 4)]}
 
 
 def test_the_condition_of_a_while_loop_is_evaluated_after_the_body_too():
@@ -101,7 +101,7 @@ def test_the_condition_of_a_while_loop_is_evaluated_after_the_body_too():
                 later = T.alloc_buffer((4,), "int8")
                 later[0] = T.int8(1)  # 2
 
-    assert spans(Mod) == {"limit": [(0, 3)], "later": [(2, 3)]}
+    assert ranges(Mod) == {"limit": [(0, 3)], "later": [(2, 3)]}
 
 
 def test_loop_bounds_are_evaluated_before_every_iteration():
@@ -115,7 +115,7 @@ def test_loop_bounds_are_evaluated_before_every_iteration():
                 later = T.alloc_buffer((4,), "int8")
                 later[0] = T.int8(1)  # 2
 
-    assert spans(Mod) == {"bound": [(0, 3)], "later": [(2, 3)]}
+    assert ranges(Mod) == {"bound": [(0, 3)], "later": [(2, 3)]}
 
 
 def test_a_loop_step_is_evaluated_before_every_iteration():
@@ -129,7 +129,7 @@ def test_a_loop_step_is_evaluated_before_every_iteration():
                 later = T.alloc_buffer((4,), "int8")
                 later[0] = T.int8(1)  # 2
 
-    assert spans(Mod) == {"step": [(0, 3)], "later": [(2, 3)]}
+    assert ranges(Mod) == {"step": [(0, 3)], "later": [(2, 3)]}
 
 
 def test_break_and_continue_do_not_shorten_a_loop():
@@ -145,7 +145,7 @@ def test_break_and_continue_do_not_shorten_a_loop():
                 T.break_loop()
                 T.evaluate(n)
 
-    assert spans(Mod) == {"a": [(0, analyze_liveness("main", Mod).length)]}
+    assert ranges(Mod) == {"a": [(0, analyze_liveness("main", Mod).length)]}
 
 
 # ---- several iterations at once
@@ -166,7 +166,7 @@ def test_iterations_that_run_at_once_each_hold_a_buffer(loop):
                 outside[i] = inside[0]  # 2
 
     assert unplannable(Mod) == {"inside"}
-    assert spans(Mod)["outside"] == [(0, 3)]
+    assert ranges(Mod)["outside"] == [(0, 3)]
 
 
 def test_iterations_that_run_in_turn_hold_one_buffer():

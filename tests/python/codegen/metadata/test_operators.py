@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from usmp.codegen.emitted_calls import EmittedCall
 from usmp.codegen.metadata.operators import operators_metadata, peak_operator
-from usmp.codegen.operator_calls import OperatorCall
 from usmp.objects import (
     BufferInfoKind,
     LiveRange,
@@ -28,7 +28,7 @@ def plan(buffers=(), operators=()):
 
 
 def call(*origins, entry="main", name="f"):
-    return OperatorCall(entry, [name], [], [], [], model_operators=origins)
+    return EmittedCall(entry, [name], [], [], [], model_operators=origins)
 
 
 @pytest.mark.parametrize(

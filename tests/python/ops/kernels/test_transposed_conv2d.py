@@ -13,7 +13,7 @@ from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators
 from usmp.ops.kernels.accumulators import Accumulators
 from usmp.ops.kernels.convolution import Convolution
-from usmp.ops.kernels.spans import Span
+from usmp.ops.kernels.index_ranges import IndexRange
 from usmp.ops.kernels.transposed_conv2d import (
     PhaseConvolution,
     SidePhase,
@@ -109,13 +109,13 @@ def test_each_tap_is_in_one_phase_against_the_order_of_the_kernel():
 @pytest.mark.parametrize(
     ("side", "tap", "existing", "inner"),
     [
-        (TransposedSide(4, 3, 2, 0, 8), 0, Span(0, 4), Span(1, 4)),
-        (TransposedSide(4, 3, 2, 0, 8), 1, Span(0, 4), Span(0, 4)),
-        (TransposedSide(4, 3, 2, 1, 8), 0, Span(1, 5), Span(1, 4)),
-        (TransposedSide(4, 3, 2, 1, 7), 0, Span(1, 4), Span(1, 4)),
-        (TransposedSide(2, 3, 2, 0, 9), 0, Span(0, 5), Span(1, 2)),
-        (TransposedSide(3, 2, 3, 0, 9), 2, Span(0, 3), Span(0, 3)),
-        (TransposedSide(1, 7, 2, 3, 2), 1, Span(0, 1), Span(1, 1)),
+        (TransposedSide(4, 3, 2, 0, 8), 0, IndexRange(0, 4), IndexRange(1, 4)),
+        (TransposedSide(4, 3, 2, 0, 8), 1, IndexRange(0, 4), IndexRange(0, 4)),
+        (TransposedSide(4, 3, 2, 1, 8), 0, IndexRange(1, 5), IndexRange(1, 4)),
+        (TransposedSide(4, 3, 2, 1, 7), 0, IndexRange(1, 4), IndexRange(1, 4)),
+        (TransposedSide(2, 3, 2, 0, 9), 0, IndexRange(0, 5), IndexRange(1, 2)),
+        (TransposedSide(3, 2, 3, 0, 9), 2, IndexRange(0, 3), IndexRange(0, 3)),
+        (TransposedSide(1, 7, 2, 3, 2), 1, IndexRange(0, 1), IndexRange(1, 1)),
     ],
 )
 def test_pixels_of_a_phase(side, tap, existing, inner):

@@ -147,14 +147,14 @@ def random_network(random: Random, calls: int, reach: int) -> OperatorGraph:
 @pytest.mark.parametrize(("calls", "reach"), [(200, 200), (400, 20), (1000, 5)])
 def test_large_graphs_take_bounded_work(calls, reach, monkeypatch):
     looked_at = 0
-    step = OperatorStates.step
+    delta = OperatorStates.delta
 
     def counted(states, done, call):
         nonlocal looked_at
         looked_at += 1
-        return step(states, done, call)
+        return delta(states, done, call)
 
-    monkeypatch.setattr(OperatorStates, "step", counted)
+    monkeypatch.setattr(OperatorStates, "delta", counted)
     drawn = random_network(Random(calls), calls, reach)
     found = least_peak_order(drawn, most_steps=20_000)
     assert looked_at < 2 * 20_000 + 200 * calls

@@ -10,9 +10,9 @@ import pytest
 from tvm import relax
 
 from usmp.analysis.function_memory import (
+    CallSite,
     FunctionMemory,
     ManagedTensor,
-    OperatorCall,
     TensorArgument,
 )
 from usmp.relax.storage.function_plan import (
@@ -41,7 +41,7 @@ def tensor(start: int, stop: int, first_use: int | None = None, **fields) -> Man
     return ManagedTensor("main.a", shape, 1, dtype, start, stop, first_use=first_use, **fields)
 
 
-def call(position: int, *arguments: int | TensorArgument | None) -> OperatorCall:
+def call(position: int, *arguments: int | TensorArgument | None) -> CallSite:
     """A call of `f`: whole tensors by number, None for what is no tensor of the function."""
     given = [
         each
@@ -49,7 +49,7 @@ def call(position: int, *arguments: int | TensorArgument | None) -> OperatorCall
         else TensorArgument(frozenset() if each is None else frozenset([each]), each)
         for each in arguments
     ]
-    return OperatorCall(position, relax.Var("_", relax.AnyType()), "f", tuple(given))
+    return CallSite(position, relax.Var("_", relax.AnyType()), "f", tuple(given))
 
 
 @dataclass

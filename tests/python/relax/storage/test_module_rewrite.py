@@ -11,7 +11,7 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
-from usmp.analysis.function_memory import OperatorCall, TensorArgument
+from usmp.analysis.function_memory import CallSite, TensorArgument
 from usmp.analysis.read_function import read_function
 from usmp.relax.storage.function_plan import FunctionPlan, Memory, MemoryPlan
 from usmp.relax.storage.module_rewrite import FunctionRewriter, shared_parameters, with_offsets
@@ -34,7 +34,7 @@ def shared(places, *wholes, dtypes=("float32",) * 4) -> tuple[SharedParameter, .
     arguments = tuple(
         TensorArgument(frozenset() if n is None else frozenset([n]), n) for n in wholes
     )
-    call = OperatorCall(0, relax.Var("_", relax.AnyType()), "f", arguments)
+    call = CallSite(0, relax.Var("_", relax.AnyType()), "f", arguments)
     func = SimpleNamespace(params=[SimpleNamespace(dtype=dtype) for dtype in dtypes])
     return shared_parameters(call, plan, func)
 
@@ -274,6 +274,6 @@ def test_the_begin_of_a_parameter_is_aligned_as_its_tensor_is(shape, dtype, fact
     func = tirx.PrimFunc([param], tirx.Evaluate(0))
     mod = IRModule({"double": func})
     arguments = (TensorArgument(frozenset([0]), 0),)
-    call = OperatorCall(0, relax.Var("_", relax.AnyType()), "double", arguments)
+    call = CallSite(0, relax.Var("_", relax.AnyType()), "double", arguments)
     memory = SimpleNamespace(calls=[call])
     assert offsets(with_offsets(mod, {"main": (memory, planned({0: 64}, {0: 64}))})) == [factor]

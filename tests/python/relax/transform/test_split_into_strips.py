@@ -35,7 +35,7 @@ from usmp.relax.transform import SplitIntoStrips
 from usmp.relax.transform.strips.choice import strip_choices
 from usmp.relax.transform.strips.rewrite import with_strips
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip_chain, strip_main
-from usmp.relax.transform.strips.strip_operator import Span
+from usmp.relax.transform.strips.strip_operator import ColumnRange
 from usmp.transform import OrderOperators
 
 NHWC = Layout("NHWC")
@@ -83,10 +83,10 @@ def main_of(mod: IRModule, **options) -> StripMain:
     return strip_main(mod, planning_options({f"tir.usmp.{k}": v for k, v in options.items()}))
 
 
-def spans_of(chain: StripChain, main: StripMain) -> list[list[Span]]:
+def ranges_of(chain: StripChain, main: StripMain) -> list[list[ColumnRange]]:
     """By strip, the columns of each result in the chain."""
     chosen = main.variables[chain.start : chain.stop]
-    return [[spans[var] for var in chosen] for spans in chain.strips]
+    return [[ranges[var] for var in chosen] for ranges in chain.strips]
 
 
 def products(mod: IRModule) -> int:
@@ -135,9 +135,9 @@ def test_columns_that_strips_need():
     chain = strip_chain(main, 0, 3, 2)
     assert chain is not None
     # Of 11, 6 and 4 columns.
-    assert spans_of(chain, main) == [
-        [Span(0, 10), Span(0, 5), Span(0, 2)],
-        [Span(1, 11), Span(1, 6), Span(2, 4)],
+    assert ranges_of(chain, main) == [
+        [ColumnRange(0, 10), ColumnRange(0, 5), ColumnRange(0, 2)],
+        [ColumnRange(1, 11), ColumnRange(1, 6), ColumnRange(2, 4)],
     ]
 
 

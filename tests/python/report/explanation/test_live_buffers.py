@@ -8,7 +8,7 @@ from usmp.report.explanation.live_buffers import (
     described_buffer,
     live_at_peak,
     operator_at_peak,
-    peak_spans,
+    peak_intervals,
     unused_bytes,
 )
 
@@ -61,7 +61,7 @@ def test_live_buffers_are_the_largest_first_then_by_name():
 
 
 @pytest.mark.parametrize(
-    ("ranges", "spans"),
+    ("ranges", "intervals"),
     [
         ([], []),
         ([[(0, 3), (5, 9)]], [(0, 3), (5, 9)]),
@@ -70,9 +70,9 @@ def test_live_buffers_are_the_largest_first_then_by_name():
         ([[(0, 9)], [(1, 8)], [(2, 3), (4, 9)]], [(2, 3), (4, 8)]),
     ],
 )
-def test_the_peak_is_where_all_are_live(ranges, spans):
+def test_the_peak_is_where_all_are_live(ranges, intervals):
     buffers = [buffer(str(n), ranges=own) for n, own in enumerate(ranges)]
-    assert peak_spans(pool(*buffers)) == spans
+    assert peak_intervals(pool(*buffers)) == intervals
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from usmp.ops.emit import call_operator, shape_of
 
 
 @dataclass(frozen=True)
-class Taps:
+class ResamplingTaps:
     """What the pixels along one axis are made of.
 
     Parameters
@@ -88,7 +88,9 @@ def _coordinates(operator: Operator, before: int, after: int, scale: float | Non
     return centers
 
 
-def _linear_taps(operator: Operator, before: int, after: int, scale: float | None) -> Taps:
+def _linear_taps(
+    operator: Operator, before: int, after: int, scale: float | None
+) -> ResamplingTaps:
     if before == after:
         # Copies, whatever the factor is.
         at = np.arange(after, dtype=np.float32)
@@ -97,20 +99,22 @@ def _linear_taps(operator: Operator, before: int, after: int, scale: float | Non
     first = np.minimum(np.floor(at).astype(np.int32), before - 1)
     second = np.minimum(first + 1, before - 1)
     rest = np.clip(at - first, 0, 1).astype(np.float32)
-    return Taps(np.stack([first, second], 1), np.stack([1 - rest, rest], 1))
+    return ResamplingTaps(np.stack([first, second], 1), np.stack([1 - rest, rest], 1))
 
 
 _SHARPNESS = np.float32(-0.75)
 """The coefficient of the cubic kernel."""
 
 
-def _cubic_taps(operator: Operator, before: int, after: int, scale: float | None) -> Taps:
+def _cubic_taps(operator: Operator, before: int, after: int, scale: float | None) -> ResamplingTaps:
     at = _coordinates(operator, before, after, scale)
     first = np.floor(at)
     rest = (at - first).astype(np.float32)
     positions = first.astype(np.int32)[:, None] + np.arange(-1, 3, dtype=np.int32)
     weights = [_far(rest + 1), _near(rest), _near(1 - rest), _far(2 - rest)]
-    return Taps(np.clip(positions, 0, before - 1), np.stack(weights, 1).astype(np.float32))
+    return ResamplingTaps(
+        np.clip(positions, 0, before - 1), np.stack(weights, 1).astype(np.float32)
+    )
 
 
 def _near(x: np.ndarray) -> np.ndarray:
@@ -126,7 +130,7 @@ def _far(x: np.ndarray) -> np.ndarray:
     return weight
 
 
-def _resampled(operator: Operator, taps: list[Taps]) -> Expr:
+def _resampled(operator: Operator, taps: list[ResamplingTaps]) -> Expr:
     """The weighted sums over all axes of the image."""
     data = operator["input"]
     if operator.dtype != "float32":

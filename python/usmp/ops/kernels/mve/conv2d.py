@@ -15,6 +15,7 @@ from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.convolution_call import convolution_call
 from usmp.ops.kernels.element_runs import Compute
+from usmp.ops.kernels.index_ranges import IndexRange, inner_range, within
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.loops import loop
@@ -49,7 +50,6 @@ from usmp.ops.kernels.mve.windows import (
 )
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.planes import copy_planes
-from usmp.ops.kernels.spans import Span, inner_span, within
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.window import Window
 from usmp.tir.nodes import sequence
@@ -101,7 +101,7 @@ def mve_conv2d_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if smallest is None and (functions is not None or has_dilated_columns(window)):
         return None
     ways = [plain, smallest] if smallest is not None else [plain]
-    if by.in_quads and after is None and inner_span(window, 1).first > 0:
+    if by.in_quads and after is None and inner_range(window, 1).first > 0:
         ways.append(replace(ways[-1], keeps_left=True))
     has_rows = plain.is_one_line and window.output[0] > 1
     rows = replace(plain, by_rows=True).tiled() if has_rows else None
@@ -173,7 +173,7 @@ class _Convolution:
     def loops(self) -> tirx.Stmt:
         batch = int(self.operator.data.shape[0])
         window = self.window
-        rows, columns = inner_span(window, 0), inner_span(window, 1)
+        rows, columns = inner_range(window, 0), inner_range(window, 1)
         scratch = self._scratch()
         if self.is_one_line:
             pixels = window.output[0] * window.output[1]
@@ -252,7 +252,9 @@ class _Convolution:
             statements += self._pixels((b, y, last), rest, scratch, True)
         return sequence(statements)
 
-    def _row(self, b: tirx.Expr, y: tirx.Expr, columns: Span, scratch: _Scratch) -> list[tirx.Stmt]:
+    def _row(
+        self, b: tirx.Expr, y: tirx.Expr, columns: IndexRange, scratch: _Scratch
+    ) -> list[tirx.Stmt]:
         """The pixels of a row, from left to right."""
 
         def edge(first: int, end: int) -> list[tirx.Stmt]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from usmp.ops.kernels.index_ranges import IndexRange, inner_range
 from usmp.ops.kernels.mve.costs import (
     products_instructions,
     quads_instructions,
@@ -13,7 +14,6 @@ from usmp.ops.kernels.mve.costs import (
 from usmp.ops.kernels.mve.products import MOST_COLUMNS, MOST_IN_QUADS, Rows, split_run
 from usmp.ops.kernels.mve.taps import rows_of_taps
 from usmp.ops.kernels.mve.windows import MOST_ON_STACK, has_dilated_columns
-from usmp.ops.kernels.spans import Span, inner_span
 from usmp.ops.quantized.window import Window
 
 
@@ -28,7 +28,7 @@ def is_one_line(window: Window) -> bool:
 
 def is_inner(window: Window) -> bool:
     """Whether no tap is outside of the data."""
-    return all(inner_span(window, side) == Span(0, window.output[side]) for side in (0, 1))
+    return all(inner_range(window, side) == IndexRange(0, window.output[side]) for side in (0, 1))
 
 
 def copy_instructions(window: Window, channels: int) -> int:
@@ -65,7 +65,7 @@ class Layout:
         if self.copies:
             whole, rest = divmod(width, self.copies)
             return height * (width * copy + whole * products(self.copies) + rest * products(1))
-        rows, columns = (inner_span(window, side) for side in (0, 1))
+        rows, columns = (inner_range(window, side) for side in (0, 1))
         inner = rows.end - rows.first, columns.end - columns.first
         edge = height * width - inner[0] * inner[1]
         padding = 3 * self.rows.rows * self.rows.blocks
@@ -86,7 +86,7 @@ def layout_of(window: Window, channels: int, outputs: int, kept: int) -> Layout 
     """
     by_channels = _by_channels(window, channels, outputs, MOST_ON_STACK - kept)
     # At the border, pixels are computed one by one, and would lie over what the next one reads.
-    is_left = kept and inner_span(window, 1).first > 0
+    is_left = kept and inner_range(window, 1).first > 0
     takes_more = not is_inner(window) and (outputs > channels or is_left)
     if outputs > MOST_IN_QUADS or has_dilated_columns(window) or takes_more:
         return by_channels

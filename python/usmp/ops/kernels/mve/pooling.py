@@ -17,7 +17,7 @@ from usmp.ops.kernels.loops import loop
 from usmp.ops.kernels.mean_of_taps import is_accumulator
 from usmp.ops.kernels.mve.average_pool import reciprocal_of
 from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.kernels.pooling import Pooling, Taps, pooling_of
+from usmp.ops.kernels.pooling import Pooling, TapRange, pooling_of
 from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.quantized.fixed_point import int32
 from usmp.tir.nodes import sequence
@@ -59,7 +59,7 @@ class _VectorPooling(Pooling):
 
     limits: Limits
 
-    def channels(self, pixel: Indices, rows: Taps, columns: Taps) -> tirx.Stmt:
+    def channels(self, pixel: Indices, rows: TapRange, columns: TapRange) -> tirx.Stmt:
         """All channels of a pixel, from some rows and columns of taps."""
         (b, y, x), zero = pixel, tirx.IntImm("int32", 0)
         _, _, width, channels = (int(extent) for extent in self.data.shape)

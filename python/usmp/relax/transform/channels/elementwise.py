@@ -15,18 +15,18 @@ from usmp.ops.quantized.describe import rounding_of
 from usmp.ops.quantized.parameters import integer_limits
 from usmp.ops.quantized.table import tabulated
 from usmp.ops.record import QuantizedOp
-from usmp.relax.transform.channels.channel_ranges import ChannelRanges
-from usmp.relax.transform.channels.element_ranges import RANGES, Ends
-from usmp.relax.transform.channels.products import clamp_of, limits_of
-from usmp.relax.transform.channels.step import (
+from usmp.relax.transform.channels.channel_operator import (
+    ChannelOperator,
     Kept,
     Known,
     RecordedCall,
     Relation,
-    Step,
     identity,
     is_integer,
 )
+from usmp.relax.transform.channels.channel_ranges import ChannelRanges
+from usmp.relax.transform.channels.element_ranges import RANGES, Ends
+from usmp.relax.transform.channels.products import clamp_of, limits_of
 
 Made = Callable[[relax.BlockBuilder, QuantizedOp, Sequence["relax.Expr | np.ndarray"]], relax.Expr]
 
@@ -65,7 +65,7 @@ def _three(
     return left, right, record.outputs[0]
 
 
-def table(known: Known, recorded: RecordedCall) -> Step | None:
+def table(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A function of one 8-bit tensor, by its results."""
     if len(recorded.arguments) != 2:
         return None
@@ -95,10 +95,10 @@ def table(known: Known, recorded: RecordedCall) -> Step | None:
         )
 
     ties = (identity(data.count),)
-    return Step((operand,), ties, output, rebuild, recorded.prim_func)
+    return ChannelOperator((operand,), ties, output, rebuild, recorded.prim_func)
 
 
-def elementwise(known: Known, recorded: RecordedCall) -> Step | None:
+def elementwise(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A function of elements that are broadcast together."""
     record, arguments = recorded.record, recorded.arguments
     rank = len(shape_of(recorded.call))
@@ -132,7 +132,7 @@ def elementwise(known: Known, recorded: RecordedCall) -> Step | None:
         return MAKERS[record.kind](builder, record, given)
 
     is_fixed = not all(removable for _, _, removable in described)
-    return Step(
+    return ChannelOperator(
         tuple(arguments),
         relations,
         ChannelRanges(axis, least, greatest),
@@ -182,7 +182,7 @@ def _everywhere(least: int, greatest: int, count: int) -> Ends:
     return np.full(count, least, np.int64), np.full(count, greatest, np.int64)
 
 
-def elementwise_of_integers(known: Known, recorded: RecordedCall) -> Step | None:
+def elementwise_of_integers(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """`elementwise`, if all operands and the result are integers."""
     if not all(map(is_integer, [*recorded.arguments, recorded.call])):
         return None

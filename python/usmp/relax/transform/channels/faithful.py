@@ -10,7 +10,7 @@ from tvm import relax, tirx
 from tvm.ir import Call
 
 from usmp.ops.emit import without_record
-from usmp.relax.transform.channels.step import Kept, RecordedCall, Step
+from usmp.relax.transform.channels.channel_operator import ChannelOperator, Kept, RecordedCall
 from usmp.support.errors import UnsupportedModelError
 
 
@@ -22,13 +22,15 @@ def makes(
     return made is not None
 
 
-def is_faithful(step: Step) -> bool:
-    """Whether the step, made anew with all channels, is the operator that it was; a record could
+def is_faithful(operator: ChannelOperator) -> bool:
+    """Whether the operator, made anew with all channels, is what it was; a record could
     say less than its PrimFunc does."""
-    if step.prim_func is None:
+    if operator.prim_func is None:
         return True
-    kept = Kept((None,) * len(step.operands), np.arange(step.output.count))
-    made = made_again(lambda builder: step.rebuild(builder, step.operands, kept), step.prim_func)
+    kept = Kept((None,) * len(operator.operands), np.arange(operator.output.count))
+    made = made_again(
+        lambda builder: operator.rebuild(builder, operator.operands, kept), operator.prim_func
+    )
     return made is not None
 
 

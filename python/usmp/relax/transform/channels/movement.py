@@ -11,16 +11,16 @@ from tvm import relax
 from tvm.ir import Call, GenericConst
 
 from usmp.ops.emit import shape_of
-from usmp.relax.transform.channels.channel_ranges import ChannelRanges
-from usmp.relax.transform.channels.step import (
+from usmp.relax.transform.channels.channel_operator import (
+    ChannelOperator,
     Kept,
     Known,
     Relation,
-    Step,
     Tied,
     channels_on,
     identity,
 )
+from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 
 VIEWS = (
     "relax.reshape",
@@ -31,7 +31,7 @@ VIEWS = (
 )
 
 
-def view(known: Known, call: Call) -> Step | None:
+def view(known: Known, call: Call) -> ChannelOperator | None:
     """A tensor in another shape, in which the channels are an axis, or part of one."""
     data = known.get(call.args[0])
     if data is None:
@@ -51,7 +51,7 @@ def view(known: Known, call: Call) -> Step | None:
         shape = [*after[:axis], len(kept.output), *after[axis + 1 :]]
         return relax.op.reshape(operands[0], shape)
 
-    return Step((call.args[0],), (relation,), output, rebuild)
+    return ChannelOperator((call.args[0],), (relation,), output, rebuild)
 
 
 def _merged_axis(
@@ -69,7 +69,7 @@ def _merged_axis(
     return None
 
 
-def permute_dims(known: Known, call: Call) -> Step | None:
+def permute_dims(known: Known, call: Call) -> ChannelOperator | None:
     """A transposition."""
     data = known.get(call.args[0])
     if data is None:
@@ -84,10 +84,10 @@ def permute_dims(known: Known, call: Call) -> Step | None:
         return relax.op.permute_dims(operands[0], order)
 
     output = data.on(order.index(data.axis))
-    return Step((call.args[0],), (identity(data.count),), output, rebuild)
+    return ChannelOperator((call.args[0],), (identity(data.count),), output, rebuild)
 
 
-def pad(known: Known, call: Call) -> Step | None:
+def pad(known: Known, call: Call) -> ChannelOperator | None:
     """Padding of other axes than that of the channels."""
     data = known.get(call.args[0])
     attrs = call.attrs
@@ -104,10 +104,10 @@ def pad(known: Known, call: Call) -> Step | None:
     ) -> relax.Expr:
         return Call(call.op, [operands[0], *call.args[1:]], attrs, call.ty_args)
 
-    return Step((call.args[0],), (identity(data.count),), output, rebuild)
+    return ChannelOperator((call.args[0],), (identity(data.count),), output, rebuild)
 
 
-def strided_slice(known: Known, call: Call) -> Step | None:
+def strided_slice(known: Known, call: Call) -> ChannelOperator | None:
     """A slice of other axes than that of the channels, or a range of channels."""
     data = known.get(call.args[0])
     if data is None or not all(isinstance(argument, relax.Tuple) for argument in call.args[1:]):
@@ -135,10 +135,10 @@ def strided_slice(known: Known, call: Call) -> Step | None:
         return relax.op.strided_slice(operands[0], axes, starts, stops, steps, inbound)
 
     relation = Tied(taken + first, taken)
-    return Step((call.args[0],), (relation,), data.on(data.axis, taken + first), rebuild)
+    return ChannelOperator((call.args[0],), (relation,), data.on(data.axis, taken + first), rebuild)
 
 
-def concat(known: Known, call: Call) -> Step | None:
+def concat(known: Known, call: Call) -> ChannelOperator | None:
     """Tensors joined along the axis of the channels, or along another one."""
     if not isinstance(call.args[0], relax.Tuple):
         return None
@@ -171,7 +171,7 @@ def concat(known: Known, call: Call) -> Step | None:
         return relax.op.concat(list(operands), axis)
 
     output = ChannelRanges(channels, least, greatest)
-    return Step(tuple(parts), tuple(relations), output, rebuild, fixed=fixed)
+    return ChannelOperator(tuple(parts), tuple(relations), output, rebuild, fixed=fixed)
 
 
 def _ranges(known: Known, part: relax.Expr, axis: int) -> tuple[ChannelRanges, bool]:

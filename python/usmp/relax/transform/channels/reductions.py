@@ -15,18 +15,24 @@ from usmp.ops.quantized import Layout, Window
 from usmp.ops.quantized.describe import rounding_of
 from usmp.ops.quantized.fixed_point import factor_of
 from usmp.ops.quantized.reduction import factor_of_mean
+from usmp.relax.transform.channels.channel_operator import (
+    ChannelOperator,
+    Kept,
+    Known,
+    RecordedCall,
+    identity,
+)
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.element_ranges import Ends, scaled_ends, shifted_ends
 from usmp.relax.transform.channels.faithful import makes
 from usmp.relax.transform.channels.products import clamp_of, limits_of
-from usmp.relax.transform.channels.step import Kept, Known, RecordedCall, Step, identity
 from usmp.relax.transform.channels.taps import all_reach
 from usmp.relax.transform.channels.windows import window_of
 
 Make = Callable[[relax.BlockBuilder, relax.Expr], relax.Expr]
 
 
-def max_pool(known: Known, recorded: RecordedCall) -> Step | None:
+def max_pool(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """The greatest element under a window."""
     data, layout, window = _data(known, recorded)
     if data is None:
@@ -41,7 +47,7 @@ def max_pool(known: Known, recorded: RecordedCall) -> Step | None:
     return _by_channel(recorded, data, data.axis, (data.least, data.greatest), make)
 
 
-def average_pool(known: Known, recorded: RecordedCall) -> Step | None:
+def average_pool(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """The mean of the elements under a window."""
     data, layout, window = _data(known, recorded)
     if data is None:
@@ -80,7 +86,7 @@ def average_pool(known: Known, recorded: RecordedCall) -> Step | None:
     return _by_channel(recorded, data, data.axis, ends, rescaled)
 
 
-def reduction(known: Known, recorded: RecordedCall) -> Step | None:
+def reduction(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A mean, a sum or an extreme over other axes than that of the channels."""
     record, (operand, *_) = recorded.record, recorded.arguments
     data, axes = known.get(operand), _integers(record.parameters["axes"])
@@ -135,7 +141,7 @@ def _integers(value: object) -> list[int]:
 
 def _by_channel(
     recorded: RecordedCall, data: ChannelRanges, axis: int, ends: Ends, make: Make
-) -> Step:
+) -> ChannelOperator:
     def rebuild(
         builder: relax.BlockBuilder, operands: Sequence[relax.Expr], kept: Kept
     ) -> relax.Expr:
@@ -143,4 +149,4 @@ def _by_channel(
 
     output = ChannelRanges(axis, *ends).clamped(*clamp_of(recorded.record))
     ties = (identity(data.count),)
-    return Step((recorded.arguments[0],), ties, output, rebuild, recorded.prim_func)
+    return ChannelOperator((recorded.arguments[0],), ties, output, rebuild, recorded.prim_func)

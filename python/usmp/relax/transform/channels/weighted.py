@@ -10,6 +10,17 @@ from tvm.ir import GenericConst
 
 from usmp.ops import quantized
 from usmp.ops.quantized.describe import rounding_of
+from usmp.relax.transform.channels.channel_operator import (
+    ChannelOperator,
+    Kept,
+    Known,
+    Read,
+    Rebuild,
+    RecordedCall,
+    Relation,
+    Tied,
+    channels_on,
+)
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.products import (
     Products,
@@ -17,22 +28,11 @@ from usmp.relax.transform.channels.products import (
     rescale_of,
     stored_weight,
 )
-from usmp.relax.transform.channels.step import (
-    Kept,
-    Known,
-    Read,
-    Rebuild,
-    RecordedCall,
-    Relation,
-    Step,
-    Tied,
-    channels_on,
-)
 from usmp.relax.transform.channels.taps import Taps, taps_of
 from usmp.relax.transform.channels.windows import window_of
 
 
-def convolution(known: Known, recorded: RecordedCall) -> Step | None:
+def convolution(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A convolution; a grouped one keeps all channels."""
     weight = _weight(recorded)
     if weight is None or weight.ndim != 4:
@@ -67,10 +67,10 @@ def convolution(known: Known, recorded: RecordedCall) -> Step | None:
             out_layout,
         )
 
-    return _step(recorded, read, output, rebuild, is_fixed=is_grouped)
+    return _channel_operator(recorded, read, output, rebuild, is_fixed=is_grouped)
 
 
-def depthwise(known: Known, recorded: RecordedCall) -> Step | None:
+def depthwise(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A convolution of each channel by itself: channels of data and output go together."""
     weight = _weight(recorded)
     if weight is None or weight.ndim != 3:
@@ -102,10 +102,10 @@ def depthwise(known: Known, recorded: RecordedCall) -> Step | None:
             out_layout,
         )
 
-    return _step(recorded, tied, output, rebuild, is_fixed=not is_known)
+    return _channel_operator(recorded, tied, output, rebuild, is_fixed=not is_known)
 
 
-def fully_connected(known: Known, recorded: RecordedCall) -> Step | None:
+def fully_connected(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A product with a constant matrix."""
     weight = _weight(recorded)
     if weight is None or weight.ndim != 2:
@@ -132,7 +132,7 @@ def fully_connected(known: Known, recorded: RecordedCall) -> Step | None:
             rescale_of(products, kept.output),
         )
 
-    return _step(recorded, read, output, rebuild, is_fixed=False)
+    return _channel_operator(recorded, read, output, rebuild, is_fixed=False)
 
 
 def _weight(recorded: RecordedCall) -> np.ndarray | None:
@@ -172,12 +172,12 @@ def _bias(products: Products, data: ChannelRanges, output: ChannelRanges, kept: 
     return chosen
 
 
-def _step(
+def _channel_operator(
     recorded: RecordedCall,
     relation: Relation,
     output: ChannelRanges,
     rebuild: Rebuild,
     is_fixed: bool,
-) -> Step:
+) -> ChannelOperator:
     fixed = np.full(output.count, is_fixed)
-    return Step((recorded.arguments[0],), (relation,), output, rebuild, fixed=fixed)
+    return ChannelOperator((recorded.arguments[0],), (relation,), output, rebuild, fixed=fixed)

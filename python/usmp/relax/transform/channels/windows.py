@@ -7,7 +7,7 @@ from typing import cast
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Layout, Window
 from usmp.ops.quantized.window import layouts_named
-from usmp.relax.transform.channels.step import RecordedCall
+from usmp.relax.transform.channels.channel_operator import RecordedCall
 
 
 def window_of(recorded: RecordedCall, kernel: tuple[int, int]) -> tuple[Layout, Layout, Window]:

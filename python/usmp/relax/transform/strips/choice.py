@@ -8,7 +8,7 @@ from math import inf
 from typing import TypeAlias
 
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip_chain
-from usmp.relax.transform.strips.strip_costs import Bytes, ChainCosts, operator_bytes
+from usmp.relax.transform.strips.strip_costs import ChainBytes, ChainCosts, operator_bytes
 
 _MOST_OPERATORS = 16
 """Of a chain."""
@@ -34,11 +34,11 @@ class _Way:
     """
 
     chain: StripChain | None
-    taken: Bytes
+    taken: ChainBytes
     extra_macs: int
 
 
-_Estimate: TypeAlias = Callable[[Bytes], int]
+_Estimate: TypeAlias = Callable[[ChainBytes], int]
 _Ways: TypeAlias = Mapping[tuple[int, int], Sequence[_Way]]
 
 
@@ -90,7 +90,7 @@ def _ways(main: StripMain, extra_macs: int) -> _Ways:
         # Those that know no strips, or what they read or give is in none.
         if (index, index + 1) not in found:
             taken = operator_bytes(main, index)
-            found[index, index + 1] = [_Way(None, Bytes(taken, taken), 0)]
+            found[index, index + 1] = [_Way(None, ChainBytes(taken, taken), 0)]
     return found
 
 

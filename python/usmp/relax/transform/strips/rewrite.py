@@ -14,7 +14,7 @@ from usmp.ops.write_columns import with_columns
 from usmp.relax.replace_main import rewrite_main
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain
-from usmp.relax.transform.strips.strip_operator import Part, Span
+from usmp.relax.transform.strips.strip_operator import ColumnRange, ColumnSlice
 from usmp.tir.spans import bound_spans, with_span
 
 
@@ -47,28 +47,29 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
             super().visit_var_binding_(binding)
             return
         whole = None
-        for spans in chain.strips:
-            whole = self._strip(chain, spans, whole)
+        for ranges in chain.strips:
+            whole = self._strip(chain, ranges, whole)
         if isinstance(whole, DataflowVar) and not isinstance(binding.var, DataflowVar):
             # Other blocks read it, too.
             whole = self.builder_.emit_output(whole)
         self.set_var_remap(binding.var, whole)
 
     def _strip(
-        self, chain: StripChain, spans: Mapping[tvm.ir.Var, Span], whole: relax.Expr | None
+        self, chain: StripChain, ranges: Mapping[tvm.ir.Var, ColumnRange], whole: relax.Expr | None
     ) -> relax.Expr:
         """One strip; `whole` is what those before have written."""
-        parts: dict[tvm.ir.Var, Part] = {}
+        slices: dict[tvm.ir.Var, ColumnSlice] = {}
         for index in range(chain.start, chain.stop):
             operator, var = self.main.operators[index], self.main.variables[index]
             assert operator is not None
             operands = [
-                parts[o] if o in parts else Part(self.visit_expr(o), 0) for o in operator.operands
+                slices[o] if o in slices else ColumnSlice(self.visit_expr(o), 0)
+                for o in operator.operands
             ]
-            made = operator.make(self.builder_, operands, spans[var])
+            made = operator.make(self.builder_, operands, ranges[var])
             made = with_span(made, self.sources.get(var))
-            parts[var] = Part(self.builder_.emit(made), spans[var].first)
+            slices[var] = ColumnSlice(self.builder_.emit(made), ranges[var].first)
         output = self.main.variables[chain.stop - 1]
-        part = parts[output]
-        made = with_columns(self.builder_, whole, part.expr, output.ty, part.first)
+        strip = slices[output]
+        made = with_columns(self.builder_, whole, strip.expr, output.ty, strip.first)
         return self.builder_.emit(with_span(made, self.sources.get(output)))

@@ -14,7 +14,12 @@ from tvm.ir import Call, IRModule
 from usmp.ops.emit import shape_of
 from usmp.planning.options import PlanningOptions
 from usmp.relax.static_shapes import flatten_types, main_function
-from usmp.relax.transform.strips.strip_operator import COLUMNS, Span, StripOperator, strip_operator
+from usmp.relax.transform.strips.strip_operator import (
+    COLUMNS,
+    ColumnRange,
+    StripOperator,
+    strip_operator,
+)
 from usmp.tir.nodes import nodes_of
 
 _VIEWS = ("relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten")
@@ -171,7 +176,7 @@ class StripChain:
 
     start: int
     stop: int
-    strips: Sequence[Mapping[tvm.ir.Var, Span]]
+    strips: Sequence[Mapping[tvm.ir.Var, ColumnRange]]
     macs: int
     extra_macs: int
 
@@ -192,36 +197,40 @@ def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChai
         return None
     strips = []
     for index in range(count):
-        span = Span(width * index // count, width * (index + 1) // count)
-        spans = _spans(main, start, stop, span)
-        if spans is None:
+        columns = ColumnRange(width * index // count, width * (index + 1) // count)
+        ranges = _ranges(main, start, stop, columns)
+        if ranges is None:
             return None
-        strips.append(spans)
+        strips.append(ranges)
     macs = sum(_macs(main, index, strips) for index in range(start, stop))
     whole = sum(operator.macs for operator in operators if operator is not None)
     return StripChain(start, stop, strips, macs, macs - whole)
 
 
-def _spans(main: StripMain, start: int, stop: int, span: Span) -> Mapping[tvm.ir.Var, Span] | None:
+def _ranges(
+    main: StripMain, start: int, stop: int, columns: ColumnRange
+) -> Mapping[tvm.ir.Var, ColumnRange] | None:
     """The columns of each tensor in the chain for some of the last one; None if some need none."""
-    spans = {main.variables[stop - 1]: span}
+    ranges = {main.variables[stop - 1]: columns}
     for index in range(stop - 1, start - 1, -1):
         operator, var = main.operators[index], main.variables[index]
-        if operator is None or var not in spans:
+        if operator is None or var not in ranges:
             return None
         for operand in operator.operands:
-            needed = operator.columns.needed(spans[var], main.shape(operand)[COLUMNS])
+            needed = operator.columns.needed(ranges[var], main.shape(operand)[COLUMNS])
             if needed.width < 1:
                 return None
             if main.is_made_from(start, operand):
-                known = spans.get(operand, needed)
-                spans[operand] = Span(min(known.first, needed.first), max(known.stop, needed.stop))
-    return spans
+                known = ranges.get(operand, needed)
+                ranges[operand] = ColumnRange(
+                    min(known.first, needed.first), max(known.stop, needed.stop)
+                )
+    return ranges
 
 
-def _macs(main: StripMain, index: int, strips: Sequence[Mapping[tvm.ir.Var, Span]]) -> int:
+def _macs(main: StripMain, index: int, strips: Sequence[Mapping[tvm.ir.Var, ColumnRange]]) -> int:
     """Of an operator in all strips."""
     operator, var = main.operators[index], main.variables[index]
     assert operator is not None
-    columns = sum(spans[var].width for spans in strips)
+    columns = sum(ranges[var].width for ranges in strips)
     return operator.macs * columns // main.shape(var)[COLUMNS]

@@ -16,7 +16,7 @@ _ROWS = 1
 
 
 @dataclass(frozen=True)
-class Bytes:
+class ChainBytes:
     """What a chain takes.
 
     Parameters
@@ -47,11 +47,11 @@ class ChainCosts:
     start: int
     stop: int
 
-    def of(self, chain: StripChain) -> Bytes:
+    def of(self, chain: StripChain) -> ChainBytes:
         """In strips, or in one: the rings between them, and all that is there beside."""
         by_rows, by_columns = _rings(self.main, chain, self._rows)
         beside = self._beside_strips if len(chain.strips) > 1 else self._beside_one
-        return Bytes(beside + by_rows, beside + min(by_columns, by_rows))
+        return ChainBytes(beside + by_rows, beside + min(by_columns, by_rows))
 
     @cached_property
     def _rows(self) -> dict[tvm.ir.Var, tuple[int, int]]:
@@ -104,16 +104,16 @@ def _rings(
         as `_rows_kept` gives them.
     """
     found = [(0, 0)]
-    for spans in chain.strips:
+    for ranges in chain.strips:
         by_rows = by_columns = 0
         for var, (count, reach) in rows.items():
-            width, pixel = spans[var].width, _pixel_bytes(main, var)
+            width, pixel = ranges[var].width, _pixel_bytes(main, var)
             by_rows += count * width * pixel
             by_columns += ((count - 1) * width + min(reach, width)) * pixel
         if len(chain.strips) > 1:
             # What is written into the whole is made first.
             output = main.variables[chain.stop - 1]
-            by_rows += spans[output].width * _pixel_bytes(main, output)
+            by_rows += ranges[output].width * _pixel_bytes(main, output)
             by_columns += _pixel_bytes(main, output)
         found.append((by_rows, by_columns))
     return max(rows for rows, _ in found), max(columns for _, columns in found)

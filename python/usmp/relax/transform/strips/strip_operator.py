@@ -18,17 +18,17 @@ from usmp.ops.quantized import Window
 from usmp.ops.quantized.describe import reference_constants, rounding_of
 from usmp.ops.quantized.table import tabulated
 from usmp.ops.record import operator_of
+from usmp.relax.transform.channels.channel_operator import RecordedCall, is_integer, is_static
 from usmp.relax.transform.channels.elementwise import MAKERS, TABLES
 from usmp.relax.transform.channels.faithful import made_again
 from usmp.relax.transform.channels.products import limits_of, rescale_with
-from usmp.relax.transform.channels.step import RecordedCall, is_integer, is_static
 from usmp.relax.transform.channels.windows import window_of
 
 COLUMNS = 2
 """The axis of an image that is split: "NHWC"."""
 
 
-class Span(NamedTuple):
+class ColumnRange(NamedTuple):
     """Columns from `first` to before `stop`."""
 
     first: int
@@ -40,14 +40,14 @@ class Span(NamedTuple):
         return self.stop - self.first
 
 
-class Part(NamedTuple):
+class ColumnSlice(NamedTuple):
     """A tensor that has some columns of another one, from `first` on."""
 
     expr: relax.Expr
     first: int
 
 
-class Taps(NamedTuple):
+class AxisWindow(NamedTuple):
     """How an operator moves over the rows or the columns of what it reads."""
 
     kernel: int = 1
@@ -60,15 +60,15 @@ class Taps(NamedTuple):
         """From the first tap to after the last."""
         return (self.kernel - 1) * self.dilation + 1
 
-    def needed(self, span: Span, extent: int) -> Span:
+    def needed(self, columns: ColumnRange, extent: int) -> ColumnRange:
         """What some of the output need of `extent` rows or columns; empty if nothing."""
-        first = span.first * self.stride - self.padding
-        stop = (span.stop - 1) * self.stride - self.padding + self.reach
-        return Span(max(first, 0), min(stop, extent))
+        first = columns.first * self.stride - self.padding
+        stop = (columns.stop - 1) * self.stride - self.padding + self.reach
+        return ColumnRange(max(first, 0), min(stop, extent))
 
 
-Make = Callable[[relax.BlockBuilder, Sequence[Part], Span], relax.Expr]
-"""The operator on parts of what it reads, for some columns of its output."""
+Make = Callable[[relax.BlockBuilder, Sequence[ColumnSlice], ColumnRange], relax.Expr]
+"""The operator on slices of what it reads, for some columns of its output."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +88,8 @@ class StripOperator:
     """
 
     operands: tuple[tvm.ir.Var, ...]
-    rows: Taps
-    columns: Taps
+    rows: AxisWindow
+    columns: AxisWindow
     macs: int
     make: Make
 
@@ -142,13 +142,15 @@ def _weighted(recorded: RecordedCall) -> StripOperator | None:
     rescale = rescale_with(record, named["multiplier"], named["shift"], every)
     convolution = quantized.depthwise_conv2d if is_depthwise else quantized.conv2d
 
-    def make(builder: relax.BlockBuilder, parts: Sequence[Part], span: Span) -> relax.Expr:
+    def make(
+        builder: relax.BlockBuilder, slices: Sequence[ColumnSlice], columns: ColumnRange
+    ) -> relax.Expr:
         return convolution(
             builder,
-            parts[0].expr,
+            slices[0].expr,
             weight,
             named["bias"],
-            _window_of_part(window, parts[0], span),
+            _window_of_slice(window, slices[0], columns),
             record.inputs[0],
             rescale,
             layout,
@@ -205,8 +207,10 @@ def _pool(
     if (layout.axes, out_layout.axes) != ("NHWC", "NHWC"):
         return None
 
-    def make(builder: relax.BlockBuilder, parts: Sequence[Part], span: Span) -> relax.Expr:
-        return pool(builder, parts[0].expr, _window_of_part(window, parts[0], span))
+    def make(
+        builder: relax.BlockBuilder, slices: Sequence[ColumnSlice], columns: ColumnRange
+    ) -> relax.Expr:
+        return pool(builder, slices[0].expr, _window_of_slice(window, slices[0], columns))
 
     return _windowed(recorded, recorded.arguments[0], window, make)
 
@@ -215,7 +219,7 @@ def _windowed(
     recorded: RecordedCall, data: tvm.ir.Var, window: Window, make: Make
 ) -> StripOperator:
     rows, columns = (
-        Taps(
+        AxisWindow(
             window.kernel[side],
             window.strides[side],
             window.dilations[side],
@@ -227,16 +231,16 @@ def _windowed(
     return StripOperator((data,), rows, columns, macs, make)
 
 
-def _window_of_part(window: Window, part: Part, span: Span) -> Window:
-    """A window as it moves over a part of the data, for some columns of the output. To the left of
+def _window_of_slice(window: Window, source: ColumnSlice, columns: ColumnRange) -> Window:
+    """A window as it moves over a slice of the data, for some columns of the output. To the left of
     the first element that it reads there may be more; then the padding is negative."""
     top, left = window.padding
-    first = span.first * window.strides[1] - left
+    first = columns.first * window.strides[1] - left
     return replace(
         window,
-        data=(window.data[0], shape_of(part.expr)[COLUMNS]),
-        padding=(top, part.first - first),
-        output=(window.output[0], span.width),
+        data=(window.data[0], shape_of(source.expr)[COLUMNS]),
+        padding=(top, source.first - first),
+        output=(window.output[0], columns.width),
     )
 
 
@@ -252,17 +256,19 @@ def _element_wise(recorded: RecordedCall) -> StripOperator | None:
     if not all(isinstance(other, GenericConst) for other in others):
         return None
 
-    def make(builder: relax.BlockBuilder, parts: Sequence[Part], span: Span) -> relax.Expr:
-        left = iter(parts)
+    def make(
+        builder: relax.BlockBuilder, slices: Sequence[ColumnSlice], columns: ColumnRange
+    ) -> relax.Expr:
+        left = iter(slices)
         given: list[relax.Expr | np.ndarray] = [
-            _columns_of(builder, next(left), span)
+            _columns_of(builder, next(left), columns)
             if isinstance(argument, tvm.ir.Var)
-            else _columns_of_constant(argument.value.numpy(), span)
+            else _columns_of_constant(argument.value.numpy(), columns)
             for argument in arguments
         ]
         return MAKERS[record.kind](builder, record, given)
 
-    return StripOperator(tuple(images), Taps(), Taps(), 0, make)
+    return StripOperator(tuple(images), AxisWindow(), AxisWindow(), 0, make)
 
 
 def _table(recorded: RecordedCall) -> StripOperator | None:
@@ -277,37 +283,41 @@ def _table(recorded: RecordedCall) -> StripOperator | None:
         return None
     least = -128 if str(data.ty.dtype) == "int8" else 0
 
-    def make(builder: relax.BlockBuilder, parts: Sequence[Part], span: Span) -> relax.Expr:
+    def make(
+        builder: relax.BlockBuilder, slices: Sequence[ColumnSlice], columns: ColumnRange
+    ) -> relax.Expr:
         return tabulated(
             builder,
             recorded.record,
-            _columns_of(builder, parts[0], span),
+            _columns_of(builder, slices[0], columns),
             lambda value: int(values[value - least]),
         )
 
-    return StripOperator((data,), Taps(), Taps(), 0, make)
+    return StripOperator((data,), AxisWindow(), AxisWindow(), 0, make)
 
 
-def _columns_of(builder: relax.BlockBuilder, part: Part, span: Span) -> relax.Expr:
+def _columns_of(
+    builder: relax.BlockBuilder, source: ColumnSlice, columns: ColumnRange
+) -> relax.Expr:
     """Some columns of a tensor, by a copy if it has others."""
-    first, stop = span.first - part.first, span.stop - part.first
-    if (first, stop) == (0, shape_of(part.expr)[COLUMNS]):
-        return part.expr
-    return builder.emit(relax.op.strided_slice(part.expr, [COLUMNS], [first], [stop]))
+    first, stop = columns.first - source.first, columns.stop - source.first
+    if (first, stop) == (0, shape_of(source.expr)[COLUMNS]):
+        return source.expr
+    return builder.emit(relax.op.strided_slice(source.expr, [COLUMNS], [first], [stop]))
 
 
-def _columns_of_constant(values: np.ndarray, span: Span) -> np.ndarray:
+def _columns_of_constant(values: np.ndarray, columns: ColumnRange) -> np.ndarray:
     """The same of a constant, if it is not broadcast along them."""
     if values.ndim < 2 or values.shape[-2] == 1:
         return values
-    return np.ascontiguousarray(values[..., span.first : span.stop, :])
+    return np.ascontiguousarray(values[..., columns.first : columns.stop, :])
 
 
 def _is_faithful(recorded: RecordedCall, operator: StripOperator) -> bool:
     """Whether the operator, made anew with all columns, is the one that it was."""
-    parts = [Part(operand, 0) for operand in operator.operands]
-    columns = Span(0, shape_of(recorded.call)[COLUMNS])
-    made = made_again(lambda builder: operator.make(builder, parts, columns), recorded.prim_func)
+    slices = [ColumnSlice(operand, 0) for operand in operator.operands]
+    columns = ColumnRange(0, shape_of(recorded.call)[COLUMNS])
+    made = made_again(lambda builder: operator.make(builder, slices, columns), recorded.prim_func)
     if made is None:
         return False
     arguments = list(made.args[1].fields)

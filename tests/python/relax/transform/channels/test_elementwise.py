@@ -9,9 +9,9 @@ from tvm import relax
 from usmp.ops import quantized
 from usmp.ops.quantized import OutputLimits, Quantization
 from usmp.ops.record import operator_of
+from usmp.relax.transform.channels.channel_operator import Kept, RecordedCall, Tied
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.elementwise import elementwise, elementwise_of_integers, table
-from usmp.relax.transform.channels.step import Kept, RecordedCall, Tied
 
 SCALE = Quantization("int8", (0.5,), (0,))
 LIMITS = OutputLimits("int8", -20, 20)
@@ -43,14 +43,14 @@ def added(left, right) -> RecordedCall:
     return recorded(lambda b: quantized.add(b, left, right, THREE, LIMITS))
 
 
-def ends(step) -> list[tuple[int, int]]:
-    return [*zip(step.output.least.tolist(), step.output.greatest.tolist(), strict=True)]
+def ends(operator) -> list[tuple[int, int]]:
+    return [*zip(operator.output.least.tolist(), operator.output.greatest.tolist(), strict=True)]
 
 
-def ties(step) -> list[list[int] | None]:
+def ties(operator) -> list[list[int] | None]:
     """By operand, the channels that go with those of the output."""
     found = []
-    for relation in step.relations:
+    for relation in operator.relations:
         assert relation is None or isinstance(relation, Tied)
         if relation is not None:
             assert relation.output.tolist() == [*range(len(relation.operand))]
@@ -85,9 +85,9 @@ ALL = [0, 1, 2]
 def test_elements_of_a_channel_are_computed_from_those_of_the_same(right, expected, tied, is_fixed):
     given = relax.const(right) if isinstance(right, np.ndarray) else right
     call = added(X, given)
-    step = elementwise(KNOWN, call)
-    assert (ends(step), ties(step), step.output.axis) == (expected, tied, 3)
-    assert step.fixed.tolist() == [is_fixed] * 3
+    operator = elementwise(KNOWN, call)
+    assert (ends(operator), ties(operator), operator.output.axis) == (expected, tied, 3)
+    assert operator.fixed.tolist() == [is_fixed] * 3
     assert elementwise_of_integers(KNOWN, call) is not None
 
 
@@ -99,18 +99,18 @@ def test_operands_with_channels_on_other_axes():
 
 
 def test_channels_that_are_left():
-    step = elementwise(KNOWN, added(X, relax.const(np.array([1, 2, 30], np.int8))))
+    operator = elementwise(KNOWN, added(X, relax.const(np.array([1, 2, 30], np.int8))))
     kept = Kept((np.array([0, 2]), None), np.array([0, 2]))
     smaller = tensor(1, 2, 2, 2)
-    call = step.rebuild(
+    call = operator.rebuild(
         relax.BlockBuilder(), [smaller, relax.const(np.array([1, 2, 30], np.int8))], kept
     )
     fields = call.args[1].fields
     assert fields[0].same_as(smaller)
     assert fields[1].value.numpy().reshape(-1).tolist() == [1, 30]
     column = relax.const(np.array([[1], [3]], np.int8))
-    step = elementwise(KNOWN, added(X, column))
-    call = step.rebuild(relax.BlockBuilder(), [smaller, column], kept)
+    operator = elementwise(KNOWN, added(X, column))
+    call = operator.rebuild(relax.BlockBuilder(), [smaller, column], kept)
     assert call.args[1].fields[1].value.numpy().reshape(-1).tolist() == [1, 3]
 
 
@@ -128,15 +128,15 @@ def test_channels_that_are_left():
     ],
 )
 def test_ranges_of_other_operators(make, expected):
-    step = elementwise(KNOWN, recorded(make))
-    found = ends(step)
+    operator = elementwise(KNOWN, recorded(make))
+    found = ends(operator)
     # A range may be wider than what is there, and is never narrower.
     for (low, high), (least, greatest) in zip(found, expected, strict=True):
         assert low <= least and greatest <= high
-    assert {*map(tuple, ties(step))} == {(0, 1, 2)}
-    kept = Kept(tuple(np.array([1]) for _ in step.relations), np.array([1]))
-    smaller = [tensor(1, 2, 2, 1) for _ in step.relations]
-    call = step.rebuild(relax.BlockBuilder(), smaller, kept)
+    assert {*map(tuple, ties(operator))} == {(0, 1, 2)}
+    kept = Kept(tuple(np.array([1]) for _ in operator.relations), np.array([1]))
+    smaller = [tensor(1, 2, 2, 1) for _ in operator.relations]
+    call = operator.rebuild(relax.BlockBuilder(), smaller, kept)
     assert [int(extent) for extent in call.ty_args[0].shape] == [1, 2, 2, 1]
 
 
@@ -148,16 +148,19 @@ def tabled(x: relax.Var) -> RecordedCall:
 def test_a_table_gives_the_results_of_a_range():
     call = tabled(X)
     values = call.arguments[1].value.numpy().astype(int)
-    step = table(KNOWN, call)
+    operator = table(KNOWN, call)
     expected = [
         (min(span), max(span))
         for span in (values[4 + 128 : 5 + 128], values[-3 + 128 : 6 + 128], values[128:129])
     ]
-    assert ends(step) == expected
-    assert ends(step)[0][0] == ends(step)[0][1] and ends(step)[1][0] < 0 < ends(step)[1][1]
-    assert ties(step) == [ALL]
+    assert ends(operator) == expected
+    assert (
+        ends(operator)[0][0] == ends(operator)[0][1]
+        and ends(operator)[1][0] < 0 < ends(operator)[1][1]
+    )
+    assert ties(operator) == [ALL]
     kept = Kept((np.array([1]),), np.array([1]))
-    rebuilt = step.rebuild(relax.BlockBuilder(), [tensor(1, 2, 2, 1)], kept)
+    rebuilt = operator.rebuild(relax.BlockBuilder(), [tensor(1, 2, 2, 1)], kept)
     assert rebuilt.args[1].fields[1].value.numpy().astype(int).tolist() == values.tolist()
 
 
@@ -191,11 +194,11 @@ W = tensor(1, 2, 2, 3)
 def test_an_operator_of_fewer_channels_is_the_same_operator(make):
     """Its operands in their places, with their quantizations."""
     call = recorded(make)
-    step = elementwise({**KNOWN, W: KNOWN[X]}, call)
-    smaller = [tensor(1, 2, 2, 2) for _ in step.relations]
+    operator = elementwise({**KNOWN, W: KNOWN[X]}, call)
+    smaller = [tensor(1, 2, 2, 2) for _ in operator.relations]
     kept = Kept(tuple(np.array([0, 2]) for _ in smaller), np.array([0, 2]))
     builder = relax.BlockBuilder()
-    made = step.rebuild(builder, smaller, kept)
+    made = operator.rebuild(builder, smaller, kept)
     fields = made.args[1].fields
     assert len(fields) == len(call.arguments)
     assert all(one.same_as(other) for one, other in zip(fields, smaller, strict=True))

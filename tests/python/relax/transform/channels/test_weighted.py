@@ -16,8 +16,8 @@ from usmp.ops.quantized import (
     Window,
 )
 from usmp.ops.record import operator_of
+from usmp.relax.transform.channels.channel_operator import Kept, Read, RecordedCall, Tied
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
-from usmp.relax.transform.channels.step import Kept, Read, RecordedCall, Tied
 from usmp.relax.transform.channels.weighted import convolution, depthwise, fully_connected
 
 SCALE = Quantization("int8", (1.0,), (0,))
@@ -43,8 +43,8 @@ def recorded(make) -> RecordedCall:
     return RecordedCall(relax.BlockBuilder().normalize(call), operator_of(func), func)
 
 
-def ends(step) -> list[tuple[int, int]]:
-    return [*zip(step.output.least.tolist(), step.output.greatest.tolist(), strict=True)]
+def ends(operator) -> list[tuple[int, int]]:
+    return [*zip(operator.output.least.tolist(), operator.output.greatest.tolist(), strict=True)]
 
 
 def constants(call) -> list[list]:
@@ -52,9 +52,9 @@ def constants(call) -> list[list]:
     return [field.value.numpy().tolist() for field in call.args[1].fields[1:]]
 
 
-def rebuilt(step, x, operand, output) -> list[list]:
+def rebuilt(operator, x, operand, output) -> list[list]:
     kept = Kept((None if operand is None else np.array(operand),), np.array(output))
-    return constants(step.rebuild(relax.BlockBuilder(), [x], kept))
+    return constants(operator.rebuild(relax.BlockBuilder(), [x], kept))
 
 
 MATRIX = array([[1, 0, 2], [0, 1, 0], [1, 0, 0]])
@@ -67,23 +67,23 @@ def product(x) -> RecordedCall:
 
 def test_a_product_with_a_matrix():
     x = tensor(1, 3)
-    step = fully_connected({x: ChannelRanges(1, LEAST, GREATEST)}, product(x))
-    assert ends(step) == [(14, 14), (17, 25), (34, 34)]
-    assert step.output.axis == 1 and not step.fixed.any()
-    assert step.operands[0].same_as(x)
-    [relation] = step.relations
+    operator = fully_connected({x: ChannelRanges(1, LEAST, GREATEST)}, product(x))
+    assert ends(operator) == [(14, 14), (17, 25), (34, 34)]
+    assert operator.output.axis == 1 and not operator.fixed.any()
+    assert operator.operands[0].same_as(x)
+    [relation] = operator.relations
     assert isinstance(relation, Read)
     assert relation.needs.tolist() == [[False] * 3, [False, True, False], [False] * 3]
     # Constant outputs are their bias.
-    assert rebuilt(step, tensor(1, 1), [1], [0, 1, 2]) == [[[0], [1], [0]], [14, 20, 34]]
-    assert rebuilt(step, x, None, [1]) == [[[0, 1, 0]], [20]]
+    assert rebuilt(operator, tensor(1, 1), [1], [0, 1, 2]) == [[[0], [1], [0]], [14, 20, 34]]
+    assert rebuilt(operator, x, None, [1]) == [[[0, 1, 0]], [20]]
 
 
 def test_a_product_of_unknown_channels():
     x = tensor(1, 3)
-    step = fully_connected({}, product(x))
-    assert step.relations == (None,)
-    assert ends(step) == [(-128, 127), (-108, 127), (-98, 127)]
+    operator = fully_connected({}, product(x))
+    assert operator.relations == (None,)
+    assert ends(operator) == [(-128, 127), (-108, 127), (-98, 127)]
 
 
 def image(weight, bias, layout=NHWC, zero_point: int = 0, groups_of: int | None = None):
@@ -98,28 +98,28 @@ def image(weight, bias, layout=NHWC, zero_point: int = 0, groups_of: int | None 
 @pytest.mark.parametrize(("layout", "axis"), [(NHWC, 3), (NCHW, 1)])
 def test_a_convolution(layout, axis):
     x, call = image(MATRIX.reshape(3, 1, 1, 3), BIAS, layout)
-    step = convolution({x: ChannelRanges(axis, LEAST, GREATEST)}, call)
-    assert ends(step) == [(14, 14), (17, 25), (34, 34)]
-    assert step.output.axis == axis and not step.fixed.any()
-    assert step.relations[0].needs.tolist() == [[False] * 3, [False, True, False], [False] * 3]
+    operator = convolution({x: ChannelRanges(axis, LEAST, GREATEST)}, call)
+    assert ends(operator) == [(14, 14), (17, 25), (34, 34)]
+    assert operator.output.axis == axis and not operator.fixed.any()
+    assert operator.relations[0].needs.tolist() == [[False] * 3, [False, True, False], [False] * 3]
     smaller = tensor(*(1 if n == axis else e for n, e in enumerate(map(int, x.ty.shape))))
-    weight, bias = rebuilt(step, smaller, [1], [1, 2])
+    weight, bias = rebuilt(operator, smaller, [1], [1, 2])
     assert (np.array(weight).reshape(-1).tolist(), bias) == ([1, 0], [20, 34])
 
 
 def test_a_convolution_of_unknown_channels_reads_all():
     _, call = image(MATRIX.reshape(3, 1, 1, 3), BIAS)
-    step = convolution({}, call)
-    assert step.relations == (None,) and not step.fixed.any()
-    assert ends(step)[1] == (-108, 127)
+    operator = convolution({}, call)
+    assert operator.relations == (None,) and not operator.fixed.any()
+    assert ends(operator)[1] == (-108, 127)
 
 
 def test_zero_points_are_subtracted():
     x, call = image(MATRIX.reshape(3, 1, 1, 3), BIAS, zero_point=4)
-    step = convolution({x: ChannelRanges(3, LEAST, GREATEST)}, call)
-    assert ends(step) == [(10 - 8, 10 - 8), (13, 21), (30, 30)]
+    operator = convolution({x: ChannelRanges(3, LEAST, GREATEST)}, call)
+    assert ends(operator) == [(10 - 8, 10 - 8), (13, 21), (30, 30)]
     # What reads a removed channel has its share in the bias.
-    _, bias = rebuilt(step, tensor(1, 2, 2, 1), [1], [0, 1, 2])
+    _, bias = rebuilt(operator, tensor(1, 2, 2, 1), [1], [0, 1, 2])
     assert bias == [2, 20, 30]
 
 
@@ -127,10 +127,10 @@ def test_each_output_of_a_grouped_convolution_reads_its_group():
     """Three groups of one channel, of two outputs each; their channels stay."""
     weight = array([1, 2, 1, 3, 1, 5]).reshape(6, 1, 1, 1)
     x, call = image(weight, array([0, 1, 2, 3, 4, 5], np.int32))
-    step = convolution({x: ChannelRanges(3, LEAST, GREATEST)}, call)
-    assert ends(step) == [(4, 4), (9, 9), (-1, 7), (-6, 18), (4, 4), (5, 5)]
-    assert step.relations == (None,)
-    assert step.fixed.tolist() == [True] * 6
+    operator = convolution({x: ChannelRanges(3, LEAST, GREATEST)}, call)
+    assert ends(operator) == [(4, 4), (9, 9), (-1, 7), (-6, 18), (4, 4), (5, 5)]
+    assert operator.relations == (None,)
+    assert operator.fixed.tolist() == [True] * 6
 
 
 @pytest.mark.parametrize("is_known", [True, False])
@@ -138,25 +138,25 @@ def test_channels_of_a_depthwise_convolution_go_together(is_known):
     weight = array([2, -1, 3]).reshape(1, 1, 3)
     x, call = image(weight, BIAS)
     known = {x: ChannelRanges(3, LEAST, GREATEST)} if is_known else {}
-    step = depthwise(known, call)
+    operator = depthwise(known, call)
     if not is_known:
-        assert step.relations == (None,) and step.fixed.all()
-        assert ends(step) == [(-128, 127), (-107, 127), (-128, 127)]
+        assert operator.relations == (None,) and operator.fixed.all()
+        assert ends(operator) == [(-128, 127), (-107, 127), (-128, 127)]
         return
-    assert ends(step) == [(18, 18), (15, 23), (30, 30)]
-    [relation] = step.relations
-    assert isinstance(relation, Tied) and not step.fixed.any()
+    assert ends(operator) == [(18, 18), (15, 23), (30, 30)]
+    [relation] = operator.relations
+    assert isinstance(relation, Tied) and not operator.fixed.any()
     assert (relation.operand.tolist(), relation.output.tolist()) == ([0, 1, 2], [0, 1, 2])
-    weight, bias = rebuilt(step, tensor(1, 2, 2, 2), [1, 2], [1, 2])
+    weight, bias = rebuilt(operator, tensor(1, 2, 2, 2), [1, 2], [1, 2])
     assert (np.array(weight).reshape(-1).tolist(), bias) == ([-1, 0], [20, 30])
 
 
 def test_several_outputs_of_a_channel():
     weight = array([2, -1, 3, 1, 1, 1]).reshape(1, 1, 6)
     x, call = image(weight, array([0] * 6, np.int32))
-    step = depthwise({x: ChannelRanges(3, LEAST, GREATEST)}, call)
-    assert ends(step) == [(8, 8), (-4, -4), (-9, 15), (-3, 5), (0, 0), (0, 0)]
-    [relation] = step.relations
+    operator = depthwise({x: ChannelRanges(3, LEAST, GREATEST)}, call)
+    assert ends(operator) == [(8, 8), (-4, -4), (-9, 15), (-3, 5), (0, 0), (0, 0)]
+    [relation] = operator.relations
     assert relation.operand.tolist() == [0, 0, 1, 1, 2, 2]
     assert relation.output.tolist() == [*range(6)]
 

@@ -7,10 +7,10 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, Tensor
-from usmp.relax.transform.strips.strip_costs import Bytes, ChainCosts, operator_bytes
-from usmp.relax.transform.strips.strip_operator import Span, StripOperator, Taps
+from usmp.relax.transform.strips.strip_costs import ChainBytes, ChainCosts, operator_bytes
+from usmp.relax.transform.strips.strip_operator import AxisWindow, ColumnRange, StripOperator
 
-ONE = Taps()
+ONE = AxisWindow()
 
 
 class Main:
@@ -52,16 +52,17 @@ class Main:
         known = self.tensors[var]
         self.tensors[var] = Tensor(known.size_bytes, known.made, known.last, True)
 
-    def costs(self, *strips: dict[str, int], start: int = 0, stop: int | None = None) -> Bytes:
+    def costs(self, *strips: dict[str, int], start: int = 0, stop: int | None = None) -> ChainBytes:
         """Of strips of so many columns."""
         stop = len(self.main.operators) if stop is None else stop
-        spans = [
-            {self.vars[name]: Span(0, width) for name, width in each.items()} for each in strips
+        ranges = [
+            {self.vars[name]: ColumnRange(0, width) for name, width in each.items()}
+            for each in strips
         ]
-        return ChainCosts(self.main, start, stop).of(StripChain(start, stop, spans, 0, 0))
+        return ChainCosts(self.main, start, stop).of(StripChain(start, stop, ranges, 0, 0))
 
 
-def chain(**taps: Taps) -> Main:
+def chain(**taps: AxisWindow) -> Main:
     """Three operators that keep the shape of 10 rows, 8 columns and 2 channels."""
     shape = (10, 8, 2)
     kinds = [taps.get(name, ONE) for name in "abc"]
@@ -81,35 +82,35 @@ WHOLE = dict.fromkeys("abc", 8)
     [
         # A row of a and of b; or a pixel of each.
         ({}, 16 + 16, 2 + 2),
-        ({"b": Taps(3, 1, 1, 1)}, 3 * 16 + 16, 2 * 16 + 3 * 2 + 2),
-        ({"c": Taps(3, 1, 1, 1)}, 16 + 3 * 16, 2 + 2 * 16 + 3 * 2),
-        ({"b": Taps(2, 1, 3, 1)}, 4 * 16 + 16, 3 * 16 + 4 * 2 + 2),
+        ({"b": AxisWindow(3, 1, 1, 1)}, 3 * 16 + 16, 2 * 16 + 3 * 2 + 2),
+        ({"c": AxisWindow(3, 1, 1, 1)}, 16 + 3 * 16, 2 + 2 * 16 + 3 * 2),
+        ({"b": AxisWindow(2, 1, 3, 1)}, 4 * 16 + 16, 3 * 16 + 4 * 2 + 2),
         # What the first operator reads is there anyway.
-        ({"a": Taps(3, 1, 1, 1)}, 16 + 16, 2 + 2),
+        ({"a": AxisWindow(3, 1, 1, 1)}, 16 + 16, 2 + 2),
         # No more rows or columns than there are.
-        ({"b": Taps(30, 1, 1, 15)}, 10 * 16 + 16, 9 * 16 + 8 * 2 + 2),
+        ({"b": AxisWindow(30, 1, 1, 15)}, 10 * 16 + 16, 9 * 16 + 8 * 2 + 2),
     ],
 )
 def test_rings_hold_the_rows_that_an_operator_reads(taps, by_rows, by_columns):
     found = chain(**taps).costs(WHOLE)
     # In one, what dies and what is made lie over each other.
-    assert found == Bytes(160 + by_rows, 160 + by_columns)
+    assert found == ChainBytes(160 + by_rows, 160 + by_columns)
 
 
 def test_strips_hold_fewer_columns_and_all_that_they_read_and_write():
-    main = chain(b=Taps(3, 1, 1, 1))
+    main = chain(b=AxisWindow(3, 1, 1, 1))
     narrow, wide = {"a": 4, "b": 3, "c": 2}, {"a": 6, "b": 6, "c": 6}
     by_rows = (3 * 6 + 6) * 2 + 6 * 2
     by_columns = (2 * 6 + 3 + 1) * 2 + 2
-    assert main.costs(narrow, wide) == Bytes(320 + by_rows, 320 + by_columns)
-    assert main.costs(wide, narrow) == Bytes(320 + by_rows, 320 + by_columns)
+    assert main.costs(narrow, wide) == ChainBytes(320 + by_rows, 320 + by_columns)
+    assert main.costs(wide, narrow) == ChainBytes(320 + by_rows, 320 + by_columns)
 
 
 def test_columns_are_no_more_than_rows():
     """Of one column, a pixel of the output is as much as its row."""
     main = chain()
     one = dict.fromkeys("abc", 1)
-    assert main.costs(one, one) == Bytes(320 + 3 * 2, 320 + 3 * 2)
+    assert main.costs(one, one) == ChainBytes(320 + 3 * 2, 320 + 3 * 2)
 
 
 @pytest.mark.parametrize(
@@ -136,8 +137,8 @@ def residual() -> Main:
     return Main(
         shape,
         a=(half, ["x"], ONE),
-        b=(half, ["a"], Taps(3, 1, 1, 1)),
-        c=(shape, ["b"], Taps(3, 1, 1, 1)),
+        b=(half, ["a"], AxisWindow(3, 1, 1, 1)),
+        c=(shape, ["b"], AxisWindow(3, 1, 1, 1)),
         d=(shape, ["c", "x"], ONE),
     )
 
@@ -155,7 +156,7 @@ def test_what_is_read_behind_the_chain_is_kept():
 
 def test_a_tensor_with_two_readers_waits_for_the_slower_one():
     """`a` is read by a sum, too, which is three rows behind the convolutions."""
-    shape, taps = (12, 8, 1), Taps(3, 1, 1, 1)
+    shape, taps = (12, 8, 1), AxisWindow(3, 1, 1, 1)
     main = Main(
         shape,
         a=(shape, ["x"], ONE),
@@ -173,11 +174,11 @@ def test_strides_read_more_rows_at_once():
     main = Main(
         (16, 8, 1),
         a=((16, 8, 1), ["x"], ONE),
-        b=((8, 4, 1), ["a"], Taps(2, 2)),
-        c=((4, 2, 1), ["b"], Taps(3, 2, 1, 1)),
+        b=((8, 4, 1), ["a"], AxisWindow(2, 2)),
+        c=((4, 2, 1), ["b"], AxisWindow(3, 2, 1, 1)),
     )
     found = main.costs({"a": 8, "b": 4, "c": 2})
-    assert found == Bytes(128 + 2 * 8 + 3 * 4, 128 + (8 + 2) + (2 * 4 + 3))
+    assert found == ChainBytes(128 + 2 * 8 + 3 * 4, 128 + (8 + 2) + (2 * 4 + 3))
 
 
 def test_operators_that_are_not_known_have_no_rings():

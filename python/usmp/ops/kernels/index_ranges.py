@@ -10,25 +10,25 @@ from usmp.ops.quantized.window import Window
 
 
 @dataclass(frozen=True)
-class Span:
+class IndexRange:
     """Output rows, or columns, whose windows lie in the data: from `first` up to `end` - 1."""
 
     first: int
     end: int
 
 
-def inner_span(window: Window, side: int) -> Span:
+def inner_range(window: Window, side: int) -> IndexRange:
     """The rows (side 0) or columns (side 1) whose windows lie in the data."""
     stride, padding, data = window.strides[side], window.padding[side], window.data[side]
     reach = (window.kernel[side] - 1) * window.dilations[side]
     first = max(0, -(-padding // stride))
     end = min((data - 1 - reach + padding) // stride + 1, window.output[side])
-    return Span(min(first, window.output[side]), max(end, min(first, window.output[side])))
+    return IndexRange(min(first, window.output[side]), max(end, min(first, window.output[side])))
 
 
-def within(index: tirx.Expr, span: Span, extent: int) -> list[tirx.Expr]:
-    """The conditions that an index less than `extent` lies in the span."""
+def within(index: tirx.Expr, bounds: IndexRange, extent: int) -> list[tirx.Expr]:
+    """The conditions that an index less than `extent` lies in the range."""
     return [
-        *([index >= span.first] if span.first > 0 else []),
-        *([index < span.end] if span.end < extent else []),
+        *([index >= bounds.first] if bounds.first > 0 else []),
+        *([index < bounds.end] if bounds.end < extent else []),
     ]

@@ -79,7 +79,7 @@ Rebuild: TypeAlias = Callable[[relax.BlockBuilder, Sequence[relax.Expr], Kept], 
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ChannelOperator:
     """An operator of which it is known what it does with channels.
 
     Parameters

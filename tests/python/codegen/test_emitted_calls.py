@@ -14,7 +14,7 @@ from conftest import ROOT
 from support.entry_models import entry_model
 from support.planner_views import plan
 from support.state_models import streaming_model
-from usmp.codegen.operator_calls import OperatorTensor, operator_calls
+from usmp.codegen.emitted_calls import OperatorTensor, emitted_calls
 from usmp.objects.attributes import SHARED_FUNCTION_ATTR
 from usmp.ops.operator_steps import OperatorStep
 
@@ -34,7 +34,7 @@ def unstreamed_digits():
 @pytest.mark.slow
 def test_operators_of_a_model():
     """Weights and biases are no inputs; a fused addition has two."""
-    calls = operator_calls(unstreamed_digits().ir_mod)
+    calls = emitted_calls(unstreamed_digits().ir_mod)
     image, small, wide = int8(1, 8, 8, 16), int8(1, 4, 4, 32), int8(1, 4, 4, 64)
     assert [(call.functions, call.inputs, call.outputs) for call in calls] == [
         (["conv2d"], [int8(1, 8, 8, 1)], [image]),
@@ -55,7 +55,7 @@ def test_operators_of_a_model():
 @pytest.mark.slow
 def test_operators_that_run_interleaved_are_one_call():
     """It takes what the first of them takes, and gives what the last one gives."""
-    calls = operator_calls(usmp.build(DIGITS).ir_mod)
+    calls = emitted_calls(usmp.build(DIGITS).ir_mod)
     small = int8(1, 4, 4, 32)
     assert [(call.functions, call.inputs, call.outputs) for call in calls[:3]] == [
         (["conv2d_to_conv2d1"], [int8(1, 8, 8, 1)], [small]),
@@ -68,7 +68,7 @@ def test_operators_that_run_interleaved_are_one_call():
 
 @pytest.mark.slow
 def test_entries_follow_each_other():
-    calls = operator_calls(usmp.build(entry_model()).ir_mod)
+    calls = emitted_calls(usmp.build(entry_model()).ir_mod)
     entries = [call.entry for call in calls]
     assert list(dict.fromkeys(entries)) == ["learn", "tell", "plain"]
     assert entries == sorted(entries, key=["learn", "tell", "plain"].index)
@@ -77,7 +77,7 @@ def test_entries_follow_each_other():
 @pytest.mark.slow
 def test_a_branch_is_one_call_of_several_functions():
     """The first run copies or fills states; these functions know no shape but their elements."""
-    calls = operator_calls(usmp.build(streaming_model()).ir_mod)
+    calls = emitted_calls(usmp.build(streaming_model()).ir_mod)
     setting = calls[0]
     assert all(name.startswith(("usmp_copy", "usmp_fill")) for name in setting.functions)
     assert setting.macs == 0
@@ -102,7 +102,7 @@ def test_hand_written_operators_are_described_by_their_loops():
             T.func_attr({"target": T.target("c")})
             Mod.dot(x, x, y)
 
-    (call,) = operator_calls(plan(Mod))
+    (call,) = emitted_calls(plan(Mod))
     six = OperatorTensor("int32", (6,))
     assert (call.functions, call.macs) == (["dot"], 6)
     assert (call.inputs, call.outputs) == ([six, six], [OperatorTensor("int32", (1,))])
@@ -113,7 +113,7 @@ def test_hand_written_operators_are_described_by_their_loops():
 def test_copies_of_several_sizes_in_one_function_have_their_shapes(shared_model):
     with PassContext(config={"tir.usmp.code": "small"}):
         module = usmp.build(shared_model("mww_okay_nabu_v2_int8")).ir_mod
-    copies = [c for c in operator_calls(module) if c.functions[0].startswith("usmp_copy_")]
+    copies = [c for c in emitted_calls(module) if c.functions[0].startswith("usmp_copy_")]
     assert all(SHARED_FUNCTION_ATTR in module[call.functions[0]].attrs for call in copies)
     sizes = [80, 128, 32, 128, 640, 896, 1408, 320]
     assert [(c.inputs, c.outputs) for c in copies] == [([int8(n)], [int8(n)]) for n in sizes]
@@ -121,7 +121,7 @@ def test_copies_of_several_sizes_in_one_function_have_their_shapes(shared_model)
 
 @pytest.mark.slow
 def test_json_leaves_out_what_is_not_known():
-    (call, *_) = operator_calls(unstreamed_digits().ir_mod)
+    (call, *_) = emitted_calls(unstreamed_digits().ir_mod)
     assert call.as_json() == {
         "entry": "main",
         "functions": ["conv2d"],

@@ -16,11 +16,11 @@ from usmp.ops.quantized import (
     Window,
 )
 from usmp.ops.record import operator_of
+from usmp.relax.transform.channels.channel_operator import RecordedCall, Tied
+from usmp.relax.transform.channels.channel_operators import channel_operators_of
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.movement import concat, pad, strided_slice, view
 from usmp.relax.transform.channels.reductions import average_pool, max_pool
-from usmp.relax.transform.channels.step import RecordedCall, Tied
-from usmp.relax.transform.channels.steps import steps_of
 
 X = relax.Var("x", relax.TensorType((1, 2, 2, 3), "int8"))
 Y = relax.Var("y", relax.TensorType((1, 2, 2, 3), "int8"))
@@ -34,8 +34,8 @@ def normalized(call: relax.Expr) -> relax.Expr:
     return relax.BlockBuilder().normalize(call)
 
 
-def ends(step) -> list[tuple[int, int]]:
-    return [*zip(step.output.least.tolist(), step.output.greatest.tolist(), strict=True)]
+def ends(operator) -> list[tuple[int, int]]:
+    return [*zip(operator.output.least.tolist(), operator.output.greatest.tolist(), strict=True)]
 
 
 def pairs(relation) -> list[tuple[int, int]]:
@@ -62,31 +62,31 @@ def test_a_mean_that_counts_padding_is_nearer_to_zero_at_the_border(counts_paddi
     ending = (window, same, same, limits, layout, counts_padding)
     call = quantized.rescaled_average_pool(builder, X, *ending)
     func = builder.get()[call.args[0]]
-    step = average_pool(KNOWN, RecordedCall(normalized(call), operator_of(func), func))
-    assert ends(step)[0] == ((0, 4) if counts_padding else (4, 4))
-    assert pairs(step.relations[0]) == [(0, 0), (1, 1), (2, 2)]
+    operator = average_pool(KNOWN, RecordedCall(normalized(call), operator_of(func), func))
+    assert ends(operator)[0] == ((0, 4) if counts_padding else (4, 4))
+    assert pairs(operator.relations[0]) == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_a_view_has_the_channels_once_for_each_element():
-    step = view(KNOWN, normalized(relax.op.reshape(X, (1, 12))))
-    assert ends(step) == [(4, 4), (-3, 5), (0, 0)] * 4
-    assert pairs(step.relations[0]) == [(i % 3, i) for i in range(12)]
+    operator = view(KNOWN, normalized(relax.op.reshape(X, (1, 12))))
+    assert ends(operator) == [(4, 4), (-3, 5), (0, 0)] * 4
+    assert pairs(operator.relations[0]) == [(i % 3, i) for i in range(12)]
     assert view(KNOWN, normalized(relax.op.reshape(X, (1, 6, 2)))) is None
 
 
 def test_joins_along_the_channels_and_along_another_axis():
-    step = concat(KNOWN, normalized(relax.op.concat([X, Y], 3)))
-    assert ends(step) == [(4, 4), (-3, 5), (0, 0), (6, 6), (-9, 2), (0, 1)]
-    assert pairs(step.relations[1]) == [(0, 3), (1, 4), (2, 5)]
-    step = concat(KNOWN, normalized(relax.op.concat([X, Y], 1)))
-    assert ends(step) == [(4, 6), (-9, 5), (0, 1)]
-    assert pairs(step.relations[1]) == [(0, 0), (1, 1), (2, 2)]
+    operator = concat(KNOWN, normalized(relax.op.concat([X, Y], 3)))
+    assert ends(operator) == [(4, 4), (-3, 5), (0, 0), (6, 6), (-9, 2), (0, 1)]
+    assert pairs(operator.relations[1]) == [(0, 3), (1, 4), (2, 5)]
+    operator = concat(KNOWN, normalized(relax.op.concat([X, Y], 1)))
+    assert ends(operator) == [(4, 6), (-9, 5), (0, 1)]
+    assert pairs(operator.relations[1]) == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_a_slice_of_channels():
-    step = strided_slice(KNOWN, normalized(relax.op.strided_slice(X, [3], [1], [3])))
-    assert ends(step) == [(-3, 5), (0, 0)]
-    assert pairs(step.relations[0]) == [(1, 0), (2, 1)]
+    operator = strided_slice(KNOWN, normalized(relax.op.strided_slice(X, [3], [1], [3])))
+    assert ends(operator) == [(-3, 5), (0, 0)]
+    assert pairs(operator.relations[0]) == [(1, 0), (2, 1)]
 
 
 def test_what_is_known_of_the_operators_of_a_function():
@@ -105,12 +105,12 @@ def test_what_is_known_of_the_operators_of_a_function():
             output = builder.emit_output(relax.Tuple([padded, left]))
         builder.emit_func_output(output)
     mod = builder.get()
-    found = steps_of(mod, mod["main"])
-    assert [*found.steps] == [*found.calls.values()] == [convolved, padded]
-    assert ends(found.steps[padded]) == [(1, 4), (-3, 1), (0, 1)]
+    found = channel_operators_of(mod, mod["main"])
+    assert [*found.operators] == [*found.calls.values()] == [convolved, padded]
+    assert ends(found.operators[padded]) == [(1, 4), (-3, 1), (0, 1)]
     assert {z, padded, left} <= found.whole and not {X, convolved} & found.whole
-    without = steps_of(mod, mod["main"], [convolved])
-    assert not without.steps and {X, convolved} <= without.whole
+    without = channel_operators_of(mod, mod["main"], [convolved])
+    assert not without.operators and {X, convolved} <= without.whole
 
 
 def test_the_greatest_elements_are_in_the_ranges_of_their_channels():
@@ -120,7 +120,7 @@ def test_the_greatest_elements_are_in_the_ranges_of_their_channels():
     call = quantized.max_pool(builder, X, window, limits, Layout("NHWC"), same)
     func = builder.get()[call.args[0]]
     recorded = RecordedCall(normalized(call), operator_of(func), func)
-    step = max_pool(KNOWN, recorded)
-    assert ends(step) == [(4, 4), (-2, 5), (0, 0)]
-    assert pairs(step.relations[0]) == [(0, 0), (1, 1), (2, 2)]
+    operator = max_pool(KNOWN, recorded)
+    assert ends(operator) == [(4, 4), (-2, 5), (0, 0)]
+    assert pairs(operator.relations[0]) == [(0, 0), (1, 1), (2, 2)]
     assert max_pool({}, recorded) is None

@@ -11,13 +11,19 @@ from tvm.ir import Call, IRModule
 
 from usmp.ops.record import operator_of
 from usmp.relax.transform.channels import reductions, weighted
+from usmp.relax.transform.channels.channel_operator import (
+    ChannelOperator,
+    Known,
+    RecordedCall,
+    is_integer,
+    is_static,
+)
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.elementwise import MAKERS, TABLES, elementwise_of_integers, table
 from usmp.relax.transform.channels.movement import MOVEMENTS
-from usmp.relax.transform.channels.step import Known, RecordedCall, Step, is_integer, is_static
 from usmp.tir.nodes import nodes_of
 
-_RECORDED: dict[str, Callable[[Known, RecordedCall], Step | None]] = {
+_RECORDED: dict[str, Callable[[Known, RecordedCall], ChannelOperator | None]] = {
     **dict.fromkeys(MAKERS, elementwise_of_integers),
     **dict.fromkeys(TABLES, table),
     **dict.fromkeys(("mean", "reduce_max", "reduce_min", "sum"), reductions.reduction),
@@ -31,12 +37,12 @@ _RECORDED: dict[str, Callable[[Known, RecordedCall], Step | None]] = {
 
 
 @dataclass
-class Steps:
+class ChannelOperators:
     """What is known of a function.
 
     Parameters
     ----------
-    steps
+    operators
         variable -> the operator that it is the result of, in order.
     calls
         call of an operator -> its variable.
@@ -44,14 +50,14 @@ class Steps:
         variables of which all channels are needed.
     """
 
-    steps: dict[tvm.ir.Var, Step] = field(default_factory=dict)
+    operators: dict[tvm.ir.Var, ChannelOperator] = field(default_factory=dict)
     calls: dict[Call, tvm.ir.Var] = field(default_factory=dict)
     whole: set[tvm.ir.Var] = field(default_factory=set)
 
 
-def steps_of(
+def channel_operators_of(
     mod: IRModule, function: relax.Function, refused: Collection[tvm.ir.Var] = ()
-) -> Steps:
+) -> ChannelOperators:
     """Read a function.
 
     Parameters
@@ -59,24 +65,24 @@ def steps_of(
     refused
         variables of which the operator stays as it is.
     """
-    found = Steps()
+    found = ChannelOperators()
     known: dict[tvm.ir.Var, ChannelRanges] = {}
     for block in function.body.blocks:
         for binding in block.bindings:
-            step = None
+            operator = None
             if isinstance(binding, relax.VarBinding) and binding.var not in refused:
-                step = _step(mod, known, binding.value)
-            if step is None:
+                operator = _channel_operator(mod, known, binding.value)
+            if operator is None:
                 found.whole.update(nodes_of(binding.value, tvm.ir.Var))
                 continue
-            known[binding.var] = step.output
-            found.steps[binding.var] = step
+            known[binding.var] = operator.output
+            found.operators[binding.var] = operator
             found.calls[binding.value] = binding.var
     found.whole.update(nodes_of(function.body.body, tvm.ir.Var))
     return found
 
 
-def _step(mod: IRModule, known: Known, value: relax.Expr) -> Step | None:
+def _channel_operator(mod: IRModule, known: Known, value: relax.Expr) -> ChannelOperator | None:
     """What an operator does with channels; None if that is not known."""
     name = getattr(getattr(value, "op", None), "name", None)
     if not isinstance(value, Call) or not is_static(value) or not is_integer(value):

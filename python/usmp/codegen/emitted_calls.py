@@ -49,7 +49,7 @@ class OperatorTensor:
 
 
 @dataclass(frozen=True)
-class OperatorCall:
+class EmittedCall:
     """A statement of the main function of an entry that runs operators, mostly one.
 
     Parameters
@@ -102,7 +102,7 @@ class OperatorCall:
         }
 
 
-def operator_calls(mod: IRModule) -> list[OperatorCall]:
+def emitted_calls(mod: IRModule) -> list[EmittedCall]:
     """The operators of a planned module as its entries run them, one entry after the other.
 
     The index in this list is the number that `usmp.transform.CallOperatorHooks` gives to an
@@ -110,7 +110,7 @@ def operator_calls(mod: IRModule) -> list[OperatorCall]:
     """
     facts = module_facts(mod)
     return [
-        _operator_call(mod, facts.of(entry_function_name(entry)), entry, calls)
+        _emitted_call(mod, facts.of(entry_function_name(entry)), entry, calls)
         for entry in entries_of(mod)
         for calls in operator_statements(
             mod[entry_function_name(entry)], facts.of(entry_function_name(entry)).calls
@@ -124,11 +124,9 @@ def model_operators(mod: IRModule) -> dict[str, tuple[ModelOperator, ...]]:
     return {e: operators_in(mod[entry_function_name(e)].span) for e in entries_of(mod)}
 
 
-def _operator_call(
-    mod: IRModule, main: FunctionFacts, entry: str, calls: list[Call]
-) -> OperatorCall:
+def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Call]) -> EmittedCall:
     origins = operators_in(joined_span(call.span for call in calls))
-    found = OperatorCall(entry, [], [], [], [], model_operators=origins)
+    found = EmittedCall(entry, [], [], [], [], model_operators=origins)
     constant = _constant_pools(main.func)
     largest = {str(s.name): s.noted_value for s in symbolic_sizes(main.func)}
     for call in calls:
