@@ -36,7 +36,7 @@ _PASS_NOT_RUN = (
     "module yourself (usmp.get_pipeline lists those of a build)"
 )
 _ADD_PASS = (
-    "passes are not added by an option; in Python put yours among those of usmp.get_pipeline()"
+    "passes are not added by an option; in Python put yours before or behind those of usmp.get_pipeline()"
 )
 _RECORDED = "the operators of the model are always recorded, in the C and in metadata.json"
 
