@@ -14,10 +14,10 @@ from support.c_program import SANITIZERS
 from support.imported_models import imported_model
 from support.kernel_collection import paused
 from support.quantized_models import CATALOG
+from support.relax_passes import passes_until
 from usmp.aot.kernel_checks.kernel_body import KernelBody
 from usmp.aot.kernel_checks.verify_kernels import kernel_differences
 from usmp.aot.transform import select_kernels
-from usmp.aot_pipeline import get_pipeline
 from usmp.objects.cores import CORES, PORTABLE
 from usmp.ops.kernels import select
 from usmp.tir.tensor_intrin import without_intrinsics
@@ -31,10 +31,7 @@ def catalog_model(name: str) -> tuple[Matrix, bytes]:
 def kernel_bodies(mod: IRModule, core: str) -> list[KernelBody]:
     """All bodies of the kernels that are selected for the operators of a Relax module."""
     target = CORES.get(core, PORTABLE)
-    for step in get_pipeline(f"c -mcpu={core}").passes:
-        if step.info.name == "usmp.SelectKernels":
-            break
-        mod = step(mod)
+    mod = passes_until("usmp.CheckIterations", f"c -mcpu={core}")(mod)
     with paused():
         return select_kernels._bodies(select_kernels._selected(mod, target), target)
 

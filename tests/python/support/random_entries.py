@@ -68,14 +68,17 @@ class Program:
     entries: dict[str, Entry]
 
     def independent(self, random: Random) -> list[tuple[str, str]]:
-        """Some pairs of entries that have no state in common."""
+        """Some pairs of entries that have no state in common, neither through other entries: the
+        first run sets the initial values of all states that are connected so."""
         names = list(self.entries)
+        groups: list[set[str]] = []
+        for name, entry in self.entries.items():
+            states = {name, *entry.states}
+            connected = [group for group in groups if not states.isdisjoint(group)]
+            groups = [group for group in groups if group not in connected]
+            groups.append(states.union(*connected))
         pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-        apart = [
-            (a, b)
-            for a, b in pairs
-            if set(self.entries[a].states).isdisjoint(self.entries[b].states)
-        ]
+        apart = [pair for pair in pairs if not any({*pair} <= group for group in groups)]
         return [pair for pair in apart if random.random() < 0.4]
 
     def run(self, name: str, x: np.ndarray, states: dict[str, np.ndarray]) -> list[np.ndarray]:
