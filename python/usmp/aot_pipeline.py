@@ -293,7 +293,7 @@ def operator_steps(
         # Accelerators choose before operators are fused: their patterns are of single ones.
         PartitionForAccelerators(accelerators),
         # While all operators have records.
-        *([StripStage(options)] if options.max_extra_macs else []),
+        *([StripStage()] if options.max_extra_macs else []),
         # Accelerators compute as a whole what they compute.
         LowerAcceleratorFunctions(accelerators, symbol_prefix),
         # From here on operators are PrimFuncs.

@@ -122,7 +122,7 @@ def _ram_with_workspace_io(
     try:
         # The search for the plan itself was not cut short.
         with session.own_record():
-            peaks = session.peaks(search.best(mod).mod, options)
+            peaks = search.peaks(mod)
     except ValueError:
         return None
     is_whole = session.has_time(WORKSPACE_IO)

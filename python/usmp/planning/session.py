@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from tvm import tirx
-from tvm.ir import IRModule
+from tvm.ir import GlobalVar, IRModule
 from tvm.target import Target
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
@@ -39,6 +39,7 @@ from usmp.planning.plan import NoPlan, Plan, make_plan, may_improve, smaller, wo
 from usmp.planning.session_keys import module_key, need_key, plan_key
 from usmp.support.deadline import Deadline, earliest, has_passed
 from usmp.tir.identity import identity
+from usmp.tir.nodes import nodes_of
 from usmp.tir.written_out import written_out
 from usmp_solver import lower_bound
 
@@ -111,10 +112,15 @@ class PlanningSession:
         return found
 
     def with_known_functions(self, mod: IRModule) -> IRModule:
-        """The module; a PrimFunc that is written as one of the same name that was there before is
-        that object, so that what is known of that is known of this."""
+        """Return the module with known objects in the place of PrimFuncs that are written the same.
+
+        What is known of these is known of the module then. A PrimFunc that calls others stays,
+        because it names functions of its own module.
+        """
         functions = dict(mod.functions.items())
         for name, func in prim_funcs(mod).items():
+            if nodes_of(func.body, GlobalVar):
+                continue
             key = "written", name, self._written_out(func)
             functions[mod.get_global_var(name)] = self._known.setdefault(key, func)
         return IRModule(functions, attrs=mod.attrs)

@@ -60,8 +60,13 @@ class LowerEntries(ModulePass):
 
     def _entries(self, mod: IRModule) -> dict[str, IRModule]:
         """Return the module of each entry, the same functions for the same functions."""
-        if self._last is None or not _has_same_functions(self._last[0], mod):
-            self._last = mod, share_states(split_entries(mod, relax_entries(mod)))
+        names = relax_entries(mod)
+        if (
+            self._last is None
+            or list(self._last[1]) != names
+            or not _has_same_functions(self._last[0], mod)
+        ):
+            self._last = mod, share_states(split_entries(mod, names))
         of_all = (ENTRIES_ATTR, CONCURRENT_ATTR)
         attrs = {name: v for name, v in (mod.attrs or {}).items() if name not in of_all}
         return {name: alone.with_attrs(attrs) for name, alone in self._last[1].items()}

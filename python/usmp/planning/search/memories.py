@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import (
@@ -25,22 +23,19 @@ _OF_PLANNING = (
 """Attributes that no rewrite of Relax reads."""
 
 
-def apart_from_memories(mod: IRModule, rewrite: Callable[[IRModule], IRModule]) -> IRModule:
-    """Return a module, rewritten without the attributes of planning, with these attributes.
+def without_memories(mod: IRModule) -> IRModule:
+    """Return a module without the attributes of planning."""
+    # Passes ask whether the interface is packed.
+    is_packed = EXECUTOR_ATTR in (mod.attrs or {}) and executor_of(mod).is_packed
+    for name in _OF_PLANNING:
+        if name in (mod.attrs or {}) and not (name == EXECUTOR_ATTR and is_packed):
+            mod = mod.without_attr(name)
+    return mod
 
-    Parameters
-    ----------
-    rewrite
-        gets the module without them; those that it adds stay.
-    """
-    kept = {name: mod.attrs[name] for name in _OF_PLANNING if name in (mod.attrs or {})}
-    if EXECUTOR_ATTR in kept and executor_of(mod).is_packed:
-        # Passes ask whether the interface is packed.
-        del kept[EXECUTOR_ATTR]
-    for name in kept:
-        mod = mod.without_attr(name)
-    made = rewrite(mod)
-    for name, value in kept.items():
-        if name not in (made.attrs or {}):
-            made = made.with_attr(name, value)
+
+def with_memories(made: IRModule, mod: IRModule) -> IRModule:
+    """Return a module with the attributes of planning of another one, unless it has its own."""
+    for name in _OF_PLANNING:
+        if name in (mod.attrs or {}) and name not in (made.attrs or {}):
+            made = made.with_attr(name, mod.attrs[name])
     return made

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from tvm.ir import IRModule
+from tvm.ir.transform import PassContext
 
-from usmp.planning.options import PlanningOptions
+from usmp.planning.options import PLANNING_OPTION_NAMES, PlanningOptions
 from usmp.planning.search.choice import Allowance, Choice
 from usmp.planning.search.leaf import Leaf, best_leaf, memory_limit
-from usmp.planning.search.memories import apart_from_memories
+from usmp.planning.search.memories import with_memories, without_memories
 from usmp.planning.search.stage import Stage
 from usmp.planning.session import Peaks, PlanningSession
-from usmp.planning.session_keys import all_attributes_key
+from usmp.planning.session_keys import all_attributes_key, context_key
 from usmp.planning.streaming.lower_bound import least_need
 from usmp.support.tvm_errors import lowering
 from usmp.tir.spans import functions_with_spans
@@ -58,6 +60,7 @@ class Race:
         self.leaves: list[Leaf] = []
         self.facts: dict[str, Any] = {}
         self._lower = lower
+        self._read = without_memories(mod) if stage.rewrites_model else mod
         self._first: Choice | None = None
         self._best = 0
 
@@ -69,13 +72,16 @@ class Race:
         UnsupportedModelError, ValueError
             every choice is refused: the error of the first one.
         """
-        for choice in self.stage.choices(self.mod, self):
+        for choice in self.stage.choices(self._read, self):
             if self._first is None:
                 self._first = choice
                 continue
             if not self.has_time():
                 break
-            self._plan_first()
+            if not self.leaves:
+                self._plan_first()
+                if not self.has_time():
+                    break
             self._plan(choice)
         if self.leaves and self.best.error is not None:
             raise self.leaves[0].error or self.best.error
@@ -83,11 +89,11 @@ class Race:
 
     def take_first(self) -> None:
         """Take the first choice, without a comparison."""
-        self._first = next(iter(self.stage.choices(self.mod, self)), None)
+        self._first = next(iter(self.stage.choices(self._read, self)), None)
 
     def fix(self, label: str) -> None:
         """Take the choice with a label, without a comparison; the first one if none has it."""
-        for choice in self.stage.choices(self.mod, self):
+        for choice in self.stage.choices(self._read, self):
             self._first = self._first or choice
             if choice.label == label:
                 self._first = choice
@@ -157,17 +163,15 @@ class Race:
             return Leaf(choice, None, error=error)
 
     def _made(self, choice: Choice) -> IRModule:
-        if self.stage.rewrites_model:
-            with lowering():
-                return apart_from_memories(self.mod, lambda mod: self._made_once(mod, choice))
-        return self._made_once(self.mod, choice)
+        mod = self._read
 
-    def _made_once(self, mod: IRModule, choice: Choice) -> IRModule:
         def make() -> IRModule:
-            return functions_with_spans(mod, self.stage.apply(mod, choice))
+            with lowering() if self.stage.rewrites_model else nullcontext():
+                return functions_with_spans(mod, self.stage.apply(mod, choice))
 
-        what = "made", self.stage.key, choice.value, all_attributes_key(mod)
-        return self.session.once(what, mod, make)
+        context = context_key(PassContext.current(), without=PLANNING_OPTION_NAMES)
+        what = "made", self.stage.key, choice.value, context, all_attributes_key(mod)
+        return with_memories(self.session.once(what, mod, make), self.mod)
 
     def _is_out(self, choice: Choice) -> bool:
         """Whether the bound of a choice proves that it cannot become the best."""

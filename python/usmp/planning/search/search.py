@@ -17,10 +17,10 @@ from usmp.objects.attributes import FIXED_CHOICES_ATTR
 from usmp.objects.compared import with_compared
 from usmp.passes import apply_passes
 from usmp.planning.options import PLANNING_OPTION_NAMES, PlanningOptions
-from usmp.planning.search.memories import apart_from_memories
+from usmp.planning.search.memories import with_memories, without_memories
 from usmp.planning.search.race import Race
 from usmp.planning.search.stage import Stage
-from usmp.planning.session import PlanningSession
+from usmp.planning.session import Peaks, PlanningSession
 from usmp.planning.session_keys import all_attributes_key, context_key
 from usmp.planning.streaming.lower_bound import with_needs_of_forms
 from usmp.support.tvm_errors import lowering
@@ -85,14 +85,20 @@ class Search:
         UnsupportedModelError, ValueError
             as the passes and the planner raise them.
         """
-        mod, races = self._walk(mod, 0, len(self._steps), None)
+        mod, races = self._all(mod)
         compared = [race.stage.compared(race) for race in races]
         mod = with_compared(mod, [line for line in compared if line is not None])
-        for race in races:
-            if race.leaves and race.stage.rewrites_model and race.best.peaks is None:
-                forms = [leaf.lowered for leaf in race.leaves if leaf.lowered is not None]
-                mod = with_needs_of_forms(self.session, mod, forms, self.options)
         return Searched(mod, races)
+
+    def peaks(self, mod: IRModule) -> Peaks | None:
+        """Return bytes of each workspace pool in the plan of the best form; None without a plan.
+
+        Raises
+        ------
+        UnsupportedModelError, ValueError
+            as the passes and the planner raise them.
+        """
+        return self.session.peaks(self._all(mod)[0], self.options)
 
     def before(self, mod: IRModule, stage: Stage) -> IRModule:
         """Return the module that a stage gets from the steps before it.
@@ -103,6 +109,15 @@ class Search:
             as the passes and the planner raise them.
         """
         return self._walk(mod, 0, self._steps.index(stage), None)[0]
+
+    def _all(self, mod: IRModule) -> tuple[IRModule, list[Race]]:
+        """Take all steps."""
+        mod, races = self._walk(mod, 0, len(self._steps), None)
+        for race in races:
+            if race.leaves and race.stage.rewrites_model and race.best.peaks is None:
+                forms = [leaf.lowered for leaf in race.leaves if leaf.lowered is not None]
+                mod = with_needs_of_forms(self.session, mod, forms, self.options)
+        return mod, races
 
     def _walk(
         self, mod: IRModule, start: int, stop: int, decides: frozenset[str] | None
@@ -134,7 +149,8 @@ class Search:
         # Only hops of windows matter of what the planner reads.
         options = context_key(PassContext.current(), without=PLANNING_OPTION_NAMES)
         read = options, tuple(self.options.hops.items())
-        return apart_from_memories(mod, lambda mod: self._passed_once(step, mod, is_compared, read))
+        made = self._passed_once(step, without_memories(mod), is_compared, read)
+        return with_memories(made, mod)
 
     def _passed_once(
         self, step: _Passes, mod: IRModule, is_compared: bool, options: Hashable

@@ -8,8 +8,8 @@ from typing import Any
 from tvm.ir import IRModule
 
 from usmp.names import COPIES, ORDER, SEGMENTS, SPEED, STRIPS
-from usmp.planning.options import PlanningOptions
-from usmp.planning.search import Choice, Leaf, Race, Stage
+from usmp.planning.options import planning_options
+from usmp.planning.search import Choice, LastModule, Leaf, Race, Stage
 from usmp.relax.transform.strips.described_strips import (
     choices_of_strips,
     described_chains,
@@ -34,11 +34,6 @@ class StripStage(Stage):
     The value has the first operator of each chain, the one after its last, and the number of
     strips. Of two equal plans, the one with fewer multiply-accumulates is taken. With
     `tir.usmp.optimize=speed` there are strips only if the module does not fit without.
-
-    Parameters
-    ----------
-    options
-        how many multiply-accumulates may be added, and by which strips are chosen.
     """
 
     name = STRIPS
@@ -46,23 +41,24 @@ class StripStage(Stage):
     rewrites_model = True
     decides = frozenset({COPIES, ORDER, SEGMENTS})
 
-    def __init__(self, options: PlanningOptions) -> None:
-        self.options = options
+    def __init__(self) -> None:
+        self._main = LastModule(lambda mod: strip_main(mod, planning_options()))
 
     @property
     def key(self) -> Hashable:
-        """Name the options."""
-        return STRIPS, self.options
+        """Name the options, by which chains are found."""
+        return STRIPS, planning_options()
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
         """Yield the module without strips, then the best choices by an estimate."""
         yield _NONE
-        if not self.options.max_extra_macs or not race.has_time():
+        options = race.options
+        if not options.max_extra_macs or not race.has_time():
             return
-        found = choices_of_strips(mod, self.options)
+        found = choices_of_strips(mod, options)
         if found is None or not found[1]:
             return
-        if self.options.optimize == SPEED and race.best.peaks is not None:
+        if options.optimize == SPEED and race.best.peaks is not None:
             return
         main, choices = found
         for chains in choices[:_MOST_PLANS]:
@@ -76,30 +72,31 @@ class StripStage(Stage):
         """Return the module with the chains in strips."""
         if choice == _NONE:
             return mod
-        main = strip_main(mod, self.options)
-        return in_strips(main, self._chains(mod, choice))
+        main = self._main(mod)
+        return in_strips(main, _chains(main, choice))
 
     def details(self, race: Race) -> dict[str, Any]:
         """Return the chains that were planned, with their bytes, and those that are taken."""
         if len(race.leaves) < 2:
             return {}
+        main = self._main(race.mod)
         unsplit, *others = race.leaves
         return {
-            "max_extra_macs": self.options.max_extra_macs,
-            **self._described(race.mod, race.best),
+            "max_extra_macs": race.options.max_extra_macs,
+            **_described(main, race.best),
             **_peak_bytes("unsplit_peak_bytes", unsplit),
-            "choices": [self._described(race.mod, leaf) for leaf in others if leaf.error is None],
+            "choices": [_described(main, leaf) for leaf in others if leaf.error is None],
         }
 
-    def _described(self, mod: IRModule, leaf: Leaf) -> dict[str, Any]:
-        main, chains = strip_main(mod, self.options), self._chains(mod, leaf.choice)
-        return {**_peak_bytes("peak_bytes", leaf), **described_chains(main, chains)}
 
-    def _chains(self, mod: IRModule, choice: Choice) -> Sequence[StripChain]:
-        assert isinstance(choice.value, tuple)
-        main = strip_main(mod, self.options)
-        chains = [strip_chain(main, start, stop, count) for start, stop, count in choice.value]
-        return [chain for chain in chains if chain is not None]
+def _described(main: StripMain, leaf: Leaf) -> dict[str, Any]:
+    return {**_peak_bytes("peak_bytes", leaf), **described_chains(main, _chains(main, leaf.choice))}
+
+
+def _chains(main: StripMain, choice: Choice) -> Sequence[StripChain]:
+    assert isinstance(choice.value, tuple)
+    chains = [strip_chain(main, start, stop, count) for start, stop, count in choice.value]
+    return [chain for chain in chains if chain is not None]
 
 
 def _words(main: StripMain, chain: StripChain) -> str:

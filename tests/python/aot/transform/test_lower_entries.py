@@ -25,6 +25,14 @@ def test_entries_become_functions_of_one_module():
     assert list(mod.attrs["entries"]) == ["count", "query"]
 
 
+def test_the_entries_are_those_of_the_module():
+    lower_entries = LowerEntries()
+    for names in (["count"], ["query"], ["count", "query"]):
+        mod = lower_entries(TWO.with_attr("entries", names))
+        mains = [v.name_hint for v in mod.functions if v.name_hint.startswith("__tvm")]
+        assert sorted(mains) == [f"__tvm_{name}__" for name in names]
+
+
 def test_an_entry_is_the_same_module_whatever_its_attributes():
     """So that a search lowers it once."""
     seen: dict[str, list[IRModule]] = {}

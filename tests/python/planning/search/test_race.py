@@ -8,7 +8,7 @@ import pytest
 from tvm.ir import IRModule
 
 from support import levels
-from support.deadlines import NEVER, OVER
+from support.deadlines import NEVER, OVER, after_looks
 from usmp.planning.options import PlanningOptions
 from usmp.planning.search import Allowance, Choice, Race, Stage
 from usmp.planning.session import PlanningSession
@@ -116,6 +116,12 @@ def test_without_time_the_first_choice_is_taken():
     assert list(found.session.not_compared) == ["order"]
     found, planned = race(Given(choices("a", "b")), {"a": (3,), "b": (2,)}, NEVER)
     assert (found.taken.value, planned) == ("b", ["a", "b"])
+
+
+@pytest.mark.parametrize(("looks", "planned"), [(0, []), (1, ["a"]), (2, ["a", "b"])])
+def test_each_plan_asks_whether_there_is_time(looks, planned):
+    plans = {"a": (3,), "b": (2,), "c": (1,)}
+    assert race(Given(choices("a", "b", "c")), plans, after_looks(looks))[1] == planned
 
 
 def test_a_form_of_the_model_that_is_refused_is_left_out():

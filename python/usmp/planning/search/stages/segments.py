@@ -68,14 +68,14 @@ class SegmentStage(Stage):
         found = segmentations(prepared, None if must else partial(session.has_time, SEGMENTS))
         race.facts["bound_bytes"] = found.bound_bytes
         if is_fast:
-            fewest = list(_choices(session, main, found.fewest))
-            yield from fewest
-            if fewest and race.best.peaks is not None:
+            yield from _choices(session, main, found.fewest)
+            if race.taken != _NONE and race.taken is not None and race.best.peaks is not None:
                 return
-        made = list(_choices(session, main, found.choices))
-        if must and not made:
+        for choice in _choices(session, main, found.choices):
+            if choice.value not in {leaf.choice.value for leaf in race.leaves}:
+                yield choice
+        if must and race.taken is None:
             refuse_rows(prepared)
-        yield from made
 
     def apply(self, mod: IRModule, choice: Choice) -> IRModule:
         """Return the module with the segments."""
