@@ -150,7 +150,7 @@ def module_passes() -> list[Pass]:
     """From what a Relax module may have to entries without calls of other functions and branches,
     as later passes take them."""
     return [
-        # Branches may call functions.
+        # Inline functions first, because branches may call them.
         InlineFunctions(),
         # So do the shapes of what functions take.
         ResolveMatchCasts(),
@@ -179,7 +179,7 @@ def search_pass(
         windows of which runs are given what is new.
     """
     lowering = entry_steps if several_entries else main_steps
-    # What callers give and get, of all entries at once.
+    # Change inputs and outputs of all entries at once.
     interface: list[PassOrStage] = [] if io_type == FLOAT else [ConvertIOToIntegers(io_type)]
     streaming = _io_passes(planning_options())
     planning = [
@@ -236,7 +236,7 @@ def main_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
     """From Relax to a main PrimFunc that calls operators in flat TIR."""
     prefix = symbol_prefix(module_name)
     return [
-        # No other function could change them.
+        # Fold states that no entry changes, because there is no other entry.
         FoldUnchangedStates(),
         *operator_steps(targets.accelerators, prefix, targets.cpu),
         copy_stage(targets.cpu),
@@ -244,7 +244,7 @@ def main_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
 
 
 def _search(steps: Sequence[PassOrStage]) -> Callable[[IRModule], IRModule]:
-    """Return what finds the best form of a module by these steps, and lowers nothing twice."""
+    """Return a function that finds the best form of a module by these steps."""
     how = object()
 
     def best(mod: IRModule) -> IRModule:
@@ -270,51 +270,51 @@ def operator_steps(
     keeps_layout = bool(accelerators or options.hops)
     float_layout: list[PassOrStage] = [] if keeps_layout else [FloatLayoutStage()]
     return [
-        # Later passes would fail with errors that name no operator.
+        # Check shapes first, because later errors do not name the operator.
         CheckShapes(),
-        # Callers know inputs by their names.
+        # Make names of inputs unique, because callers use them.
         MakeParameterNamesUnique(),
-        # Here R.quantize and R.dequantize still say what the integers stand for.
+        # Record quantization while R.quantize and R.dequantize are there.
         AttachIOQuantization(),
-        # C does not count from the end.
+        # C has no negative indices: wrap them while shapes are known.
         NormalizeTakeIndices(),
-        # Slices and concatenations may copy nothing.
+        # Normalize slices and concatenations, so that they can become views.
         NormalizeCopies(),
-        # A convolution reads zeros around its image that are nowhere.
+        # Fold padding into convolutions, so that padded images are not materialized.
         FoldPadding(),
-        # Pixels with their channels last may lie over those that they are made of.
+        # Put channels last, so that an output pixel can overlap its input pixels.
         *float_layout,
-        # What is quantized computes in integers; in float it is larger and slower.
+        # Compute quantized operators in integers, which is smaller and faster.
         IntegerLayoutStage(),
-        # Whoever computes them, accelerators too: fewer channels are less work.
+        # Prune first: accelerators benefit as well.
         PruneConstantChannels(),
         # Operators are single ones and say what they compute; integers take the least to keep.
         ConvertWindowsToStates(),
         # Accelerators choose before operators are fused: their patterns are of single ones.
         PartitionForAccelerators(accelerators),
-        # While all operators have records.
+        # Split before operators are fused, because strips read their records.
         *([StripStage()] if options.max_extra_macs else []),
-        # Accelerators compute as a whole what they compute.
+        # Lower functions of accelerators to calls before everything else is legalized.
         LowerAcceleratorFunctions(accelerators, symbol_prefix),
-        # From here on operators are PrimFuncs.
+        # Make PrimFuncs of operators.
         LegalizeForFusion(),
-        # Element-wise operators go into their producers; what is known of them stays.
+        # Fuse element-wise operators into their producers, and keep their records.
         GroupStage(),
         FinishFusion(),
-        # Calls say what the sizes in a PrimFunc are.
+        # Bind the symbolic sizes of each PrimFunc to its call's arguments.
         BindSymbolicSizes(),
-        # A small file may describe loops that run for hours.
+        # Refuse loops that would run for hours, which a small file can describe.
         CheckIterations(),
-        # Those that have one need no schedule.
+        # Select kernels first: an operator with a kernel needs no schedule.
         SelectKernels(core_of(target)),
-        # While there are blocks: stages keep no tensors of their own.
+        # Schedule before blocks are lowered, so that stages need no scratch tensors.
         ScheduleOperators(),
-        # The analysis reads flat loops and pointers.
+        # Lower to flat loops over pointers, which analyses read.
         LowerOperators(),
-        # Functions of accelerators take the handle of their device.
+        # Pass handles of devices to functions of accelerators.
         TakeDevices(),
         *([] if target is None else _target_passes(target)),
-        # Bodies are lowered by the same steps, and join what is lowered here.
+        # Lower the bodies of loops and branches by the same steps.
         LowerControlFlow(lower_body),
     ]
 
@@ -326,9 +326,9 @@ def _io_passes(options: PlanningOptions) -> list[Pass]:
 
 def _target_passes(target: Target) -> list[Pass]:
     return [
-        # One iteration after the other may use what a loop allocates.
+        # Make loops serial, so that iterations share what they allocate.
         ConvertForLoopsToSerial(),
-        # Pools say which targets may access them.
+        # Bind the target, by which pools are chosen.
         tirx.transform.BindTarget(target),
         CheckAccelerators(target),
     ]
@@ -338,15 +338,15 @@ def planning_passes(board: Board | None, prefix: str = "tvmgen_default") -> list
     """From there to planned TIR. `prefix` is that of the C symbols."""
     options = planning_options()
     return [
-        # Every allocation becomes an offset into a pool.
+        # Replace every allocation by an offset into a pool.
         UnifiedStaticMemoryPlanner() if board is None else PlanForBoard(board),
-        # Those that have no place then: their size has no bound.
+        # Lower what could not be planned: allocations without an upper bound.
         LowerDynamicAllocations(),
-        # A debug build: a wrong plan shows as a wrong result.
+        # In a debug build, overwrite dead bytes, so that a wrong plan gives a wrong result.
         *([PoisonDeadBytes()] if options.poison_dead_bytes else []),
-        # After all that comes between operators, so that nothing comes between one and its hooks.
+        # Call hooks after all other passes that add statements, so that these stay outside of hooks.
         *([CallOperatorHooks(prefix)] if options.profile else []),
-        # Last: of what is a parameter then, analyses know nothing.
+        # Last, because analyses cannot see through the merged parameters.
         *([] if options.code == FAST else [MergeSimilarFunctions(options.code)]),
     ]
 

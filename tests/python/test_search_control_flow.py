@@ -1,4 +1,4 @@
-"""Forms that a search compares share operators; functions that call these stay those of their form."""
+"""Forms that are compared share operators; functions that call these are those of their form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.models, pytest.mark.slow]
 
 
 def branching(channels: int) -> bytes:
-    """Convolutions, whose layout is compared; then a branch whose bodies use the operator of main."""
+    """Convolutions, whose layout is compared, and a branch with the operator of main in it."""
     graph = Graph()
     x, condition = graph.input("x", [1, 3, 8, 8]), graph.input("c", [], "bool")
     padded = {"pads": [1] * 4}

@@ -23,7 +23,7 @@ class ChooseSchedules(ModulePass):
     those of the smallest tiles; `balanced`, 5 % above them; `speed`, all that fit the pools.
     Choices are planned as the planner will (see `usmp.planning.search`). Functions without
     faster schedules, which `usmp.SelectKernels` leaves in the attribute `faster_schedules`, stay as
-    they are. The module gains the attribute `schedule_choices`, which says what each goal takes; an
+    they are. The attribute `usmp.search` of the module says what each goal takes; an
     algorithm of the user's, or pools that are chosen by what accesses cost, plan for one goal only.
 
     Raises

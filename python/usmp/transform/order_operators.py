@@ -21,7 +21,7 @@ class OrderOperators(ModulePass):
     Only what depends on nothing in between changes places (see
     `usmp.planning.operator_order.read_graph`), and only if the plan is smaller then: both orders
     are planned. If it is not certain what a statement does, the module stays as it is. Where there
-    are several orders, the attribute `operator_order` of the module says what they need. Operators
+    are several orders, the attribute `usmp.search` of the module says what they need. Operators
     in strips (`usmp.relax.transform.SplitIntoStrips`) stay in their order, for which they were
     chosen: one strip after the other.
 

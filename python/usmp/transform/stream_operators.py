@@ -32,7 +32,7 @@ class StreamOperators(ModulePass):
     as they are, as those of a module with symbolic sizes do; with `tir.usmp.optimize=speed` they
     run interleaved wherever that fits the pools. An input or
     output that is given or taken by rows (`StreamIO`) becomes a ring in any case. The attribute
-    `streaming` of the module says what they take then, and below what no choice can be; the
+    `usmp.search` of the module says what they take then, and below what no choice can be; the
     attribute `segment` of a PrimFunc says what it stands for.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What became of one choice, and the comparison of two."""
+"""The plan of a choice, and the comparison of choices."""
 
 from __future__ import annotations
 
