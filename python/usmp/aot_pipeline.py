@@ -344,7 +344,7 @@ def planning_passes(board: Board | None, prefix: str = "tvmgen_default") -> list
         LowerDynamicAllocations(),
         # In a debug build, overwrite dead bytes, so that a wrong plan gives a wrong result.
         *([PoisonDeadBytes()] if options.poison_dead_bytes else []),
-        # Call hooks after all other passes that add statements, so that these stay outside of hooks.
+        # Call hooks behind all other passes that add statements, which stay outside of hooks.
         *([CallOperatorHooks(prefix)] if options.profile else []),
         # Last, because analyses cannot see through the merged parameters.
         *([] if options.code == FAST else [MergeSimilarFunctions(options.code)]),
