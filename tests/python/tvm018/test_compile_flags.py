@@ -151,11 +151,11 @@ def test_a_pass_that_is_needed(model, capfd):
 @pytest.mark.slow
 def test_passes_are_timed_and_printed(model, tmp_path, capfd):
     path = str(tmp_path / "out.tar")
-    flags = ["--print-pass-times", "--print-ir-after=[FuseOperators]", "-q"]
+    flags = ["--print-pass-times", "--print-ir-after=[FuseRecordedOperators]", "-q"]
     assert tvmc.main(["compile", str(model), "-o", path, *flags]) == 0
     printed = capfd.readouterr().out
-    assert re.search(r"^ *usmp.FuseOperators: \d+\.\d{3} ms$", printed, re.MULTILINE)
-    assert printed.count("# IR after usmp.FuseOperators\n") == 1
+    assert re.search(r"^ *usmp.FuseRecordedOperators: \d+\.\d{3} ms$", printed, re.MULTILINE)
+    assert printed.count("# IR after usmp.FuseRecordedOperators\n") == 1
     assert tvmc.main(["compile", str(model), "-o", path, "--print-ir-before=tir.Gone"]) == 1
     assert "pass tir.Gone did not run" in capfd.readouterr().err
 
