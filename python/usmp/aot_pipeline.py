@@ -147,8 +147,7 @@ class _BuildPasses(LockedSequential):
 
 
 def module_passes() -> list[Pass]:
-    """From what a Relax module may have to entries without calls of other functions and branches,
-    as later passes take them."""
+    """Return the passes that inline calls of functions and separate the bodies of branches."""
     return [
         # Inline functions first, because branches may call them.
         InlineFunctions(),
@@ -195,18 +194,18 @@ def search_pass(
 
 
 def main_stages(streaming: Sequence[Pass] = ()) -> list[PassOrStage]:
-    """The decisions of one main PrimFunc.
+    """Return the decisions of one main PrimFunc.
 
     Parameters
     ----------
     streaming
-        what gives inputs and takes outputs by rows.
+        the pass that streams inputs and outputs by rows, or none.
     """
     return [OrderStage(), *streaming, SegmentStage()]
 
 
 def entry_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
-    """From Relax to AoT TIR, each entry by itself, and what they choose together.
+    """Return the steps from Relax to AoT TIR of each entry, and the decisions of all entries.
 
     Raises
     ------
@@ -233,7 +232,7 @@ def entry_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
 
 
 def main_steps(targets: BuildTargets, module_name: str) -> list[PassOrStage]:
-    """From Relax to a main PrimFunc that calls operators in flat TIR."""
+    """Return the steps from Relax to a main PrimFunc that calls operators in flat TIR."""
     prefix = symbol_prefix(module_name)
     return [
         # Fold states that no entry changes, because there is no other entry.
@@ -258,7 +257,7 @@ def _search(steps: Sequence[PassOrStage]) -> Callable[[IRModule], IRModule]:
 def operator_steps(
     accelerators: Sequence[str], symbol_prefix: str, target: Target | None = None
 ) -> list[PassOrStage]:
-    """From Relax to operators that are flat TIR, for a target if it is known."""
+    """Return the steps from Relax to operators in flat TIR, for a target if it is known."""
     options = planning_options()
 
     def lower_body(body: IRModule) -> IRModule:
@@ -320,7 +319,7 @@ def operator_steps(
 
 
 def _io_passes(options: PlanningOptions) -> list[Pass]:
-    """What gives inputs and takes outputs by rows, if that is asked for."""
+    """Return the pass that streams inputs and outputs by rows, if options ask for it."""
     return [StreamIO()] if options.streams_io else []
 
 
@@ -335,7 +334,7 @@ def _target_passes(target: Target) -> list[Pass]:
 
 
 def planning_passes(board: Board | None, prefix: str = "tvmgen_default") -> list[Pass]:
-    """From there to planned TIR. `prefix` is that of the C symbols."""
+    """Return the passes that plan the memory. `prefix` is that of the C symbols."""
     options = planning_options()
     return [
         # Replace every allocation by an offset into a pool.

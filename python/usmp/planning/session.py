@@ -96,8 +96,8 @@ class PlanningSession:
             self.not_compared, self.is_cut_short = outer
 
     def once(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
-        """What `find` returns; found once for the same question about the same module, which is
-        one of the same PrimFuncs, pools and executor.
+        """Return what `find` returns, which is called once for a question about a module. Modules
+        of the same functions, pools and executor are the same.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class PlanningSession:
         return assign_pools(mod, self._annotated)
 
     def plan(self, prepared: IRModule, options: PlanningOptions) -> Plan | NoPlan:
-        """The plan of a module in which everything to plan is an allocation with candidate pools.
+        """Return the plan of a module whose allocations have candidate pools.
 
         Raises
         ------
@@ -191,8 +191,7 @@ class PlanningSession:
         return plan.error
 
     def prepared(self, mod: IRModule, options: PlanningOptions) -> IRModule:
-        """`mod` as `plan` takes it. Code whose target is not stated is taken to be
-        for target c.
+        """Return `mod` as `plan` takes it. PrimFuncs without a target are for target c.
 
         Raises
         ------
@@ -210,8 +209,7 @@ class PlanningSession:
     def peaks(
         self, mod: IRModule, options: PlanningOptions, limit: Peaks | None = None
     ) -> Peaks | None:
-        """The peaks in the plan of a module; of two plans into the same pools the smaller one is
-        better.
+        """Return the peaks in the plan of a module.
 
         The plan is the one that is made if the module is taken, but that `auto` stands in for what
         may search for as long as it likes.
@@ -261,7 +259,7 @@ class PlanningSession:
         return low if low > limit else None
 
     def _proved_peaks(self, prepared: IRModule, options: PlanningOptions, pools: int) -> Peaks:
-        """What no plan is below; known where all buffers go to one pool."""
+        """Return a lower bound of all plans; it is known where all buffers go to one pool."""
         buffers = workspace_buffers(
             create_array_buffer_info(self._analysis(prepared, options).buffer_info_stmts)
         )
@@ -272,7 +270,7 @@ class PlanningSession:
         return (self.once(what, prepared, lambda: lower_bound(problem_of(buffers))),)
 
     def at_largest_sizes(self, mod: IRModule) -> IRModule:
-        """`mod` where its symbolic sizes are their upper bounds; itself if it has none."""
+        """Return `mod` with upper bounds for its symbolic sizes; itself if it has none."""
         if not has_symbolic_sizes(mod):
             return mod
 
@@ -283,7 +281,7 @@ class PlanningSession:
         return self.once("at largest sizes", mod, find)
 
     def offset_expressions(self, prepared: IRModule, found: Plan) -> OffsetExpressions:
-        """The plan of a module as expressions of its symbolic sizes.
+        """Return the plan of a module as expressions of its symbolic sizes.
 
         Raises
         ------
@@ -298,17 +296,17 @@ class PlanningSession:
         return self.once(what, prepared, extract)
 
     def bind_targets(self, mod: IRModule, target: Target) -> IRModule:
-        """`mod` with this target for each PrimFunc that has none."""
+        """Return `mod` with a target for each PrimFunc that has none."""
         lacking = [n for n, f in prim_funcs(mod).items() if "target" not in (f.attrs or {})]
         return self._bound(mod, lacking, target)
 
     def _for_some_target(self, mod: IRModule) -> IRModule:
-        """`mod` with target c for each PrimFunc that states none."""
+        """Return `mod` with target c for each PrimFunc that states none."""
         untold = [name for name, target in function_targets(mod).items() if target is None]
         return self._bound(mod, untold, Target("c"))
 
     def _bound(self, mod: IRModule, names: Iterable[str], target: Target) -> IRModule:
-        """`mod` with the target for these PrimFuncs, each bound to it once."""
+        """Return `mod` with the target for these PrimFuncs, each bound to it once."""
         bound = IRModule(mod.functions, attrs=mod.attrs)
         for name in names:
             variable, func = mod.get_global_var(name), mod[name]

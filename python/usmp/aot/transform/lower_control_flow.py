@@ -74,8 +74,10 @@ class LowerControlFlow(ModulePass):
         return IRModule({**others, **shared.functions, **written}, attrs=mod.attrs)
 
     def _lowered(self, body: IRModule, repeated_by: ControlFlow | None) -> IRModule:
-        """A body, lowered once: other passes compare forms of the module that have it in common,
-        and in bodies there are others, so that trying each form anew would take exponential time.
+        """Return a body, lowered once.
+
+        Forms of the module that are compared have bodies in common, and bodies have bodies: to
+        lower each anew would take exponential time.
         """
         if identity(body) not in self.known:
             given = body if repeated_by is None else with_carried_tensors(body, repeated_by)
