@@ -10,8 +10,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.names import EXPRESSION, PREFERENCE, WORKSPACE_IO, stages_in_order
-from usmp.objects.attributes import NOT_COMPARED_ATTR
+from usmp.names import EXPRESSION, PREFERENCE, WORKSPACE_IO
 from usmp.objects.compared import Alternative, Compared, with_compared
 from usmp.objects.executor import executor_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
@@ -85,9 +84,8 @@ class SearchChoices(ModulePass):
                 other = Alternative("in the workspace", "not asked", ram_bytes)
                 line = Compared(WORKSPACE_IO, "provided by the application", None, (other,))
                 return with_compared(found, [line])
-            if not session.has_time(WORKSPACE_IO):
-                # Another process may have noted it.
-                found = found.with_attr(NOT_COMPARED_ATTR, stages_in_order(session.not_compared))
+            # Note the stage if time ended the question, because another process may have asked it.
+            session.has_time(WORKSPACE_IO)
             return found
 
 

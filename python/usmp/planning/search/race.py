@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -39,6 +39,8 @@ class Race:
 
     Attributes
     ----------
+    mod
+        the module that the stage gets: in Relax, without the attributes of planning.
     leaves
         the choices that were planned, or proved to be worse, in their order.
     facts
@@ -54,13 +56,13 @@ class Race:
         lower: Callable[[IRModule], IRModule] = lambda mod: mod,
     ) -> None:
         self.stage = stage
-        self.mod = mod
+        self.mod = without_memories(mod) if stage.rewrites_model else mod
+        self._given = mod
         self.session = session
         self.options = options
         self.leaves: list[Leaf] = []
         self.facts: dict[str, Any] = {}
         self._lower = lower
-        self._read = without_memories(mod) if stage.rewrites_model else mod
         self._first: Choice | None = None
         self._best = 0
 
@@ -72,7 +74,7 @@ class Race:
         UnsupportedModelError, ValueError
             every choice is refused: the error of the first one.
         """
-        for choice in self.stage.choices(self._read, self):
+        for choice in self.stage.choices(self.mod, self):
             if self._first is None:
                 self._first = choice
                 continue
@@ -89,11 +91,11 @@ class Race:
 
     def take_first(self) -> None:
         """Take the first choice, without a comparison."""
-        self._first = next(iter(self.stage.choices(self._read, self)), None)
+        self._first = next(iter(self.stage.choices(self.mod, self)), None)
 
     def fix(self, label: str) -> None:
         """Take the choice with a label, without a comparison; the first one if none has it."""
-        for choice in self.stage.choices(self._read, self):
+        for choice in self.stage.choices(self.mod, self):
             self._first = self._first or choice
             if choice.label == label:
                 self._first = choice
@@ -128,7 +130,7 @@ class Race:
             taken = self.leaves[self._best].mod
             assert taken is not None
             return taken
-        return self.mod if self._first is None else self._made(self._first)
+        return self._given if self._first is None else self._made(self._first)
 
     def has_time(self) -> bool:
         """Return whether another choice may be planned; the session notes the stage if not."""
@@ -140,10 +142,10 @@ class Race:
 
     def _plan(self, choice: Choice) -> None:
         self.leaves.append(self._leaf(choice))
-        self._best = self._position_of_best()
+        self._best = self._position_of_best(self.leaves)
 
-    def _position_of_best(self) -> int:
-        return best_leaf(self.leaves, self.stage.allowance, self.options.optimize)
+    def _position_of_best(self, leaves: Sequence[Leaf]) -> int:
+        return best_leaf(leaves, self.stage.allowance, self.options.optimize)
 
     def _leaf(self, choice: Choice) -> Leaf:
         if self._is_out(choice):
@@ -163,7 +165,7 @@ class Race:
             return Leaf(choice, None, error=error)
 
     def _made(self, choice: Choice) -> IRModule:
-        mod = self._read
+        mod = self.mod
 
         def make() -> IRModule:
             with lowering() if self.stage.rewrites_model else nullcontext():
@@ -171,7 +173,7 @@ class Race:
 
         context = context_key(PassContext.current(), without=PLANNING_OPTION_NAMES)
         what = "made", self.stage.key, choice.value, context, all_attributes_key(mod)
-        return with_memories(self.session.once(what, mod, make), self.mod)
+        return with_memories(self.session.once(what, mod, make), self._given)
 
     def _is_out(self, choice: Choice) -> bool:
         """Whether the bound of a choice proves that it cannot become the best."""
@@ -181,8 +183,7 @@ class Race:
         if best is None or len(best) != 1:
             return False
         as_bound = Leaf(choice, None, peaks=(choice.bound_bytes,))
-        leaves = [*self.leaves, as_bound]
-        return best_leaf(leaves, self.stage.allowance, self.options.optimize) != len(self.leaves)
+        return self._position_of_best([*self.leaves, as_bound]) != len(self.leaves)
 
     def _limit(self) -> Peaks | None:
         """What a better plan is not above; None without a plan to compare with."""

@@ -80,26 +80,25 @@ class CopyStage(Stage):
         versions = self._versions(mod)
         tried: set[frozenset[int]] = set()
 
-        def choice(wanted: Collection[int] | None) -> Iterator[Choice]:
-            copies = versions.make(wanted)
+        def choice(copies: Copies) -> Iterator[Choice]:
             if copies.elided not in tried:
                 tried.add(copies.elided)
                 yield _choice(copies)
 
         default = versions.make(None)
-        yield _choice(default)
-        tried.add(default.elided)
+        yield from choice(default)
         if not default.groups or race.is_hopeless:
             return
         for wanted in (range(len(default.groups)), ()):
-            yield from choice(wanted)
+            yield from choice(versions.make(wanted))
         peaks = {leaf.peaks for leaf in race.leaves}
         if len(peaks) < 2 and None not in peaks:
             return
         for group in list(_groups(default.groups))[: _MOST_TRIALS - _FIRST_TRIALS]:
             elided = race.best.choice.value
             assert isinstance(elided, frozenset)
-            yield from choice(elided - group if group <= elided else elided | group)
+            other = elided - group if group <= elided else elided | group
+            yield from choice(versions.make(other))
 
     def apply(self, mod: IRModule, choice: Choice) -> IRModule:
         """Return the module with the main PrimFunc in the place of the Relax `main`."""
