@@ -6,6 +6,7 @@ that take more RAM; and the CPU seconds of this checkout, as a ratio to the othe
 by side.
 
     python benchmarks/same_output.py OTHER_CHECKOUT [--random N] [--times N] [--only TEXT] [--ram]
+        [--config KEY=VALUE ...]
 
 Ends with 1 if a file differs (with --ram: if a build takes more RAM, or is refused, and was not).
 Both checkouts have their C++ built beside their Python.
@@ -40,7 +41,7 @@ SERVER = """
 import json, os, sys
 import tvm, usmp
 
-checkout, example = sys.argv[1:]
+checkout, example, config = sys.argv[1:]
 assert usmp.__file__ == os.path.join(checkout, "python/usmp/__init__.py"), usmp.__file__
 # So that all modules are loaded, which takes longer than a small model does.
 usmp.build(usmp.import_model(example), "c")
@@ -51,7 +52,8 @@ for line in sys.stdin:
         try:
             text = open(model).read() if model.endswith(".json") else None
             mod = usmp.import_model(model) if text is None else tvm.ir.load_json(text)
-            usmp.export_model_library_format(usmp.build(mod, target), archive)
+            with tvm.transform.PassContext(config=json.loads(config)):
+                usmp.export_model_library_format(usmp.build(mod, target), archive)
         except BaseException as error:
             with open(archive + ".error", "w") as file:
                 file.write(f"{type(error).__name__}: {error}")
@@ -103,10 +105,10 @@ def _different_keys(before: object, after: object, path: str = "") -> Iterator[s
 class Builder:
     """A process that builds with the Python of a checkout."""
 
-    def __init__(self, checkout: Path) -> None:
+    def __init__(self, checkout: Path, config: dict[str, str]) -> None:
         environment = {**os.environ, "PYTHONPATH": str(checkout / "python")}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", SERVER, str(checkout), str(EXAMPLE)],
+            [sys.executable, "-c", SERVER, str(checkout), str(EXAMPLE), json.dumps(config)],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -176,12 +178,19 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=1, help="builds in pairs, for CPU seconds")
     parser.add_argument("--only", default="", metavar="TEXT", help="models with this in their name")
     parser.add_argument("--ram", action="store_true", help="files may differ")
+    parser.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="of the PassContext"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     other_checkout = options.OTHER.resolve()
     if not (other_checkout / "python/usmp/__init__.py").exists():
         parser.error(f"{options.OTHER}: no checkout of usmp, which has python/usmp/__init__.py")
-    pairs = [(Builder(other_checkout), Builder(ROOT)) for _ in range(options.jobs)]
+    config = dict(option.split("=", 1) for option in options.config)
+    pairs = [
+        tuple(Builder(checkout, config) for checkout in (other_checkout, ROOT))
+        for _ in range(options.jobs)
+    ]
 
     def compared(
         pair: tuple[Builder, Builder], case: tuple[Path, str]

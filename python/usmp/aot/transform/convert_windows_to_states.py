@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -15,10 +14,12 @@ from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.codegen.llvm import evaluate
 from usmp.objects.attributes import WINDOWS_ATTR
 from usmp.ops.emit import shape_of, without_record
+from usmp.ops.form import part_of
 from usmp.ops.macs import macs_of
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.planning.stream_inputs import OPTION
+from usmp.relax.axis_operators import AxisOperator
 from usmp.relax.count_iterations import iterations_of
 from usmp.relax.limits import LimitError
 from usmp.relax.states import states_of, updated_inputs
@@ -28,8 +29,6 @@ from usmp.relax.transform import CheckIterations
 from usmp.relax.transform.qdq.float_operators import operator_name
 from usmp.relax.transform.qdq.io_quantization import io_quantization
 from usmp.relax.windows.keep_windows import kept_tensors, with_kept_windows
-from usmp.relax.windows.row_operators import RowOperator
-from usmp.relax.windows.row_parts import part_of
 from usmp.relax.windows.slides import Slide, Slides, input_slide, kept_rows, slides_of
 from usmp.tir.nodes import nodes_of
 
@@ -53,7 +52,7 @@ class ConvertWindowsToStates(ModulePass):
     at its operand, so that nothing is computed twice. Operators that need all rows, as what comes
     before a classifier, take the whole window, as do those behind them, and those of which the
     stride does not divide the hop. That rows slide is read from the loops of PrimFuncs
-    (`usmp.relax.windows.row_functions`), and known of operators of Relax that move elements or
+    (`usmp.ops.form`), and known of operators of Relax that move elements or
     compute each by itself.
 
     Before the first run a window holds zeros, which in a quantized input are its zero point: states
@@ -150,8 +149,8 @@ def _check_useful(found: Slides, inputs: Mapping[Var, Slide]) -> None:
             if derived.isdisjoint(operator.operands.values()):
                 continue
             derived.add(var)
-            reads_several = any(read.count > 1 for read in operator.found.reads.values())
-            is_useful |= reads_several or bool(macs_of(operator.found.func))
+            reads_several = any(read.count > 1 for read in operator.access.reads.values())
+            is_useful |= reads_several or bool(macs_of(operator.access.form.func))
         if is_useful:
             continue
         reason = next((found.reasons[var] for var in found.slides if var in found.reasons), None)
@@ -193,17 +192,16 @@ def _initial_rows(main: relax.Function, found: Slides) -> dict[Var, np.ndarray]:
 
 
 def _row(
-    operator: RowOperator, slide: Slide, rows: Mapping[Var, np.ndarray], found: Slides
+    operator: AxisOperator, slide: Slide, rows: Mapping[Var, np.ndarray], found: Slides
 ) -> np.ndarray:
     """The row that an operator computes from rows that are all alike."""
     first = slide.alike[0]
-    reads = operator.found.reads
+    reads = operator.access.reads
     given = {
-        index: reads[index].rows_read((first, first + 1), found.slides[var].rows)
+        index: reads[index].needed((first, first + 1), found.slides[var].rows)
         for index, var in operator.operands.items()
     }
-    func = without_record(operator.found.func)
-    part = part_of(replace(operator.found, func=func), (first, first + 1), given)
+    part = without_record(part_of(operator.access, (first, first + 1), given))
     steps = iterations_of(part)
     if steps > _MOST_STEPS:
         raise LimitError(

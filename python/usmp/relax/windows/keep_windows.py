@@ -14,10 +14,10 @@ from tvm.ir import IRModule, Var
 from usmp.objects.attributes import STATES_ATTR
 from usmp.objects.state_info import StateInfo
 from usmp.ops.emit import shape_of
+from usmp.ops.form import Interval
 from usmp.relax.replace_main import without_callees
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types
-from usmp.relax.windows.row_parts import Rows
 from usmp.relax.windows.slides import Slides, computed_rows, kept_rows
 from usmp.support.array_bytes import are_alike
 from usmp.support.unique_names import UniqueNames
@@ -148,9 +148,9 @@ class _Rewriter:
             return
         parts = []
         for rows in computed_rows(self.found, binding.var):
-            reads = operator.found.reads
+            reads = operator.access.reads
             given = {
-                index: reads[index].rows_read(rows, self.found.slides[var].rows)
+                index: reads[index].needed(rows, self.found.slides[var].rows)
                 for index, var in operator.operands.items()
             }
             tensors = {
@@ -175,7 +175,7 @@ class _Rewriter:
         axis = self.found.slides[var].axis
         return self.builder.emit(relax.op.concat(list(parts), axis), f"{var.name}_rows")
 
-    def _rows(self, var: Var, rows: Rows) -> relax.Expr:
+    def _rows(self, var: Var, rows: Interval) -> relax.Expr:
         """Some rows of a window."""
         window, (begin, end) = self.windows[var], rows
         if begin >= window.begin or window.start is None:
@@ -188,7 +188,7 @@ class _Rewriter:
         assert window.begin == border
         return self._concat([start, self._part(var, window.tensor, (0, end - border))], var)
 
-    def _part(self, var: Var, tensor: relax.Expr, rows: Rows) -> relax.Expr:
+    def _part(self, var: Var, tensor: relax.Expr, rows: Interval) -> relax.Expr:
         axis, (begin, end) = self.found.slides[var].axis, rows
         if (begin, end) == (0, shape_of(tensor)[axis]):
             return tensor

@@ -9,9 +9,9 @@ from tvm import relax
 from tvm.ir import GenericConst, GlobalVar, IRModule, Var
 
 from usmp.ops.emit import shape_of
+from usmp.ops.form import Interval
+from usmp.relax.axis_operators import AxisOperator, axis_operator
 from usmp.relax.transform.qdq.float_operators import operator_name
-from usmp.relax.windows.row_operators import RowOperator, row_operator
-from usmp.relax.windows.row_parts import Rows
 from usmp.tir.nodes import nodes_of
 
 
@@ -36,7 +36,7 @@ class Slide:
     axis: int
     rows: int
     shift: int
-    alike: Rows
+    alike: Interval
 
     @property
     def kept_end(self) -> int:
@@ -65,8 +65,8 @@ class Slides:
     """
 
     slides: dict[Var, Slide] = field(default_factory=dict)
-    operators: dict[Var, RowOperator] = field(default_factory=dict)
-    read: dict[Var, list[Rows]] = field(default_factory=dict)
+    operators: dict[Var, AxisOperator] = field(default_factory=dict)
+    read: dict[Var, list[Interval]] = field(default_factory=dict)
     wholes: dict[Var, list[relax.Expr]] = field(default_factory=dict)
     constants: dict[Var, GenericConst] = field(default_factory=dict)
     reasons: dict[Var, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def slides_of(mod: IRModule, main: relax.Function, inputs: Mapping[Var, Slide]) 
                 found.constants[binding.var] = value
             continue
         axes = {var: found.slides[var].axis for var in sliding}
-        operator = row_operator(mod, value, axes, is_constant)
+        operator = axis_operator(mod, value, axes, is_constant)
         slide = None if operator is None else _slide(operator, found, operator_name(value))
         if operator is None or slide is None:
             for var in sliding:
@@ -114,12 +114,14 @@ def _tensors(expr: relax.Expr) -> list[Var]:
     return [var for var in nodes_of(expr, Var) if not isinstance(var, GlobalVar)]
 
 
-def _slide(operator: RowOperator, known: Slides, name: str) -> Slide | None:
+def _slide(operator: AxisOperator, known: Slides, name: str) -> Slide | None:
     """How a result slides; None if nothing of it is there already."""
+    if operator.access.extent == 1:
+        return None
     shifts: set[int] = set()
-    begin, end = operator.found.alike
+    begin, end = operator.access.alike
     for index, var in operator.operands.items():
-        slide, read = known.slides[var], operator.found.reads[index]
+        slide, read = known.slides[var], operator.access.reads[index]
         if slide.shift % read.stride:
             known.reasons.setdefault(
                 var,
@@ -133,9 +135,9 @@ def _slide(operator: RowOperator, known: Slides, name: str) -> Slide | None:
     if len(shifts) != 1:
         return None
     (shift,) = shifts
-    found = operator.found
+    access = operator.access
     if end - shift > begin:
-        return Slide(found.axis, found.rows, shift, (begin, end))
+        return Slide(access.axis, access.extent, shift, (begin, end))
     if end > begin:
         for var in operator.operands.values():
             known.reasons.setdefault(
@@ -154,11 +156,11 @@ def _need_rows(found: Slides) -> None:
     for var in reversed(found.operators):
         for rows in computed_rows(found, var):
             for index, operand in found.operators[var].operands.items():
-                read = found.operators[var].found.reads[index]
-                found.read[operand].append(read.rows_read(rows, found.slides[operand].rows))
+                read = found.operators[var].access.reads[index]
+                found.read[operand].append(read.needed(rows, found.slides[operand].rows))
 
 
-def computed_rows(found: Slides, var: Var) -> list[Rows]:
+def computed_rows(found: Slides, var: Var) -> list[Interval]:
     """The rows that each run computes: those at the start that padding has a part in, if anything
     reads them, and those at the end."""
     slide = found.slides[var]
@@ -169,7 +171,7 @@ def computed_rows(found: Slides, var: Var) -> list[Rows]:
     return [(0, begin), end] if reads_start else [end]
 
 
-def kept_rows(found: Slides, var: Var) -> Rows:
+def kept_rows(found: Slides, var: Var) -> Interval:
     """The rows that are kept from the run before; empty if nothing reads them."""
     begin, end = found.slides[var].alike[0], found.slides[var].kept_end
     firsts = [max(first, begin) for first, last in found.read[var] if first < end and last > begin]

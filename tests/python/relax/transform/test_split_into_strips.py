@@ -21,6 +21,7 @@ from usmp.aot_pipeline import lower_to_aot
 from usmp.objects.attributes import STRIPS_ATTR
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
+from usmp.ops.form import Interval
 from usmp.ops.macs import macs_of
 from usmp.ops.quantized import (
     Layout,
@@ -35,7 +36,6 @@ from usmp.relax.transform import SplitIntoStrips
 from usmp.relax.transform.strips.choice import strip_choices
 from usmp.relax.transform.strips.rewrite import with_strips
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, strip_chain, strip_main
-from usmp.relax.transform.strips.strip_operator import ColumnRange
 from usmp.transform import OrderOperators
 
 NHWC = Layout("NHWC")
@@ -83,7 +83,7 @@ def main_of(mod: IRModule, **options) -> StripMain:
     return strip_main(mod, planning_options({f"tir.usmp.{k}": v for k, v in options.items()}))
 
 
-def ranges_of(chain: StripChain, main: StripMain) -> list[list[ColumnRange]]:
+def ranges_of(chain: StripChain, main: StripMain) -> list[list[Interval]]:
     """By strip, the columns of each result in the chain."""
     chosen = main.variables[chain.start : chain.stop]
     return [[ranges[var] for var in chosen] for ranges in chain.strips]
@@ -136,8 +136,8 @@ def test_columns_that_strips_need():
     assert chain is not None
     # Of 11, 6 and 4 columns.
     assert ranges_of(chain, main) == [
-        [ColumnRange(0, 10), ColumnRange(0, 5), ColumnRange(0, 2)],
-        [ColumnRange(1, 11), ColumnRange(1, 6), ColumnRange(2, 4)],
+        [(0, 10), (0, 5), (0, 2)],
+        [(1, 11), (1, 6), (2, 4)],
     ]
 
 

@@ -10,11 +10,12 @@ from tvm.ir import IRModule
 from tvm.relax import DataflowVar
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from usmp.ops.form import Interval
 from usmp.ops.write_columns import with_columns
 from usmp.relax.replace_main import rewrite_main
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain
-from usmp.relax.transform.strips.strip_operator import ColumnRange, ColumnSlice
+from usmp.relax.transform.strips.strip_operator import ColumnSlice
 from usmp.tir.spans import bound_spans, with_span
 
 
@@ -55,20 +56,18 @@ class _Rewriter(PyExprMutator):  # type: ignore[misc]
         self.set_var_remap(binding.var, whole)
 
     def _strip(
-        self, chain: StripChain, ranges: Mapping[tvm.ir.Var, ColumnRange], whole: relax.Expr | None
+        self, chain: StripChain, ranges: Mapping[tvm.ir.Var, Interval], whole: relax.Expr | None
     ) -> relax.Expr:
         """One strip; `whole` is what those before have written."""
         slices: dict[tvm.ir.Var, ColumnSlice] = {}
         for index in range(chain.start, chain.stop):
             operator, var = self.main.operators[index], self.main.variables[index]
             assert operator is not None
-            operands = [
-                slices[o] if o in slices else ColumnSlice(self.visit_expr(o), 0)
-                for o in operator.operands
-            ]
-            made = operator.make(self.builder_, operands, ranges[var])
+            for operand, _ in operator.columns:
+                slices.setdefault(operand, ColumnSlice(self.visit_expr(operand), 0))
+            made = operator.emit(self.builder_, slices, ranges[var])
             made = with_span(made, self.sources.get(var))
-            slices[var] = ColumnSlice(self.builder_.emit(made), ranges[var].first)
+            slices[var] = ColumnSlice(self.builder_.emit(made), ranges[var][0])
         output = self.main.variables[chain.stop - 1]
         strip = slices[output]
         made = with_columns(self.builder_, whole, strip.expr, output.ty, strip.first)

@@ -12,11 +12,11 @@ from tvm import relax
 from tvm.ir import Call, IRModule
 
 from usmp.ops.emit import shape_of
+from usmp.ops.form import Interval
 from usmp.planning.options import PlanningOptions
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.relax.transform.strips.strip_operator import (
     COLUMNS,
-    ColumnRange,
     StripOperator,
     strip_operator,
 )
@@ -176,7 +176,7 @@ class StripChain:
 
     start: int
     stop: int
-    strips: Sequence[Mapping[tvm.ir.Var, ColumnRange]]
+    strips: Sequence[Mapping[tvm.ir.Var, Interval]]
     macs: int
     extra_macs: int
 
@@ -190,14 +190,14 @@ def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChai
     inside, output = main.variables[start : stop - 1], main.variables[stop - 1]
     if any(main.tensors[var].last >= stop for var in inside) or main.comes_by_rows(output):
         return None
-    if any(main.comes_by_rows(var) for o in operators if o is not None for var in o.operands):
+    if any(main.comes_by_rows(var) for o in operators if o is not None for var, _ in o.columns):
         return None
     width = main.shape(output)[COLUMNS]
     if count > width:
         return None
     strips = []
     for index in range(count):
-        columns = ColumnRange(width * index // count, width * (index + 1) // count)
+        columns = (width * index // count, width * (index + 1) // count)
         ranges = _ranges(main, start, stop, columns)
         if ranges is None:
             return None
@@ -208,29 +208,27 @@ def strip_chain(main: StripMain, start: int, stop: int, count: int) -> StripChai
 
 
 def _ranges(
-    main: StripMain, start: int, stop: int, columns: ColumnRange
-) -> Mapping[tvm.ir.Var, ColumnRange] | None:
+    main: StripMain, start: int, stop: int, columns: Interval
+) -> Mapping[tvm.ir.Var, Interval] | None:
     """The columns of each tensor in the chain for some of the last one; None if some need none."""
     ranges = {main.variables[stop - 1]: columns}
     for index in range(stop - 1, start - 1, -1):
         operator, var = main.operators[index], main.variables[index]
         if operator is None or var not in ranges:
             return None
-        for operand in operator.operands:
-            needed = operator.columns.needed(ranges[var], main.shape(operand)[COLUMNS])
-            if needed.width < 1:
+        for operand, read in operator.columns:
+            begin, end = read.needed(ranges[var], main.shape(operand)[COLUMNS])
+            if end <= begin:
                 return None
             if main.is_made_from(start, operand):
-                known = ranges.get(operand, needed)
-                ranges[operand] = ColumnRange(
-                    min(known.first, needed.first), max(known.stop, needed.stop)
-                )
+                known = ranges.get(operand, (begin, end))
+                ranges[operand] = min(known[0], begin), max(known[1], end)
     return ranges
 
 
-def _macs(main: StripMain, index: int, strips: Sequence[Mapping[tvm.ir.Var, ColumnRange]]) -> int:
+def _macs(main: StripMain, index: int, strips: Sequence[Mapping[tvm.ir.Var, Interval]]) -> int:
     """Of an operator in all strips."""
     operator, var = main.operators[index], main.variables[index]
     assert operator is not None
-    columns = sum(ranges[var].width for ranges in strips)
+    columns = sum(end - begin for begin, end in (ranges[var] for ranges in strips))
     return operator.macs * columns // main.shape(var)[COLUMNS]

@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 import tvm
 
+from usmp.ops.form import AxisRead, Interval
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain
-from usmp.relax.transform.strips.strip_operator import COLUMNS, StripOperator
-
-_ROWS = 1
+from usmp.relax.transform.strips.strip_operator import COLUMNS, ROWS
 
 
 @dataclass(frozen=True)
@@ -107,21 +106,25 @@ def _rings(
     for ranges in chain.strips:
         by_rows = by_columns = 0
         for var, (count, reach) in rows.items():
-            width, pixel = ranges[var].width, _pixel_bytes(main, var)
+            width, pixel = _width(ranges[var]), _pixel_bytes(main, var)
             by_rows += count * width * pixel
             by_columns += ((count - 1) * width + min(reach, width)) * pixel
         if len(chain.strips) > 1:
             # What is written into the whole is made first.
             output = main.variables[chain.stop - 1]
-            by_rows += ranges[output].width * _pixel_bytes(main, output)
+            by_rows += _width(ranges[output]) * _pixel_bytes(main, output)
             by_columns += _pixel_bytes(main, output)
         found.append((by_rows, by_columns))
     return max(rows for rows, _ in found), max(columns for _, columns in found)
 
 
+def _width(columns: Interval) -> int:
+    return columns[1] - columns[0]
+
+
 def _pixel_bytes(main: StripMain, var: tvm.ir.Var) -> int:
     shape = main.shape(var)
-    return main.tensors[var].size_bytes // (shape[_ROWS] * shape[COLUMNS])
+    return main.tensors[var].size_bytes // (shape[ROWS] * shape[COLUMNS])
 
 
 def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple[int, int]]:
@@ -129,35 +132,35 @@ def _rows_kept(main: StripMain, start: int, stop: int) -> dict[tvm.ir.Var, tuple
     columns of the last of these."""
     last = main.variables[stop - 1]
     # By row of the result: before which row each tensor is made by then.
-    made = {last: np.arange(1, main.shape(last)[_ROWS] + 1)}
+    made = {last: np.arange(1, main.shape(last)[ROWS] + 1)}
     needed: dict[tvm.ir.Var, np.ndarray] = {}
-    readers: dict[tvm.ir.Var, list[StripOperator]] = {}
+    readers: dict[tvm.ir.Var, list[tuple[AxisRead, AxisRead]]] = {}
     for index in range(stop - 1, start - 1, -1):
         operator, var = main.operators[index], main.variables[index]
         if operator is None or var not in made:
             continue
-        taps, before = operator.rows, np.append(0, made[var][:-1])
-        for operand in operator.operands:
+        before = np.append(0, made[var][:-1])
+        for (operand, rows), (_, columns) in zip(operator.rows, operator.columns, strict=True):
             if not main.is_made_from(start, operand):
                 continue
-            first = np.maximum(before * taps.stride - taps.padding, 0)
-            end = (made[var] - 1) * taps.stride - taps.padding + taps.reach
-            end = np.clip(end, 0, main.shape(operand)[_ROWS])
+            first = np.maximum(before * rows.stride + rows.first, 0)
+            end = (made[var] - 1) * rows.stride + rows.first + rows.count
+            end = np.clip(end, 0, main.shape(operand)[ROWS])
             made[operand] = np.maximum(made.get(operand, 0), end)
             needed[operand] = np.minimum(needed.get(operand, first), first)
-            readers.setdefault(operand, []).append(operator)
+            readers.setdefault(operand, []).append((rows, columns))
     return {
         var: (
-            min(_kept(made[var] - needed[var], users), main.shape(var)[_ROWS]),
-            max(user.columns.reach for user in users),
+            min(_kept(made[var] - needed[var], [rows for rows, _ in reads]), main.shape(var)[ROWS]),
+            max(columns.count for _, columns in reads),
         )
-        for var, users in readers.items()
+        for var, reads in readers.items()
     }
 
 
-def _kept(apart: np.ndarray, readers: list[StripOperator]) -> int:
+def _kept(apart: np.ndarray, reads: list[AxisRead]) -> int:
     """Rows that are kept: those of a window, or what one reader is behind another."""
-    kept = max(reader.rows.reach for reader in readers)
-    if len(readers) > 1 and len(apart) > 1:
+    kept = max(read.count for read in reads)
+    if len(reads) > 1 and len(apart) > 1:
         kept = max(kept, int(apart[1:].max()))
     return kept

@@ -6,11 +6,17 @@ import pytest
 from tvm import relax
 from tvm.ir import IRModule
 
+from usmp.ops.form import AxisRead
 from usmp.relax.transform.strips.strip_chain import StripChain, StripMain, Tensor
 from usmp.relax.transform.strips.strip_costs import ChainBytes, ChainCosts, operator_bytes
-from usmp.relax.transform.strips.strip_operator import AxisWindow, ColumnRange, StripOperator
+from usmp.relax.transform.strips.strip_operator import StripOperator
 
-ONE = AxisWindow()
+
+def window(kernel: int, stride: int = 1, dilation: int = 1, padding: int = 0) -> AxisRead:
+    return AxisRead(0, stride, -padding, (kernel - 1) * dilation + 1)
+
+
+ONE = window(1)
 
 
 class Main:
@@ -32,8 +38,9 @@ class Main:
             for read in reads:
                 last[read] = index
             rows, columns = (taps * 2)[:2] if taps else (None, None)
-            operands = tuple(self.vars[read] for read in reads)
-            made.append(rows and StripOperator(operands, rows, columns, 1, None))
+            operands = [self.vars[read] for read in reads]
+            sides = ([(operand, side) for operand in operands] for side in (rows, columns))
+            made.append(rows and StripOperator(*sides, 1))
         last[names[-1]] = len(names)
         self.tensors = {
             var: Tensor(
@@ -55,14 +62,11 @@ class Main:
     def costs(self, *strips: dict[str, int], start: int = 0, stop: int | None = None) -> ChainBytes:
         """Of strips of so many columns."""
         stop = len(self.main.operators) if stop is None else stop
-        ranges = [
-            {self.vars[name]: ColumnRange(0, width) for name, width in each.items()}
-            for each in strips
-        ]
+        ranges = [{self.vars[name]: (0, width) for name, width in each.items()} for each in strips]
         return ChainCosts(self.main, start, stop).of(StripChain(start, stop, ranges, 0, 0))
 
 
-def chain(**taps: AxisWindow) -> Main:
+def chain(**taps: AxisRead) -> Main:
     """Three operators that keep the shape of 10 rows, 8 columns and 2 channels."""
     shape = (10, 8, 2)
     kinds = [taps.get(name, ONE) for name in "abc"]
@@ -82,13 +86,13 @@ WHOLE = dict.fromkeys("abc", 8)
     [
         # A row of a and of b; or a pixel of each.
         ({}, 16 + 16, 2 + 2),
-        ({"b": AxisWindow(3, 1, 1, 1)}, 3 * 16 + 16, 2 * 16 + 3 * 2 + 2),
-        ({"c": AxisWindow(3, 1, 1, 1)}, 16 + 3 * 16, 2 + 2 * 16 + 3 * 2),
-        ({"b": AxisWindow(2, 1, 3, 1)}, 4 * 16 + 16, 3 * 16 + 4 * 2 + 2),
+        ({"b": window(3, 1, 1, 1)}, 3 * 16 + 16, 2 * 16 + 3 * 2 + 2),
+        ({"c": window(3, 1, 1, 1)}, 16 + 3 * 16, 2 + 2 * 16 + 3 * 2),
+        ({"b": window(2, 1, 3, 1)}, 4 * 16 + 16, 3 * 16 + 4 * 2 + 2),
         # What the first operator reads is there anyway.
-        ({"a": AxisWindow(3, 1, 1, 1)}, 16 + 16, 2 + 2),
+        ({"a": window(3, 1, 1, 1)}, 16 + 16, 2 + 2),
         # No more rows or columns than there are.
-        ({"b": AxisWindow(30, 1, 1, 15)}, 10 * 16 + 16, 9 * 16 + 8 * 2 + 2),
+        ({"b": window(30, 1, 1, 15)}, 10 * 16 + 16, 9 * 16 + 8 * 2 + 2),
     ],
 )
 def test_rings_hold_the_rows_that_an_operator_reads(taps, by_rows, by_columns):
@@ -98,7 +102,7 @@ def test_rings_hold_the_rows_that_an_operator_reads(taps, by_rows, by_columns):
 
 
 def test_strips_hold_fewer_columns_and_all_that_they_read_and_write():
-    main = chain(b=AxisWindow(3, 1, 1, 1))
+    main = chain(b=window(3, 1, 1, 1))
     narrow, wide = {"a": 4, "b": 3, "c": 2}, {"a": 6, "b": 6, "c": 6}
     by_rows = (3 * 6 + 6) * 2 + 6 * 2
     by_columns = (2 * 6 + 3 + 1) * 2 + 2
@@ -137,8 +141,8 @@ def residual() -> Main:
     return Main(
         shape,
         a=(half, ["x"], ONE),
-        b=(half, ["a"], AxisWindow(3, 1, 1, 1)),
-        c=(shape, ["b"], AxisWindow(3, 1, 1, 1)),
+        b=(half, ["a"], window(3, 1, 1, 1)),
+        c=(shape, ["b"], window(3, 1, 1, 1)),
         d=(shape, ["c", "x"], ONE),
     )
 
@@ -156,7 +160,7 @@ def test_what_is_read_behind_the_chain_is_kept():
 
 def test_a_tensor_with_two_readers_waits_for_the_slower_one():
     """`a` is read by a sum, too, which is three rows behind the convolutions."""
-    shape, taps = (12, 8, 1), AxisWindow(3, 1, 1, 1)
+    shape, taps = (12, 8, 1), window(3, 1, 1, 1)
     main = Main(
         shape,
         a=(shape, ["x"], ONE),
@@ -174,8 +178,8 @@ def test_strides_read_more_rows_at_once():
     main = Main(
         (16, 8, 1),
         a=((16, 8, 1), ["x"], ONE),
-        b=((8, 4, 1), ["a"], AxisWindow(2, 2)),
-        c=((4, 2, 1), ["b"], AxisWindow(3, 2, 1, 1)),
+        b=((8, 4, 1), ["a"], window(2, 2)),
+        c=((4, 2, 1), ["b"], window(3, 2, 1, 1)),
     )
     found = main.costs({"a": 8, "b": 4, "c": 2})
     assert found == ChainBytes(128 + 2 * 8 + 3 * 4, 128 + (8 + 2) + (2 * 4 + 3))

@@ -1,4 +1,4 @@
-"""Some rows of the output of a PrimFunc, from the rows of the operands that they need."""
+"""A PrimFunc that computes a part of an output along one axis, from parts of its operands."""
 
 from __future__ import annotations
 
@@ -10,59 +10,58 @@ from tvm import s_tir, tirx
 from tvm.ir import Call, Range, TensorLoad, TensorRegion, Var
 from tvm.sym import Analyzer
 
-from usmp.relax.windows.row_functions import RowBlock, RowFunction
+from usmp.ops.form.along import AxisAccess, AxisNest, Interval
 from usmp.tir.nodes import conjuncts, mentions, nodes_of
 
-Rows = tuple[int, int]
-"""Rows [begin, end) of a tensor."""
 
+def part_of(access: AxisAccess, indices: Interval, given: Mapping[int, Interval]) -> tirx.PrimFunc:
+    """Return the PrimFunc that computes the output at some indices of the axis.
 
-def part_of(found: RowFunction, rows: Rows, given: Mapping[int, Rows]) -> tirx.PrimFunc:
-    """The PrimFunc that computes some rows as `found` does.
-
-    Where all of these rows, or none of them, meet a condition, it is decided.
+    Conditions are decided that hold for all of these indices, or for none.
 
     Parameters
     ----------
-    rows
+    indices
         of the output.
     given
-        by index of the parameter: the rows that there are of each operand in `found.reads`, all
-        that are read among them.
+        by index of the parameter: the indices that there are of each operand in `access.reads`,
+        all that are read among them.
     """
-    return _PartialRowFunction(found, rows, given).func()
+    return _Part(access, indices, given).func()
 
 
-class _PartialRowFunction:
-    """The PrimFunc that is made.
+class _Part:
+    """A PrimFunc that computes a part of an output.
 
     Attributes
     ----------
     begins
-        buffer -> which of its rows is now the first.
+        buffer -> which of its indices is now the first.
     axes
-        buffer -> the axis of its rows.
+        buffer -> its axis.
     buffers
         buffer -> the one in its place.
     """
 
-    def __init__(self, found: RowFunction, rows: Rows, given: Mapping[int, Rows]) -> None:
-        params = found.func.params
-        kept: dict[Var, Rows] = {params[index]: given[index] for index in found.reads}
-        self.axes = {params[index]: access.axis for index, access in found.reads.items()}
-        self.axes |= {**found.buffers, params[-1]: found.axis}
-        kept |= {buffer: rows for buffer in (*found.buffers, params[-1])}
+    def __init__(
+        self, access: AxisAccess, indices: Interval, given: Mapping[int, Interval]
+    ) -> None:
+        params, output = access.form.func.params, access.form.output
+        kept: dict[Var, Interval] = {params[index]: given[index] for index in access.reads}
+        self.axes = {params[index]: read.axis for index, read in access.reads.items()}
+        self.axes |= {**access.buffers, output: access.axis}
+        kept |= {buffer: indices for buffer in (*access.buffers, output)}
         self.begins = {buffer: begin for buffer, (begin, _) in kept.items()}
         self.buffers = {
-            buffer: _with_rows(buffer, self.axes[buffer], end - begin)
+            buffer: _with_extent(buffer, self.axes[buffer], end - begin)
             for buffer, (begin, end) in kept.items()
         }
-        self.found, self.rows = found, rows
-        self.blocks = {row_block.block: row_block for row_block in found.blocks}
+        self.access, self.indices = access, indices
+        self.nests = {nest.nest.block: nest for nest in access.nests}
 
     def func(self) -> tirx.PrimFunc:
-        """All of it."""
-        func = self.found.func
+        """Return the PrimFunc."""
+        func = self.access.form.func
         root = func.body.block
         nests = [self._nest(stmt) for stmt in tirx.stmt_list(root.body)]
         body = nests[0] if len(nests) == 1 else tirx.SeqStmt(nests)
@@ -73,40 +72,40 @@ class _PartialRowFunction:
         return tirx.PrimFunc(params, realized, func.ret_type, func.attrs)
 
     def _nest(self, stmt: tirx.Stmt) -> tirx.Stmt:
-        """A block and the loops around it."""
+        """Return a block and the loops around it."""
         loops: list[tirx.For] = []
         realize = stmt
         while isinstance(realize, tirx.For):
             loops.append(realize)
             realize = realize.body
-        row_block = self.blocks.get(realize.block)
-        if row_block is None:
+        axis_nest = self.nests.get(realize.block)
+        if axis_nest is None:
             return stmt
         variables = [variable.var for variable in realize.block.iter_vars]
-        row_loop = realize.iter_values[variables.index(row_block.row)]
+        axis_loop = realize.iter_values[variables.index(axis_nest.iterator)]
         nest: tirx.Stmt = s_tir.SBlockRealize(
-            realize.iter_values, realize.predicate, self._block(row_block)
+            realize.iter_values, realize.predicate, self._block(axis_nest)
         )
         for loop in reversed(loops):
-            extent = self._count(row_loop) if loop.loop_var.same_as(row_loop) else loop.extent
+            extent = self._count(axis_loop) if loop.loop_var.same_as(axis_loop) else loop.extent
             nest = tirx.For(
                 loop.loop_var, loop.min, extent, loop.kind, nest, annotations=loop.annotations
             )
         return nest
 
     def _count(self, like: Var) -> tirx.IntImm:
-        """How many rows are computed, in the type of a variable."""
-        return tirx.IntImm(str(like.ty.dtype), self.rows[1] - self.rows[0])
+        """Return how many indices are computed, in the type of a variable."""
+        return tirx.IntImm(str(like.ty.dtype), self.indices[1] - self.indices[0])
 
-    def _block(self, row_block: RowBlock) -> s_tir.SBlock:
-        """The block for the rows that are computed."""
-        block, row = row_block.block, row_block.row
-        domain = Range(0, self._count(row))
+    def _block(self, axis_nest: AxisNest) -> s_tir.SBlock:
+        """Return the block for the indices that are computed."""
+        block, iterator = axis_nest.nest.block, axis_nest.iterator
+        domain = Range(0, self._count(iterator))
         variables = [
-            tirx.IterVar(domain, v.var, v.iter_type) if v.var.same_as(row) else v
+            tirx.IterVar(domain, v.var, v.iter_type) if v.var.same_as(iterator) else v
             for v in block.iter_vars
         ]
-        moved = _Moved(self, row, variables)
+        moved = _Moved(self, iterator, variables)
         return s_tir.SBlock(
             variables,
             [moved.region(region) for region in block.reads],
@@ -118,29 +117,28 @@ class _PartialRowFunction:
 
 
 class _Moved:
-    """What a block consists of, once its row 0 is the first one that is computed."""
+    """The contents of a block whose iteration 0 is the first one of the part."""
 
-    def __init__(
-        self, part: _PartialRowFunction, row: Var, variables: Iterable[tirx.IterVar]
-    ) -> None:
-        self.part, self.row = part, row
-        self.later = row + part.rows[0] if part.rows[0] else row
+    def __init__(self, part: _Part, iterator: Var, variables: Iterable[tirx.IterVar]) -> None:
+        self.part, self.iterator = part, iterator
+        begin, end = part.indices
+        self.later = iterator + begin if begin else iterator
         self.analyzer, self.of_indices = Analyzer(), Analyzer()
         for variable in variables:
             self.analyzer.bind(variable.var, variable.dom)
-            is_row = variable.var.same_as(row)
-            # A single row stays a variable, as tensor expressions have it.
-            at_least = tirx.IntImm(str(row.ty.dtype), max(2, part.rows[1] - part.rows[0]))
+            is_iterator = variable.var.same_as(iterator)
+            # A single iteration stays a variable, as tensor expressions have it.
+            at_least = tirx.IntImm(str(iterator.ty.dtype), max(2, end - begin))
             domain = Range.from_min_extent(variable.dom.min, at_least)
-            self.of_indices.bind(variable.var, domain if is_row else variable.dom)
+            self.of_indices.bind(variable.var, domain if is_iterator else variable.dom)
 
     def store(self, store: tirx.BufferStore) -> tirx.Stmt:
-        """What makes an element; its row is the variable of the block, now as before."""
+        """Return the store of an element, whose index is the iterator of the block, as before."""
         buffer = self.part.buffers.get(store.buffer, store.buffer)
         return tirx.BufferStore(buffer, self._mapped(store.value), store.indices)
 
     def region(self, region: TensorRegion) -> TensorRegion:
-        """What the block reads or writes."""
+        """Return the region that the block reads or writes."""
         ranges = [
             Range.from_min_extent(self._mapped(one.min), self._mapped(one.extent))
             for one in region.region
@@ -155,7 +153,7 @@ class _Moved:
         return tvm_ffi.structural_map(
             value,
             [
-                (Var, lambda var: self.later if var.same_as(self.row) else var),
+                (Var, lambda var: self.later if var.same_as(self.iterator) else var),
                 (TensorLoad, self._load),
                 (Call, self._call),
                 (tirx.Select, self._select),
@@ -164,7 +162,7 @@ class _Moved:
         )
 
     def _load(self, load: TensorLoad) -> tirx.Expr:
-        """A load, the indices of which are those of the later row already."""
+        """Return a load whose indices are those of the later iteration already."""
         axis = self.part.axes.get(load.source)
         if axis is None:
             return load
@@ -176,8 +174,8 @@ class _Moved:
         return self.of_indices.simplify(index - self.part.begins[source])
 
     def _bounded(self, expr: tirx.Min | tirx.Max) -> tirx.Expr:
-        """A bound of indices, as where windows end."""
-        is_index = mentions(expr, self.row) and not nodes_of(expr, TensorLoad)
+        """Return a bound of indices, as where windows end."""
+        is_index = mentions(expr, self.iterator) and not nodes_of(expr, TensorLoad)
         return self.analyzer.simplify(expr) if is_index else expr
 
     def _call(self, call: Call) -> tirx.Expr:
@@ -192,7 +190,7 @@ class _Moved:
     def _decided(
         self, expr: tirx.Expr, condition: tirx.Expr, then: Any, otherwise: Any, make: Any
     ) -> tirx.Expr:
-        """A choice, less what is true in all of the rows."""
+        """Return a choice without the conditions that all iterations meet."""
         simplified = [(one, self.analyzer.simplify(one)) for one in conjuncts(condition)]
         if any(_is(one, 0) for _, one in simplified):
             return otherwise
@@ -206,8 +204,8 @@ def _is(expr: tirx.Expr, value: int) -> bool:
     return isinstance(expr, tirx.IntImm) and int(expr) == value
 
 
-def _with_rows(buffer: Var, axis: int, count: int) -> Var:
-    """A buffer like another one, of so many rows."""
+def _with_extent(buffer: Var, axis: int, extent: int) -> Var:
+    """Return a buffer like another one, with another extent on one axis."""
     shape = list(buffer.shape)
-    shape[axis] = tirx.IntImm(str(shape[axis].ty.dtype), count)
+    shape[axis] = tirx.IntImm(str(shape[axis].ty.dtype), extent)
     return tirx.decl_buffer(shape, str(buffer.dtype), buffer.name, layout=None)

@@ -1,35 +1,26 @@
-"""Calls in Relax that compute rows, and the same for some rows only."""
+"""Calls in Relax that can be computed in parts along an axis of the result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from tvm import relax, tirx
-from tvm.ir import Call, GlobalVar, IRModule, Var
+from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.objects.attributes import SHARED_CODE_ATTR
-from usmp.ops.emit import add_prim_func, shape_of, without_record
+from usmp.ops.emit import add_prim_func, constant, shape_of, without_record
+from usmp.ops.form import AxisAccess, Interval, along, form_of, part_of
 from usmp.ops.gather import GATHER_OPERATORS
 from usmp.ops.quantized.window import layouts_named
 from usmp.ops.record import QuantizedOp, operator_of
 from usmp.relax.static_shapes import has_static_shape
-from usmp.relax.windows.row_functions import RowFunction, row_function
-from usmp.relax.windows.row_parts import Rows, part_of
 from usmp.tir.nodes import nodes_of
 
 _WINDOWED = ("average_pool", "conv2d", "depthwise_conv2d", "max_pool")
 """Kinds of records that say how a kernel moves over an image."""
-_BY_ROW = (
-    *("abs", "add", "add_n", "clamp", "dequantize", "divide", "elu", "equal", "exp"),
-    *("fully_connected", "gelu", "greater", "greater_equal", "hard_swish", "l2_normalize"),
-    *("leaky_relu", "less", "less_equal", "log", "log_softmax", "logistic", "maximum", "mean"),
-    *("minimum", "multiply", "not_equal", "prelu", "quantize", "reduce_max", "reduce_min"),
-    *("relu", "requantize", "rescale_to_join", "rsqrt", "softmax", "sqrt", "squared_difference"),
-    *("subtract", "sum", "table", "tanh"),
-)
-"""Kinds of records that say the same of any number of rows."""
 _VIEWS = (
     *("relax.reshape", "relax.flatten", "relax.nn.batch_flatten", "relax.squeeze"),
     "relax.expand_dims",
@@ -46,25 +37,25 @@ _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern", "tirx.call_packed")
 
 
 @dataclass(frozen=True, eq=False)
-class RowOperator:
-    """A call of which each row of the result is computed from a few rows of the operands.
+class AxisOperator:
+    """A call whose result can be computed in parts along an axis.
 
     Parameters
     ----------
     call
-        it.
-    found
-        the PrimFunc that it calls, or that it would become.
+        the whole operator.
+    access
+        how the PrimFunc that it calls, or would become, reads its operands along the axis.
     operands
-        by index of the parameter: those that have rows.
+        by index of the parameter: the tensors of which a part is read.
     arguments
-        all that the PrimFunc takes, in order.
+        of the PrimFunc, in order.
     callee
-        what it calls; None of an operator of Relax.
+        the PrimFunc that is called; None for an operator of Relax.
     """
 
     call: Call
-    found: RowFunction
+    access: AxisAccess
     operands: Mapping[int, Var]
     arguments: Sequence[relax.Expr]
     callee: GlobalVar | None = None
@@ -72,46 +63,54 @@ class RowOperator:
     def emit(
         self,
         builder: relax.BlockBuilder,
-        rows: Rows,
-        given: Mapping[int, Rows],
+        indices: Interval,
+        given: Mapping[int, Interval],
         tensors: Mapping[int, relax.Expr],
     ) -> relax.Expr:
-        """The call that computes rows [begin, end) of the result.
+        """Return a call that computes the result at some indices of the axis.
 
         Parameters
         ----------
         given, tensors
-            by index of the parameter: which rows of an operand there are, and the tensor that has
-            them.
+            by index of the parameter: which indices of an operand there are, and the tensor that
+            has them.
         """
         shape = list(shape_of(self.call))
-        shape[self.found.axis] = rows[1] - rows[0]
+        shape[self.access.axis] = indices[1] - indices[0]
         if self.callee is None:
-            return self._relax_operator(rows, given, tensors, shape)
-        func = without_record(self.found.func)
-        part = part_of(replace(self.found, func=func), rows, given)
-        record = operator_of(self.found.func)
+            return self._relax_operator(indices, given, tensors, shape)
+        for index, read in self.access.reads.items():
+            if index not in self.operands:
+                values = self.arguments[index].value.numpy()
+                own = read.needed(indices, values.shape[read.axis])
+                sliced = np.ascontiguousarray(values.take(range(*own), read.axis))
+                given, tensors = {**given, index: own}, {**tensors, index: constant(sliced)}
+        func = self.access.form.func
+        record, part = operator_of(func), without_record(part_of(self.access, indices, given))
+        name = str(func.attrs.get(SHARED_CODE_ATTR, self.callee.name_hint))
         if record is not None:
-            record = self._record(record, rows, given)
-        name = str(self.found.func.attrs.get(SHARED_CODE_ATTR, self.callee.name_hint))
+            record, name = self._record(record, indices, given), record.kind
         variable = add_prim_func(builder, part, name, record)
         arguments = [tensors.get(index, a) for index, a in enumerate(self.arguments)]
         return relax.call_tir(variable, arguments, relax.TensorType(shape, str(self.call.ty.dtype)))
 
-    def _record(self, record: QuantizedOp, rows: Rows, given: Mapping[int, Rows]) -> QuantizedOp:
-        """What the record says of these rows: padding is where it was, or cut off."""
+    def _record(
+        self, record: QuantizedOp, indices: Interval, given: Mapping[int, Interval]
+    ) -> QuantizedOp:
+        """Return the record of the part. Padding is where it was, or is cut off."""
         if record.kind not in _WINDOWED:
             return record
         layout, _ = layouts_named(str(record.parameters["layout"]))
-        side = "HW".index(layout.axes[self.found.reads[0].axis])
+        read = self.access.reads[0]
+        side = "HW".index(layout.axes[read.axis])
         padding = [int(width) for width in record.parameters["padding"]]  # type: ignore[attr-defined]
-        padding[side] += given[0][0] - self.found.reads[0].stride * rows[0]
+        padding[side] += given[0][0] - read.stride * indices[0]
         return replace(record, parameters={**record.parameters, "padding": padding})
 
     def _relax_operator(
         self,
-        rows: Rows,
-        given: Mapping[int, Rows],
+        indices: Interval,
+        given: Mapping[int, Interval],
         tensors: Mapping[int, relax.Expr],
         shape: Sequence[int],
     ) -> relax.Expr:
@@ -119,50 +118,53 @@ class RowOperator:
         if name in _VIEWS:
             return relax.op.reshape(tensors[0], shape)
         if name == _SLICE:
-            return self._slice(rows, given[0][0], tensors[0], shape)
+            return self._slice(indices, given[0][0], tensors[0], shape)
         by_operand = {var: tensors[index] for index, var in self.operands.items()}
         return _with_operands(call, by_operand)
 
     def _slice(
-        self, rows: Rows, begin: int, tensor: relax.Expr, shape: Sequence[int]
+        self, indices: Interval, begin: int, tensor: relax.Expr, shape: Sequence[int]
     ) -> relax.Expr:
-        """The slice of rows that are at other places now."""
-        call, read = self.call, self.found.reads[0]
+        """Return the slice of a part of the tensor, which begins at index `begin`."""
+        call, read = self.call, self.access.reads[0]
         values = [[int(value) for value in argument] for argument in call.args[1:]]
         axes, begins, ends = values[:3]
         strides = values[3] if len(values) > 3 else [1] * len(axes)
         rank = len(shape_of(call))
         for place, axis in enumerate(axes):
             if axis % rank == read.axis:
-                begins[place] = read.stride * rows[0] + read.first - begin
-                ends[place] = begins[place] + read.stride * (rows[1] - rows[0] - 1) + 1
+                begins[place] = read.stride * indices[0] + read.first - begin
+                ends[place] = begins[place] + read.stride * (indices[1] - indices[0] - 1) + 1
                 strides[place] = read.stride
         if shape_of(tensor) == tuple(shape) and all(stride == 1 for stride in strides):
             return tensor
         return relax.op.strided_slice(tensor, axes, begins, ends, strides)
 
 
-def row_operator(
+def axis_operator(
     mod: IRModule,
     value: relax.Expr,
     axes: Mapping[Var, int],
     is_constant: Callable[[relax.Expr], bool],
-) -> RowOperator | None:
-    """A call that computes rows from tensors with rows and constants; None if it is none.
+    slices_constants: bool = False,
+) -> AxisOperator | None:
+    """Return the operator that a call is, if it can be computed in parts along an axis.
 
     Parameters
     ----------
     axes
-        tensors that have rows, with the axes that these are on.
+        tensors of which parts are read, each with its axis. The others are constants.
     is_constant
         whether a tensor is the same in each run.
+    slices_constants
+        whether constants may have other elements for each part.
     """
     if not isinstance(value, Call) or not isinstance(value.ty, relax.TensorType):
         return None
     if not has_static_shape(value.ty):
         return None
     if getattr(value.op, "name", None) == "relax.call_tir":
-        return _of_prim_func(mod, value, axes, is_constant)
+        return _of_prim_func(mod, value, axes, is_constant, slices_constants)
     return _of_relax(value, axes, is_constant)
 
 
@@ -171,22 +173,21 @@ def _of_prim_func(
     call: Call,
     axes: Mapping[Var, int],
     is_constant: Callable[[relax.Expr], bool],
-) -> RowOperator | None:
+    slices_constants: bool,
+) -> AxisOperator | None:
     func, arguments = mod.functions.get(call.args[0]), call.args[1].fields
     if not isinstance(func, tirx.PrimFunc) or len(call.args) != 2:
         return None
     record = operator_of(func)
     if record is None and _calls_c(func):
         return None  # What a function of the user computes is not known.
-    if record is not None and record.kind not in (*_WINDOWED, *_BY_ROW):
-        return None
-    found = _found(func, arguments, axes, is_constant)
+    found = _found(func, arguments, axes, is_constant, slices_constants)
     if found is None:
         return None
-    row, operands = found
-    if record is not None and record.kind in _WINDOWED and not _moves_over(record, row):
+    access, operands = found
+    if record is not None and record.kind in _WINDOWED and not _moves_over(record, access):
         return None
-    return RowOperator(call, row, operands, arguments, call.args[0])
+    return AxisOperator(call, access, operands, arguments, call.args[0])
 
 
 def _calls_c(func: tirx.PrimFunc) -> bool:
@@ -194,10 +195,10 @@ def _calls_c(func: tirx.PrimFunc) -> bool:
     return any(is_op(call, name) for call in calls for name in _EXTERNAL)
 
 
-def _moves_over(record: QuantizedOp, found: RowFunction) -> bool:
-    """Whether the rows are lines, or columns, of the image that a kernel moves over."""
+def _moves_over(record: QuantizedOp, access: AxisAccess) -> bool:
+    """Return whether the axis is one that the window moves over, rows or columns of an image."""
     layout, _ = layouts_named(str(record.parameters["layout"]))
-    return set(found.reads) == {0} and layout.axes[found.reads[0].axis] in "HW"
+    return set(access.reads) == {0} and layout.axes[access.reads[0].axis] in "HW"
 
 
 def _found(
@@ -205,18 +206,22 @@ def _found(
     arguments: Sequence[relax.Expr],
     axes: Mapping[Var, int],
     is_constant: Callable[[relax.Expr], bool],
-) -> tuple[RowFunction, dict[int, Var]] | None:
+    slices_constants: bool = False,
+) -> tuple[AxisAccess, dict[int, Var]] | None:
     operands = {i: a for i, a in enumerate(arguments) if isinstance(a, Var) and a in axes}
     others = [a for i, a in enumerate(arguments) if i not in operands]
     if len(func.params) != len(arguments) + 1 or not all(map(is_constant, others)):
         return None
-    found = row_function(func, {index: axes[var] for index, var in operands.items()})
-    return None if found is None else (found, operands)
+    form = form_of(func)
+    own = {index: axes[var] for index, var in operands.items()}
+    constants = [i for i, a in enumerate(arguments) if isinstance(a, GenericConst)]
+    access = None if form is None else along(form, own, constants if slices_constants else ())
+    return None if access is None else (access, operands)
 
 
 def _of_relax(
     call: Call, axes: Mapping[Var, int], is_constant: Callable[[relax.Expr], bool]
-) -> RowOperator | None:
+) -> AxisOperator | None:
     if getattr(call.op, "name", None) not in (*_VIEWS, *_SAME, _SLICE):
         return None
     legalized = _legalized(call)
@@ -226,11 +231,11 @@ def _of_relax(
     found = _found(func, arguments, axes, is_constant)
     if found is None:
         return None
-    row, operands = found
-    is_moved = [(a.stride, a.first, a.count) != (1, 0, 1) for a in row.reads.values()]
-    if row.alike != (0, row.rows) or (any(is_moved) and call.op.name != _SLICE):
+    access, operands = found
+    is_moved = [(a.stride, a.first, a.count) != (1, 0, 1) for a in access.reads.values()]
+    if access.alike != (0, access.extent) or (any(is_moved) and call.op.name != _SLICE):
         return None
-    return RowOperator(call, row, operands, arguments)
+    return AxisOperator(call, access, operands, arguments)
 
 
 def _legalized(call: Call) -> tuple[tirx.PrimFunc, list[relax.Expr]] | None:

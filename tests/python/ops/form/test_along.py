@@ -11,6 +11,7 @@ from tvm.script import tirx as T
 from usmp.aot.transform import LowerOperators
 from usmp.codegen.llvm import evaluate
 from usmp.ops import quantized
+from usmp.ops.form import AxisAccess, AxisRead, along, form_of, part_of
 from usmp.ops.quantized import (
     Layout,
     OutputLimits,
@@ -19,8 +20,6 @@ from usmp.ops.quantized import (
     Rescale,
     Window,
 )
-from usmp.relax.windows.row_functions import RowAccess, RowFunction, row_function
-from usmp.relax.windows.row_parts import part_of
 
 SCALE = Quantization("int8", (0.5,), (3,))
 LIMITS = OutputLimits("int8", -128, 127)
@@ -28,6 +27,11 @@ RESCALE = Rescale((QuantizedMultiplier(1 << 30, -4),), SCALE, LIMITS)
 NHWC = Layout("NHWC")
 ROWS = 11
 SHAPE = (1, ROWS, 2, 3)
+
+
+def access_of(func: tirx.PrimFunc, axes: dict[int, int], constants=()) -> AxisAccess | None:
+    form = form_of(func)
+    return None if form is None else along(form, axes, constants)
 
 
 def prim_func(make, shape=SHAPE) -> tirx.PrimFunc:
@@ -58,18 +62,18 @@ def average(*arguments: int) -> tirx.PrimFunc:
 @pytest.mark.parametrize(
     ("func", "alike", "access"),
     [
-        (convolution(3), (0, 9), RowAccess(1, 1, 0, 3)),
-        (convolution(1), (0, 11), RowAccess(1, 1, 0, 1)),
-        (convolution(3, 2), (0, 5), RowAccess(1, 2, 0, 3)),
-        (convolution(3, 1, 2), (0, 7), RowAccess(1, 1, 0, 5)),
-        (convolution(3, 1, 1, 1, 1), (1, 10), RowAccess(1, 1, -1, 3)),
-        (convolution(4, 2, 1, 1, 2), (1, 5), RowAccess(1, 2, -1, 4)),
-        (convolution(3, 1, 1, 2), (2, 11), RowAccess(1, 1, -2, 3)),
-        (average(3, 1, 1, 1, 1), (1, 10), RowAccess(1, 1, -1, 3)),
+        (convolution(3), (0, 9), AxisRead(1, 1, 0, 3)),
+        (convolution(1), (0, 11), AxisRead(1, 1, 0, 1)),
+        (convolution(3, 2), (0, 5), AxisRead(1, 2, 0, 3)),
+        (convolution(3, 1, 2), (0, 7), AxisRead(1, 1, 0, 5)),
+        (convolution(3, 1, 1, 1, 1), (1, 10), AxisRead(1, 1, -1, 3)),
+        (convolution(4, 2, 1, 1, 2), (1, 5), AxisRead(1, 2, -1, 4)),
+        (convolution(3, 1, 1, 2), (2, 11), AxisRead(1, 1, -2, 3)),
+        (average(3, 1, 1, 1, 1), (1, 10), AxisRead(1, 1, -1, 3)),
     ],
 )
 def test_windows(func, alike, access):
-    found = row_function(func, {0: 1})
+    found = access_of(func, {0: 1})
     assert found is not None
     assert (found.axis, found.alike, dict(found.reads)) == (1, alike, {0: access})
 
@@ -83,16 +87,16 @@ def test_windows(func, alike, access):
     ],
 )
 def test_operators_of_a_row(make):
-    found = row_function(prim_func(make), {0: 1})
+    found = access_of(prim_func(make), {0: 1})
     assert found is not None
     assert found.alike == (0, ROWS)
-    assert dict(found.reads) == {0: RowAccess(1, 1, 0, 1)}
+    assert dict(found.reads) == {0: AxisRead(1, 1, 0, 1)}
 
 
 def test_each_row_has_a_softmax_of_its_own():
     after = Quantization("int8", (1 / 256,), (-128,))
     func = prim_func(lambda b, x: quantized.softmax(b, x, SCALE, after, 1.0), (ROWS, 6))
-    found = row_function(func, {0: 0})
+    found = access_of(func, {0: 0})
     assert found is not None
     assert (found.axis, found.alike) == (0, (0, ROWS))
 
@@ -102,30 +106,28 @@ def test_each_row_has_a_softmax_of_its_own():
     [
         lambda b, x: quantized.mean(b, x, [1], SCALE, SCALE),
         lambda b, x: quantized.reduce_max(b, x, [1], SCALE),
-        lambda b, x: quantized.conv2d(
-            b,
-            x,
-            np.ones((2, ROWS, 1, 3), np.int8),
-            None,
-            Window((ROWS, 2), (ROWS, 1), (1, 1), (1, 1), (0, 0), (1, 2)),
-            SCALE,
-            RESCALE,
-            NHWC,
-            SCALE,
-        ),
     ],
 )
 def test_operators_of_all_rows(make):
-    assert row_function(prim_func(make), {0: 1}) is None
+    assert access_of(prim_func(make), {0: 1}) is None
+
+
+def test_a_single_row_is_computed_from_all():
+    found = access_of(convolution(ROWS), {0: 1})
+    assert found is not None
+    assert (found.extent, found.alike, found.reads) == (1, (0, 1), {0: AxisRead(1, 1, 0, ROWS)})
 
 
 def test_a_constant_that_has_rows_is_another_one_for_each():
     constant = np.arange(ROWS, dtype=np.int8).reshape(1, ROWS, 1, 1)
     three = (SCALE, SCALE, SCALE)
     func = prim_func(lambda b, x: quantized.add(b, x, constant, three, LIMITS))
-    found = row_function(func, {0: 1})
+    found = access_of(func, {0: 1})
     assert found is not None
-    assert found.alike == (0, 1)
+    assert found.alike == (0, 1) and found.reads.keys() == {0}
+    sliced = access_of(func, {0: 1}, [1])
+    assert sliced is not None
+    assert sliced.alike == (0, ROWS) and sliced.reads == dict.fromkeys((0, 1), AxisRead(1, 1, 0, 1))
 
 
 @T.prim_func(private=True, s_tir=True)
@@ -166,11 +168,11 @@ def written_twice(x: T.Buffer((5, 3), "int8"), y: T.Buffer((5, 3), "int8")):
 
 @pytest.mark.parametrize("func", [backwards, diagonal, written_twice])
 def test_what_has_no_rows(func):
-    assert row_function(func, {0: 0}) is None
+    assert access_of(func, {0: 0}) is None
 
 
 def test_what_depends_on_the_number_of_the_row():
-    found = row_function(number_of_the_row, {0: 0})
+    found = access_of(number_of_the_row, {0: 0})
     assert found is not None
     assert found.alike == (0, 1)
 
@@ -194,13 +196,13 @@ def evaluated(func: tirx.PrimFunc, *arguments: np.ndarray) -> np.ndarray:
 )
 def test_parts_compute_the_same_rows(func):
     """Of the start, in between, and of the end; padding is where it was."""
-    found = row_function(func, {0: 1})
-    assert isinstance(found, RowFunction)
+    found = access_of(func, {0: 1})
+    assert isinstance(found, AxisAccess)
     x = np.random.default_rng(0).integers(-128, 128, SHAPE).astype(np.int8)
     constants = CONSTANTS.get(func.attrs["quantized_operator"]["kind"], lambda f: [])(func)
     whole = evaluated(func, x, *constants)
-    for begin, end in ((0, 1), (0, found.alike[0] + 1), (1, 3), (found.rows - 2, found.rows)):
-        first, last = found.reads[0].rows_read((begin, end), ROWS)
+    for begin, end in ((0, 1), (0, found.alike[0] + 1), (1, 3), (found.extent - 2, found.extent)):
+        first, last = found.reads[0].needed((begin, end), ROWS)
         part = part_of(found, (begin, end), {0: (first, last)})
         np.testing.assert_array_equal(
             evaluated(part, x[:, first:last], *constants), whole[:, begin:end]

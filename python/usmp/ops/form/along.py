@@ -1,0 +1,292 @@
+"""Which part of each operand an operator reads for a part of its output, along one axis.
+
+It follows from the indices of the loads. Nothing has to be known of the operator: the elements at
+one index of the axis are computed as those at another one, but for these indices and for padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import TensorLoad, Var
+from tvm.sym import Analyzer
+
+from usmp.ops.form.nests import Form, Nest
+from usmp.tir.nodes import mentions, nodes_of
+
+Interval: TypeAlias = tuple[int, int]
+"""Indices [begin, end) along an axis."""
+
+_MOST_INDICES = 4096
+"""The longest axis whose indices are compared one by one, to find where padding ends."""
+
+
+@dataclass(frozen=True)
+class AxisRead:
+    """What an index `t` of the output reads of an operand.
+
+    These are the indices from `stride * t + first` to `stride * t + first + count - 1`.
+
+    Parameters
+    ----------
+    axis
+        of the operand.
+    stride
+        between what two neighboring indices of the output read first: at least 1.
+    first
+        of index 0: less than 0 if it reaches into padding.
+    count
+        at least 1.
+    """
+
+    axis: int
+    stride: int
+    first: int
+    count: int
+
+    def needed(self, indices: Interval, extent: int) -> Interval:
+        """Return the indices of an operand with this extent that indices of the output read."""
+        begin, end = indices
+        last = self.stride * (end - 1) + self.first + self.count
+        return max(0, self.stride * begin + self.first), min(extent, last)
+
+
+@dataclass(frozen=True, eq=False)
+class AxisNest:
+    """A nest that computes elements along the axis.
+
+    Parameters
+    ----------
+    nest
+        the nest.
+    iterator
+        that is the index on the axis.
+    axis
+        of the buffer that the nest writes.
+    value
+        of an element, where the loads have indices relative to the first that they read.
+    """
+
+    nest: Nest
+    iterator: Var
+    axis: int
+    value: tirx.Expr
+
+
+@dataclass(frozen=True, eq=False)
+class AxisAccess:
+    """How an operator reads its operands along an axis of its output.
+
+    Parameters
+    ----------
+    form
+        of the operator.
+    axis, extent
+        of the output.
+    reads
+        by index of the parameter: operands of which each index of the output reads some indices.
+    nests
+        those that compute elements along the axis.
+    buffers
+        between nests, each with its own axis.
+    """
+
+    form: Form
+    axis: int
+    extent: int
+    reads: Mapping[int, AxisRead]
+    nests: tuple[AxisNest, ...]
+    buffers: Mapping[Var, int]
+
+    @cached_property
+    def alike(self) -> Interval:
+        """Return the longest interval that is computed alike: padding has no part in it."""
+        intervals = [_alike(nest, self.extent) for nest in self.nests]
+        begins, ends = zip(*intervals, strict=True)
+        return max(begins), min(ends)
+
+
+def along(
+    form: Form, axes: Mapping[int, int], constants: Collection[int] = ()
+) -> AxisAccess | None:
+    """Return how the output depends on its operands along an axis.
+
+    Parameters
+    ----------
+    axes
+        by index of the parameter: the axis of an operand.
+    constants
+        indices of parameters that can be sliced if they have other elements for each index.
+
+    Returns
+    -------
+    AxisAccess | None
+        None if no axis of the output goes with these, or if that is not seen.
+    """
+    params = form.func.params
+    given = {params[index]: axis for index, axis in axes.items()}
+    reader = _Reader(given, frozenset(params[index] for index in constants))
+    if not all(map(reader.read, form.nests)) or form.output not in reader.axes:
+        return None
+    if reader.extent is None or set(reader.reads) != set(reader.given):
+        return None
+    reads = {i: reader.reads[param] for i, param in enumerate(params) if param in reader.reads}
+    axis = reader.axes.pop(form.output)
+    between = {buffer: own for buffer, own in reader.axes.items() if buffer not in reader.given}
+    return AxisAccess(form, axis, reader.extent, reads, tuple(reader.nests), between)
+
+
+class _Reader:
+    """What is known of the nests so far.
+
+    Parameters
+    ----------
+    given
+        operands with their axes.
+    constants
+        other operands that can be sliced.
+    """
+
+    def __init__(self, given: Mapping[Var, int], constants: frozenset[Var]) -> None:
+        self.given, self.constants = dict(given), constants
+        self.axes: dict[Var, int] = dict(given)
+        self.reads: dict[Var, AxisRead] = {}
+        self.extent: int | None = None
+        self.nests: list[AxisNest] = []
+
+    def read(self, nest: Nest) -> bool:
+        """Read the next nest; False if it is of another kind."""
+        loads = [load for load in nest.loads if load.source in self.axes]
+        if not loads:
+            return True
+        iterator = self._iterator(nest, loads)
+        if iterator is None or self.extent not in (None, nest.extents[iterator]):
+            return False
+        self._slice_constants(nest, iterator)
+        loads = [load for load in nest.loads if load.source in self.axes]
+        axis = next(i for i, index in enumerate(nest.indices) if index.same_as(iterator))
+        own = [load for load in nest.loads if load.source.same_as(nest.buffer)]
+        value = self._relative(nest, iterator, axis, [*loads, *own])
+        if value is None:
+            return False
+        self.extent = nest.extents[iterator]
+        self.axes[nest.buffer] = axis
+        self.nests.append(AxisNest(nest, iterator, axis, value))
+        return True
+
+    def _iterator(self, nest: Nest, loads: list[TensorLoad]) -> Var | None:
+        """Return the iterator of the nest that is the index on the axis."""
+        analyzer = nest.analyzer()
+        indices = [load.indices[self.axes[load.source]] for load in loads]
+        simplified = [analyzer.simplify(index) for index in indices]
+        # The index of an axis with a single element is simplified to 0.
+        found = nest.spatial.intersection(nodes_of(simplified, Var))
+        found = found or nest.spatial.intersection(nodes_of(indices, Var))
+        if len(found) != 1:
+            return None
+        (iterator,) = found
+        places = [index for index in nest.indices if mentions(index, iterator)]
+        return iterator if len(places) == 1 and places[0].same_as(iterator) else None
+
+    def _slice_constants(self, nest: Nest, iterator: Var) -> None:
+        """Include the constants of which each index reads other elements."""
+        for load in nest.loads:
+            if load.source in self.constants and not nodes_of(load.indices, TensorLoad):
+                places = [i for i, index in enumerate(load.indices) if mentions(index, iterator)]
+                if len(places) == 1:
+                    self.given[load.source] = self.axes[load.source] = places[0]
+
+    def _relative(
+        self, nest: Nest, iterator: Var, axis: int, loads: list[TensorLoad]
+    ) -> tirx.Expr | None:
+        """Return the value with indices relative to the first that it reads.
+
+        Returns
+        -------
+        tirx.Expr | None
+            None if a load depends on the iterator in another way.
+        """
+        analyzer = nest.analyzer()
+        replaced: dict[TensorLoad, tirx.Expr] = {}
+        for load in loads:
+            where = axis if load.source.same_as(nest.buffer) else self.axes[load.source]
+            others = [index for place, index in enumerate(load.indices) if place != where]
+            if any(mentions(analyzer.simplify(other), iterator) for other in others):
+                return None
+            found = _offset(analyzer, load.indices[where], iterator)
+            if found is None:
+                return None
+            stride, offset, first, count = found
+            if load.source in self.given:
+                if not self._widen(load.source, AxisRead(where, stride, first, count)):
+                    return None
+            elif (stride, first, count) != (1, 0, 1):
+                return None
+            indices = [offset if p == where else i for p, i in enumerate(load.indices)]
+            replaced[load] = load.source[tuple(indices)]
+        return tvm_ffi.structural_map(
+            nest.value, (TensorLoad, lambda load: replaced.get(load, load))
+        )
+
+    def _widen(self, operand: Var, read: AxisRead) -> bool:
+        """Include the indices of one more load; False if it has another stride."""
+        known = self.reads.get(operand, read)
+        if known.stride != read.stride:
+            return False
+        first = min(known.first, read.first)
+        end = max(known.first + known.count, read.first + read.count)
+        self.reads[operand] = AxisRead(read.axis, read.stride, first, end - first)
+        return True
+
+
+def _offset(
+    analyzer: Analyzer, index: tirx.Expr, iterator: Var
+) -> tuple[int, tirx.Expr, int, int] | None:
+    """Split an index into `stride * iterator + offset`.
+
+    Returns
+    -------
+    tuple[int, tirx.Expr, int, int] | None
+        the stride, the offset, its least value and how many values it spans; None for another kind
+        of index.
+    """
+    following = at_index(index, iterator, iterator + 1)
+    stride = analyzer.simplify(following - index)
+    if not isinstance(stride, tirx.IntImm) or int(stride) < 1:
+        return None
+    offset = analyzer.simplify(index - iterator * stride)
+    if mentions(offset, iterator):
+        return None
+    bound = analyzer.const_int_bound(offset)
+    least, greatest = int(bound.min_value), int(bound.max_value)
+    if greatest - least >= 2**31:
+        return None
+    return int(stride), offset, least, greatest - least + 1
+
+
+def _alike(nest: AxisNest, extent: int) -> Interval:
+    """Return the longest interval of indices for which a value is one and the same expression."""
+    if not mentions(nest.value, nest.iterator):
+        return 0, extent
+    if extent > _MOST_INDICES:
+        return 0, 0
+    analyzer = nest.nest.analyzer(nest.iterator)
+    best, begin, before = (0, 0), 0, None
+    for index in range(extent):
+        constant = tirx.IntImm(str(nest.iterator.ty.dtype), index)
+        here = analyzer.simplify(at_index(nest.value, nest.iterator, constant))
+        if before is None or not tvm_ffi.structural_equal(before, here):
+            begin, before = index, here
+        if index + 1 - begin > best[1] - best[0]:
+            best = begin, index + 1
+    return best
+
+
+def at_index(expr: tirx.Expr, iterator: Var, index: tirx.Expr) -> tirx.Expr:
+    """Return an expression with an index in the place of an iterator."""
+    return tvm_ffi.structural_map(expr, (Var, lambda var: index if var.same_as(iterator) else var))
