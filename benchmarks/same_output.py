@@ -6,9 +6,10 @@ that take more RAM; and the CPU seconds of this checkout, as a ratio to the othe
 by side.
 
     python benchmarks/same_output.py OTHER_CHECKOUT [--random N] [--times N] [--only TEXT] [--ram]
-        [--config KEY=VALUE ...]
+        [--sizes] [--config KEY=VALUE ...]
 
-Ends with 1 if a file differs (with --ram: if a build takes more RAM, or is refused, and was not).
+Ends with 1 if a file differs (with --ram: if a build takes more RAM, or is refused, and was not;
+with --sizes: also if it takes more bytes of code and constants for a Cortex-M).
 Both checkouts have their C++ built beside their Python.
 """
 
@@ -39,9 +40,12 @@ TARGETS = ("c", "c -mcpu=cortex-m4", "c -mcpu=cortex-m55")
 
 SERVER = """
 import json, os, sys
-import tvm, usmp
+from importlib import import_module
+import usmp
+from tvm.ir.transform import PassContext
 
 checkout, example, config = sys.argv[1:]
+sys.path.append(os.path.join(checkout, "tests/python"))
 assert usmp.__file__ == os.path.join(checkout, "python/usmp/__init__.py"), usmp.__file__
 # So that all modules are loaded, which takes longer than a small model does.
 usmp.build(usmp.import_model(example), "c")
@@ -50,9 +54,12 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         try:
-            text = open(model).read() if model.endswith(".json") else None
-            mod = usmp.import_model(model) if text is None else tvm.ir.load_json(text)
-            with tvm.transform.PassContext(config=json.loads(config)):
+            if model.endswith(".network"):
+                module, function, seed = open(model).read().split()
+                mod = getattr(import_module(module), function)(int(seed))
+            else:
+                mod = usmp.import_model(model)
+            with PassContext(config=json.loads(config)):
                 usmp.export_model_library_format(usmp.build(mod, target), archive)
         except BaseException as error:
             with open(archive + ".error", "w") as file:
@@ -81,6 +88,28 @@ class Built:
     files: dict[str, bytes]
     ram_bytes: int | None
     seconds: float
+
+    def flash_bytes(self, target: str) -> int:
+        """Compile the C, and return its bytes of code and constants; 0 if the model was refused."""
+        core = re.search(r"-mcpu=(\S+)", target)
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in self.files.items():
+                if name.startswith("./codegen/host/"):
+                    Path(folder, Path(name).name).write_bytes(content)
+            sources = sorted(map(str, Path(folder).glob("*.c")))
+            if not sources:
+                return 0
+            flags = [f"-mcpu={core[1] if core else 'cortex-m4'}", "-mthumb", "-mfloat-abi=hard"]
+            link = ["-nostdlib", "-r", "-o", f"{folder}/all.o"]
+            subprocess.run(["arm-none-eabi-gcc", "-Os", *flags, *link, *sources], check=True)
+            sections = subprocess.run(
+                ["arm-none-eabi-size", "-A", f"{folder}/all.o"],
+                check=True,
+                capture_output=True,
+                text=True,
+            ).stdout
+        sizes = re.findall(r"^\.(?:text|rodata)\S*\s+(\d+)", sections, re.MULTILINE)
+        return sum(map(int, sizes))
 
     def different(self, other: Built) -> list[str]:
         """The names of files that differ; of metadata, the keys that do."""
@@ -149,24 +178,22 @@ def models(folder: Path, number: int) -> Iterator[Path]:
     for path in sorted((SHARED / "models").iterdir()):
         if path.suffix in (".tflite", ".onnx", ".pt2"):
             yield path
-    from tvm.ir import save_json
-
-    from support.channel_networks import random_network
     from support.onnx_integer_graphs import random_integer_graph
     from support.random_signatures import random_signatures
     from support.random_streaming import random_streaming
-    from support.time_networks import random_time_network
 
     makers = {
-        "channels-{}.json": lambda seed: save_json(random_network(seed)).encode(),
-        "window-{}.json": lambda seed: save_json(random_time_network(seed)).encode(),
+        # What a checkout makes of a seed may have attributes that the other one does not know.
+        "channels-{}.network": "support.channel_networks random_network {}".format,
+        "window-{}.network": "support.time_networks random_time_network {}".format,
         "chain-{}.tflite": random_streaming,
         "entries-{}.tflite": random_signatures,
         "graph-{}.onnx": lambda seed: random_integer_graph(seed)[0],
     }
     for seed, (name, make) in product(range(number // len(makers)), makers.items()):
         path = folder / name.format(seed)
-        path.write_bytes(make(seed))
+        content = make(seed)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
         yield path
 
 
@@ -178,6 +205,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=1, help="builds in pairs, for CPU seconds")
     parser.add_argument("--only", default="", metavar="TEXT", help="models with this in their name")
     parser.add_argument("--ram", action="store_true", help="files may differ")
+    parser.add_argument("--sizes", action="store_true", help="files may differ, and are compiled")
     parser.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="of the PassContext"
     )
@@ -186,6 +214,7 @@ def main() -> None:
     other_checkout = options.OTHER.resolve()
     if not (other_checkout / "python/usmp/__init__.py").exists():
         parser.error(f"{options.OTHER}: no checkout of usmp, which has python/usmp/__init__.py")
+    may_differ = options.ram or options.sizes
     config = dict(option.split("=", 1) for option in options.config)
     pairs = [
         tuple(Builder(checkout, config) for checkout in (other_checkout, ROOT))
@@ -217,15 +246,20 @@ def main() -> None:
             more = other.ram_bytes is not None and (
                 this.ram_bytes is None or this.ram_bytes > other.ram_bytes
             )
-            failures += more if options.ram else bool(differing)
+            if options.sizes:
+                before, after = (built.flash_bytes(target) for built in (other, this))
+                if before != after:
+                    print(f"{name}: {before} -> {after} bytes of code and constants")
+                more |= after > before
+            failures += more if may_differ else bool(differing)
             if this.ram_bytes != other.ram_bytes:
                 print(f"{name}: {other.ram_bytes} -> {this.ram_bytes} bytes of RAM")
-            if differing and not options.ram:
+            if differing and not may_differ:
                 print(f"{name}: " + "; ".join(differing))
             sys.stdout.flush()
     for builder in chain.from_iterable(pairs):
         builder.close()
-    refused = "takes more RAM or is refused" if options.ram else "differs"
+    refused = "takes more or is refused" if may_differ else "differs"
     print(f"{number} builds, {failures} {refused}; CPU seconds: median ratio {median(ratios):.2f}")
     sys.exit(failures > 0)
 

@@ -20,7 +20,7 @@ class Module:
 
 # CHECK: @T.prim_func(private=True, s_tir=True)
 # CHECK-NEXT: def maximum(lv: T.Buffer((T.int64(4),), "int8"), lv1: T.Buffer((T.int64(4),), "int8"), output: T.Buffer((T.int64(4),), "int8")):
-# CHECK-NEXT:     T.func_attr({"code_hash": 263501758522572029, "quantized_operator": {"constants": {}, "inputs": [{"axis": 0, "dtype": "int8", "scales": [0.5], "zero_points": [3]}, {"axis": 0, "dtype": "int8", "scales": [0.5], "zero_points": [3]}], "kind": "maximum", "outputs": [{"axis": 0, "dtype": "int8", "scales": [0.5], "zero_points": [3]}], "parameters": {}}, "tirx.noalias": True})
+# CHECK-NEXT:     T.func_attr({"code_hash": 263501758522572029, "quantized_operator": {"inputs": [{"axis": 0, "dtype": "int8", "scales": [0.5], "zero_points": [3]}, {"axis": 0, "dtype": "int8", "scales": [0.5], "zero_points": [3]}], "kind": "maximum", "outputs": [{"axis": 0, "dtype": "int8", "scales": [0.5], "zero_points": [3]}], "parameters": {}}, "tirx.noalias": True})
 # CHECK-NEXT:     # with T.sblock("root"):
 # CHECK-NEXT:     for i0 in range(T.int64(4)):
 # CHECK-NEXT:         with T.sblock("output"):

@@ -84,6 +84,10 @@ KINDS: dict[str, str] = {
 A model's C has functions of these names, fused ones after all that they compute."""
 
 
+WEIGHTED = ("conv2d", "depthwise_conv2d", "fully_connected", "transpose_conv2d")
+"""The kinds with constant weights, whose channels the axis of the second input has."""
+
+
 @dataclass(frozen=True)
 class QuantizedOp:
     """An integer operator.
@@ -100,9 +104,6 @@ class QuantizedOp:
     parameters
         what else it was made from, by name: strides, axes, limits, rounding; numbers, texts, and
         lists of them.
-    constants
-        how bias and factors are packed into the constants of the PrimFunc, which
-        `usmp.ops.quantized.describe.reference_constants` reads; empty without such constants.
 
     Raises
     ------
@@ -114,7 +115,6 @@ class QuantizedOp:
     inputs: tuple[Quantization, ...]
     outputs: tuple[Quantization, ...]
     parameters: Mapping[str, object] = field(default_factory=dict)
-    constants: Mapping[str, bool | int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse kinds that `KINDS` does not list."""
@@ -130,7 +130,6 @@ class QuantizedOp:
             "inputs": [quantization_as_json(q) for q in self.inputs],
             "outputs": [quantization_as_json(q) for q in self.outputs],
             "parameters": _plain(self.parameters),
-            "constants": _plain(self.constants),
         }
 
     @classmethod
@@ -142,7 +141,6 @@ class QuantizedOp:
             tuple(_quantization(q) for q in given["inputs"]),
             tuple(_quantization(q) for q in given["outputs"]),
             given["parameters"],
-            given["constants"],
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import tvm
@@ -15,6 +16,7 @@ from usmp.objects.cores import CORES
 from usmp.objects.schedule import faster_schedules, row_schedule
 from usmp.ops.kernels.kernel import Kernel
 from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.pack_constants import with_packed_constants
 from usmp.relax.transform import FuseOperators
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import without_intrinsics
@@ -23,7 +25,14 @@ from usmp.tir.tensor_intrin import without_intrinsics
 def operator_call(
     make: Callable[..., relax.Expr], *shapes: tuple[int, ...], dtype: str = "int8"
 ) -> OperatorCall:
-    """The one operator that a function of a BlockBuilder and of tensors makes, fused."""
+    """The one operator that a function of a BlockBuilder and tensors makes, as kernels get it."""
+    return replace(with_packed_constants(plain_call(make, *shapes, dtype=dtype)), others=None)
+
+
+def plain_call(
+    make: Callable[..., relax.Expr], *shapes: tuple[int, ...], dtype: str = "int8"
+) -> OperatorCall:
+    """The one operator that a function makes, fused."""
     builder = relax.BlockBuilder()
     params = [
         relax.Var(f"x{index}", relax.TensorType(shape, dtype)) for index, shape in enumerate(shapes)

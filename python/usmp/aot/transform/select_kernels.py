@@ -22,7 +22,6 @@ from usmp.support.model_operators import titles
 from usmp.tir.identity import identity
 from usmp.tir.model_operator import operators_in
 from usmp.tir.nodes import nodes_of
-from usmp.tir.size_expressions import has_symbolic_shapes
 
 
 @tvm.transform.module_pass(opt_level=0, name="usmp.SelectKernels")
@@ -106,7 +105,7 @@ def _selected(mod: IRModule, core: Core) -> list[_Selected]:
         is_plain = call.op.name == "relax.call_tir" and len(call.args) == 2
         func = mod[call.args[0]]
         has_arguments = is_plain and isinstance(call.args[1], relax.Tuple)
-        if not has_arguments or not isinstance(func, tirx.PrimFunc) or has_symbolic_shapes(func):
+        if not has_arguments or not isinstance(func, tirx.PrimFunc):
             continue
         constants = tuple(
             field.value.numpy() if isinstance(field, GenericConst) else None

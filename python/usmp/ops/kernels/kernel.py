@@ -26,7 +26,8 @@ class Kernel:
     func
         the PrimFunc, with its schedule and those that are faster (see `usmp.objects.schedule`).
     arguments
-        what it takes before its outputs: the number of an argument of the operator, or a constant.
+        what it takes before its outputs: an argument of the model's call, by its number, or a
+        constant.
     """
 
     func: tirx.PrimFunc
@@ -68,7 +69,8 @@ def kernel(
         others = replaced.get(param)
         params += [param] if others is None else [buffer for buffer, _ in others]
         if number < len(call.constants):
-            arguments += [number] if others is None else [values for _, values in others]
+            own = [call.arguments[number]]
+            arguments += own if others is None else [values for _, values in others]
     attributes = dict(call.func.attrs)
 
     def made(tiled: TiledBody) -> tirx.PrimFunc:

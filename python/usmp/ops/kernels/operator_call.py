@@ -26,10 +26,22 @@ class OperatorCall:
         the operator in block form.
     constants
         the arguments of the call that are constants; None for the others.
+    others
+        arguments of the call in the model, if they are not those of this one: the number of one,
+        or a constant in its place.
+    ending
+        bias, multiplier and shift of an operator with packed constants: (channels) of int64 each.
     """
 
     func: tirx.PrimFunc
     constants: tuple[np.ndarray | None, ...]
+    others: tuple[int | np.ndarray, ...] | None = None
+    ending: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    @property
+    def arguments(self) -> tuple[int | np.ndarray, ...]:
+        """Return the arguments by their numbers in the model's call, or constants."""
+        return tuple(range(len(self.constants))) if self.others is None else self.others
 
     @cached_property
     def records(self) -> tuple[QuantizedOp, ...]:
@@ -56,9 +68,9 @@ class OperatorCall:
     def weighted(self) -> WeightedOperator | None:
         """The same with its constants, if it sums products of int8 data and constant weights."""
         record = weighted_record(self.records)
-        if record is None:
+        if record is None or self.ending is None:
             return None
         parts = self.window_parts if record.kind in _WINDOWS else self.parts
         if parts is None:
             return None
-        return weighted_operator(self.func, self.constants, record, parts)
+        return weighted_operator(self.func, self.constants, record, parts, self.ending)

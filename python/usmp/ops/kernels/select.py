@@ -21,11 +21,13 @@ from usmp.ops.kernels.mve.grouped_conv2d import mve_grouped_conv2d_kernel
 from usmp.ops.kernels.mve.pooling import mve_pool_kernel
 from usmp.ops.kernels.mve.sums_over_axes import mve_sums_over_axes_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.pack_constants import with_packed_constants
 from usmp.ops.kernels.pooling import pool_kernel
 from usmp.ops.kernels.sums_over_axes import sums_over_axes_kernel
 from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
 from usmp.ops.kernels.weighted_depthwise import depthwise_kernel
 from usmp.ops.kernels.weighted_transposed_conv2d import transposed_conv2d_kernel
+from usmp.tir.size_expressions import has_symbolic_shapes
 
 Selector = Callable[[OperatorCall, Core], "Kernel | None"]
 """Gives the kernel of an operator on a core; None if it is for another one."""
@@ -55,7 +57,7 @@ _KERNELS: tuple[Selector, ...] = (
 
 
 def select_kernel(call: OperatorCall, core: Core) -> Kernel | None:
-    """The kernel for a call of an operator; None if the operator stays as it is.
+    """Return the kernel for a call of an operator; None if the operator stays as it is.
 
     Parameters
     ----------
@@ -64,8 +66,10 @@ def select_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     core
         that it will run on.
     """
-    for kernel in _KERNELS:
-        found = kernel(call, core)
-        if found is not None:
-            return found
-    return None
+    packed = with_packed_constants(call)
+    if not has_symbolic_shapes(call.func):
+        for kernel in _KERNELS:
+            found = kernel(packed, core)
+            if found is not None:
+                return found
+    return None if packed is call else Kernel(packed.func, packed.arguments)

@@ -15,9 +15,8 @@ from usmp.ops.kernels.accumulators import Accumulators, Indices, Rescaling
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.rescale_records import RescaleRecords, rescale_records
 from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.describe import reference_constants
 from usmp.ops.quantized.fixed_point import Rounding
-from usmp.ops.record import QuantizedOp
+from usmp.ops.record import WEIGHTED, QuantizedOp
 from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import tensor_intrin
@@ -235,7 +234,7 @@ def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]
 
 def weighted_record(records: Sequence[QuantizedOp]) -> QuantizedOp | None:
     """The first of some fused operators, if it sums products with weights as kernels do."""
-    if not records or not records[0].constants:
+    if not records or records[0].kind not in WEIGHTED:
         return None
     record = records[0]
     types = [quantization.dtype for quantization in record.inputs]
@@ -250,8 +249,9 @@ def weighted_operator(
     constants: Sequence[np.ndarray | None],
     record: QuantizedOp,
     parts: OperatorParts,
+    ending: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> WeightedOperator | None:
-    """A PrimFunc that begins with a sum of products of int8 data and constant int8 weights.
+    """Read a PrimFunc that begins with a sum of products of int8 data and constant int8 weights.
 
     Parameters
     ----------
@@ -261,6 +261,8 @@ def weighted_operator(
         by parameter, what it is called with; None for what is no constant.
     record
         of the sum.
+    ending
+        bias, multiplier and shift: (channels) of int64 each.
     """
     if parts.reduction is not tirx.Add or parts.rescale is None:
         return None
@@ -269,24 +271,12 @@ def weighted_operator(
     weights = [source for source in sources if known.get(source) is not None]
     if len(sources) != 2 or len(weights) != 1:
         return None
-    (data,) = (source for source in sources if source not in weights)
-    ending = [param for param in func.params if param in _sources(parts.rescale)]
-    used = [known[param] for param in (*weights, *ending) if known.get(param) is not None]
-    if len(used) <= len(ending):
-        return None
-    named = dict(reference_constants(record, used))
-    return WeightedOperator(
-        func,
-        parts,
-        record,
-        data,
-        weights[0],
-        used[0],
-        named["bias"].astype(np.int64),
-        named["multiplier"].astype(np.int64),
-        named["shift"].astype(np.int64),
-        tuple(ending),
-    )
+    (weight,) = weights
+    (data,) = (source for source in sources if source is not weight)
+    used = [param for param in func.params if param in _sources(parts.rescale)]
+    values = known[weight]
+    assert values is not None
+    return WeightedOperator(func, parts, record, data, weight, values, *ending, tuple(used))
 
 
 def _sources(expr: tirx.Expr) -> list[tirx.Var]:

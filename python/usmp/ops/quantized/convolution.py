@@ -73,12 +73,12 @@ def conv2d(
 
         shape = (batch, *window.output, outputs)
         axes = [*taps, inner]
-        return sum_and_rescale(shape, product, axes, rescale, epilogue, constants, stored_as)
+        return sum_and_rescale(shape, product, axes, epilogue, constants, stored_as)
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
     moves = describe_window(window, layout, stored_as)
     stored = replace(weight_quantization, axis=0)
-    record = weighted_operator("conv2d", epilogue, quantization, stored, outputs, **moves)
+    record = weighted_operator("conv2d", rescale, quantization, stored, **moves)
     return call_operator(builder, "conv2d", compute, arguments, True, record=record)
 
 
@@ -121,12 +121,12 @@ def depthwise_conv2d(
             return taken * centered(weight[taps[0], taps[1], c], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
-        return sum_and_rescale(shape, product, [*taps], rescale, epilogue, constants, stored_as)
+        return sum_and_rescale(shape, product, [*taps], epilogue, constants, stored_as)
 
     arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
     moves = describe_window(window, layout, stored_as)
     stored = replace(weight_quantization, axis=2)
-    record = weighted_operator("depthwise_conv2d", epilogue, quantization, stored, outputs, **moves)
+    record = weighted_operator("depthwise_conv2d", rescale, quantization, stored, **moves)
     return call_operator(builder, "depthwise_conv2d", compute, arguments, True, record=record)
 
 
@@ -142,15 +142,15 @@ def sum_and_rescale(
     shape: Sequence[int],
     product: Product,
     axes: list[tirx.IterVar],
-    rescale: Rescale,
     epilogue: Epilogue,
     constants: Sequence[te.Tensor],
     layout: Layout,
 ) -> te.Tensor:
     """The two stages of a convolution: accumulators, and what becomes of each."""
+    dtype = epilogue.rescale.rounding.accumulator
     accumulator = te.compute(
         layout.order(*shape),
-        lambda *i: te.sum(product(*layout.named(i)).astype(rescale.rounding.accumulator), axes),
+        lambda *i: te.sum(product(*layout.named(i)).astype(dtype), axes),
         "accumulator",
     )
 

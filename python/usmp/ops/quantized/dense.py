@@ -60,5 +60,5 @@ def fully_connected(
 
     arguments = [data, kept, *epilogue.constants]
     stored = replace(weight_quantization, axis=0)
-    record = weighted_operator("fully_connected", epilogue, quantization, stored, weight.shape[0])
+    record = weighted_operator("fully_connected", rescale, quantization, stored)
     return call_operator(builder, "fully_connected", compute, arguments, True, record=record)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from tvm import te, tirx
+from tvm import tirx
 
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding, multiply
+from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding
 from usmp.ops.quantized.parameters import OutputLimits, Quantization
 
 
@@ -43,29 +42,11 @@ class Rescale:
         for factor in self.factors:
             self.rounding.check(factor.shift)
 
-    def constants(self) -> list[np.ndarray]:
-        """What the operator must be given as tensors: nothing for a single factor."""
-        if len(self.factors) == 1:
-            return []
-        return [
-            np.array([factor.multiplier for factor in self.factors], np.int32),
-            np.array([factor.shift for factor in self.factors], np.int8),
-        ]
-
-    def apply(
-        self, accumulator: tirx.Expr, channel: tirx.Expr, constants: Sequence[te.Tensor]
-    ) -> tirx.Expr:
-        """The output integer of `accumulator` (int32 or int64) in output channel `channel`.
-
-        `constants` are the operator's tensors for what `constants()` gave.
-        """
-        if constants:
-            multiplier, shift = (tensor[channel] for tensor in constants)
-            scaled = multiply(accumulator, multiplier, shift, self.rounding)
-        else:
-            (factor,) = self.factors
-            scaled = multiply(accumulator, factor.multiplier, factor.shift, self.rounding)
-        return self.finish(scaled)
+    def arrays(self, channels: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return multiplier and shift of each output channel: (channels) of int32 each."""
+        factors = self.factors * (channels if len(self.factors) == 1 else 1)
+        multiplier = np.array([factor.multiplier for factor in factors], np.int32)
+        return multiplier, np.array([factor.shift for factor in factors], np.int32)
 
     def finish(self, scaled: tirx.Expr) -> tirx.Expr:
         """The output integer of what the factor made of an accumulator."""

@@ -133,7 +133,7 @@ def transpose_conv2d(
 
         shape = (batch, sides[0].output, sides[1].output, outputs)
         axes = [*steps, inner]
-        return sum_and_rescale(shape, product, axes, rescale, epilogue, constants, layout)
+        return sum_and_rescale(shape, product, axes, epilogue, constants, layout)
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
     moves: dict[str, object] = {
@@ -142,5 +142,5 @@ def transpose_conv2d(
     }
     moves["padding"] = [side.padding for side in sides]
     stored = replace(weight_quantization, axis=0)
-    record = weighted_operator("transpose_conv2d", epilogue, quantization, stored, outputs, **moves)
+    record = weighted_operator("transpose_conv2d", rescale, quantization, stored, **moves)
     return call_operator(builder, "transpose_conv2d", compute, arguments, True, record=record)

@@ -13,8 +13,8 @@ from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
 from usmp.ops.accelerator_function import AcceleratorOperator, AcceleratorParameter
-from usmp.ops.quantized.describe import reference_constants
-from usmp.ops.record import quantization_as_json
+from usmp.ops.quantized.epilogue import CONSTANTS
+from usmp.ops.record import WEIGHTED, quantization_as_json
 from usmp.relax.accelerators.patterns import WORKSPACE_SIZE_ATTR, record_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
@@ -164,8 +164,9 @@ class _Reader:
         tensors = [self._value(e) for e in given if not isinstance(e, GenericConst)]
         constants = [e.value.numpy() for e in given if isinstance(e, GenericConst)]
         arguments = [name for tensor in tensors for name in _flatten(tensor)]
-        named = reference_constants(record, constants)
-        arguments += [self._constant(name, value) for name, value in named]
+        is_weighted = record is not None and record.kind in WEIGHTED
+        names = CONSTANTS if is_weighted else ("constant",) * len(constants)
+        arguments += [self._constant(*named) for named in zip(names, constants, strict=True)]
         if record is None:
             return self._emit(str(call.args[0].name_hint), arguments, call, {})
         quantization = {

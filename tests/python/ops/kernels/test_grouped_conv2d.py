@@ -13,6 +13,7 @@ from usmp.objects.schedule import faster_schedules, schedule_of
 from usmp.ops import quantized
 from usmp.ops.kernels.grouped_conv2d import grouped_conv2d_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.pack_constants import with_packed_constants
 from usmp.ops.quantized import (
     Layout,
     OutputLimits,
@@ -53,7 +54,7 @@ def operator(
     mod = FuseOperators()(builder.get())
     (call,) = (c for c in nodes_of(mod["main"].body, Call) if c.op.name == "relax.call_tir")
     constants = (a.value.numpy() if isinstance(a, GenericConst) else None for a in call.args[1])
-    return OperatorCall(mod[call.args[0]], tuple(constants))
+    return with_packed_constants(OperatorCall(mod[call.args[0]], tuple(constants)))
 
 
 def kernel_of(*arguments):

@@ -10,6 +10,7 @@ from tvm.ir import Call, GenericConst
 import usmp
 from usmp.ops import quantized
 from usmp.ops.kernels.operator_call import OperatorCall
+from usmp.ops.kernels.pack_constants import with_packed_constants
 from usmp.ops.quantized import (
     Layout,
     OutputLimits,
@@ -43,7 +44,7 @@ def test_only_the_rescaling_of_the_sum_counts_not_that_of_a_fused_operator(round
     mod = FuseOperators()(builder.get())
     (call,) = (c for c in nodes_of(mod["main"].body, Call) if c.op.name == "relax.call_tir")
     constants = (a.value.numpy() if isinstance(a, GenericConst) else None for a in call.args[1])
-    operator = OperatorCall(mod[call.args[0]], tuple(constants))
+    operator = with_packed_constants(OperatorCall(mod[call.args[0]], tuple(constants)))
     assert (operator.weighted is not None) == is_one
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from usmp.ops.quantized import OutputLimits, Quantization, QuantizedMultiplier, Rescale
-from usmp.ops.quantized.describe import reference_constants, rounding_of
+from usmp.ops.quantized.describe import rounding_of
 from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.record import QuantizedOp
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
@@ -137,10 +137,7 @@ def products_of(
     taps: Taps,
 ) -> Products:
     """The products of an operator, whose weight is given as `Products` has it."""
-    named = dict(reference_constants(record, constants))
-    bias, multiplier, shift = (
-        named[name].astype(np.int64) for name in ("bias", "multiplier", "shift")
-    )
+    bias, multiplier, shift = (array.astype(np.int64) for array in constants[1:])
     zero_points = (record.inputs[0].zero_point, record.inputs[1].zero_points[0])
     return Products(weight, sources, bias, multiplier, shift, taps, *zero_points, record)
 
@@ -169,9 +166,7 @@ def rescale_with(
     record: QuantizedOp, multiplier: np.ndarray, shift: np.ndarray, channels: np.ndarray
 ) -> Rescale:
     """The same, of some channels of an operator with these factors."""
-    # A single factor of all channels stays a single one.
-    chosen = channels[:1] if "multiplier" in record.constants else channels
-    factors = tuple(QuantizedMultiplier(int(multiplier[c]), int(shift[c])) for c in chosen)
+    factors = tuple(QuantizedMultiplier(int(multiplier[c]), int(shift[c])) for c in channels)
     return Rescale(factors, record.outputs[0], limits_of(record), rounding_of(record))
 
 

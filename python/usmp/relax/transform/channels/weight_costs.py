@@ -45,8 +45,8 @@ def weight_costs(mod: IRModule) -> WeightCosts:
             continue
         weight = call.args[1].fields[1]
         if isinstance(weight, GenericConst):
-            outputs = int(record.constants["channels"])
             values = weight.value.numpy()
+            outputs = values.shape[record.inputs[1].axis]
             channels += outputs
             weight_bytes += values.nbytes
             macs += prod(shape_of(call)) * (values.size // outputs)

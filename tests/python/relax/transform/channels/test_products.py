@@ -30,9 +30,9 @@ def products(
         (Quantization("int8", (1.0,), (ZERO_POINT,)), Quantization("int8", (1.0,), (0,))),
         (Quantization("int8", (1.0,), (3,)),),
         {**parameters, **changes},
-        {"channels": outputs, "has_bias": True, "multiplier": 1 << 30, "shift": 1},
     )
     constants = [values, np.array(bias or [0] * outputs, np.int32)]
+    constants += [np.full(outputs, value, np.int32) for value in (1 << 30, 1)]
     sources = np.broadcast_to(np.arange(depth), (outputs, depth))
     return products_of(record, constants, values, sources, taps_of(window))
 
@@ -133,20 +133,17 @@ def test_shares_are_those_of_what_is_removed_and_constant():
 
 def test_factors_and_scales_are_those_of_the_outputs_that_stay():
     sums = products([[[[1]], [[1]]]] * 3)
-    assert len(rescale_of(sums, np.array([0, 2])).factors) == 1
-    several = {"channels": 3, "has_bias": False}
     stored = Quantization("int8", (0.1, 0.2, 0.3), (0, 0, 0), 0)
     record = QuantizedOp(
         "conv2d",
         (sums.record.inputs[0], stored),
         sums.record.outputs,
         sums.record.parameters,
-        several,
     )
-    factors = [np.array([1 << 30, 3 << 29, 5 << 28], np.int32), np.array([1, 0, -1], np.int8)]
+    arrays = ([0, 0, 0], [1 << 30, 3 << 29, 5 << 28], [1, 0, -1])
     sums = products_of(
         record,
-        [sums.weight.astype(np.int8), *factors],
+        [sums.weight.astype(np.int8), *(np.array(values, np.int32) for values in arrays)],
         sums.weight,
         sums.sources,
         sums.taps,

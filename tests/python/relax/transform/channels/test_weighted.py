@@ -48,8 +48,8 @@ def ends(operator) -> list[tuple[int, int]]:
 
 
 def constants(call) -> list[list]:
-    """What a call takes but for its data."""
-    return [field.value.numpy().tolist() for field in call.args[1].fields[1:]]
+    """The weight and the bias of a call."""
+    return [field.value.numpy().tolist() for field in call.args[1].fields[1:3]]
 
 
 def rebuilt(operator, x, operand, output) -> list[list]:

@@ -48,7 +48,6 @@ RECORD = {
     "parameters": {"clamp": [3, 127]},
     "inputs": [QUANTIZATION],
     "outputs": [QUANTIZATION],
-    "constants": {},
 }
 
 

@@ -18,14 +18,12 @@ than the layer's greatest), bias.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from usmp.ops.quantized.accumulators import AccumulatorRange
-from usmp.ops.quantized.rescale import Rescale
 from usmp.ops.quantized.rescaled_arrays import rescaled_twice
 
 _RECORD_BITS = (48, 56)
@@ -51,6 +49,8 @@ class PackedChannels:
         rest.
     shift
         the layer's greatest.
+    bias, multiplier, shifts
+        (channels) of int64: what the records hold.
     is_constant
         (channels) of bool: the output does not depend on the data; the weights must be 0.
     """
@@ -60,35 +60,38 @@ class PackedChannels:
     mantissa_bits: int
     shift_bits: int
     shift: int
+    bias: np.ndarray
+    multiplier: np.ndarray
+    shifts: np.ndarray
     is_constant: np.ndarray
 
 
 def pack_channels(
-    bias: np.ndarray | None, rescale: Rescale, accumulators: AccumulatorRange
+    bias: np.ndarray,
+    multiplier: np.ndarray,
+    shift: np.ndarray,
+    limits: tuple[int, int],
+    accumulators: AccumulatorRange,
 ) -> PackedChannels | None:
-    """The records of a layer; None if not all of its channels fit.
+    """Return the records of a layer; None if not all of its channels fit.
 
     Parameters
     ----------
-    bias
-        (channels) of int32, or None.
-    rescale
-        a factor for each channel.
+    bias, multiplier, shift
+        (channels) of int64.
+    limits
+        least and greatest output less its zero point.
     accumulators
         their range in each channel, bias included.
     """
-    multiplier = np.array([f.multiplier for f in rescale.factors], np.int64)
-    shift = np.array([f.shift for f in rescale.factors], np.int64)
-    low = rescale.limits.minimum - rescale.zero_point
-    high = rescale.limits.maximum - rescale.zero_point
+    low, high = limits
     first = np.clip(rescaled_twice(accumulators.least, multiplier, shift), low, high)
     last = np.clip(rescaled_twice(accumulators.greatest, multiplier, shift), low, high)
     constant = first == last
-    biases = np.zeros(len(shift), np.int64) if bias is None else bias.astype(np.int64)
     greatest = int(shift[~constant].max(initial=-31))
     # A factor of exactly 2**-k and a bias of the output times 2**k: the same output.
     exponent = min(max(-greatest, 0), 30 - int(np.abs(first).max()).bit_length())
-    biases = np.where(constant, first << exponent, biases)
+    biases = np.where(constant, first << exponent, bias)
     multiplier = np.where(constant, 1 << 30, multiplier)
     shift = np.where(constant, 1 - exponent, shift)
     if shift.max() > 0 or not multiplier.all():
@@ -104,24 +107,18 @@ def pack_channels(
         if mantissa is not None:
             records = mantissa | (shift.max() - shift) << mantissa_bits
             records |= biases << (mantissa_bits + shift_bits)
-            fields = (record_bits, mantissa_bits, shift_bits)
-            return PackedChannels(_words(records, record_bits), *fields, int(shift.max()), constant)
+            return PackedChannels(
+                _words(records, record_bits),
+                record_bits,
+                mantissa_bits,
+                shift_bits,
+                int(shift.max()),
+                biases,
+                ((1 << mantissa_bits) | mantissa) << (_MANTISSA_BITS - mantissa_bits),
+                shift,
+                constant,
+            )
     return None
-
-
-def unpack_channels(
-    records: Sequence[np.ndarray], record_bits: int, mantissa_bits: int, shift_bits: int, shift: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bias, multiplier and shift of each channel, (channels) of int64; see `PackedChannels`."""
-    words, *rest = (part.astype(np.int64) for part in records)
-    packed = words[:, 0] | words[:, 1] << 16 | words[:, 2] << 32
-    if rest:
-        packed |= rest[0] << 48
-    bias = packed << (64 - record_bits) >> (64 - record_bits + mantissa_bits + shift_bits)
-    mantissa = packed & ((1 << mantissa_bits) - 1)
-    multiplier = ((1 << mantissa_bits) | mantissa) << (_MANTISSA_BITS - mantissa_bits)
-    less = packed >> mantissa_bits & ((1 << shift_bits) - 1)
-    return bias.astype(np.int32), multiplier, shift - less
 
 
 def _words(records: np.ndarray, record_bits: int) -> tuple[np.ndarray, ...]:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from usmp.ops.kernels.pack_channels import PackedChannels, pack_channels
 from usmp.ops.quantized import OutputLimits, Quantization, Rescale, quantize_multiplier
 from usmp.ops.quantized.accumulators import AccumulatorRange, accumulator_range
-from usmp.ops.quantized.pack_channels import PackedChannels, pack_channels
 
 DATA = Quantization("int8", (0.02,), (-5,))
 
@@ -18,6 +18,17 @@ def rescale_of(factors: np.ndarray, zero_point: int = 3) -> Rescale:
     multipliers = tuple(quantize_multiplier(float(factor)) for factor in factors)
     output = Quantization("int8", (1.0,), (zero_point,))
     return Rescale(multipliers, output, OutputLimits("int8", -128, 127))
+
+
+def packed_of(
+    bias: np.ndarray | None, rescale: Rescale, accumulators: AccumulatorRange
+) -> PackedChannels | None:
+    limits, factors = rescale.limits, rescale.factors
+    multiplier = np.array([factor.multiplier for factor in factors], np.int64)
+    shift = np.array([factor.shift for factor in factors], np.int64)
+    biases = np.zeros(len(factors), np.int64) if bias is None else bias.astype(np.int64)
+    ends = limits.minimum - rescale.zero_point, limits.maximum - rescale.zero_point
+    return pack_channels(biases, multiplier, shift, ends, accumulators)
 
 
 def decode(packed: PackedChannels, channel: int) -> tuple[int, int, int]:
@@ -57,6 +68,8 @@ def assert_same_outputs(
     generator = np.random.default_rng(seed)
     for channel, factor in enumerate(rescale.factors):
         added, multiplier, shift = decode(packed, channel)
+        plain = packed.bias[channel], packed.multiplier[channel], packed.shifts[channel]
+        assert plain == (added, multiplier, shift)
         least = int(accumulators.least[channel]) - int(bias[channel])
         greatest = int(accumulators.greatest[channel]) - int(bias[channel])
         samples = [least, greatest, *generator.integers(least, greatest, 300, endpoint=True)]
@@ -80,7 +93,7 @@ def test_outputs_are_the_same(seed):
     factors = typical * 2.0 ** generator.uniform(-generator.integers(0, 12), 1, channels)
     rescale = rescale_of(factors, int(generator.integers(-128, 128)))
     accumulators = accumulator_range(weight, bias, DATA, "int32")
-    packed = pack_channels(bias, rescale, accumulators)
+    packed = packed_of(bias, rescale, accumulators)
     if packed is not None:
         assert_same_outputs(packed, bias, rescale, accumulators, seed)
 
@@ -92,7 +105,7 @@ def test_ordinary_layers_are_packed(bias_bits, record_bits):
     bias = generator.integers(-(2**bias_bits), 2**bias_bits, 64).astype(np.int32)
     rescale = rescale_of(generator.uniform(10, 60, 64) * 2.0**-bias_bits)
     accumulators = accumulator_range(weight, bias, DATA, "int32")
-    packed = pack_channels(bias, rescale, accumulators)
+    packed = packed_of(bias, rescale, accumulators)
     assert packed is not None
     assert sum(r.nbytes for r in packed.records) == 64 * packed.record_bits // 8
     assert packed.record_bits == record_bits
@@ -105,7 +118,7 @@ def test_a_channel_that_never_moves_the_output_gets_an_ordinary_factor():
     bias = np.array([50, 2**30], np.int32)
     rescale = rescale_of(np.array([0.002, 40 / 2**30]))
     accumulators = accumulator_range(weight, bias, DATA, "int32")
-    packed = pack_channels(bias, rescale, accumulators)
+    packed = packed_of(bias, rescale, accumulators)
     assert packed is not None
     assert packed.is_constant.tolist() == [False, True]
     added, multiplier, shift = decode(packed, 1)
@@ -119,11 +132,11 @@ def test_multipliers_that_cannot_be_shortened_stay():
     bias = np.full(8, 2**27, np.int32)
     rescale = rescale_of(np.linspace(1.1e-7, 1.9e-7, 8))
     accumulators = accumulator_range(weight, bias, DATA, "int32")
-    assert pack_channels(bias, rescale, accumulators) is None
+    assert packed_of(bias, rescale, accumulators) is None
 
 
 def test_factors_of_one_and_more_stay():
     weight = np.full((2, 1), 3, np.int8)
     rescale = rescale_of(np.array([1.5, 0.1]))
     accumulators = accumulator_range(weight, None, DATA, "int32")
-    assert pack_channels(None, rescale, accumulators) is None
+    assert packed_of(None, rescale, accumulators) is None
