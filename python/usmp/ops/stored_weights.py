@@ -17,7 +17,7 @@ from usmp.ops.dynamic_quantization import QuantizedSlices
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.transposed_convolution import TransposedSide, reached
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.support.errors import UnsupportedModelError
 
 RealData: TypeAlias = "relax.Expr | QuantizedSlices"

@@ -14,8 +14,8 @@ from usmp.objects.attributes import SHARED_CODE_ATTR
 from usmp.ops.emit import add_prim_func, constant, shape_of, without_record
 from usmp.ops.form import AxisAccess, Interval, along, form_of, part_of
 from usmp.ops.gather import GATHER_OPERATORS
-from usmp.ops.quantized.window import layouts_named
 from usmp.ops.record import QuantizedOp, operator_of
+from usmp.ops.window import layouts_named
 from usmp.relax.static_shapes import has_static_shape
 from usmp.tir.nodes import nodes_of
 

@@ -9,7 +9,6 @@ from tvm import relax
 from support.relax_vm import computed
 from usmp.ops.dynamic_quantization import QuantizedSlices
 from usmp.ops.quantized.transposed_convolution import TransposedSide
-from usmp.ops.quantized.window import Window
 from usmp.ops.stored_weights import (
     StoredWeight,
     conv2d,
@@ -17,6 +16,7 @@ from usmp.ops.stored_weights import (
     fully_connected,
     transpose_conv2d,
 )
+from usmp.ops.window import Window
 from usmp.support.errors import UnsupportedModelError
 
 generator = np.random.default_rng(0)

@@ -11,7 +11,7 @@ import tflite
 from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.ops.indices import outside
 from usmp.ops.quantized import OutputLimits, Quantization, activation_limits
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.support.errors import UnsupportedModelError
 
 _ACTIVATIONS: dict[int, str] = {

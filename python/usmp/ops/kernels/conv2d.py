@@ -17,7 +17,7 @@ from usmp.ops.kernels.convolution import Convolution
 from usmp.ops.kernels.convolution_edges import edge, if_column, patched, patched_planes
 from usmp.ops.kernels.index_ranges import IndexRange, inner_range, within
 from usmp.ops.kernels.loops import loop, loop_by_tiles
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.own_function import own_function
 
 PATCH_BYTES = 128

@@ -8,7 +8,7 @@ from tvm import tirx
 
 from usmp.ops.dot_products import Run
 from usmp.ops.kernels.accumulators import Accumulators
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 SINGLE_CHANNELS = (4, 2, 1)
 """Of tiles of one pixel at the border."""

@@ -11,7 +11,7 @@ from tvm import tirx
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
-from usmp.ops.quantized.window import Window, layouts_named
+from usmp.ops.window import Window, layouts_named
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from usmp.ops.kernels.accumulators import Indices
 from usmp.ops.kernels.convolution import SINGLE_CHANNELS, Convolution
 from usmp.ops.kernels.loops import loop, loop_by_tiles
 from usmp.ops.kernels.planes import copy_planes
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.own_function import own_function
 

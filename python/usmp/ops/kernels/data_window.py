@@ -9,8 +9,8 @@ from tvm.ir import Range
 from tvm.sym import Analyzer
 
 from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.quantized.window import Window, layouts_named
 from usmp.ops.record import QuantizedOp
+from usmp.ops.window import Window, layouts_named
 
 
 class WindowedOperator(Protocol):

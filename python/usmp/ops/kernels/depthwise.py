@@ -16,7 +16,7 @@ from tvm import tirx
 from usmp.ops.kernels.accumulators import Accumulators
 from usmp.ops.kernels.index_ranges import inner_range, within
 from usmp.ops.kernels.loops import loop, loop_by_tiles
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.own_function import own_function
 from usmp.tir.tensor_intrin import tensor_intrin

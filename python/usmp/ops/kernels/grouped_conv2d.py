@@ -27,7 +27,7 @@ from usmp.ops.kernels.index_ranges import inner_range, within
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop, loop_by_tiles, tile_counts, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (4, 2, 1)))
 """Numbers of pixels, and of channels."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tvm import tirx
 
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 
 @dataclass(frozen=True)

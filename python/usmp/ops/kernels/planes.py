@@ -6,7 +6,7 @@ from tvm import tirx
 
 from usmp.ops.kernels.accumulators import Indices
 from usmp.ops.kernels.loops import loop, unrolled_loop
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 _MOST_UNROLLED = 8
 """Columns of a window that C copies by a statement each."""

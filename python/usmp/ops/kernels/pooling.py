@@ -26,8 +26,8 @@ from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
-from usmp.ops.quantized.window import Window
 from usmp.ops.record import QuantizedOp
+from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
 _NEUTRAL = {tirx.Add: 0, tirx.Max: -(2**31)}

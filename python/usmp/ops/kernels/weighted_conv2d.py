@@ -19,7 +19,7 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.nodes import nodes_of
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))

@@ -29,7 +29,7 @@ from usmp.ops.kernels.transposed_conv2d import (
 )
 from usmp.ops.kernels.weighted import Ending, WeightedOperator
 from usmp.ops.quantized.transposed_convolution import TransposedSide
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
 """Numbers of pixels, and of channels."""

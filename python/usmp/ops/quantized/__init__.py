@@ -48,8 +48,8 @@ from usmp.ops.quantized.softmax import softmax
 from usmp.ops.quantized.softmax_int16 import softmax_int16
 from usmp.ops.quantized.svdf import SvdfWeights, svdf
 from usmp.ops.quantized.transposed_convolution import TransposedSide, transpose_conv2d
-from usmp.ops.quantized.window import Layout, Window
 from usmp.ops.running import running
+from usmp.ops.window import Layout, Window
 
 __all__ = [
     "ExplicitPadding",

@@ -16,7 +16,7 @@ from usmp.ops.quantized.describe import describe_window, weighted_operator
 from usmp.ops.quantized.epilogue import Epilogue, centered, centered_epilogue
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
-from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.window import Layout, Window
 
 Product = Callable[..., tirx.Expr]
 """The summand of output element (b, y, x, c), over reduction axes."""

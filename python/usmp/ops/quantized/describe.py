@@ -5,8 +5,8 @@ from __future__ import annotations
 from usmp.ops.quantized.fixed_point import Rounding
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
-from usmp.ops.quantized.window import Layout, Window, named_layouts
 from usmp.ops.record import QuantizedOp
+from usmp.ops.window import Layout, Window, named_layouts
 
 
 def weighted_operator(

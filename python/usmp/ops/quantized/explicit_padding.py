@@ -9,7 +9,7 @@ from tvm import relax
 from tvm.ir import Call
 
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.window import Layout, Window
 from usmp.tir.spans import AnySpan
 
 

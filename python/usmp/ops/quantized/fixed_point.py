@@ -13,25 +13,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 from tvm import tirx
 
+from usmp.ops.rounding import Rounding as Rounding
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import (
     LEADING_ZEROS,
-    MULTIPLY_AS_FLOAT,
     MULTIPLY_BY_FLOAT,
-    MULTIPLY_BY_QUANTIZED_MULTIPLIER,
-    MULTIPLY_BY_QUANTIZED_MULTIPLIER_64,
-    MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING,
     ONE_OVER_ONE_PLUS,
 )
 
 _SMALLEST_SHIFT, _LARGEST_SHIFT = -31, 30
-_SHIFTS_OF_64_BITS = 8
-_SHIFTS_AS_FLOAT = 8
 
 
 @dataclass(frozen=True)
@@ -127,43 +121,6 @@ def factor_of(
     if rounding is Rounding.AS_FLOAT:
         return float_factor(numerators, denominator)
     return quantize_multiplier(math.prod(numerators) / denominator)
-
-
-class Rounding(Enum):
-    """How `multiply` rounds, by what the reference kernels use it for."""
-
-    TWICE = MULTIPLY_BY_QUANTIZED_MULTIPLIER
-    """Accumulators of 32 bits."""
-    ONCE = MULTIPLY_BY_QUANTIZED_MULTIPLIER_SINGLE_ROUNDING
-    """Fully connected operators on uint8."""
-    AS_FLOAT = MULTIPLY_AS_FLOAT
-    """Accumulators of 32 bits, as ONNX Runtime's kernels do: see `float_factor`."""
-    ONCE_16_BITS = MULTIPLY_BY_QUANTIZED_MULTIPLIER_64
-    """Accumulators of 64 bits: with the upper 16 bits of the multiplier."""
-
-    @property
-    def accumulator(self) -> str:
-        """The type of the accumulators."""
-        return "int64" if self is Rounding.ONCE_16_BITS else "int32"
-
-    def check(self, shift: int) -> None:
-        """Check that a factor may have this shift.
-
-        Raises
-        ------
-        UnsupportedModelError
-            it may not; the reference kernels assert the same.
-        """
-        if self is Rounding.AS_FLOAT and shift >= _SHIFTS_AS_FLOAT:
-            raise UnsupportedModelError(
-                f"the ratio of the quantization scales is 2**{shift - 1} or more; less than "
-                f"2**{_SHIFTS_AS_FLOAT - 1} is supported"
-            )
-        if self is Rounding.ONCE_16_BITS and shift >= _SHIFTS_OF_64_BITS:
-            raise UnsupportedModelError(
-                "the ratio of the quantization scales is too great for accumulators of 64 bits: "
-                f"2**{shift - 1} or more; less than 2**{_SHIFTS_OF_64_BITS - 1} is supported"
-            )
 
 
 def multiply(

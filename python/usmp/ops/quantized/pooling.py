@@ -10,8 +10,8 @@ from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.describe import describe_window, rounding_parameter
 from usmp.ops.quantized.fixed_point import Rounding, factor_of, multiply
 from usmp.ops.quantized.parameters import OutputLimits, Quantization, integer_limits
-from usmp.ops.quantized.window import Layout, Window
 from usmp.ops.record import QuantizedOp
+from usmp.ops.window import Layout, Window
 
 
 def average_pool(

@@ -10,8 +10,8 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantization import Quantization
-from usmp.ops.quantized.window import Layout
 from usmp.ops.record import QuantizedOp, stored_as
+from usmp.ops.window import Layout
 from usmp.support.errors import UnsupportedModelError
 
 _BITS = 10

@@ -14,7 +14,7 @@ from usmp.ops.quantized.describe import weighted_operator
 from usmp.ops.quantized.epilogue import centered, centered_epilogue
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
-from usmp.ops.quantized.window import Layout
+from usmp.ops.window import Layout
 
 
 @dataclass(frozen=True)

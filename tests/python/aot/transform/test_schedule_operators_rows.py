@@ -13,7 +13,7 @@ from usmp.aot.transform.schedule_operators import ScheduleOperators
 from usmp.objects.schedule import row_schedule
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.pooling import average_pool
-from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.window import Layout, Window
 from usmp.relax.transform.fuse_operators import FuseOperators
 
 WHOLE = {"pool_size": (4, 3), "strides": (4, 3), "layout": "NHWC"}

@@ -16,7 +16,7 @@ from usmp.ops.kernels import conv2d
 from usmp.ops.kernels.accumulators import Accumulators
 from usmp.ops.kernels.conv2d import convolution
 from usmp.ops.kernels.convolution import Convolution
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 ZERO_POINT = -3
 

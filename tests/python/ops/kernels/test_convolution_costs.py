@@ -11,7 +11,7 @@ from usmp.ops.kernels.convolution import Convolution
 from usmp.ops.kernels.convolution_costs import convolution_instructions, depthwise_instructions
 from usmp.ops.kernels.costs import costs_of
 from usmp.ops.kernels.depthwise import Depthwise
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 M4 = costs_of(CORES["cortex-m4"])
 ACCUMULATORS = Accumulators(0, False, lambda c: c, lambda accumulator, indices: tirx.Evaluate(0))

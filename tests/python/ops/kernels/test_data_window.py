@@ -9,8 +9,8 @@ from tvm import tirx
 
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.quantized.window import Layout, Window
 from usmp.ops.record import QuantizedOp
+from usmp.ops.window import Layout, Window
 
 WINDOW = Window((7, 9), (3, 2), (2, 3), (1, 2), (1, 2), (4, 3))
 """Rows and columns differ in everything."""

@@ -12,7 +12,7 @@ from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators
 from usmp.ops.kernels.accumulators import Accumulators
 from usmp.ops.kernels.depthwise import Depthwise, packed
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 LARGE_WINDOWS = {
     "many taps": Window((5, 6), (5, 5), (1, 1), (1, 1), (2, 2), (5, 6)),

@@ -14,7 +14,7 @@ from usmp.ops.kernels.select import select_kernel
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.pooling import rescaled_average_pool
 from usmp.ops.quantized.reduction import mean, reduce_sum
-from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.window import Layout, Window
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 

@@ -23,7 +23,7 @@ from usmp.ops.kernels.transposed_conv2d import (
     transposed_convolution,
 )
 from usmp.ops.quantized.transposed_convolution import TransposedSide
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 SIDES = {
     "stride 1": (TransposedSide(4, 3, 1, 1, 4), TransposedSide(5, 3, 1, 1, 5)),

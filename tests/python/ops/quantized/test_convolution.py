@@ -8,7 +8,7 @@ import pytest
 from support.relax_vm import computed, load_fixed_point_functions
 from usmp.ops.quantized import OutputLimits, Quantization, Rescale, quantize_multiplier
 from usmp.ops.quantized.convolution import conv2d, depthwise_conv2d
-from usmp.ops.quantized.window import Layout, Window
+from usmp.ops.window import Layout, Window
 
 pytestmark = pytest.mark.cc
 

@@ -51,7 +51,7 @@ from usmp.ops.kernels.mve.windows import (
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.planes import copy_planes
 from usmp.ops.kernels.weighted import WeightedOperator
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
 _KEPT = 128

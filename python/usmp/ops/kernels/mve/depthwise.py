@@ -26,7 +26,7 @@ from usmp.ops.kernels.mve.products import LANES
 from usmp.ops.kernels.mve.windows import taps_inside
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 

@@ -52,7 +52,7 @@ from usmp.ops.kernels.mve.windows import (
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
 from usmp.ops.quantized.fixed_point import int32
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
 

@@ -14,7 +14,7 @@ from usmp.ops.kernels.mve.costs import (
 from usmp.ops.kernels.mve.products import MOST_COLUMNS, MOST_IN_QUADS, Rows, split_run
 from usmp.ops.kernels.mve.taps import rows_of_taps
 from usmp.ops.kernels.mve.windows import MOST_ON_STACK, has_dilated_columns
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 
 def is_one_line(window: Window) -> bool:

@@ -8,7 +8,7 @@ from usmp.ops.kernels.line import Line
 from usmp.ops.kernels.mve.products import Products, Rows, split_run, tile_products
 from usmp.ops.kernels.mve.windows import Channels, Pixel, distances, tap_at, taps_inside
 from usmp.ops.quantized.fixed_point import int32
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _MOST_ROWS = 128

@@ -9,7 +9,7 @@ from tvm import tirx
 
 from usmp.ops.kernels.loops import loop
 from usmp.ops.quantized.fixed_point import int32
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 
 @dataclass(frozen=True, eq=False)

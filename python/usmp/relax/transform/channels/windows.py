@@ -6,7 +6,7 @@ from typing import cast
 
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Layout, Window
-from usmp.ops.quantized.window import layouts_named
+from usmp.ops.window import layouts_named
 from usmp.relax.transform.channels.channel_operator import RecordedCall
 
 

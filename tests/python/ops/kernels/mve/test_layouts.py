@@ -13,7 +13,7 @@ from usmp.ops.kernels.mve.layouts import (
     layout_of_planes,
 )
 from usmp.ops.kernels.mve.products import Rows
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 PADDED = Window((4, 5), (3, 3), (1, 1), (1, 1), (1, 1), (4, 5))
 INNER = Window((6, 7), (3, 3), (1, 1), (1, 1), (0, 0), (4, 5))

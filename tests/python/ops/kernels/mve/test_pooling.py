@@ -10,7 +10,7 @@ from usmp.objects.cores import CORES
 from usmp.objects.schedule import schedule_of
 from usmp.ops.kernels.mve.pooling import mve_pool_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 

@@ -6,7 +6,7 @@ import pytest
 from tvm import tirx
 
 from usmp.ops.kernels.mve.windows import taps_inside
-from usmp.ops.quantized.window import Window
+from usmp.ops.window import Window
 
 
 @pytest.mark.parametrize("side", [0, 1])
