@@ -34,13 +34,13 @@ Module = builder.get()
 
 
 # CHECK: I.module_attrs({"windows": {"inputs": {"x": {"rows": 2, "window_rows": 6}}, "macs": 6, "state_size_bytes": 4, "whole": ["reduce_max"], "window_macs": 12}})
-# CHECK: def conv2d(x: T.Buffer((T.int64(1), T.int64(4), T.int64(1), T.int64(1)), "int8"), B: T.Buffer((T.int64(1), T.int64(3), T.int64(1), T.int64(1)), "int8"), C: T.Buffer((T.int64(1),), "int16"), output: T.Buffer((T.int64(1), T.int64(2), T.int64(1), T.int64(1)), "int8")):
+# CHECK: def conv2d(x: T.Buffer((T.int64(1), T.int64(4), T.int64(1), T.int64(1)), "int8"), B: T.Buffer((T.int64(1), T.int64(3), T.int64(1), T.int64(1)), "int8"), C: T.Buffer((T.int64(1),), "int32"), D: T.Buffer((T.int64(1),), "int32"), E: T.Buffer((T.int64(1),), "int32"), output: T.Buffer((T.int64(1), T.int64(2), T.int64(1), T.int64(1)), "int8")):
 # CHECK: def main(x: R.Tensor((1, 2, 1, 1), dtype="int8"), x_window: R.Tensor((1, 2, 1, 1), dtype="int8"), lv_window: R.Tensor((1, 2, 1, 1), dtype="int8"))
 # CHECK-NEXT:     R.func_attr({"states": [metadata["usmp.StateInfo"][0], metadata["usmp.StateInfo"][1]]})
 # CHECK-NEXT:     cls = Module
 # CHECK-NEXT:     with R.dataflow():
 # CHECK-NEXT:         x_rows: R.Tensor((1, 4, 1, 1), dtype="int8") = R.concat((x_window, x), axis=1)
-# CHECK-NEXT:         lv = R.call_tir(cls.conv2d, (x_rows, metadata["ir.GenericConst"][0], metadata["ir.GenericConst"][1]), out_ty=R.Tensor((1, 2, 1, 1), dtype="int8"))
+# CHECK-NEXT:         lv = R.call_tir(cls.conv2d, (x_rows, metadata["ir.GenericConst"][0], metadata["ir.GenericConst"][1], metadata["ir.GenericConst"][2], metadata["ir.GenericConst"][3]), out_ty=R.Tensor((1, 2, 1, 1), dtype="int8"))
 # CHECK-NEXT:         lv_rows: R.Tensor((1, 4, 1, 1), dtype="int8") = R.concat((lv_window, lv), axis=1)
 # CHECK-NEXT:         gv1 = R.call_tir(cls.reduce_max, (lv_rows,), out_ty=R.Tensor((1,), dtype="int8"))
 # CHECK-NEXT:         gv2: R.Tensor((1, 2, 1, 1), dtype="int8") = R.strided_slice(x_rows, (1,), (2,), (4,), assume_inbound=False)

@@ -37,12 +37,12 @@ Module = builder.get()
 
 
 # CHECK: I.module_attrs({"pruned_channels": {"channels": 2, "macs": 12, "macs_before": 36, "weights_size_bytes": 3, "weights_size_bytes_before": 9}})
-# CHECK: def conv2d(x: T.Buffer((T.int64(1), T.int64(2), T.int64(2), T.int64(1)), "int8"), B: T.Buffer((T.int64(1), T.int64(1), T.int64(1), T.int64(1)), "int8"), output: T.Buffer((T.int64(1), T.int64(2), T.int64(2), T.int64(1)), "int8")):
-# CHECK: def conv2d1(lv: T.Buffer((T.int64(1), T.int64(2), T.int64(2), T.int64(1)), "int8"), B: T.Buffer((T.int64(2), T.int64(1), T.int64(1), T.int64(1)), "int8"), C: T.Buffer((T.int64(2),), "int16"), output: T.Buffer((T.int64(1), T.int64(2), T.int64(2), T.int64(2)), "int8")):
+# CHECK: def conv2d(x: T.Buffer((T.int64(1), T.int64(2), T.int64(2), T.int64(1)), "int8"), B: T.Buffer((T.int64(1), T.int64(1), T.int64(1), T.int64(1)), "int8"), C: T.Buffer((T.int64(1),), "int32"), D: T.Buffer((T.int64(1),), "int32"), E: T.Buffer((T.int64(1),), "int32"), output: T.Buffer((T.int64(1), T.int64(2), T.int64(2), T.int64(1)), "int8")):
+# CHECK: def conv2d1(lv: T.Buffer((T.int64(1), T.int64(2), T.int64(2), T.int64(1)), "int8"), B: T.Buffer((T.int64(2), T.int64(1), T.int64(1), T.int64(1)), "int8"), C: T.Buffer((T.int64(2),), "int32"), D: T.Buffer((T.int64(2),), "int32"), E: T.Buffer((T.int64(2),), "int32"), output: T.Buffer((T.int64(1), T.int64(2), T.int64(2), T.int64(2)), "int8")):
 # CHECK: def main(x: R.Tensor((1, 2, 2, 1), dtype="int8")) -> R.Tensor((1, 2, 2, 2), dtype="int8"):
 # CHECK-NEXT:     cls = Module
 # CHECK-NEXT:     with R.dataflow():
-# CHECK-NEXT:         lv = R.call_tir(cls.conv2d, (x, metadata["ir.GenericConst"][0]), out_ty=R.Tensor((1, 2, 2, 1), dtype="int8"))
-# CHECK-NEXT:         gv = R.call_tir(cls.conv2d1, (lv, metadata["ir.GenericConst"][1], metadata["ir.GenericConst"][2]), out_ty=R.Tensor((1, 2, 2, 2), dtype="int8"))
+# CHECK-NEXT:         lv = R.call_tir(cls.conv2d, (x, metadata["ir.GenericConst"][0], metadata["ir.GenericConst"][1], metadata["ir.GenericConst"][2], metadata["ir.GenericConst"][3]), out_ty=R.Tensor((1, 2, 2, 1), dtype="int8"))
+# CHECK-NEXT:         gv = R.call_tir(cls.conv2d1, (lv, metadata["ir.GenericConst"][4], metadata["ir.GenericConst"][5], metadata["ir.GenericConst"][6], metadata["ir.GenericConst"][7]), out_ty=R.Tensor((1, 2, 2, 2), dtype="int8"))
 # CHECK-NEXT:         R.output(gv)
 # CHECK-NEXT:     return gv

@@ -40,17 +40,17 @@ Module = builder.get()
 # CHECK: T.reads(x[v_i0, v_i1 + v_ky - T.int64(1), v_i2 + v_kx - T.int64(1), v_ic], B[v_i3, v_ky, v_kx, v_ic])
 # CHECK: T.reads(lv[v_i0, v_i1 + v_ky - T.int64(1), v_i2 + v_kx - T.int64(1), v_ic], B[v_i3, v_ky, v_kx, v_ic])
 # CHECK: T.reads(x[v_i0, v_i1 + v_ky - T.int64(1), v_i2 + v_kx + T.int64(2), v_ic], B[v_i3, v_ky, v_kx, v_ic])
-# CHECK: T.reads(lv3[v_i0, v_i1 + v_ky - T.int64(1), v_i2 + v_kx, v_ic], B[v_i3, v_ky, v_kx, v_ic])
+# CHECK: T.reads(lv[v_i0, v_i1 + v_ky - T.int64(1), v_i2 + v_kx, v_ic], B[v_i3, v_ky, v_kx, v_ic])
 # CHECK: whole[0, y, x, c] = part[0, y, x, c]
 # CHECK: whole[0, y, x + 4, c] = part[0, y, x, c]
 # CHECK: def main(x: R.Tensor((1, 8, 8, 1), dtype="int8")) -> R.Tensor((1, 8, 8, 1), dtype="int8"):
 # CHECK-NEXT:         cls = Module
 # CHECK-NEXT:         with R.dataflow():
-# CHECK-NEXT:             lv = R.call_tir(cls.conv2d2, (x, metadata["ir.GenericConst"][0], metadata["ir.GenericConst"][1]), out_ty=R.Tensor((1, 8, 5, 4), dtype="int8"))
-# CHECK-NEXT:             lv1 = R.call_tir(cls.conv2d3, (lv, metadata["ir.GenericConst"][2], metadata["ir.GenericConst"][3]), out_ty=R.Tensor((1, 8, 4, 1), dtype="int8"))
+# CHECK-NEXT:             lv = R.call_tir(cls.conv2d2, (x, metadata["ir.GenericConst"][0], metadata["ir.GenericConst"][1], metadata["ir.GenericConst"][2], metadata["ir.GenericConst"][3]), out_ty=R.Tensor((1, 8, 5, 4), dtype="int8"))
+# CHECK-NEXT:             lv1 = R.call_tir(cls.conv2d3, (lv, metadata["ir.GenericConst"][4], metadata["ir.GenericConst"][5], metadata["ir.GenericConst"][6], metadata["ir.GenericConst"][7]), out_ty=R.Tensor((1, 8, 4, 1), dtype="int8"))
 # CHECK-NEXT:             lv2 = R.call_tir(cls.write_columns, (lv1,), out_ty=R.Tensor((1, 8, 8, 1), dtype="int8"))
-# CHECK-NEXT:             lv3 = R.call_tir(cls.conv2d4, (x, metadata["ir.GenericConst"][4], metadata["ir.GenericConst"][5]), out_ty=R.Tensor((1, 8, 5, 4), dtype="int8"))
-# CHECK-NEXT:             lv4 = R.call_tir(cls.conv2d5, (lv3, metadata["ir.GenericConst"][6], metadata["ir.GenericConst"][7]), out_ty=R.Tensor((1, 8, 4, 1), dtype="int8"))
+# CHECK-NEXT:             lv3 = R.call_tir(cls.conv2d4, (x, metadata["ir.GenericConst"][0], metadata["ir.GenericConst"][1], metadata["ir.GenericConst"][2], metadata["ir.GenericConst"][3]), out_ty=R.Tensor((1, 8, 5, 4), dtype="int8"))
+# CHECK-NEXT:             lv4 = R.call_tir(cls.conv2d5, (lv3, metadata["ir.GenericConst"][4], metadata["ir.GenericConst"][5], metadata["ir.GenericConst"][6], metadata["ir.GenericConst"][7]), out_ty=R.Tensor((1, 8, 4, 1), dtype="int8"))
 # CHECK-NEXT:             gv: R.Tensor((1, 8, 8, 1), dtype="int8") = R.call_tir_inplace(cls.write_columns1, (lv2, lv4), out_ty=R.Tensor((1, 8, 8, 1), dtype="int8"), inplace_indices=[0])
 # CHECK-NEXT:             R.output(gv)
 # CHECK-NEXT:         return gv

@@ -11,7 +11,7 @@ from tvm.ir import GlobalVar, IRModule
 
 from usmp.analysis.memory.facts import module_facts
 from usmp.objects.attributes import OPERATORS_ATTR
-from usmp.ops.record import QuantizedOp, operators_of, with_operators
+from usmp.ops.records import QuantizedOp, operators_of, with_operators
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
 

@@ -134,7 +134,7 @@ output has the quantization of the operator that quantizes it."""
 
 OPERATOR_ATTR = "quantized_operator"
 """On the PrimFunc of an integer operator, before equal ones are merged: its `QuantizedOp` as JSON
-has it (`usmp.ops.record`)."""
+has it (`usmp.ops.records`)."""
 
 OPERATORS_ATTR = "quantized_operators"
 """On a PrimFunc from then on, up to the planned module: the integer operators that it computes, in

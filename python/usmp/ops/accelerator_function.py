@@ -52,7 +52,7 @@ class AcceleratorOperator(FFIObject):
         name -> what else it is made from, as JSON has it.
     quantization
         of an integer operator: "inputs" and "outputs" -> how each tensor is quantized, as in its
-        record (`usmp.ops.record.QuantizedOp`); empty for others.
+        record (`usmp.ops.records.QuantizedOp`); empty for others.
     """
 
     name: str

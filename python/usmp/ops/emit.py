@@ -12,7 +12,7 @@ from tvm.ir import GlobalVar, IRModule
 from tvm.relax.utils import gen_call_tir_inputs
 
 from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 
 _BROADCAST, _OUT_ELEMENT_WISE_FUSABLE = 1, 4

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.attributes import CONTROL_FLOW_ATTR
-from usmp.ops.record import QuantizedOp, operators_of
+from usmp.ops.records import QuantizedOp, operators_of
+from usmp.ops.records.products import BatchMatmul
 from usmp.tir.nodes import nodes_of
 
 Shape = tuple[int, ...]
@@ -28,7 +30,7 @@ def macs_of(func: tirx.PrimFunc) -> int | None:
     Parameters
     ----------
     func
-        takes tensors with their shapes. What is known of it (see `usmp.ops.record`) counts, or
+        takes tensors with their shapes. What is known of it (see `usmp.ops.records`) counts, or
         else the sums of products in its loops.
 
     Returns
@@ -120,10 +122,8 @@ def _fully_connected(_: QuantizedOp, shapes: Sequence[Shape]) -> int:
     return prod(shapes[-1]) * shapes[1][1]
 
 
-def _batch_matmul(operator: QuantizedOp, shapes: Sequence[Shape]) -> int:
-    transposed = operator.parameters["transposed"]
-    assert isinstance(transposed, list)
-    return prod(shapes[-1]) * shapes[0][-2 if transposed[0] else -1]
+def _batch_matmul(operator: BatchMatmul, shapes: Sequence[Shape]) -> int:
+    return prod(shapes[-1]) * shapes[0][-2 if operator.transposed[0] else -1]
 
 
 def _lstm(_: QuantizedOp, shapes: Sequence[Shape]) -> int:
@@ -147,7 +147,7 @@ def _svdf(_: QuantizedOp, shapes: Sequence[Shape]) -> int:
     return prod(shapes[-1]) * shapes[1][1]
 
 
-_BY_KIND: dict[str, Callable[[QuantizedOp, Sequence[Shape]], int]] = {
+_BY_KIND: dict[str, Callable[[Any, Sequence[Shape]], int]] = {
     "batch_matmul": _batch_matmul,
     "conv2d": _conv2d,
     "depthwise_conv2d": _depthwise_conv2d,

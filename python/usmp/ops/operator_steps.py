@@ -13,12 +13,11 @@ from tvm import tirx
 
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, OPERATOR_STEPS_ATTR
 from usmp.ops.macs import macs_of
-from usmp.ops.record import QuantizedOp, operators_of
+from usmp.ops.records import QuantizedOp, operators_of
+from usmp.ops.records.products import Conv2d, DepthwiseConv2d, TransposeConv2d
+from usmp.ops.records.windowed import PoolOp
 
 Pair = tuple[int, ...]
-
-_WINDOWS = {"conv2d": slice(1, 3), "transpose_conv2d": slice(1, 3), "depthwise_conv2d": slice(0, 2)}
-"""Kinds of operators -> the axes of their weights that are height and width of the kernel."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class OperatorStep:
     Parameters
     ----------
     kind
-        one of `usmp.ops.record.KINDS`; of an operator without a record, the name of its PrimFunc.
+        one of `usmp.ops.records.KINDS`; of an operator without a record, the name of its PrimFunc.
     macs
         its multiply-accumulates; None if they are not known.
     kernel, strides, dilations
@@ -89,13 +88,11 @@ def with_steps(func: tirx.PrimFunc, steps: Iterable[OperatorStep]) -> tirx.PrimF
 
 def _window(operator: QuantizedOp, func: tirx.PrimFunc) -> tuple[Pair, Pair, Pair]:
     """Kernel, strides and dilations."""
-
-    def pair(name: str) -> Pair:
-        value = operator.parameters.get(name, ())
-        return tuple(value) if isinstance(value, list | tuple) else ()
-
-    kernel = pair("kernel")
-    if operator.kind in _WINDOWS:
-        weight = [int(extent) for extent in func.params[1].shape]
-        kernel = tuple(weight[_WINDOWS[operator.kind]])
-    return (kernel, pair("strides"), pair("dilations")) if kernel else ((), (), ())
+    if isinstance(operator, PoolOp):
+        return operator.kernel, operator.strides, operator.dilations
+    if not isinstance(operator, Conv2d | DepthwiseConv2d | TransposeConv2d):
+        return (), (), ()
+    weight = tuple(int(extent) for extent in func.params[1].shape)
+    kernel = weight[:2] if isinstance(operator, DepthwiseConv2d) else weight[1:3]
+    dilations = () if isinstance(operator, TransposeConv2d) else operator.dilations
+    return kernel, operator.strides, dilations

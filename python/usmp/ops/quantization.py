@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from tvm import tirx
+from tvm import relax, tirx
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,21 @@ class Quantization:
         """All values of the type."""
         return OutputLimits(self.dtype, *integer_limits(self.dtype))
 
+    def as_json(self) -> dict[str, Any]:
+        """Return type, scales, zero points and axis by name."""
+        return {
+            "dtype": self.dtype,
+            "scales": [float(scale) for scale in self.scales],
+            "zero_points": [int(zero_point) for zero_point in self.zero_points],
+            "axis": int(self.axis),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Quantization:
+        """Return the quantization that `as_json` gave."""
+        scales, zero_points = tuple(value["scales"]), tuple(value["zero_points"])
+        return cls(value["dtype"], scales, zero_points, value["axis"])
+
 
 @dataclass(frozen=True)
 class OutputLimits:
@@ -65,9 +82,10 @@ class OutputLimits:
     minimum: int
     maximum: int
 
-    def as_parameters(self) -> dict[str, list[int]]:
-        """The limits as a parameter of an operator's record."""
-        return {"clamp": [self.minimum, self.maximum]}
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Return the least and the greatest integer."""
+        return self.minimum, self.maximum
 
     def clamp(self, value: tirx.Expr) -> tirx.Expr:
         """`value` (int32) moved into the limits, in the output's type."""
@@ -86,3 +104,13 @@ def integer_limits(dtype: str) -> tuple[int, int]:
     """Least and greatest value of an integer type."""
     limits = np.iinfo(dtype)
     return int(limits.min), int(limits.max)
+
+
+def stored_as(
+    tensor: relax.Expr | np.ndarray, quantization: Quantization | None = None
+) -> Quantization:
+    """Return the quantization of a tensor, or only its type if the quantization is not known."""
+    if quantization is not None:
+        return quantization
+    dtype = tensor.dtype if isinstance(tensor, np.ndarray) else tensor.ty.dtype
+    return Quantization.unscaled(str(dtype))

@@ -9,7 +9,7 @@ from tvm import relax, tirx
 from tvm.script import tirx as T
 
 from usmp.ops.emit import add_prim_func, shape_of
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
 
 
 def running(

@@ -10,7 +10,7 @@ from tvm import relax, tirx
 from tvm.s_tir import SBlock, SBlockRealize
 
 from usmp.ops.emit import OPAQUE, add_prim_func, constant
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
 from usmp.tir.nodes import sequence
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tvm import te, tirx
 
@@ -29,16 +29,23 @@ class Layout:
 _TO = " to "
 
 
-def named_layouts(data: Layout, output: Layout) -> str:
-    """The layouts of what an operator reads and writes: "NHWC", or "NCHW to NHWC" if the output has
-    another one, so that who knows one layout only does not take it for that of both."""
-    return data.axes if data == output else f"{data.axes}{_TO}{output.axes}"
+class Layouts(NamedTuple):
+    """The layouts of the images that an operator reads and writes."""
 
+    data: Layout
+    output: Layout
 
-def layouts_named(name: str) -> tuple[Layout, Layout]:
-    """The layouts of the data and of the output that `named_layouts` names."""
-    data, _, output = name.partition(_TO)
-    return Layout(data), Layout(output or data)
+    @property
+    def name(self) -> str:
+        """Return "NHWC", or "NCHW to NHWC" if the output has another layout than the data, so that
+        a reader that knows one layout only does not take it for that of both."""
+        return self.data.axes if self.data == self.output else _TO.join(each.axes for each in self)
+
+    @classmethod
+    def named(cls, name: str) -> Layouts:
+        """Return the layouts of this name."""
+        data, _, output = name.partition(_TO)
+        return cls(Layout(data), Layout(output or data))
 
 
 @dataclass(frozen=True)

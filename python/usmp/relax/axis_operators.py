@@ -14,13 +14,11 @@ from usmp.objects.attributes import SHARED_CODE_ATTR
 from usmp.ops.emit import add_prim_func, constant, shape_of, without_record
 from usmp.ops.form import AxisAccess, Interval, along, form_of, part_of
 from usmp.ops.gather import GATHER_OPERATORS
-from usmp.ops.record import QuantizedOp, operator_of
-from usmp.ops.window import layouts_named
+from usmp.ops.records import QuantizedOp, operator_of
+from usmp.ops.records.windowed import WindowedOp
 from usmp.relax.static_shapes import has_static_shape
 from usmp.tir.nodes import nodes_of
 
-_WINDOWED = ("average_pool", "conv2d", "depthwise_conv2d", "max_pool")
-"""Kinds of records that say how a kernel moves over an image."""
 _VIEWS = (
     *("relax.reshape", "relax.flatten", "relax.nn.batch_flatten", "relax.squeeze"),
     "relax.expand_dims",
@@ -98,14 +96,12 @@ class AxisOperator:
         self, record: QuantizedOp, indices: Interval, given: Mapping[int, Interval]
     ) -> QuantizedOp:
         """Return the record of the part. Padding is where it was, or is cut off."""
-        if record.kind not in _WINDOWED:
+        if not isinstance(record, WindowedOp):
             return record
-        layout, _ = layouts_named(str(record.parameters["layout"]))
-        read = self.access.reads[0]
-        side = "HW".index(layout.axes[read.axis])
-        padding = [int(width) for width in record.parameters["padding"]]  # type: ignore[attr-defined]
-        padding[side] += given[0][0] - read.stride * indices[0]
-        return replace(record, parameters={**record.parameters, "padding": padding})
+        (top, left), read = record.padding, self.access.reads[0]
+        more = given[0][0] - read.stride * indices[0]
+        is_row = record.layout.data.axes[read.axis] == "H"
+        return replace(record, padding=(top + more, left) if is_row else (top, left + more))
 
     def _relax_operator(
         self,
@@ -185,7 +181,7 @@ def _of_prim_func(
     if found is None:
         return None
     access, operands = found
-    if record is not None and record.kind in _WINDOWED and not _moves_over(record, access):
+    if isinstance(record, WindowedOp) and not _moves_over(record, access):
         return None
     return AxisOperator(call, access, operands, arguments, call.args[0])
 
@@ -195,10 +191,9 @@ def _calls_c(func: tirx.PrimFunc) -> bool:
     return any(is_op(call, name) for call in calls for name in _EXTERNAL)
 
 
-def _moves_over(record: QuantizedOp, access: AxisAccess) -> bool:
+def _moves_over(record: WindowedOp, access: AxisAccess) -> bool:
     """Return whether the axis is one that the window moves over, rows or columns of an image."""
-    layout, _ = layouts_named(str(record.parameters["layout"]))
-    return set(access.reads) == {0} and layout.axes[access.reads[0].axis] in "HW"
+    return set(access.reads) == {0} and record.layout.data.axes[access.reads[0].axis] in "HW"
 
 
 def _found(

@@ -15,7 +15,7 @@ from tvm.ir import GlobalVar, IRModule
 
 from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
 from usmp.ops.emit import without_record
-from usmp.ops.record import QuantizedOp, operator_of, with_operators
+from usmp.ops.records import QuantizedOp, operator_of, with_operators
 
 
 def merge_equal_operators(mod: IRModule) -> IRModule:

@@ -10,36 +10,42 @@ from tvm.script import tirx as T
 from support.imported_models import imported
 from support.quantized_kinds import of_each_kind
 from support.quantized_models import CATALOG
+from support.sample_records import sample_record as op
 from usmp.ops.macs import macs_of, macs_of_loops, macs_of_record
-from usmp.ops.quantization import Quantization
-from usmp.ops.record import KINDS, QuantizedOp, operator_of
+from usmp.ops.records import KINDS, operator_of
+from usmp.ops.records.elementwise import Add
+from usmp.ops.records.products import (
+    BatchMatmul,
+    Conv2d,
+    DepthwiseConv2d,
+    FullyConnected,
+    TransposeConv2d,
+)
+from usmp.ops.records.recurrent import Lstm, Svdf, SvdfState
+from usmp.ops.records.reductions import L2Normalize
+from usmp.ops.records.windowed import AveragePool
 
-Q = Quantization("int8", (0.5,), (0,))
 WITH_OTHER_LOOPS = {"softmax": "softmax_int16", "transpose_conv2d": "transpose_conv_stride_2"}
 """Kinds, and a model of each. A softmax of int16 interpolates a table; a transposed convolution
 gathers what may reach an element of the output, also where nothing does."""
 
 
-def op(kind, **parameters):
-    return QuantizedOp(kind, (Q,), (Q,), parameters)
-
-
 @pytest.mark.parametrize(
     ("operator", "shapes", "macs"),
     [
-        (op("conv2d"), [(1, 8, 6, 3), (16, 5, 4, 3), (16, 3), (1, 4, 3, 16)], 192 * 5 * 4 * 3),
+        (op(Conv2d), [(1, 8, 6, 3), (16, 5, 4, 3), (16, 3), (1, 4, 3, 16)], 192 * 5 * 4 * 3),
         # Two groups: the weight has half the channels.
-        (op("conv2d"), [(1, 8, 8, 4), (6, 3, 3, 2), (1, 8, 8, 6)], 8 * 8 * 6 * 9 * 2),
-        (op("depthwise_conv2d"), [(2, 8, 8, 3), (3, 2, 6), (2, 7, 7, 6)], 2 * 7 * 7 * 6 * 3 * 2),
-        (op("transpose_conv2d"), [(1, 4, 4, 2), (3, 2, 2, 2), (1, 8, 8, 3)], 32 * 3 * 2 * 2),
-        (op("fully_connected"), [(2, 7), (5, 7), (2, 5)], 2 * 5 * 7),
-        (op("batch_matmul", transposed=[False, False]), [(3, 2, 7), (7, 5), (3, 2, 5)], 30 * 7),
-        (op("batch_matmul", transposed=[True, True]), [(7, 2), (5, 7), (2, 5)], 2 * 5 * 7),
-        (op("svdf_state"), [(2, 12), (2, 9), (4, 9)], 2 * 4 * 9),
-        (op("svdf"), [(2, 12), (4, 3), (4,), (2, 4)], 2 * 4 * 3),
-        (op("l2_normalize"), [(3, 4), (3, 4)], 12),
-        (op("average_pool"), [(1, 8, 8, 3), (1, 4, 4, 3)], 0),
-        (op("add"), [(4,), (4,), (4,)], 0),
+        (op(Conv2d), [(1, 8, 8, 4), (6, 3, 3, 2), (1, 8, 8, 6)], 8 * 8 * 6 * 9 * 2),
+        (op(DepthwiseConv2d), [(2, 8, 8, 3), (3, 2, 6), (2, 7, 7, 6)], 2 * 7 * 7 * 6 * 3 * 2),
+        (op(TransposeConv2d), [(1, 4, 4, 2), (3, 2, 2, 2), (1, 8, 8, 3)], 32 * 3 * 2 * 2),
+        (op(FullyConnected), [(2, 7), (5, 7), (2, 5)], 2 * 5 * 7),
+        (op(BatchMatmul, transposed=(False, False)), [(3, 2, 7), (7, 5), (3, 2, 5)], 30 * 7),
+        (op(BatchMatmul, transposed=(True, True)), [(7, 2), (5, 7), (2, 5)], 2 * 5 * 7),
+        (op(SvdfState), [(2, 12), (2, 9), (4, 9)], 2 * 4 * 9),
+        (op(Svdf), [(2, 12), (4, 3), (4,), (2, 4)], 2 * 4 * 3),
+        (op(L2Normalize), [(3, 4), (3, 4)], 12),
+        (op(AveragePool), [(1, 8, 8, 3), (1, 4, 4, 3)], 0),
+        (op(Add), [(4,), (4,), (4,)], 0),
     ],
 )  # fmt: skip
 def test_macs_by_hand(operator, shapes, macs):
@@ -50,7 +56,7 @@ def test_steps_of_an_lstm_take_all_weights():
     """Five steps of two sequences: four gates of three units see four features and three units."""
     gate = [(3, 4), (3, 3), (3,)]
     shapes = [(2, 3), (2, 3), (2, 5, 4), (256,), *gate, *gate, *gate, *gate, (2, 5, 3)]
-    assert macs_of_record(op("lstm"), shapes) == 2 * 5 * 4 * (3 * 4 + 3 * 3)
+    assert macs_of_record(op(Lstm), shapes) == 2 * 5 * 4 * (3 * 4 + 3 * 3)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Layout, OutputLimits, Quantization, Rescale, Rounding, Window
 from usmp.ops.quantized.parameters import integer_limits
 from usmp.ops.quantized.table import tabulated
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.elementwise import Table
 
 Tensor = tuple[relax.Var, Quantization]
 
@@ -190,7 +190,7 @@ class Network:
         if kind == "table":
             least, _ = integer_limits(self.style.dtype)
             results = self.values.integers(*self._span(), 256)
-            record = QuantizedOp("table", (before,), (after,))
+            record = Table((before,), (after,))
             result = tabulated(builder, record, data, lambda value: int(results[value - least]))
             return self._emit(result), after
         constant = self._constant(shape_of(data))

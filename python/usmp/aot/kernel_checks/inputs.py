@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from usmp.aot.kernel_checks.kernel_body import ReplacedOperator
-from usmp.ops.record import operators_of
+from usmp.ops.records import operators_of
 from usmp.relax.count_iterations import iterations_of
 
 _LARGE = 2**18

@@ -11,7 +11,8 @@ from tvm import tirx
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.weighted import WeightedOperator
-from usmp.ops.window import Window, layouts_named
+from usmp.ops.records.products import Conv2d, DepthwiseConv2d
+from usmp.ops.window import Window
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,16 @@ def convolution_call(call: OperatorCall, may_read_planes: bool = False) -> Convo
         whether its data may be NCHW.
     """
     operator = call.weighted
-    weight = None if operator is None else _weight(operator)
-    if operator is None or weight is None or len(operator.data.shape) != 4:
+    record = None if operator is None else operator.record
+    if operator is None or not isinstance(record, Conv2d | DepthwiseConv2d):
+        return None
+    weight = operator.values
+    if isinstance(record, DepthwiseConv2d):
+        weight = weight.transpose(2, 0, 1)[..., np.newaxis]
+    if weight.ndim != 4 or len(operator.data.shape) != 4:
         return None
     outputs, height, width, depth = weight.shape
-    stored, _ = layouts_named(str(operator.record.parameters["layout"]))
-    reads_planes = may_read_planes and stored.axes == "NCHW"
+    reads_planes = may_read_planes and record.layout.data.axes == "NCHW"
     number, rest = divmod(int(operator.data.shape[1 if reads_planes else 3]), depth)
     if rest or outputs % number:
         # The data has another layout.
@@ -70,17 +75,8 @@ def convolution_call(call: OperatorCall, may_read_planes: bool = False) -> Convo
     _, _, _, c, _, _, *inner = operator.parts.axes
     channel = sum(inner, tirx.floordiv(c, per_group) * depth)
     layout = "NCHW" if reads_planes else "NHWC"
-    window = data_window(operator, (height, width), channel, layout)
+    window = data_window(operator.parts, record, operator.data, (height, width), channel, layout)
     if window is None:
         return None
     groups = Groups(window, number, per_group, depth)
     return ConvolutionCall(operator, weight.reshape(outputs, -1), groups, reads_planes)
-
-
-def _weight(operator: WeightedOperator) -> np.ndarray | None:
-    """(outputs, kernel height, kernel width, depth of a group)."""
-    if operator.record.kind == "conv2d" and operator.values.ndim == 4:
-        return operator.values
-    if operator.record.kind == "depthwise_conv2d":
-        return operator.values.transpose(2, 0, 1)[..., np.newaxis]
-    return None

@@ -13,6 +13,7 @@ from usmp.ops.kernels.loops import loop, loop_by_tiles, tile_counts, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import are_all
 from usmp.ops.kernels.weighted import Ending, WeightedOperator
+from usmp.ops.records.products import FullyConnected
 
 _CHANNELS = (6, 4, 2, 1)
 
@@ -20,7 +21,7 @@ _CHANNELS = (6, 4, 2, 1)
 def dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A product with a constant matrix, of one row and six output channels at a time."""
     operator = call.weighted
-    if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
+    if operator is None or not is_plain(operator):
         return None
     ending = operator.ending_of(operator.values, folds=not core.has_dsp, together=core == PORTABLE)
     flat = tirx.decl_buffer((operator.values.size,), "int8", "weight")
@@ -43,7 +44,9 @@ def _instructions(operator: WeightedOperator, core: Core) -> int:
 
 
 def is_plain(operator: WeightedOperator) -> bool:
-    """Whether the data is read as the record says."""
+    """Whether it is a product with a matrix that reads its data as the record says."""
+    if not isinstance(operator.record, FullyConnected):
+        return False
     row, _, k = operator.parts.axes
     load = operator.parts.load_of(operator.data)
     return load is not None and are_all(load.indices, (row, k))

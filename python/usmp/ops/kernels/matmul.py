@@ -23,6 +23,7 @@ from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, loop, loop_by_tiles, tile_counts
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts, substituted
+from usmp.ops.records.products import BatchMatmul
 from usmp.tir.nodes import mentions
 
 _TILES = ((2, (2, 1)), (1, (4, 2, 1)))
@@ -38,7 +39,7 @@ _MOST_PRODUCT = 255 * 256
 
 def matmul_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A product of matrices of int8, the first of which is not transposed."""
-    if len(call.records) == 0 or call.records[0].kind != "batch_matmul":
+    if len(call.records) == 0 or not isinstance(call.records[0], BatchMatmul):
         return None
     found = None if call.parts is None else _matmul(call.parts)
     if found is None:

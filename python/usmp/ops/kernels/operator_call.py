@@ -10,10 +10,8 @@ from tvm import tirx
 
 from usmp.ops.kernels.operator_parts import OperatorParts, take_apart
 from usmp.ops.kernels.weighted import WeightedOperator, weighted_operator, weighted_record
-from usmp.ops.record import QuantizedOp, operators_of
-
-_WINDOWS = ("conv2d", "depthwise_conv2d")
-"""Weighted operators that move a window over images."""
+from usmp.ops.records import QuantizedOp, operators_of
+from usmp.ops.records.windowed import WindowedOp
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +68,7 @@ class OperatorCall:
         record = weighted_record(self.records)
         if record is None or self.ending is None:
             return None
-        parts = self.window_parts if record.kind in _WINDOWS else self.parts
+        parts = self.window_parts if isinstance(record, WindowedOp) else self.parts
         if parts is None:
             return None
         return weighted_operator(self.func, self.constants, record, parts, self.ending)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import tvm_ffi
@@ -17,7 +16,7 @@ from usmp.ops.kernels.pack_channels import PackedChannels, pack_channels
 from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.epilogue import CONSTANTS, narrowed
 from usmp.ops.quantized.fixed_point import Rounding, int32, multiply
-from usmp.ops.record import WEIGHTED, QuantizedOp
+from usmp.ops.records.products import WeightedOp
 from usmp.tir.intrinsics import RESCALE_CHANNEL
 from usmp.tir.nodes import nodes_of
 
@@ -59,10 +58,11 @@ def with_packed_constants(call: OperatorCall) -> OperatorCall:
     are packed together with their biases (`pack_channels`). An operator without constant weights
     stays as it is.
     """
-    ending = _ending(call)
-    if ending is None:
+    record = call.records[0] if call.records else None
+    ending = _ending(call) if isinstance(record, WeightedOp) else None
+    if ending is None or not isinstance(record, WeightedOp):
         return call
-    record, channel = call.records[0], ending.channel
+    channel = ending.channel
     weight, *arrays = ending.values
     bias, multiplier, shift = (array.astype(np.int64) for array in arrays)
     factors = {*zip(multiplier.tolist(), shift.tolist(), strict=True)}
@@ -109,8 +109,7 @@ def _ending(call: OperatorCall) -> _Ending | None:
         if is_op(rescale, "tirx.call_pure_extern") and rescale.args[0].value in _ROUNDINGS
         if (ending := _ending_of(call.func, known, rescale)) is not None
     ]
-    is_weighted = bool(call.records) and call.records[0].kind in WEIGHTED
-    return endings[0] if is_weighted and len(endings) == 1 else None
+    return endings[0] if len(endings) == 1 else None
 
 
 def _ending_of(
@@ -140,20 +139,19 @@ def _ending_of(
 
 
 def _packed(
-    record: QuantizedOp,
+    record: WeightedOp,
     weight: np.ndarray,
     bias: np.ndarray,
     multiplier: np.ndarray,
     shift: np.ndarray,
 ) -> PackedChannels | None:
-    stored, output = record.inputs[1], record.outputs[0]
+    stored = record.inputs[1]
     by_channel = np.moveaxis(weight, stored.axis, 0).reshape(len(bias), -1).astype(np.int32)
     accumulators = accumulator_range(
         by_channel - stored.zero_points[0], bias, record.inputs[0], "int32"
     )
-    low, high = cast("list[int]", record.parameters["clamp"])
-    limits = low - output.zero_point, high - output.zero_point
-    return pack_channels(bias, multiplier, shift, limits, accumulators)
+    low, high = (limit - record.output_zero_point for limit in record.clamp)
+    return pack_channels(bias, multiplier, shift, (low, high), accumulators)
 
 
 def _parameter(values: np.ndarray, name: str) -> tirx.Var:

@@ -16,7 +16,7 @@ from usmp.analysis.memory.addresses import is_op
 from usmp.objects.cores import Core
 from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.accumulators import Indices
-from usmp.ops.kernels.data_window import data_window, pair
+from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.index_ranges import inner_range, within
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.limits import Limits, limits_of
@@ -26,7 +26,7 @@ from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.windowed import PoolOp
 from usmp.ops.window import Window
 from usmp.tir.nodes import sequence
 
@@ -45,15 +45,6 @@ class TapRange:
     extent: tirx.Expr | int
 
 
-@dataclass(frozen=True)
-class PooledOperator:
-    """A PrimFunc that reduces int8 data under a window."""
-
-    parts: OperatorParts
-    record: QuantizedOp
-    data: tirx.Var
-
-
 def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """An average or greatest value of int8 under a window that moves over NHWC data."""
     pooling = pooling_of(call)
@@ -66,15 +57,14 @@ def pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 def pooling_of(call: OperatorCall) -> Pooling | None:
     """The pooling that an operator is; None if it is anything else."""
-    records = call.records
-    if not records or records[0].kind not in ("average_pool", "max_pool"):
+    record = next(iter(call.records), None)
+    if not isinstance(record, PoolOp):
         return None
-    record, parts = records[0], call.window_parts
+    parts = call.window_parts
     data = None if parts is None else _pooled(parts)
     if parts is None or data is None:
         return None
-    operator = PooledOperator(parts, record, data)
-    window = data_window(operator, pair(record.parameters["kernel"]), parts.axes[3])
+    window = data_window(parts, record, data, record.kernel, parts.axes[3])
     return None if window is None or window.dilations != (1, 1) else Pooling(parts, data, window)
 
 

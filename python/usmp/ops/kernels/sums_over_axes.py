@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from tvm import tirx
 from tvm.ir import TensorLoad
@@ -18,6 +17,7 @@ from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.reduction_rows import rows_of_reduction
 from usmp.ops.kernels.reductions import CHANNELS, beginnings, reduced
+from usmp.ops.records.reductions import SumOp
 from usmp.tir.nodes import nodes_of
 
 
@@ -59,16 +59,15 @@ def sums_over_axes_kernel(call: OperatorCall, core: Core) -> Kernel | None:
 
 def sums_over_axes_of(call: OperatorCall) -> SumsOverAxes | None:
     """The sums or means that an operator computes; None if it is anything else."""
-    records = call.records
-    if len(records) != 1 or records[0].kind not in ("mean", "sum"):
+    record = call.records[0] if len(call.records) == 1 else None
+    if not isinstance(record, SumOp):
         return None
     parts = call.parts
     data = None if parts is None else _summed(parts)
     if parts is None or data is None:
         return None
     extents = [int(extent) for extent in data.shape]
-    reduced_axes: Any = records[0].parameters["axes"]
-    axes = sorted(set(map(int, reduced_axes)))
+    axes = sorted(set(record.axes))
     first, end = axes[0], axes[-1] + 1
     if axes != list(range(first, end)) or end == len(extents):
         return None

@@ -16,13 +16,14 @@ from usmp.ops.kernels.operator_parts import OperatorParts
 from usmp.ops.kernels.rescale_records import RescaleRecords, rescale_records
 from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.fixed_point import Rounding
-from usmp.ops.record import WEIGHTED, QuantizedOp
+from usmp.ops.records import QuantizedOp
+from usmp.ops.records.products import WeightedOp
 from usmp.tir.intrinsics import RESCALE_RECORD
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import tensor_intrin
 
-_ROUNDINGS = {rounding.name.lower(): rounding for rounding in (Rounding.TWICE, Rounding.AS_FLOAT)}
-"""How operators rescale that kernels compute, as records say it."""
+_ROUNDINGS = (Rounding.TWICE, Rounding.AS_FLOAT)
+"""How operators rescale that kernels compute."""
 
 _TILES = ((1, 2), (1, 4), (1, 6), (2, 2))
 """Pixels and channels that tensor intrinsics rescale together."""
@@ -48,7 +49,7 @@ class WeightedOperator:
 
     func: tirx.PrimFunc
     parts: OperatorParts
-    record: QuantizedOp
+    record: WeightedOp
     data: tirx.Var
     weight: tirx.Var
     values: np.ndarray
@@ -65,7 +66,7 @@ class WeightedOperator:
     @property
     def rounding(self) -> Rounding:
         """How accumulators are rescaled."""
-        return _ROUNDINGS[str(self.record.parameters["rounding"])]
+        return self.record.rounding
 
     def replaced(
         self, constants: list[tuple[tirx.Var, np.ndarray]]
@@ -232,22 +233,22 @@ def _with_zero_point(value: tirx.Expr, call: tirx.Expr) -> tuple[int, tirx.Expr]
     return 0, call
 
 
-def weighted_record(records: Sequence[QuantizedOp]) -> QuantizedOp | None:
+def weighted_record(records: Sequence[QuantizedOp]) -> WeightedOp | None:
     """The first of some fused operators, if it sums products with weights as kernels do."""
-    if not records or records[0].kind not in WEIGHTED:
+    record = records[0] if records else None
+    if not isinstance(record, WeightedOp):
         return None
-    record = records[0]
     types = [quantization.dtype for quantization in record.inputs]
     if types != ["int8", "int8"] or record.inputs[1].zero_points[0] != 0:
         return None
     # What is rescaled otherwise is the result of an operator that was fused to it.
-    return record if record.parameters["rounding"] in _ROUNDINGS else None
+    return record if record.rounding in _ROUNDINGS else None
 
 
 def weighted_operator(
     func: tirx.PrimFunc,
     constants: Sequence[np.ndarray | None],
-    record: QuantizedOp,
+    record: WeightedOp,
     parts: OperatorParts,
     ending: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> WeightedOperator | None:

@@ -14,7 +14,6 @@ from usmp.objects.schedule import Schedule
 from usmp.ops.kernels.convolution import Convolution
 from usmp.ops.kernels.convolution_costs import convolution_instructions
 from usmp.ops.kernels.costs import Costs, costs_of
-from usmp.ops.kernels.data_window import pair
 from usmp.ops.kernels.kernel import Kernel, TiledBody, kernel
 from usmp.ops.kernels.loops import counted, tile_text
 from usmp.ops.kernels.operator_call import OperatorCall
@@ -29,6 +28,7 @@ from usmp.ops.kernels.transposed_conv2d import (
 )
 from usmp.ops.kernels.weighted import Ending, WeightedOperator
 from usmp.ops.quantized.transposed_convolution import TransposedSide
+from usmp.ops.records.products import TransposeConv2d
 from usmp.ops.window import Window
 
 _TILES: tuple[tuple[int, Sequence[int]], ...] = ((2, (2, 1)), (1, (6, 4, 2, 1)))
@@ -64,16 +64,15 @@ def transposed_sides(operator: WeightedOperator) -> Sides | None:
     """The rows and columns of a transposed convolution; None unless the operator is one that reads
     NHWC data as its record says."""
     record, parts, data = operator.record, operator.parts, operator.data
-    if record.kind != "transpose_conv2d" or record.parameters["layout"] != "NHWC":
+    if not isinstance(record, TransposeConv2d) or record.layout.axes != "NHWC":
         return None
     if operator.values.ndim != 4 or len(data.shape) != 4:
         return None
     _, *kernel_sizes, _ = operator.values.shape
-    strides, padding = (pair(record.parameters[name]) for name in ("strides", "padding"))
     outputs, inputs = ([int(e) for e in buffer.shape[1:3]] for buffer in (parts.output, data))
     rows, columns = (
         TransposedSide(*sizes)
-        for sizes in zip(inputs, kernel_sizes, strides, padding, outputs, strict=True)
+        for sizes in zip(inputs, kernel_sizes, record.strides, record.padding, outputs, strict=True)
     )
     load = parts.load_of(data)
     if load is None or len(parts.axes) != 7:

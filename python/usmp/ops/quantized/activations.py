@@ -8,7 +8,6 @@ import numpy as np
 from tvm import relax, tirx
 
 from usmp.ops.quantized import gemmlowp
-from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import elementwise
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import (
@@ -22,7 +21,7 @@ from usmp.ops.quantized.fixed_point import (
 from usmp.ops.quantized.parameters import OutputLimits, Quantization, is_about, require_output
 from usmp.ops.quantized.sigmoid import interpolated_sigmoid, interpolated_tanh
 from usmp.ops.quantized.table import exponential, tabulated, tabulated_real
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.elementwise import Abs, Clamp, LeakyRelu, Logistic, Prelu, Relu, Tanh
 
 _INTEGER_BITS = 4
 """Integer bits of the fixed-point arguments of LOGISTIC and TANH on int8: |x| < 16."""
@@ -32,7 +31,7 @@ def clamp(
     builder: relax.BlockBuilder, data: relax.Expr, limits: OutputLimits, both: Quantization
 ) -> relax.Expr:
     """Each element moved into the limits; `both` input and output have one quantization."""
-    record = QuantizedOp("clamp", (both,), (both,), limits.as_parameters())
+    record = Clamp((both,), (both,), clamp=limits.ends)
     return elementwise(builder, record, lambda x: limits.clamp(x.astype("int32")), [data])
 
 
@@ -51,8 +50,7 @@ def relu(
         scaled = apply_multiplier(centered(value, before.zero_point), factor, rounding)
         return limits.shifted(scaled, after.zero_point)
 
-    parameters = {**limits.as_parameters(), **rounding_parameter(rounding)}
-    record = QuantizedOp("relu", (before,), (after,), parameters)
+    record = Relu((before,), (after,), clamp=limits.ends, rounding=rounding)
     return elementwise(builder, record, function, [data])
 
 
@@ -77,7 +75,7 @@ def leaky_relu(
     identity = quantize_multiplier(before.scale / after.scale)
     slope = quantize_multiplier(abs(before.scale * alpha / after.scale))
     limits = after.limits()
-    record = QuantizedOp("leaky_relu", (before,), (after,), {"alpha": float(alpha)})
+    record = LeakyRelu((before,), (after,), alpha=float(alpha))
 
     def of_integer(value: int) -> int:
         x = value - before.zero_point
@@ -120,7 +118,7 @@ def prelu(
         scaled = tirx.Select(x >= tirx.IntImm("int32", 0), positive, negative)
         return limits.shifted(scaled, after.zero_point)
 
-    record = QuantizedOp("prelu", (before, slope), (after,))
+    record = Prelu((before, slope), (after,))
     return elementwise(builder, record, function, [data, slopes])
 
 
@@ -138,7 +136,7 @@ def abs_(
             magnitude = apply_multiplier(magnitude, factor)
         return limits.shifted(magnitude, after.zero_point)
 
-    return elementwise(builder, QuantizedOp("abs", (before,), (after,)), function, [data])
+    return elementwise(builder, Abs((before,), (after,)), function, [data])
 
 
 def logistic(
@@ -158,9 +156,9 @@ def logistic(
         require_output(after, 1 / 32768, 0)
         return interpolated_sigmoid(builder, data, before, after)
     if before.dtype == "int8" and is_about(after, 1 / 256, -128):
-        record = QuantizedOp("logistic", (before,), (after,))
+        record = Logistic((before,), (after,))
         return tabulated(builder, record, data, lambda x: logistic_int8(x, before))
-    return tabulated_real(builder, "logistic", data, _logistic, before, after)
+    return tabulated_real(builder, Logistic, data, _logistic, before, after)
 
 
 def tanh(
@@ -180,9 +178,9 @@ def tanh(
         require_output(after, 1 / 32768, 0)
         return interpolated_tanh(builder, data, before, after)
     if before.dtype == "int8" and is_about(after, 1 / 128, 0):
-        record = QuantizedOp("tanh", (before,), (after,))
+        record = Tanh((before,), (after,))
         return tabulated(builder, record, data, lambda x: tanh_int8(x, before))
-    return tabulated_real(builder, "tanh", data, _tanh, before, after)
+    return tabulated_real(builder, Tanh, data, _tanh, before, after)
 
 
 def _logistic(x: np.float32) -> np.float32:

@@ -11,7 +11,6 @@ import numpy as np
 from tvm import relax, tirx
 from tvm.ir import GenericConst
 
-from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import elementwise
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import (
@@ -27,7 +26,18 @@ from usmp.ops.quantized.parameters import (
     farthest,
     require_no_zero_points,
 )
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import KINDS
+from usmp.ops.records.elementwise import (
+    Add,
+    AddN,
+    Divide,
+    LimitedOp,
+    Maximum,
+    Minimum,
+    Multiply,
+    SquaredDifference,
+    Subtract,
+)
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import DIVIDE
 
@@ -45,7 +55,7 @@ def add(
     limits: OutputLimits,
 ) -> relax.Expr:
     """left + right."""
-    return _sum_or_difference(builder, "add", left, right, quantizations, limits, tirx.Add)
+    return _sum_or_difference(builder, Add, left, right, quantizations, limits, tirx.Add)
 
 
 def subtract(
@@ -56,12 +66,12 @@ def subtract(
     limits: OutputLimits,
 ) -> relax.Expr:
     """left - right."""
-    return _sum_or_difference(builder, "subtract", left, right, quantizations, limits, tirx.Sub)
+    return _sum_or_difference(builder, Subtract, left, right, quantizations, limits, tirx.Sub)
 
 
 def _sum_or_difference(
     builder: relax.BlockBuilder,
-    kind: str,
+    kind: type[LimitedOp],
     left: relax.Expr | np.ndarray,
     right: relax.Expr | np.ndarray,
     quantizations: Quantizations,
@@ -87,9 +97,9 @@ def factors_of_sum(quantizations: Quantizations) -> tuple[Factors, int]:
     return factors, left_shift
 
 
-def _record(kind: str, quantizations: Quantizations, limits: OutputLimits) -> QuantizedOp:
+def _record(kind: type[LimitedOp], quantizations: Quantizations, limits: OutputLimits) -> LimitedOp:
     first, second, output = quantizations
-    return QuantizedOp(kind, (first, second), (output,), limits.as_parameters())
+    return kind((first, second), (output,), clamp=limits.ends)
 
 
 def squared_difference(
@@ -121,7 +131,7 @@ def squared_difference(
         return (left - right) * (left - right)
 
     function = _at_common_scale(quantizations, factors, left_shift, limits, square)
-    record = _record("squared_difference", quantizations, limits)
+    record = _record(SquaredDifference, quantizations, limits)
     return elementwise(builder, record, function, [left, right])
 
 
@@ -180,7 +190,7 @@ def add_all(
         scaled = apply_multiplier(total * tirx.IntImm("int32", 1 << 19), factor)
         return limits.shifted(scaled, after.zero_point)
 
-    record = QuantizedOp("add_n", (before,) * len(inputs), (after,))
+    record = AddN((before,) * len(inputs), (after,))
     return elementwise(builder, record, function, inputs)
 
 
@@ -214,8 +224,7 @@ def multiply_elements(
         scaled = apply_multiplier(product, factor, rounding)
         return limits.shifted(scaled, output.zero_point)
 
-    parameters = {**limits.as_parameters(), **rounding_parameter(rounding)}
-    record = QuantizedOp("multiply", (first, second), (output,), parameters)
+    record = Multiply((first, second), (output,), clamp=limits.ends, rounding=rounding)
     return elementwise(builder, record, function, [left, right])
 
 
@@ -265,7 +274,7 @@ def divide(
         )
         return limits.shifted(quotient, output.zero_point)
 
-    record = _record("divide", quantizations, limits)
+    record = _record(Divide, quantizations, limits)
     return elementwise(builder, record, function, [left, right])
 
 
@@ -276,7 +285,7 @@ def maximum(
     quantization: Quantization,
 ) -> relax.Expr:
     """The greater element of tensors of one quantization, which is that of the output too."""
-    record = QuantizedOp("maximum", (quantization, quantization), (quantization,))
+    record = Maximum((quantization, quantization), (quantization,))
     return elementwise(builder, record, lambda x, y: tirx.max(x, y), [left, right])
 
 
@@ -287,7 +296,7 @@ def minimum(
     quantization: Quantization,
 ) -> relax.Expr:
     """The lesser element of tensors of one quantization, which is that of the output too."""
-    record = QuantizedOp("minimum", (quantization, quantization), (quantization,))
+    record = Minimum((quantization, quantization), (quantization,))
     return elementwise(builder, record, lambda x, y: tirx.min(x, y), [left, right])
 
 
@@ -321,7 +330,7 @@ def compare(
         scales of 1 and more where they count.
     """
     operator = COMPARISONS[name]
-    record = QuantizedOp(name, (first, second), (Quantization.unscaled("bool"),))
+    record = KINDS[name]((first, second), (Quantization.unscaled("bool"),))
     is_ordering = name not in ("equal", "not_equal")
     if not first.scales or (first.dtype == "int16" and is_ordering):
         return elementwise(builder, record, operator, [left, right])

@@ -8,8 +8,8 @@ from math import prod
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantization import Quantization
-from usmp.ops.record import QuantizedOp, stored_as
+from usmp.ops.quantization import Quantization, stored_as
+from usmp.ops.records.movement import BatchToSpace, SpaceToBatch
 
 
 def space_to_batch(
@@ -61,8 +61,7 @@ def space_to_batch(
         return te.compute(shape, element, "output")
 
     both = (stored_as(data, quantization),)
-    parameters = {"block": list(block), "padding": [list(p) for p in padding], "value": value}
-    record = QuantizedOp("space_to_batch", both, both, parameters)
+    record = SpaceToBatch(both, both, block=tuple(block), padding=tuple(padding), value=value)
     return call_operator(builder, "space_to_batch", compute, [data], record=record)
 
 
@@ -104,6 +103,5 @@ def batch_to_space(
         return te.compute((batch, *image, *extents[len(block) :]), element, "output")
 
     both = (stored_as(data, quantization),)
-    parameters = {"block": list(block), "crops": [list(c) for c in crops]}
-    record = QuantizedOp("batch_to_space", both, both, parameters)
+    record = BatchToSpace(both, both, block=tuple(block), crops=tuple(crops))
     return call_operator(builder, "batch_to_space", compute, [data], record=record)

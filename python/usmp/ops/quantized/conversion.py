@@ -5,12 +5,12 @@ from __future__ import annotations
 from tvm import relax, tirx
 from tvm.ir import Call, Op
 
-from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import elementwise
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import Rounding, apply_multiplier, factor_of
 from usmp.ops.quantized.parameters import Quantization
-from usmp.ops.record import QuantizedOp, operator_of
+from usmp.ops.records import operator_of
+from usmp.ops.records.elementwise import Dequantize, Quantize, Requantize
 
 _REAL = Quantization.unscaled("float32")
 
@@ -32,7 +32,7 @@ def quantize(builder: relax.BlockBuilder, data: relax.Expr, after: Quantization)
         inside = tirx.min(tirx.max(rounded, least), greatest)
         return (inside.astype("int32") + zero_point).astype(after.dtype)
 
-    return elementwise(builder, QuantizedOp("quantize", (_REAL,), (after,)), function, [data])
+    return elementwise(builder, Quantize((_REAL,), (after,)), function, [data])
 
 
 def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantization) -> relax.Expr:
@@ -43,7 +43,7 @@ def dequantize(builder: relax.BlockBuilder, data: relax.Expr, before: Quantizati
     def function(value: tirx.Expr) -> tirx.Expr:
         return centered(value, before.zero_point).astype("float32") * scale
 
-    return elementwise(builder, QuantizedOp("dequantize", (before,), (_REAL,)), function, [data])
+    return elementwise(builder, Dequantize((before,), (_REAL,)), function, [data])
 
 
 def before_dequantization(
@@ -55,7 +55,7 @@ def before_dequantization(
     if not isinstance(call, Call) or not call.op.same_as(Op.get("relax.call_tir")):
         return data, None
     record = operator_of(builder.get()[call.args[0]])
-    if record is None or record.kind != "dequantize":
+    if not isinstance(record, Dequantize):
         return data, None
     return call.args[1].fields[0], record.inputs[0]
 
@@ -75,5 +75,5 @@ def requantize(
         scaled = apply_multiplier(centered(value, before.zero_point), factor, rounding)
         return limits.shifted(scaled, after.zero_point)
 
-    record = QuantizedOp("requantize", (before,), (after,), rounding_parameter(rounding))
+    record = Requantize((before,), (after,), rounding=rounding)
     return elementwise(builder, record, function, [data])

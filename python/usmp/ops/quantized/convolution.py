@@ -12,11 +12,11 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.describe import describe_window, weighted_operator
 from usmp.ops.quantized.epilogue import Epilogue, centered, centered_epilogue
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
-from usmp.ops.window import Layout, Window
+from usmp.ops.records.products import Conv2d, DepthwiseConv2d
+from usmp.ops.window import Layout, Layouts, Window
 
 Product = Callable[..., tirx.Expr]
 """The summand of output element (b, y, x, c), over reduction axes."""
@@ -76,9 +76,8 @@ def conv2d(
         return sum_and_rescale(shape, product, axes, epilogue, constants, stored_as)
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
-    moves = describe_window(window, layout, stored_as)
-    stored = replace(weight_quantization, axis=0)
-    record = weighted_operator("conv2d", rescale, quantization, stored, **moves)
+    inputs = (quantization, replace(weight_quantization, axis=0))
+    record = _record(Conv2d, inputs, rescale, window, Layouts(layout, stored_as))
     return call_operator(builder, "conv2d", compute, arguments, True, record=record)
 
 
@@ -124,10 +123,28 @@ def depthwise_conv2d(
         return sum_and_rescale(shape, product, [*taps], epilogue, constants, stored_as)
 
     arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
-    moves = describe_window(window, layout, stored_as)
-    stored = replace(weight_quantization, axis=2)
-    record = weighted_operator("depthwise_conv2d", rescale, quantization, stored, **moves)
+    inputs = (quantization, replace(weight_quantization, axis=2))
+    record = _record(DepthwiseConv2d, inputs, rescale, window, Layouts(layout, stored_as))
     return call_operator(builder, "depthwise_conv2d", compute, arguments, True, record=record)
+
+
+def _record(
+    kind: type[Conv2d] | type[DepthwiseConv2d],
+    inputs: tuple[Quantization, Quantization],
+    rescale: Rescale,
+    window: Window,
+    layouts: Layouts,
+) -> Conv2d | DepthwiseConv2d:
+    return kind(
+        inputs,
+        (rescale.output,),
+        layout=layouts,
+        strides=window.strides,
+        dilations=window.dilations,
+        padding=window.padding,
+        clamp=rescale.limits.ends,
+        rounding=rescale.rounding,
+    )
 
 
 def value_inside(condition: tirx.Expr | None, value: tirx.Expr, zero_point: int) -> tirx.Expr:

@@ -7,7 +7,7 @@ from tvm import relax, tirx
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier
 from usmp.ops.quantized.parameters import Quantization
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.reductions import CumulativeSum
 from usmp.ops.running import running
 
 _FRACTIONAL_BITS = 19
@@ -39,7 +39,7 @@ def cumulative_sum(
         scaled = apply_multiplier(total << tirx.IntImm("int32", _FRACTIONAL_BITS), factor)
         return after.limits().shifted(scaled, after.zero_point)
 
-    parameters = {"axis": axis, "exclusive": exclusive, "backwards": backwards}
+    record = CumulativeSum((before,), (after,), axis=axis, exclusive=exclusive, backwards=backwards)
     return running(
         builder,
         data,
@@ -51,5 +51,5 @@ def cumulative_sum(
         finish=finish,
         exclusive=exclusive,
         backwards=backwards,
-        record=QuantizedOp("cumulative_sum", (before,), (after,), parameters),
+        record=record,
     )

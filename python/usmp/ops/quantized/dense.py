@@ -8,10 +8,10 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.describe import weighted_operator
 from usmp.ops.quantized.epilogue import centered, centered_epilogue
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
+from usmp.ops.records.products import FullyConnected
 
 
 def fully_connected(
@@ -59,6 +59,10 @@ def fully_connected(
         return te.compute(shape, output, "output")
 
     arguments = [data, kept, *epilogue.constants]
-    stored = replace(weight_quantization, axis=0)
-    record = weighted_operator("fully_connected", rescale, quantization, stored)
+    record = FullyConnected(
+        (quantization, replace(weight_quantization, axis=0)),
+        (rescale.output,),
+        clamp=rescale.limits.ends,
+        rounding=rescale.rounding,
+    )
     return call_operator(builder, "fully_connected", compute, arguments, True, record=record)

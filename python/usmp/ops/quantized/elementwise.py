@@ -8,7 +8,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
 
 
 def elementwise(

@@ -10,8 +10,8 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.indices import nearest
-from usmp.ops.quantization import Quantization
-from usmp.ops.record import QuantizedOp, stored_as
+from usmp.ops.quantization import Quantization, stored_as
+from usmp.ops.records.movement import Gather, GatherNd, UpdateSlice
 
 
 def gather(
@@ -47,8 +47,8 @@ def gather(
         return te.compute(shape, element, "output")
 
     stored = stored_as(data, quantization)
-    parameters = {"axis": axis, "batch_axes": batch_axes}
-    record = QuantizedOp("gather", (stored, stored_as(indices)), (stored,), parameters)
+    inputs = (stored, stored_as(indices))
+    record = Gather(inputs, (stored,), axis=axis, batch_axes=batch_axes)
     return call_operator(builder, "gather", compute, [data, indices], record=record)
 
 
@@ -84,7 +84,7 @@ def gather_nd(
         return te.compute(shape, element, "output")
 
     stored = stored_as(data, quantization)
-    record = QuantizedOp("gather_nd", (stored, stored_as(indices)), (stored,))
+    record = GatherNd((stored, stored_as(indices)), (stored,))
     return call_operator(builder, "gather_nd", compute, [data, indices], record=record)
 
 
@@ -124,5 +124,5 @@ def update_slice(
         return te.compute(extents, element, "output")
 
     stored = stored_as(data, quantization)
-    record = QuantizedOp("update_slice", (stored, stored, stored_as(begins)), (stored,))
+    record = UpdateSlice((stored, stored, stored_as(begins)), (stored,))
     return call_operator(builder, "update_slice", compute, [data, update, begins], record=record)

@@ -14,7 +14,7 @@ from tvm import relax, te, tirx
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.quantized.parameters import Quantization, require_no_zero_points, round_half_away
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
 from usmp.support.errors import UnsupportedModelError
 
 STEPS = 512
@@ -25,7 +25,7 @@ _LARGEST = 2.0**126
 
 def interpolated(
     builder: relax.BlockBuilder,
-    kind: str,
+    kind: type[QuantizedOp],
     data: relax.Expr,
     function: Callable[[np.float32], np.float32],
     before: Quantization,
@@ -55,11 +55,11 @@ def interpolated(
 
     return call_operator(
         builder,
-        kind,
+        kind.kind,
         compute,
         [data, values],
         is_element_wise=True,
-        record=QuantizedOp(kind, (before,), (after,)),
+        record=kind((before,), (after,)),
     )
 
 

@@ -16,7 +16,7 @@ from usmp.ops.quantized.softmax import (
     require_summable,
     sum_of_exponentials,
 )
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.reductions import LogSoftmax
 from usmp.tir.intrinsics import LOGARITHM
 
 _OUTPUT_BITS = 4
@@ -73,5 +73,5 @@ def log_softmax(
         return te.compute((rows, depth), output, "output")
 
     table = exponentials(before.scale, 1.0)
-    record = QuantizedOp("log_softmax", (before,), (after,))
+    record = LogSoftmax((before,), (after,))
     return call_operator(builder, "log_softmax", compute, [data, table], record=record)

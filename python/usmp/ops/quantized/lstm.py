@@ -40,7 +40,7 @@ from usmp.ops.quantized.sigmoid import (
     sigmoid_table,
     tanh_of,
 )
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.recurrent import Lstm
 from usmp.ops.statements import Local, call_in_place, loop
 from usmp.support.errors import UnsupportedModelError
 
@@ -109,20 +109,19 @@ class LstmParameters:
     cell_clip: float = 0.0
     time_major: bool = False
 
-    def record(self) -> QuantizedOp:
-        """Inputs are data, hidden and cell state, then the weights of each gate: of the data and
-        of the hidden state. Outputs are the output, hidden and cell state."""
+    def record(self) -> Lstm:
+        """Return the record of the operator."""
         cell = Quantization("int16", (self.cell_scale,), (0,))
         weights = [
             Quantization("int8", (scale,), (0,))
             for gate in self.gates
             for scale in (gate.data_scale, gate.hidden_scale)
         ]
-        return QuantizedOp(
-            "lstm",
+        return Lstm(
             (self.data, self.hidden, cell, *weights),
             (self.hidden, self.hidden, cell),
-            {"cell_clip": float(self.cell_clip), "time_major": self.time_major},
+            cell_clip=float(self.cell_clip),
+            time_major=self.time_major,
         )
 
     @property

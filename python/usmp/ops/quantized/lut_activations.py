@@ -20,7 +20,8 @@ from usmp.ops.quantized.fixed_point import (
 from usmp.ops.quantized.interpolation import interpolated
 from usmp.ops.quantized.parameters import Quantization, integer_limits, require_no_zero_points
 from usmp.ops.quantized.table import exponential, tabulated, tabulated_real
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
+from usmp.ops.records.elementwise import Elu, Exp, Gelu, HardSwish, Log, Rsqrt, Sqrt
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import INVERSE_SQUARE_ROOT, INVERSE_SQUARE_ROOT_SHIFT
 
@@ -33,14 +34,14 @@ def elu(
     def function(x: np.float32) -> np.float32:
         return exponential(x) - np.float32(1) if x < 0 else x
 
-    return tabulated_real(builder, "elu", data, function, before, after)
+    return tabulated_real(builder, Elu, data, function, before, after)
 
 
 def exp(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
     """exp(x) of int8 or int16."""
-    return _of_reals(builder, "exp", data, exponential, before, after)
+    return _of_reals(builder, Exp, data, exponential, before, after)
 
 
 def log(
@@ -53,7 +54,7 @@ def log(
     def function(x: np.float32) -> np.float32:
         return np.float32(math.log(float(x))) if x > 0 else lowest
 
-    return _of_reals(builder, "log", data, function, before, after)
+    return _of_reals(builder, Log, data, function, before, after)
 
 
 def gelu(
@@ -75,12 +76,12 @@ def gelu(
         return half * x * np.float32(math.erfc(float(x * minus_root)))
 
     function = by_tanh if approximate else by_distribution
-    return tabulated_real(builder, "gelu", data, function, before, after)
+    return tabulated_real(builder, Gelu, data, function, before, after)
 
 
 def _of_reals(
     builder: relax.BlockBuilder,
-    kind: str,
+    kind: type[QuantizedOp],
     data: relax.Expr,
     function: Callable[[np.float32], np.float32],
     before: Quantization,
@@ -122,7 +123,7 @@ def hard_swish(
         scaled = round_shift_right(result, -output_factor.shift)
         return min(max(scaled + after.zero_point, least), greatest)
 
-    return tabulated(builder, QuantizedOp("hard_swish", (before,), (after,)), data, function)
+    return tabulated(builder, HardSwish((before,), (after,)), data, function)
 
 
 def _gate(fine: int, factor: QuantizedMultiplier) -> int:
@@ -159,7 +160,7 @@ def rsqrt(
     require_no_zero_points((before, after))
     scale = math.sqrt(before.scale) * after.scale
     factor = quantize_multiplier(1.0 / scale)
-    record, limits, fraction = QuantizedOp("rsqrt", (before,), (after,)), after.limits(), 20
+    record, limits, fraction = Rsqrt((before,), (after,)), after.limits(), 20
 
     def of_integer(value: int) -> int:
         x = value - before.zero_point
@@ -203,7 +204,7 @@ def sqrt(
         int16 with zero points other than 0.
     """
     require_no_zero_points((before, after))
-    record, limits = QuantizedOp("sqrt", (before,), (after,)), after.limits()
+    record, limits = Sqrt((before,), (after,)), after.limits()
     scales = np.float32(before.scale), np.float32(after.scale)
 
     def of_integer(value: int) -> int:

@@ -8,7 +8,6 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator
-from usmp.ops.quantized.describe import rounding_parameter
 from usmp.ops.quantized.elementwise import broadcast_indices
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import Rounding, factor_of, multiply
@@ -18,7 +17,7 @@ from usmp.ops.quantized.parameters import (
     farthest,
     require_no_zero_points,
 )
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.products import BatchMatmul
 from usmp.support.errors import UnsupportedModelError
 
 
@@ -54,11 +53,14 @@ def batch_matmul(
     """
     first, second, after = quantizations
     require_no_zero_points(quantizations)
+    kept = limits or after.limits()
+    record = BatchMatmul(
+        (first, second), (after,), transposed=transposed, clamp=kept.ends, rounding=rounding
+    )
     if rounding is None:
         rounding = Rounding.ONCE_16_BITS if after.dtype == "int16" else Rounding.TWICE
     scales = (first.scale, second.scale) if product_scale is None else (product_scale,)
     factor = factor_of(scales, after.scale, rounding)
-    kept = limits or after.limits()
 
     def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
         shapes = [[int(extent) for extent in tensor.shape] for tensor in (left, right)]
@@ -94,10 +96,6 @@ def batch_matmul(
 
         return te.compute(shape, output, "output")
 
-    parameters = {"transposed": list(transposed), **kept.as_parameters()}
-    if rounding is Rounding.AS_FLOAT:
-        parameters |= rounding_parameter(rounding)
-    record = QuantizedOp("batch_matmul", (first, second), (after,), parameters)
     return call_operator(builder, "batch_matmul", compute, [left, right], record=record)
 
 

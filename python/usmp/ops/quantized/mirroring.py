@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantization import Quantization
-from usmp.ops.record import QuantizedOp, stored_as
+from usmp.ops.quantization import Quantization, stored_as
+from usmp.ops.records.movement import MirrorPad
 
 
 def mirror_pad(
@@ -52,6 +52,5 @@ def mirror_pad(
         return te.compute(shape, element, "output")
 
     both = (stored_as(data, quantization),)
-    parameters = {"padding": [list(p) for p in padding], "repeats_border": repeats_border}
-    record = QuantizedOp("mirror_pad", both, both, parameters)
+    record = MirrorPad(both, both, padding=tuple(padding), repeats_border=repeats_border)
     return call_operator(builder, "mirror_pad", compute, [data], record=record)

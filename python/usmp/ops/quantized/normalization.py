@@ -8,7 +8,7 @@ from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import multiply
 from usmp.ops.quantized.parameters import Quantization, require_output
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.reductions import L2Normalize
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import INVERSE_SQUARE_ROOT, INVERSE_SQUARE_ROOT_SHIFT
 
@@ -62,5 +62,5 @@ def l2_normalize(
 
         return te.compute((rows, depth), output, "output")
 
-    record = QuantizedOp("l2_normalize", (before,), (after,))
+    record = L2Normalize((before,), (after,))
     return call_operator(builder, "l2_normalize", compute, [data], record=record)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.describe import describe_window, rounding_parameter
 from usmp.ops.quantized.fixed_point import Rounding, factor_of, multiply
 from usmp.ops.quantized.parameters import OutputLimits, Quantization, integer_limits
-from usmp.ops.record import QuantizedOp
-from usmp.ops.window import Layout, Window
+from usmp.ops.records.windowed import AveragePool, MaxPool, PoolOp
+from usmp.ops.window import Layout, Layouts, Window
 
 
 def average_pool(
@@ -34,21 +34,30 @@ def average_pool(
         rounded = tirx.Select(total > zero, total + half, total - half)
         return limits.clamp(tirx.truncdiv(rounded, count))
 
-    record = _record("average_pool", both, both, window, layout, limits, counts_padding=False)
+    record = _record(AveragePool, both, both, window, layout, limits, counts_padding=False)
     return _pool(builder, record, data, window, te.sum, 0, mean, layout)
 
 
 def _record(
-    kind: str,
+    kind: type[PoolOp],
     before: Quantization,
     after: Quantization,
     window: Window,
     layout: Layout,
     limits: OutputLimits,
-    **parameters: object,
-) -> QuantizedOp:
-    moves = {**describe_window(window, layout), "kernel": list(window.kernel)}
-    return QuantizedOp(kind, (before,), (after,), {**moves, **limits.as_parameters(), **parameters})
+    **others: Any,
+) -> PoolOp:
+    return kind(
+        (before,),
+        (after,),
+        layout=Layouts(layout, layout),
+        strides=window.strides,
+        dilations=window.dilations,
+        padding=window.padding,
+        kernel=window.kernel,
+        clamp=limits.ends,
+        **others,
+    )
 
 
 def rescaled_average_pool(
@@ -80,8 +89,8 @@ def rescaled_average_pool(
         return limits.shifted(multiply(centered, multiplier, shift, rounding), after.zero_point)
 
     outside = before.zero_point if counts_padding else 0
-    said = {"counts_padding": counts_padding, **rounding_parameter(rounding)}
-    record = _record("average_pool", before, after, window, layout, limits, **said)
+    others = {"counts_padding": counts_padding, "rounding": rounding}
+    record = _record(AveragePool, before, after, window, layout, limits, **others)
     return _pool(builder, record, data, window, te.sum, outside, mean, layout)
 
 
@@ -107,13 +116,13 @@ def max_pool(
     def clamped(greatest: tirx.Expr, y: tirx.Var, x: tirx.Var) -> tirx.Expr:
         return limits.clamp(greatest)
 
-    record = _record("max_pool", both, both, window, layout, limits)
+    record = _record(MaxPool, both, both, window, layout, limits)
     return _pool(builder, record, data, window, te.max, least, clamped, layout)
 
 
 def _pool(
     builder: relax.BlockBuilder,
-    record: QuantizedOp,
+    record: PoolOp,
     data: relax.Expr,
     window: Window,
     reduce: Callable[..., tirx.Expr],

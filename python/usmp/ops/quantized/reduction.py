@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.describe import rounding_parameter
+from usmp.ops.quantization import stored_as
 from usmp.ops.quantized.fixed_point import (
     QuantizedMultiplier,
     Rounding,
@@ -17,7 +17,8 @@ from usmp.ops.quantized.fixed_point import (
     quantize_multiplier,
 )
 from usmp.ops.quantized.parameters import Quantization, integer_limits
-from usmp.ops.record import QuantizedOp, stored_as
+from usmp.ops.records import QuantizedOp
+from usmp.ops.records.reductions import ArgMax, ArgMin, Mean, ReduceMax, ReduceMin, Sum, SumOp
 from usmp.support.errors import UnsupportedModelError
 
 
@@ -38,7 +39,7 @@ def mean(
     """
     count = math.prod(shape_of(data)[axis] for axis in set(axes))
     factor = factor_of_mean(before, after, count, rounding)
-    return _scaled_sum(builder, "mean", data, axes, before, after, factor, rounding)
+    return _scaled_sum(builder, Mean, data, axes, before, after, factor, rounding)
 
 
 def reduce_sum(
@@ -57,7 +58,7 @@ def reduce_sum(
         a sum of so many elements may leave int32.
     """
     factor = factor_of((before.scale,), after.scale, rounding)
-    return _scaled_sum(builder, "sum", data, axes, before, after, factor, rounding)
+    return _scaled_sum(builder, Sum, data, axes, before, after, factor, rounding)
 
 
 def factor_of_mean(
@@ -77,7 +78,7 @@ def _divided(factor: QuantizedMultiplier, count: int) -> QuantizedMultiplier:
 
 def _scaled_sum(
     builder: relax.BlockBuilder,
-    kind: str,
+    kind: type[SumOp],
     data: relax.Expr,
     axes: Sequence[int],
     before: Quantization,
@@ -100,8 +101,7 @@ def _scaled_sum(
         scaled = apply_multiplier(centered, factor, rounding)
         return limits.shifted(scaled, after.zero_point)
 
-    said = {"axes": list(axes), **rounding_parameter(rounding)}
-    record = QuantizedOp(kind, (before,), (after,), said)
+    record = kind((before,), (after,), axes=tuple(axes), rounding=rounding)
     return reduced(builder, record, data, axes, te.sum, lambda x: x.astype("int32"), finish)
 
 
@@ -109,7 +109,7 @@ def reduce_max(
     builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int], both: Quantization
 ) -> relax.Expr:
     """The greatest element over `axes`, which the output lacks; `both` have one quantization."""
-    record = QuantizedOp("reduce_max", (both,), (both,), {"axes": list(axes)})
+    record = ReduceMax((both,), (both,), axes=tuple(axes))
     return reduced(builder, record, data, axes, te.max, lambda x: x, lambda x: x)
 
 
@@ -117,7 +117,7 @@ def reduce_min(
     builder: relax.BlockBuilder, data: relax.Expr, axes: Sequence[int], both: Quantization
 ) -> relax.Expr:
     """The least element over `axes`, which the output lacks; `both` have one quantization."""
-    record = QuantizedOp("reduce_min", (both,), (both,), {"axes": list(axes)})
+    record = ReduceMin((both,), (both,), axes=tuple(axes))
     return reduced(builder, record, data, axes, te.min, lambda x: x, lambda x: x)
 
 
@@ -222,10 +222,6 @@ def _position(
         keys = te.compute(extents, key, "key")
         return te.compute(extents, position, "output")
 
-    record = QuantizedOp(
-        "arg_max" if greatest else "arg_min",
-        (stored_as(data, quantization),),
-        (Quantization.unscaled(dtype),),
-        {"axis": axis},
-    )
+    kind, after = ArgMax if greatest else ArgMin, Quantization.unscaled(dtype)
+    record = kind((stored_as(data, quantization),), (after,), axis=axis)
     return call_operator(builder, record.kind, compute, [data], record=record)

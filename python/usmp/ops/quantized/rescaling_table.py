@@ -7,7 +7,7 @@ from tvm import relax
 
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.table import nearest_integer, tabulated
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.elementwise import RescaleToJoin
 
 
 def rescale_to_join(
@@ -23,5 +23,5 @@ def rescale_to_join(
     def of_integer(value: int) -> int:
         return nearest_integer(float(np.float32(value) * scale + bias), after)
 
-    record = QuantizedOp("rescale_to_join", (before,), (after,))
+    record = RescaleToJoin((before,), (after,))
     return tabulated(builder, record, data, of_integer)

@@ -9,8 +9,8 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantization import Quantization
-from usmp.ops.record import QuantizedOp, stored_as
+from usmp.ops.quantization import Quantization, stored_as
+from usmp.ops.records.movement import ResizeBilinear, ResizeNearest, ResizeOp
 from usmp.ops.window import Layout
 from usmp.support.errors import UnsupportedModelError
 
@@ -106,20 +106,21 @@ class Resize:
 
 
 def _record(
-    kind: str,
+    kind: type[ResizeOp],
     data: relax.Expr,
     sides: tuple[Resize, Resize],
     layout: Layout,
     quantization: Quantization | None,
-) -> QuantizedOp:
-    both = (stored_as(data, quantization),)
-    parameters = {
-        "layout": layout.axes,
-        "size": [side.output for side in sides],
-        "align_corners": sides[0].align_corners,
-        "half_pixel_centers": sides[0].half_pixel_centers,
-    }
-    return QuantizedOp(kind, both, both, parameters)
+) -> ResizeOp:
+    both, (rows, columns) = (stored_as(data, quantization),), sides
+    return kind(
+        both,
+        both,
+        layout=layout,
+        size=(rows.output, columns.output),
+        align_corners=rows.align_corners,
+        half_pixel_centers=rows.half_pixel_centers,
+    )
 
 
 def resize_nearest(
@@ -155,7 +156,7 @@ def resize_nearest(
         return te.compute(shape, element, "output")
 
     constants = [table for table, known in zip(tables, divisions, strict=True) if not known]
-    record = _record("resize_nearest", data, sides, layout, quantization)
+    record = _record(ResizeNearest, data, sides, layout, quantization)
     return call_operator(builder, "resize_nearest", compute, [data, *constants], record=record)
 
 
@@ -238,7 +239,7 @@ def resize_bilinear(
 
         return te.compute(shape, element, "output")
 
-    record = _record("resize_bilinear", data, sides, layout, quantization)
+    record = _record(ResizeBilinear, data, sides, layout, quantization)
     return call_operator(builder, "resize_bilinear", compute, [data], record=record)
 
 
@@ -289,5 +290,5 @@ def resize_bilinear_in_single(
         return te.compute(shape, element, "output")
 
     constants = [table for side in sides for table in side.interpolation()]
-    record = _record("resize_bilinear", data, sides, layout, quantization)
+    record = _record(ResizeBilinear, data, sides, layout, quantization)
     return call_operator(builder, "resize_bilinear", compute, [data, *constants], record=record)

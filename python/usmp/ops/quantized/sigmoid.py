@@ -14,7 +14,8 @@ from tvm import relax, te, tirx
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.fixed_point import int32
 from usmp.ops.quantized.parameters import Quantization, require_symmetric_input
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
+from usmp.ops.records.elementwise import Logistic, Tanh
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import INTERPOLATED_LOGISTIC, INTERPOLATED_TANH, SIGMOID_INDEX
 
@@ -43,7 +44,7 @@ def interpolated_sigmoid(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
     """sigmoid(x), in 15 fractional bits."""
-    record = QuantizedOp("logistic", (before,), (after,))
+    record = Logistic((before,), (after,))
     return _by_table(builder, record, data, _argument_scale(before, (0,)), logistic_of)
 
 
@@ -51,7 +52,7 @@ def interpolated_tanh(
     builder: relax.BlockBuilder, data: relax.Expr, before: Quantization, after: Quantization
 ) -> relax.Expr:
     """tanh(x), in 15 fractional bits."""
-    record = QuantizedOp("tanh", (before,), (after,))
+    record = Tanh((before,), (after,))
     return _by_table(builder, record, data, _argument_scale(before, (0, 1)), tanh_of)
 
 

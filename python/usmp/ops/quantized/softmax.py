@@ -20,7 +20,7 @@ from usmp.ops.quantized.fixed_point import (
     round_shift_right,
 )
 from usmp.ops.quantized.parameters import Quantization, integer_limits, require_output
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.reductions import Softmax
 from usmp.support.errors import UnsupportedModelError
 
 DIFFERENCE_BITS = 5
@@ -76,7 +76,7 @@ def softmax(
 
         return te.compute((rows, depth), output, "output")
 
-    record = QuantizedOp("softmax", (before,), (after,), {"beta": float(beta)})
+    record = Softmax((before,), (after,), beta=float(beta))
     table = exponentials(before.scale, beta)
     return call_operator(builder, "softmax", compute, [data, table], record=record)
 

@@ -19,7 +19,7 @@ from usmp.ops.quantized.fixed_point import (
 from usmp.ops.quantized.interpolation import STEPS, interpolate, interpolation_table
 from usmp.ops.quantized.parameters import Quantization, require_output, require_symmetric_input
 from usmp.ops.quantized.softmax import greatest_of_rows
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.reductions import Softmax
 from usmp.support.errors import UnsupportedModelError
 
 _SCALE = np.float32(2) / np.float32(65535)
@@ -103,7 +103,7 @@ def softmax_int16(
         return te.compute((rows, depth), output, "output")
 
     tables = [exponential_table(), reciprocal_corrections()]
-    record = QuantizedOp("softmax", (before,), (after,), {"beta": float(beta)})
+    record = Softmax((before,), (after,), beta=float(beta))
     return call_operator(builder, "softmax", compute, [data, *tables], record=record)
 
 

@@ -20,7 +20,7 @@ from usmp.ops.quantized.epilogue import centered, narrowed
 from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier, wrapping_add
 from usmp.ops.quantized.gate_sums import add_products, begin_sums
 from usmp.ops.quantized.parameters import Quantization
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.recurrent import Svdf, SvdfState
 from usmp.ops.statements import call_in_place, loop
 from usmp.support.errors import UnsupportedModelError
 
@@ -149,7 +149,7 @@ def _remember(
 
     arguments = [("state", state), ("data", data), ("weight", weights.features)]
     features_quantization = Quantization("int8", (weights.features_scale,), (0,))
-    record = QuantizedOp("svdf_state", (before, kept, features_quantization), (kept,))
+    record = SvdfState((before, kept, features_quantization), (kept,))
     (new_state,) = call_in_place(
         builder, "svdf_state", body, arguments, overwritten=[0], record=record
     )
@@ -191,6 +191,6 @@ def _weigh(
 
     arguments = [state, time, narrowed(weights.bias)]
     time_quantization = Quantization(kept.dtype, (weights.time_scale,), (0,))
-    parameters = {"rank": len(weights.time) // len(weights.bias)}
-    record = QuantizedOp("svdf", (kept, time_quantization), (after,), parameters)
+    rank = len(weights.time) // len(weights.bias)
+    record = Svdf((kept, time_quantization), (after,), rank=rank)
     return builder.emit(call_operator(builder, "svdf", compute, arguments, True, record=record))

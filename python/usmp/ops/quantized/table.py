@@ -10,7 +10,7 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.parameters import Quantization, integer_limits, round_half_away
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
 
 
 def tabulated(
@@ -57,7 +57,7 @@ def exponential(x: np.float32) -> np.float32:
 
 def tabulated_real(
     builder: relax.BlockBuilder,
-    kind: str,
+    kind: type[QuantizedOp],
     data: relax.Expr,
     function: Callable[[np.float32], np.float32],
     before: Quantization,
@@ -70,4 +70,4 @@ def tabulated_real(
         real = np.float32(before.scale) * np.float32(value - before.zero_point)
         return nearest_integer(float(function(real) * inverse), after)
 
-    return tabulated(builder, QuantizedOp(kind, (before,), (after,)), data, of_integer)
+    return tabulated(builder, kind((before,), (after,)), data, of_integer)

@@ -10,10 +10,10 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.convolution import sum_and_rescale
-from usmp.ops.quantized.describe import weighted_operator
 from usmp.ops.quantized.epilogue import centered, centered_epilogue
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
+from usmp.ops.records.products import TransposeConv2d
 from usmp.ops.window import Layout
 
 
@@ -136,11 +136,14 @@ def transpose_conv2d(
         return sum_and_rescale(shape, product, axes, epilogue, constants, layout)
 
     arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
-    moves: dict[str, object] = {
-        "layout": layout.axes,
-        "strides": [side.stride for side in sides],
-    }
-    moves["padding"] = [side.padding for side in sides]
-    stored = replace(weight_quantization, axis=0)
-    record = weighted_operator("transpose_conv2d", rescale, quantization, stored, **moves)
+    rows, columns = sides
+    record = TransposeConv2d(
+        (quantization, replace(weight_quantization, axis=0)),
+        (rescale.output,),
+        layout=layout,
+        strides=(rows.stride, columns.stride),
+        padding=(rows.padding, columns.padding),
+        clamp=rescale.limits.ends,
+        rounding=rescale.rounding,
+    )
     return call_operator(builder, "transpose_conv2d", compute, arguments, True, record=record)

@@ -14,7 +14,7 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
 from usmp.ops.accelerator_function import AcceleratorOperator, AcceleratorParameter
 from usmp.ops.quantized.epilogue import CONSTANTS
-from usmp.ops.record import WEIGHTED, quantization_as_json
+from usmp.ops.records.products import WeightedOp
 from usmp.relax.accelerators.patterns import WORKSPACE_SIZE_ATTR, record_of
 from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
@@ -164,16 +164,13 @@ class _Reader:
         tensors = [self._value(e) for e in given if not isinstance(e, GenericConst)]
         constants = [e.value.numpy() for e in given if isinstance(e, GenericConst)]
         arguments = [name for tensor in tensors for name in _flatten(tensor)]
-        is_weighted = record is not None and record.kind in WEIGHTED
-        names = CONSTANTS if is_weighted else ("constant",) * len(constants)
+        names = CONSTANTS if isinstance(record, WeightedOp) else ("constant",) * len(constants)
         arguments += [self._constant(*named) for named in zip(names, constants, strict=True)]
         if record is None:
             return self._emit(str(call.args[0].name_hint), arguments, call, {})
-        quantization = {
-            "inputs": [quantization_as_json(q) for q in record.inputs],
-            "outputs": [quantization_as_json(q) for q in record.outputs],
-        }
-        return self._emit(record.kind, arguments, call, record.parameters, quantization)
+        held = record.as_json()
+        quantization = {name: held[name] for name in ("inputs", "outputs")}
+        return self._emit(record.kind, arguments, call, held["parameters"], quantization)
 
     def _constant(self, name: str, value: np.ndarray) -> str:
         if name == "constant":

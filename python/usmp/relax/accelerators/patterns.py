@@ -14,7 +14,7 @@ from tvm.relax.backend.pattern_registry import get_patterns_with_prefix
 from tvm.relax.dpl import CallPattern, ExprPattern, GlobalVarPattern, wildcard
 from tvm.relax.transform import FusionPattern, PatternCheckContext
 
-from usmp.ops.record import KINDS, QuantizedOp, operator_of
+from usmp.ops.records import KINDS, QuantizedOp, operator_of
 
 Check: TypeAlias = Callable[[PatternCheckContext], bool]
 PatternEntry: TypeAlias = (
@@ -39,7 +39,7 @@ def quantized_operator(
         the accelerator, a point and what the pattern is called, as "accel.conv2d".
     operator
         kind of the integer operator, as "conv2d", "depthwise_conv2d", "fully_connected",
-        "add", "max_pool" or "softmax": `usmp.ops.record.KINDS` has them all.
+        "add", "max_pool" or "softmax": `usmp.ops.records.KINDS` has them all.
     check
         whether to take an operator that matches; all of them by default.
     workspace_bytes
@@ -53,7 +53,7 @@ def quantized_operator(
     if operator not in KINDS:
         raise ValueError(
             f'pattern "{name}": no integer operator is called "{operator}"; there are '
-            f"{', '.join(KINDS)}"
+            f"{', '.join(sorted(KINDS))}"
         )
 
     def is_wanted(context: PatternCheckContext) -> bool:

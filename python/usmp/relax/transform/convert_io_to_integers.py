@@ -15,7 +15,7 @@ from usmp.names import FLOAT, INT8, IO_TYPES, QUANTIZED
 from usmp.objects.attributes import IO_TYPES_ATTR, OUTPUT_NAMES_ATTR
 from usmp.objects.entries import ONLY_ENTRY
 from usmp.ops.quantization import Quantization
-from usmp.ops.record import operator_of
+from usmp.ops.records import operator_of
 from usmp.passes import ModulePass
 from usmp.relax.entries import join_functions, relax_entries, split_entries
 from usmp.relax.states import states_of

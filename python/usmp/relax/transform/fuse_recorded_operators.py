@@ -8,7 +8,7 @@ from tvm.ir import Call, IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.ops.operator_steps import OperatorStep, steps_of, with_steps
-from usmp.ops.record import Steps, operators_of, with_operators
+from usmp.ops.records import Steps, operators_of, with_operators
 from usmp.passes import ModulePass
 from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.tir.nodes import nodes_of

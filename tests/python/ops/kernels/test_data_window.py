@@ -9,8 +9,8 @@ from tvm import tirx
 
 from usmp.ops.kernels.data_window import data_window
 from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.record import QuantizedOp
-from usmp.ops.window import Layout, Window
+from usmp.ops.records.windowed import WindowedOp
+from usmp.ops.window import Layouts, Window
 
 WINDOW = Window((7, 9), (3, 2), (2, 3), (1, 2), (1, 2), (4, 3))
 """Rows and columns differ in everything."""
@@ -22,7 +22,7 @@ class Operator:
     """An operator that moves a window."""
 
     parts: OperatorParts
-    record: QuantizedOp
+    record: WindowedOp
     data: tirx.Var
 
 
@@ -36,7 +36,8 @@ def operator(change=lambda indices, axes: indices, layout="NHWC", reads=1, rank=
     reads
         how many elements the sum reads.
     """
-    stored = Layout(layout.partition(" ")[0])
+    layouts = Layouts.named(layout)
+    stored = layouts.data
     shape = stored.order(2, *WINDOW.data, CHANNELS)
     data = tirx.decl_buffer(shape if rank == 4 else (*shape, 1), "int8", "data")
     output = tirx.decl_buffer((2, *WINDOW.output, CHANNELS), "int8", "output")
@@ -51,17 +52,13 @@ def operator(change=lambda indices, axes: indices, layout="NHWC", reads=1, rank=
     kept = tuple(axes[:4])
     value = accumulator[kept].astype("int8")
     parts = OperatorParts(tuple(axes), tirx.Add, extents, total, accumulator, kept, value, output)
-    parameters = {
-        "layout": layout,
-        "strides": [2, 3],
-        "dilations": [1, 2],
-        "padding": [1, 2],
-    }
-    return Operator(parts, QuantizedOp("average_pool", (), (), parameters), data)
+    record = WindowedOp((), (), layout=layouts, strides=(2, 3), dilations=(1, 2), padding=(1, 2))
+    return Operator(parts, record, data)
 
 
 def window_of(found, layout="NHWC"):
-    return data_window(found, WINDOW.kernel, found.parts.axes[3], layout)
+    channel = found.parts.axes[3]
+    return data_window(found.parts, found.record, found.data, WINDOW.kernel, channel, layout)
 
 
 @pytest.mark.parametrize(
@@ -82,9 +79,9 @@ def test_other_layouts_than_the_kernels_have_none(stored, layout):
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_record_that_says_another_move_is_not_believed(name, side):
     found = operator()
-    values = list(found.record.parameters[name])
+    values = list(getattr(found.record, name))
     values[side] += 1
-    record = replace(found.record, parameters={**found.record.parameters, name: values})
+    record = replace(found.record, **{name: tuple(values)})
     assert window_of(replace(found, record=record)) is None
 
 

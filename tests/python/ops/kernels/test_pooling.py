@@ -22,7 +22,7 @@ from usmp.ops.quantized.fixed_point import QuantizedMultiplier
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.pooling import average_pool, max_pool, rescaled_average_pool
 from usmp.ops.quantized.reduction import mean, reduce_sum
-from usmp.ops.record import operators_of, with_operators
+from usmp.ops.records import operators_of, with_operators
 from usmp.ops.window import Layout, Window
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call

@@ -10,6 +10,7 @@ from tvm.sym import Analyzer
 from support.relax_vm import computed
 from usmp.ops.quantized.interpolation import interpolate, interpolated, interpolation_table
 from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.records.elementwise import Tanh
 from usmp.support.errors import UnsupportedModelError
 
 
@@ -93,7 +94,7 @@ def test_operators_are_near_the_function(scale, tolerance):
     data = np.linspace(-32768, 32767, 300).astype(np.int16).reshape(2, 150)
     (output,) = computed(
         lambda builder, data: interpolated(
-            builder, "tanh", data, np.sin, int16(scale), int16(1 / 32768)
+            builder, Tanh, data, np.sin, int16(scale), int16(1 / 32768)
         ),
         data,
     )
@@ -111,7 +112,7 @@ def test_operators_wrap_where_the_kernels_do():
 
     (output,) = computed(
         lambda builder, data: interpolated(
-            builder, "tanh", data, function, int16(1.0), int16(1 / 32768)
+            builder, Tanh, data, function, int16(1.0), int16(1 / 32768)
         ),
         data,
     )
@@ -121,4 +122,4 @@ def test_operators_wrap_where_the_kernels_do():
 
 def test_zero_points_of_int16_are_refused():
     with pytest.raises(UnsupportedModelError, match="zero points are"):
-        interpolated(None, "x", None, np.sin, int16(1.0, 3), int16(1.0))
+        interpolated(None, Tanh, None, np.sin, int16(1.0, 3), int16(1.0))

@@ -13,13 +13,20 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from support.imported_models import imported
+from support.qdq_models import qdq_module
 from support.quantized_kinds import of_each_kind
 from support.quantized_models import CATALOG
+from support.sample_records import sample_record
 from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
 from usmp.ops import quantized
 from usmp.ops.quantized import Quantization
-from usmp.ops.record import KINDS, QuantizedOp, operator_of, operators_of, with_operators
+from usmp.ops.records import KINDS, QuantizedOp, operator_of, operators_of, with_operators
+from usmp.ops.records.elementwise import Abs
+from usmp.ops.records.recurrent import Lstm
+from usmp.ops.records.reductions import Mean
+from usmp.ops.rounding import Rounding
 from usmp.relax.merge_equal_operators import merge_equal_operators
+from usmp.relax.transform.qdq import use_integer_operators
 
 X = Quantization("int8", (0.5,), (3,))
 Y = Quantization("int8", (0.25,), (-4,))
@@ -27,7 +34,7 @@ WEIGHT = Quantization("int8", (0.5, 0.125), (0, 0), 3)
 
 NO_OPERATORS = {"explicit_padding"}
 """Public functions that take a builder and compute nothing."""
-NOT_IN_THE_CATALOG = {"running", "sqrt", "table", "update_slice"}
+NOT_IN_THE_CATALOG = {"sqrt", "table", "update_slice"}
 """Kinds that only other formats have, of numbers that are not quantized, or of positive ones."""
 
 
@@ -55,7 +62,7 @@ def test_operators_of_the_catalog_have_records_that_survive_json():
 
 
 def test_each_input_and_output_survives_json():
-    record = QuantizedOp("lstm", (X, WEIGHT), (Y, X))
+    record = Lstm((X, WEIGHT), (Y, X), cell_clip=0.0, time_major=False)
     assert QuantizedOp.from_json(json.loads(json.dumps(record.as_json()))) == record
 
 
@@ -89,22 +96,53 @@ def test_a_convolution_as_the_file_has_it(digits_model):
     assert (weight.dtype, weight.axis, len(weight.scales)) == ("int8", 0, 16)
     assert set(weight.zero_points) == {0}
     (output,) = record.outputs
-    assert output.zero_point == record.parameters["output_zero_point"]
-    assert record.parameters["strides"] == [1, 1]
-    assert record.constants["channels"] == 16
+    assert output.zero_point == record.output_zero_point
+    assert record.strides == (1, 1)
 
 
-def test_kinds_that_are_not_listed_are_refused():
-    with pytest.raises(ValueError, match='no operator is of kind "conv3d"; list it in KINDS'):
-        QuantizedOp("conv3d", (), ())
+def test_records_of_each_kind_are_attributes_and_json():
+    for kind in KINDS.values():
+        record = sample_record(kind)
+        if "rounding" in kind.__dataclass_fields__:
+            record = replace(record, rounding=Rounding.AS_FLOAT)
+        func = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr(OPERATOR_ATTR, record.as_json())
+        assert operator_of(func) == record
+        assert QuantizedOp.from_json(json.loads(json.dumps(record.as_json()))) == record
+
+
+def test_each_kind_has_one_class_which_says_what_it_computes():
+    classes, found = [QuantizedOp], []
+    for cls in classes:
+        classes += cls.__subclasses__()
+        found += [cls] if "kind" in vars(cls) else []
+    assert {(cls.kind, cls) for cls in found} == set(KINDS.items())
+    assert [cls for cls in found if "." not in vars(cls)["__doc__"]] == []
+
+
+def changed(record, **parameters):
+    held = record.as_json()
+    return {**held, "parameters": {**held["parameters"], **parameters}}
+
+
+def test_other_kinds_and_parameters_are_refused():
+    mean = Mean((X,), (Y,), axes=(1,))
+    with pytest.raises(ValueError, match='no operator is of kind "conv3d"; there are abs, add, '):
+        QuantizedOp.from_json({**mean.as_json(), "kind": "conv3d"})
+    with pytest.raises(ValueError, match='"mean" have the parameters axes, rounding; given: axes,'):
+        QuantizedOp.from_json(changed(mean, strides=[1, 1]))
+    with pytest.raises(ValueError, match=r'"mean" have the parameters axes, rounding; given: $'):
+        QuantizedOp.from_json({**mean.as_json(), "parameters": {}})
 
 
 def test_numbers_of_numpy_become_those_of_json():
-    record = QuantizedOp("mean", (X,), (Y,), {"axes": [np.int64(1)], "x": np.float32(0.5)})
-    held = record.as_json()
-    assert held["parameters"] == {"axes": [1], "x": 0.5}
+    held = Mean((X,), (Y,), axes=(np.int64(1),), rounding=Rounding.AS_FLOAT).as_json()
+    assert held["parameters"] == {"axes": [1], "rounding": "as_float"}
     assert json.loads(json.dumps(held)) == held
     assert held["inputs"] == [{"dtype": "int8", "scales": [0.5], "zero_points": [3], "axis": 0}]
+
+
+def test_a_rounding_is_left_out_if_it_is_that_of_tflite():
+    assert Mean((X,), (Y,), axes=(1,)).as_json()["parameters"] == {"axes": [1]}
 
 
 def chain(*steps):
@@ -118,6 +156,25 @@ def chain(*steps):
             value = builder.emit_output(value)
         builder.emit_func_output(value)
     return builder.get()
+
+
+def test_kinds_that_the_catalog_lacks():
+    mod = chain(
+        lambda b, x: quantized.sqrt(b, x, X, Y),
+        with_zeros,
+    )
+    by_table = use_integer_operators(qdq_module(sine, ((3, 7), "int8")))
+    records = [operator_of(func) for m in (mod, by_table) for func in prim_funcs(m).values()]
+    assert {record.kind for record in records} == NOT_IN_THE_CATALOG
+
+
+def with_zeros(builder, x):
+    zeros = relax.const(np.zeros((1, 3), np.int8))
+    return quantized.update_slice(builder, x, zeros, np.array([0, 5], np.int32), Y)
+
+
+def sine(graph, x):
+    return graph.quantize(graph.emit(relax.op.sin(graph.dequantize(x))), 0.01, 0)
 
 
 def clamped(quantization):
@@ -204,7 +261,7 @@ def test_steps_of_a_fused_operator_are_in_order():
 
 
 def test_steps_replace_a_record():
-    record = QuantizedOp("abs", (X,), (Y,))
+    record = Abs((X,), (Y,))
     func = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr(OPERATOR_ATTR, record.as_json())
     assert operators_of(with_operators(func, [[record, record]])) == ((record, record),)
     assert operators_of(with_operators(func, [])) == ()

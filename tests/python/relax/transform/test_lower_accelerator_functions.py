@@ -15,7 +15,7 @@ from usmp import UnsupportedModelError, import_model
 from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATTR, OPERATOR_ATTR
 from usmp.objects.targets import accelerator_of
 from usmp.ops.accelerator_function import AcceleratorFunction
-from usmp.ops.record import operator_of, operators_of
+from usmp.ops.records import operator_of, operators_of
 from usmp.passes import apply_passes
 from usmp.relax.bind_params import bind_params
 from usmp.relax.transform.lower_accelerator_functions import LowerAcceleratorFunctions

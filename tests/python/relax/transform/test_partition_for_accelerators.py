@@ -12,7 +12,7 @@ from tvm.script import relax as R
 
 from support.accelerator_models import registered
 from usmp.ops.emit import call_operator
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.elementwise import Add, Multiply
 from usmp.relax.accelerators import patterns_of, quantized_operator
 from usmp.relax.transform.partition_for_accelerators import PartitionForAccelerators
 
@@ -89,7 +89,7 @@ def integer_model() -> IRModule:
     def times(factor):
         return lambda t: tvm.te.compute((4,), lambda i: t[i] * tvm.tirx.IntImm("int8", factor))
 
-    product, total = QuantizedOp("multiply", (), ()), QuantizedOp("add", (), ())
+    product, total = Multiply((), (), clamp=(0, 9)), Add((), (), clamp=(0, 9))
     with builder.function("main", [x]):
         with builder.dataflow():
             a = builder.emit(call_operator(builder, "double", times(2), [x], record=product))

@@ -26,7 +26,7 @@ from usmp.ops.quantized import (
     Window,
 )
 from usmp.ops.quantized.epilogue import CONSTANTS
-from usmp.ops.record import operator_of
+from usmp.ops.records import operator_of
 from usmp.relax.transform import PruneConstantChannels
 from usmp.support.errors import UnsupportedModelError
 

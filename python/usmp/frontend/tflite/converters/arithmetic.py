@@ -14,8 +14,8 @@ from usmp.frontend.tflite.options import (
     require_types,
 )
 from usmp.ops import quantized
+from usmp.ops.quantization import stored_as
 from usmp.ops.quantized import Quantization
-from usmp.ops.record import stored_as
 
 _WITH_ACTIVATION = {
     "ADD": (tflite.AddOptions, quantized.add, ("int8", "int16", "uint8")),

@@ -17,7 +17,7 @@ from usmp.frontend.tflite.options import (
 )
 from usmp.ops import quantized
 from usmp.ops.argmin_argmax import argmin_argmax
-from usmp.ops.record import stored_as
+from usmp.ops.quantization import stored_as
 
 
 @converts("MEAN", "SUM")

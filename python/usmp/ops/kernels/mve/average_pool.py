@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from math import prod
 
 from tvm import tirx
 from tvm.ir import TensorLoad
@@ -17,8 +17,8 @@ from usmp.ops.kernels.mean_of_taps import is_mean
 from usmp.ops.kernels.mve.costs import average_pool_instructions
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.kernels.pooling import PooledOperator
 from usmp.ops.kernels.reduction_rows import rows_of_reduction
+from usmp.ops.records.windowed import AveragePool
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
@@ -31,30 +31,26 @@ Pair = tuple[int, int]
 def mve_average_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A mean of NHWC data, at the same scale, whose windows all lie in the data."""
     records = call.records if core.has_mve else ()
-    if len(records) != 1 or records[0].kind != "average_pool":
+    record = records[0] if len(records) == 1 else None
+    if not isinstance(record, AveragePool):
         return None
-    record = records[0]
     types = {q.dtype for q in (*record.inputs, *record.outputs)}
     parts = call.parts
-    if parts is None or types != {"int8"} or record.parameters["layout"] != "NHWC":
+    if parts is None or types != {"int8"}:
         return None
     sources = {load.source for load in nodes_of(parts.sum, TensorLoad)}
     if len(sources) != 1:
         return None
     (data,) = sources
-    parameters = record.parameters
-    moves = (_pair(parameters["kernel"]), _pair(parameters["strides"]))
-    is_inside = _pair(parameters["padding"]) == (0, 0) and all(
-        (int(parts.output.shape[side + 1]) - 1) * moves[1][side] + moves[0][side]
-        <= int(data.shape[side + 1])
+    window = data_window(parts, record, data, record.kernel, parts.axes[3])
+    count = prod(record.kernel)
+    if window is None or not _COUNTS[0] <= count <= _COUNTS[1]:
+        return None
+    is_inside = window.padding == (0, 0) and all(
+        (window.output[side] - 1) * window.strides[side] + window.kernel[side] <= window.data[side]
         for side in (0, 1)
     )
-    count = moves[0][0] * moves[0][1]
-    if data_window(PooledOperator(parts, record, data), moves[0], parts.axes[3]) is None:
-        return None
-    if not is_inside or not _COUNTS[0] <= count <= _COUNTS[1]:
-        return None
-    body = _loops(parts, data, moves[0], moves[1])
+    body = _loops(parts, data, window.kernel, window.strides) if is_inside else None
     if body is None:
         return None
     _, height, width, channels = (int(extent) for extent in parts.output.shape)
@@ -117,8 +113,3 @@ def reciprocal_of(count: int) -> Pair:
     while (1 << (16 + shift)) // count < 1 << 15:
         shift += 1
     return -(-(1 << (16 + shift)) // count), shift
-
-
-def _pair(values: Any) -> Pair:
-    first, second = values
-    return int(first), int(second)

@@ -25,7 +25,7 @@ from usmp.tir.nodes import sequence
 def mve_dense_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     """A product with a constant matrix."""
     operator = call.weighted if core.has_mve else None
-    if operator is None or operator.record.kind != "fully_connected" or not is_plain(operator):
+    if operator is None or not is_plain(operator):
         return None
     found = plain_or_functions(operator, operator.values, core)
     pixels, depth = (int(extent) for extent in operator.data.shape)

@@ -13,7 +13,7 @@ from tvm.ir import Call
 
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.parameters import integer_limits
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
 from usmp.relax.static_shapes import has_static_shape
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 
@@ -128,6 +128,11 @@ class RecordedCall:
     def arguments(self) -> list[relax.Expr]:
         """Tensors and constants."""
         return list(self.call.args[1].fields)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Those of the first argument and of the result."""
+        return shape_of(self.arguments[0]), shape_of(self.call)
 
 
 def is_static(expr: relax.Expr) -> bool:

@@ -9,7 +9,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 
-from usmp.ops.record import operator_of
+from usmp.ops.records import operator_of
 from usmp.relax.transform.channels import reductions, weighted
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,

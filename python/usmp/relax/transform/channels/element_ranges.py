@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from usmp.ops.quantized import QuantizedMultiplier, Rounding
 from usmp.ops.quantized.activations import factor_of_relu
 from usmp.ops.quantized.arithmetic import factors_of_sum
-from usmp.ops.quantized.describe import rounding_of
 from usmp.ops.quantized.fixed_point import factor_of
 from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
+from usmp.ops.records.elementwise import Relu, Requantize
 
 Ends: TypeAlias = "tuple[np.ndarray, np.ndarray]"
 """Least and greatest integer of each channel: (channels) of int64 each."""
 
-Ranges: TypeAlias = Callable[[QuantizedOp, Sequence[Ends]], Ends]
+Ranges: TypeAlias = Callable[[Any, Sequence[Ends]], Ends]
 """From the operands' ends to those of the output, before its limits."""
 
 _LEAST, _GREATEST = -(2**31), 2**31 - 1
@@ -84,11 +84,11 @@ def _same(record: QuantizedOp, operands: Sequence[Ends]) -> Ends:
     return ends
 
 
-def _requantized(record: QuantizedOp, operands: Sequence[Ends]) -> Ends:
+def _requantized(record: Relu | Requantize, operands: Sequence[Ends]) -> Ends:
     (ends,) = operands
     before, after = record.inputs[0], record.outputs[0]
-    rounding = rounding_of(record)
-    if record.kind == "relu":
+    rounding = record.rounding
+    if isinstance(record, Relu):
         factor = factor_of_relu(before, after, rounding)
     else:
         factor = factor_of((before.scale,), after.scale, rounding)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import tvm
@@ -11,10 +12,9 @@ from tvm.ir import GenericConst
 
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized.describe import rounding_of
 from usmp.ops.quantized.parameters import integer_limits
 from usmp.ops.quantized.table import tabulated
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import QuantizedOp
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
     Kept,
@@ -26,9 +26,8 @@ from usmp.relax.transform.channels.channel_operator import (
 )
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.element_ranges import RANGES, Ends
-from usmp.relax.transform.channels.products import clamp_of, limits_of
 
-Made = Callable[[relax.BlockBuilder, QuantizedOp, Sequence["relax.Expr | np.ndarray"]], relax.Expr]
+Made = Callable[[relax.BlockBuilder, Any, Sequence["relax.Expr | np.ndarray"]], relax.Expr]
 
 TABLES = (
     *("elu", "exp", "gelu", "hard_swish", "leaky_relu", "log", "logistic", "rescale_to_join"),
@@ -38,22 +37,22 @@ TABLES = (
 
 MAKERS: dict[str, Made] = {
     "abs": lambda b, r, x: quantized.abs_(b, x[0], r.inputs[0], r.outputs[0]),
-    "add": lambda b, r, x: quantized.add(b, x[0], x[1], _three(r), limits_of(r)),
+    "add": lambda b, r, x: quantized.add(b, x[0], x[1], _three(r), r.limits),
     "add_n": lambda b, r, x: quantized.add_all(b, x, r.inputs[0], r.outputs[0]),
-    "clamp": lambda b, r, x: quantized.clamp(b, x[0], limits_of(r), r.outputs[0]),
+    "clamp": lambda b, r, x: quantized.clamp(b, x[0], r.limits, r.outputs[0]),
     "maximum": lambda b, r, x: quantized.maximum(b, x[0], x[1], r.outputs[0]),
     "minimum": lambda b, r, x: quantized.minimum(b, x[0], x[1], r.outputs[0]),
     "multiply": lambda b, r, x: quantized.multiply_elements(
-        b, x[0], x[1], _three(r), limits_of(r), rounding_of(r)
+        b, x[0], x[1], _three(r), r.limits, r.rounding
     ),
     "prelu": lambda b, r, x: quantized.prelu(b, x[0], x[1], *_three(r)),
     "relu": lambda b, r, x: quantized.relu(
-        b, x[0], r.inputs[0], r.outputs[0], limits_of(r), rounding_of(r)
+        b, x[0], r.inputs[0], r.outputs[0], r.limits, r.rounding
     ),
     "requantize": lambda b, r, x: quantized.requantize(
-        b, x[0], r.inputs[0], r.outputs[0], rounding_of(r)
+        b, x[0], r.inputs[0], r.outputs[0], r.rounding
     ),
-    "subtract": lambda b, r, x: quantized.subtract(b, x[0], x[1], _three(r), limits_of(r)),
+    "subtract": lambda b, r, x: quantized.subtract(b, x[0], x[1], _three(r), r.limits),
 }
 """How each kind is made from its record and operands."""
 
@@ -113,7 +112,7 @@ def elementwise(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     count = shape_of(recorded.call)[axis]
     described = [_operand(known, argument, axis - rank, count) for argument in arguments]
     ranges = [ends for ends, _, _ in described]
-    low, high = clamp_of(record)
+    low, high = record.limits.ends
     exact = RANGES.get(record.kind)
     found = (np.full(count, low), np.full(count, high)) if exact is None else exact(record, ranges)
     least, greatest = (np.clip(end, low, high).astype(np.int64) for end in found)

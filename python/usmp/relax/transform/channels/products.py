@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from usmp.ops.quantized import OutputLimits, Quantization, QuantizedMultiplier, Rescale
-from usmp.ops.quantized.describe import rounding_of
+from usmp.ops.quantized import Quantization, QuantizedMultiplier, Rescale
 from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.products import WeightedOp
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.taps import Taps
 
@@ -47,7 +46,7 @@ class Products:
     taps: Taps
     zero_point: int
     weight_zero_point: int
-    record: QuantizedOp
+    record: WeightedOp
 
     def accumulators(self, data: ChannelRanges) -> tuple[np.ndarray, np.ndarray]:
         """Least and greatest sum, bias included: (outputs) of int64 each."""
@@ -82,10 +81,9 @@ class Products:
 
     def outputs(self, data: ChannelRanges, axis: int) -> ChannelRanges:
         """What the channels of the output, on an axis, can hold."""
-        low, high = clamp_of(self.record)
+        low, high = self.record.limits.ends
         ends = self.accumulators(data)
-        rounding = rounding_of(self.record)
-        factor = (self.multiplier, self.shift, rounding)
+        factor = (self.multiplier, self.shift, self.record.rounding)
         zero_point = self.record.outputs[0].zero_point
         least, greatest = (np.clip(rescaled(end, *factor) + zero_point, low, high) for end in ends)
         is_known = never_wraps(ends[0], *factor) & never_wraps(ends[1], *factor)
@@ -130,7 +128,7 @@ def _summed(weight: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def products_of(
-    record: QuantizedOp,
+    record: WeightedOp,
     constants: list[np.ndarray],
     weight: np.ndarray,
     sources: np.ndarray,
@@ -142,35 +140,20 @@ def products_of(
     return Products(weight, sources, bias, multiplier, shift, taps, *zero_points, record)
 
 
-def clamp_of(record: QuantizedOp) -> tuple[int, int]:
-    """The limits of the output; without a clamp those of its type."""
-    limits = limits_of(record)
-    return limits.minimum, limits.maximum
-
-
-def limits_of(record: QuantizedOp) -> OutputLimits:
-    """The same as the operator takes them."""
-    (output,) = record.outputs
-    clamp = record.parameters.get("clamp")
-    if not isinstance(clamp, list):
-        return output.limits()
-    return OutputLimits(output.dtype, int(clamp[0]), int(clamp[1]))
-
-
 def rescale_of(products: Products, kept: np.ndarray) -> Rescale:
     """Factors and limits of the outputs that stay."""
     return rescale_with(products.record, products.multiplier, products.shift, kept)
 
 
 def rescale_with(
-    record: QuantizedOp, multiplier: np.ndarray, shift: np.ndarray, channels: np.ndarray
+    record: WeightedOp, multiplier: np.ndarray, shift: np.ndarray, channels: np.ndarray
 ) -> Rescale:
     """The same, of some channels of an operator with these factors."""
     factors = tuple(QuantizedMultiplier(int(multiplier[c]), int(shift[c])) for c in channels)
-    return Rescale(factors, record.outputs[0], limits_of(record), rounding_of(record))
+    return Rescale(factors, record.outputs[0], record.limits, record.rounding)
 
 
-def stored_weight(record: QuantizedOp, kept: np.ndarray) -> Quantization:
+def stored_weight(record: WeightedOp, kept: np.ndarray) -> Quantization:
     """The quantization of the weights of the outputs that stay."""
     weight = record.inputs[1]
     if len(weight.scales) <= 1:

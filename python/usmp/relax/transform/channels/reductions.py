@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import cast
 
 import numpy as np
 from tvm import relax
 
 from usmp.ops import quantized
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized import Layout, Window
-from usmp.ops.quantized.describe import rounding_of
 from usmp.ops.quantized.fixed_point import factor_of
 from usmp.ops.quantized.reduction import factor_of_mean
+from usmp.ops.records.reductions import Mean, ReduceMax, ReductionOp, SumOp
+from usmp.ops.records.windowed import AveragePool, MaxPool, PoolOp
+from usmp.ops.window import Layout, Window
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
     Kept,
@@ -25,37 +25,37 @@ from usmp.relax.transform.channels.channel_operator import (
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.element_ranges import Ends, scaled_ends, shifted_ends
 from usmp.relax.transform.channels.faithful import makes
-from usmp.relax.transform.channels.products import clamp_of, limits_of
 from usmp.relax.transform.channels.taps import all_reach
-from usmp.relax.transform.channels.windows import window_of
 
 Make = Callable[[relax.BlockBuilder, relax.Expr], relax.Expr]
 
 
 def max_pool(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """The greatest element under a window."""
-    data, layout, window = _data(known, recorded)
+    record = recorded.record
+    if not isinstance(record, MaxPool):
+        return None
+    data, layout, window = _data(known, recorded, record)
     if data is None:
         return None
+    both, limits = record.outputs[0], record.limits
 
     def make(builder: relax.BlockBuilder, operand: relax.Expr) -> relax.Expr:
-        both = recorded.record.outputs[0]
-        return quantized.max_pool(
-            builder, operand, window, limits_of(recorded.record), layout, both
-        )
+        return quantized.max_pool(builder, operand, window, limits, layout, both)
 
     return _by_channel(recorded, data, data.axis, (data.least, data.greatest), make)
 
 
 def average_pool(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """The mean of the elements under a window."""
-    data, layout, window = _data(known, recorded)
+    record = recorded.record
+    if not isinstance(record, AveragePool):
+        return None
+    data, layout, window = _data(known, recorded, record)
     if data is None:
         return None
-    record = recorded.record
-    before, after, limits = record.inputs[0], record.outputs[0], limits_of(record)
-    counts_padding = bool(record.parameters["counts_padding"])
-    rounding = rounding_of(record)
+    before, after, limits = record.inputs[0], record.outputs[0], record.limits
+    counts_padding, rounding = record.counts_padding, record.rounding
 
     def rounded(builder: relax.BlockBuilder, operand: relax.Expr) -> relax.Expr:
         return quantized.average_pool(builder, operand, window, limits, layout, after)
@@ -89,17 +89,18 @@ def average_pool(known: Known, recorded: RecordedCall) -> ChannelOperator | None
 def reduction(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A mean, a sum or an extreme over other axes than that of the channels."""
     record, (operand, *_) = recorded.record, recorded.arguments
-    data, axes = known.get(operand), _integers(record.parameters["axes"])
-    if data is None or data.axis in axes:
+    data = known.get(operand)
+    if data is None or not isinstance(record, ReductionOp) or data.axis in record.axes:
         return None
+    axes = record.axes
     before, after = record.inputs[0], record.outputs[0]
     axis = data.axis - sum(reduced < data.axis for reduced in axes)
     ends: Ends = (data.least, data.greatest)
-    rounding = rounding_of(record)
-    if record.kind in ("mean", "sum"):
+    if isinstance(record, SumOp):
+        rounding = record.rounding
         count = prod(shape_of(operand)[one] for one in set(axes))
         low, high = shifted_ends(ends, -before.zero_point)
-        if record.kind == "mean":
+        if isinstance(record, Mean):
             factor = factor_of_mean(before, after, count, rounding)
         else:
             factor = factor_of((before.scale,), after.scale, rounding)
@@ -107,21 +108,21 @@ def reduction(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
         ends = shifted_ends(scaled, after.zero_point)
 
     def make(builder: relax.BlockBuilder, operand: relax.Expr) -> relax.Expr:
-        if record.kind == "mean":
-            return quantized.mean(builder, operand, axes, before, after, rounding)
-        if record.kind == "sum":
-            return quantized.reduce_sum(builder, operand, axes, before, after, rounding)
-        extreme = quantized.reduce_max if record.kind == "reduce_max" else quantized.reduce_min
+        if isinstance(record, SumOp):
+            total = quantized.mean if isinstance(record, Mean) else quantized.reduce_sum
+            return total(builder, operand, axes, before, after, record.rounding)
+        extreme = quantized.reduce_max if isinstance(record, ReduceMax) else quantized.reduce_min
         return extreme(builder, operand, axes, after)
 
     return _by_channel(recorded, data, axis, ends, make)
 
 
-def _data(known: Known, recorded: RecordedCall) -> tuple[ChannelRanges | None, Layout, Window]:
+def _data(
+    known: Known, recorded: RecordedCall, record: PoolOp
+) -> tuple[ChannelRanges | None, Layout, Window]:
     """The channels of what a pool reads, if their axis is that of its layout, and there is an
     element under each position of its window."""
-    kernel = _integers(recorded.record.parameters["kernel"])
-    layout, _, window = window_of(recorded, (kernel[0], kernel[1]))
+    layout, window = record.layout.data, record.window(record.kernel, *recorded.shapes)
     data = known.get(recorded.arguments[0])
     if data is not None and data.axis != layout.axes.index("C"):
         data = None
@@ -135,10 +136,6 @@ def _has_elements(window: Window) -> bool:
     return all(all_reach(window, side) for side in (0, 1))
 
 
-def _integers(value: object) -> list[int]:
-    return [int(one) for one in cast("list[int]", value)]
-
-
 def _by_channel(
     recorded: RecordedCall, data: ChannelRanges, axis: int, ends: Ends, make: Make
 ) -> ChannelOperator:
@@ -147,6 +144,6 @@ def _by_channel(
     ) -> relax.Expr:
         return make(builder, operands[0])
 
-    output = ChannelRanges(axis, *ends).clamped(*clamp_of(recorded.record))
+    output = ChannelRanges(axis, *ends).clamped(*recorded.record.limits.ends)
     ties = (identity(data.count),)
     return ChannelOperator((recorded.arguments[0],), ties, output, rebuild, recorded.prim_func)

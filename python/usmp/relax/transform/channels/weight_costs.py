@@ -8,11 +8,10 @@ from math import prod
 from tvm.ir import Call, GenericConst, IRModule
 
 from usmp.ops.emit import shape_of
-from usmp.ops.record import operator_of
+from usmp.ops.records import operator_of
+from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected
 from usmp.relax.static_shapes import main_function
 from usmp.tir.nodes import nodes_of
-
-_WEIGHTED = ("conv2d", "depthwise_conv2d", "fully_connected")
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def weight_costs(mod: IRModule) -> WeightCosts:
         if getattr(call.op, "name", None) != "relax.call_tir":
             continue
         record = operator_of(mod[call.args[0]])
-        if record is None or record.kind not in _WEIGHTED:
+        if not isinstance(record, Conv2d | DepthwiseConv2d | FullyConnected):
             continue
         weight = call.args[1].fields[1]
         if isinstance(weight, GenericConst):

@@ -9,7 +9,7 @@ from tvm import relax
 from tvm.ir import GenericConst
 
 from usmp.ops import quantized
-from usmp.ops.quantized.describe import rounding_of
+from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected, WeightedOp
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
     Kept,
@@ -29,16 +29,16 @@ from usmp.relax.transform.channels.products import (
     stored_weight,
 )
 from usmp.relax.transform.channels.taps import Taps, taps_of
-from usmp.relax.transform.channels.windows import window_of
 
 
 def convolution(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A convolution; a grouped one keeps all channels."""
-    weight = _weight(recorded)
-    if weight is None or weight.ndim != 4:
+    record, weight = recorded.record, _weight(recorded)
+    if not isinstance(record, Conv2d) or weight is None or weight.ndim != 4:
         return None
     outputs, height, width, depth = weight.shape
-    layout, out_layout, window = window_of(recorded, (height, width))
+    window = record.window((height, width), *recorded.shapes)
+    layout, out_layout = record.layout
     axis, out_axis = (each.axes.index("C") for each in (layout, out_layout))
     data, is_known = channels_on(known, recorded.arguments[0], axis)
     per_group = outputs // (data.count // depth)
@@ -46,7 +46,7 @@ def convolution(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     sources = np.arange(depth)[None, :]
     if is_grouped:
         sources = np.arange(outputs)[:, None] // per_group * depth + sources
-    products = _products(recorded, weight, sources, taps_of(window))
+    products = _products(record, recorded, weight, sources, taps_of(window))
     output = products.outputs(data, out_axis)
     read = Read(products.needs(data, output)) if is_known and not is_grouped else None
 
@@ -60,10 +60,10 @@ def convolution(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
             np.ascontiguousarray(chosen),
             _bias(products, data, output, kept),
             window,
-            recorded.record.inputs[0],
+            record.inputs[0],
             rescale_of(products, kept.output),
             layout,
-            stored_weight(recorded.record, kept.output),
+            stored_weight(record, kept.output),
             out_layout,
         )
 
@@ -72,16 +72,17 @@ def convolution(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
 
 def depthwise(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A convolution of each channel by itself: channels of data and output go together."""
-    weight = _weight(recorded)
-    if weight is None or weight.ndim != 3:
+    record, weight = recorded.record, _weight(recorded)
+    if not isinstance(record, DepthwiseConv2d) or weight is None or weight.ndim != 3:
         return None
     height, width, outputs = weight.shape
-    layout, out_layout, window = window_of(recorded, (height, width))
+    window = record.window((height, width), *recorded.shapes)
+    layout, out_layout = record.layout
     axis, out_axis = (each.axes.index("C") for each in (layout, out_layout))
     data, is_known = channels_on(known, recorded.arguments[0], axis)
     sources = np.arange(outputs) // (outputs // data.count)
     by_output = weight.transpose(2, 0, 1)[..., None]
-    products = _products(recorded, by_output, sources[:, None], taps_of(window))
+    products = _products(record, recorded, by_output, sources[:, None], taps_of(window))
     output = products.outputs(data, out_axis)
     tied = Tied(sources, np.arange(outputs)) if is_known else None
 
@@ -95,10 +96,10 @@ def depthwise(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
             np.ascontiguousarray(chosen.transpose(1, 2, 0)),
             _bias(products, data, output, kept),
             window,
-            recorded.record.inputs[0],
+            record.inputs[0],
             rescale_of(products, kept.output),
             layout,
-            stored_weight(recorded.record, kept.output),
+            stored_weight(record, kept.output),
             out_layout,
         )
 
@@ -107,14 +108,14 @@ def depthwise(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
 
 def fully_connected(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """A product with a constant matrix."""
-    weight = _weight(recorded)
-    if weight is None or weight.ndim != 2:
+    record, weight = recorded.record, _weight(recorded)
+    if not isinstance(record, FullyConnected) or weight is None or weight.ndim != 2:
         return None
     _, depth = weight.shape
     data, is_known = channels_on(known, recorded.arguments[0], 1)
     sources = np.arange(depth)[None, :]
     everywhere = Taps(np.ones((1, 1), bool), np.zeros((1, 1), bool))
-    products = _products(recorded, weight[:, None, None, :], sources, everywhere)
+    products = _products(record, recorded, weight[:, None, None, :], sources, everywhere)
     output = products.outputs(data, 1)
     read = Read(products.needs(data, output)) if is_known else None
 
@@ -127,8 +128,8 @@ def fully_connected(known: Known, recorded: RecordedCall) -> ChannelOperator | N
             operands[0],
             np.ascontiguousarray(whole[kept.output][:, kept.of(0, depth)]),
             _bias(products, data, output, kept),
-            recorded.record.inputs[0],
-            stored_weight(recorded.record, kept.output),
+            record.inputs[0],
+            stored_weight(record, kept.output),
             rescale_of(products, kept.output),
         )
 
@@ -147,10 +148,14 @@ def _weight(recorded: RecordedCall) -> np.ndarray | None:
 
 
 def _products(
-    recorded: RecordedCall, weight: np.ndarray, sources: np.ndarray, taps: Taps
+    record: WeightedOp,
+    recorded: RecordedCall,
+    weight: np.ndarray,
+    sources: np.ndarray,
+    taps: Taps,
 ) -> Products:
     constants = [constant.value.numpy() for constant in recorded.arguments[1:]]
-    return products_of(recorded.record, constants, weight, sources, taps)
+    return products_of(record, constants, weight, sources, taps)
 
 
 def _without_needless(products: Products, weight: np.ndarray, output: ChannelRanges) -> np.ndarray:
@@ -167,7 +172,7 @@ def _bias(products: Products, data: ChannelRanges, output: ChannelRanges, kept: 
     removed[kept.of(0, data.count)] = False
     least, _ = products.accumulators(data)
     bias = np.where(output.is_constant, least, products.bias_without(data, removed))
-    dtype = rounding_of(products.record).accumulator
+    dtype = products.record.rounding.accumulator
     chosen: np.ndarray = bias[kept.output].astype(dtype)
     return chosen
 

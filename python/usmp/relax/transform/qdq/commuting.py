@@ -20,7 +20,7 @@ from usmp.ops.quantized.fixed_point import factor_of
 from usmp.ops.quantized.parameters import farthest, integer_limits
 from usmp.ops.quantized.rescaled_arrays import rescaled
 from usmp.ops.quantized.table import tabulated
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.elementwise import Table
 from usmp.relax.transform.qdq import operands
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
 from usmp.relax.transform.qdq.data_movement import move_of
@@ -45,7 +45,7 @@ def match_change_of_scale(graph: Graph, expr: relax.Expr, output: Output) -> rel
         wanted = _stored_integers(before, output)
         factor = factor_of((before.scale,), after.scale, rounding)
         if not np.array_equal(_rescaled_integers(before, factor, output), wanted):
-            record = QuantizedOp("table", (before,), (after,))
+            record = Table((before,), (after,))
             least, _ = integer_limits(before.dtype)
             return tabulated(graph.builder, record, value, lambda i: int(wanted[i - least]))
     if not is_clamped:

@@ -13,7 +13,7 @@ from tvm.ir import Call
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.parameters import integer_limits
 from usmp.ops.quantized.table import tabulated
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records.elementwise import Table
 from usmp.relax.transform.qdq.functions import COMBINATIONS, Function, function_of
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.operands import IntegerTensor, integers, real_constant
@@ -38,7 +38,7 @@ def match_table(graph: Graph, expr: relax.Expr, output: Output) -> relax.Expr | 
     # Numbers of more axes than the tensor give the result more axes.
     if table is None or shape_of(value) != shape_of(expr):
         return None
-    record = QuantizedOp("table", (data.quantization,), (output.quantization,))
+    record = Table((data.quantization,), (output.quantization,))
     return tabulated(graph.builder, record, value, table.__getitem__)
 
 

@@ -15,7 +15,7 @@ from usmp.ops.quantized import (
     Rescale,
     Window,
 )
-from usmp.ops.record import operator_of
+from usmp.ops.records import operator_of
 from usmp.relax.transform.channels.channel_operator import RecordedCall, Tied
 from usmp.relax.transform.channels.channel_operators import channel_operators_of
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges

@@ -7,9 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from support.sample_records import sample_record
 from usmp.ops.quantized import Quantization, QuantizedMultiplier, quantize_multiplier
 from usmp.ops.quantized.arithmetic import factors_of_sum
-from usmp.ops.record import QuantizedOp
+from usmp.ops.records import KINDS
+from usmp.ops.records.elementwise import Relu
 from usmp.relax.transform.channels.element_ranges import RANGES, scaled_ends
 
 LEFT = Quantization("int8", (0.11,), (-7,))
@@ -23,7 +25,8 @@ def ends(*spans: tuple[int, int]) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def found(kind: str, inputs: tuple[Quantization, ...], *spans: tuple[int, int]) -> tuple[int, int]:
-    least, greatest = RANGES[kind](QuantizedOp(kind, inputs, (OUTPUT,)), ends(*spans))
+    record = sample_record(KINDS[kind], inputs, (OUTPUT,))
+    least, greatest = RANGES[kind](record, ends(*spans))
     return int(least[0]), int(greatest[0])
 
 
@@ -59,7 +62,7 @@ def test_another_scale(kind):
 def test_relu_of_uint8_divides_in_single_precision():
     """85 * 0.07 / 0.1 is between two integers."""
     before, after = Quantization("uint8", (0.07,), (0,)), Quantization("uint8", (0.1,), (0,))
-    record = QuantizedOp("relu", (before,), (after,))
+    record = sample_record(Relu, (before,), (after,))
     least, greatest = RANGES["relu"](record, ends((85, 85)))
     assert (least.tolist(), greatest.tolist()) == ([59], [59])
     assert quantize_multiplier(0.07 / 0.1).apply(85) == 60

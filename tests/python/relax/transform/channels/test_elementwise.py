@@ -8,7 +8,7 @@ from tvm import relax
 
 from usmp.ops import quantized
 from usmp.ops.quantized import OutputLimits, Quantization
-from usmp.ops.record import operator_of
+from usmp.ops.records import operator_of
 from usmp.relax.transform.channels.channel_operator import Kept, RecordedCall, Tied
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.elementwise import elementwise, elementwise_of_integers, table

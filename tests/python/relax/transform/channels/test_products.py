@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
-from usmp.ops.quantized import Quantization, Window
-from usmp.ops.record import QuantizedOp
+from support.sample_records import sample_record
+from usmp.ops.quantized import Quantization, Rounding, Window
+from usmp.ops.records.products import Conv2d
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges, all_of_type
 from usmp.relax.transform.channels.products import Products, products_of, rescale_of, stored_weight
 from usmp.relax.transform.channels.taps import taps_of
@@ -18,18 +20,16 @@ PADDED = Window((2, 1), (2, 1), (1, 1), (1, 1), (1, 0), (2, 1))
 ZERO_POINT = -1
 
 
-def products(
-    weight: list, window: Window = NO_PADDING, bias: list[int] | None = None, **changes: object
-) -> Products:
+def products(weight: list, window: Window = NO_PADDING, bias: list[int] | None = None) -> Products:
     """A convolution of factor 1, its weight (outputs, kernel height, 1, depth)."""
     values = np.array(weight, np.int8)
     outputs, depth = values.shape[0], values.shape[-1]
-    parameters = {"clamp": [-128, 127], "rounding": "twice"}
-    record = QuantizedOp(
-        "conv2d",
+    record = sample_record(
+        Conv2d,
         (Quantization("int8", (1.0,), (ZERO_POINT,)), Quantization("int8", (1.0,), (0,))),
         (Quantization("int8", (1.0,), (3,)),),
-        {**parameters, **changes},
+        clamp=(-128, 127),
+        rounding=Rounding.TWICE,
     )
     constants = [values, np.array(bias or [0] * outputs, np.int32)]
     constants += [np.full(outputs, value, np.int32) for value in (1 << 30, 1)]
@@ -134,12 +134,8 @@ def test_shares_are_those_of_what_is_removed_and_constant():
 def test_factors_and_scales_are_those_of_the_outputs_that_stay():
     sums = products([[[[1]], [[1]]]] * 3)
     stored = Quantization("int8", (0.1, 0.2, 0.3), (0, 0, 0), 0)
-    record = QuantizedOp(
-        "conv2d",
-        (sums.record.inputs[0], stored),
-        sums.record.outputs,
-        sums.record.parameters,
-    )
+    inputs = (sums.record.inputs[0], stored)
+    record = replace(sums.record, inputs=inputs)
     arrays = ([0, 0, 0], [1 << 30, 3 << 29, 5 << 28], [1, 0, -1])
     sums = products_of(
         record,

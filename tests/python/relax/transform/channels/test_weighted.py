@@ -15,7 +15,7 @@ from usmp.ops.quantized import (
     Rescale,
     Window,
 )
-from usmp.ops.record import operator_of
+from usmp.ops.records import operator_of
 from usmp.relax.transform.channels.channel_operator import Kept, Read, RecordedCall, Tied
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.weighted import convolution, depthwise, fully_connected

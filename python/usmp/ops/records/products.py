@@ -1,0 +1,84 @@
+"""Records of operators that add up products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from usmp.ops.records.base import QuantizedOp
+from usmp.ops.records.windowed import WindowedOp
+from usmp.ops.rounding import Rounding
+from usmp.ops.window import Layout
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedOp(QuantizedOp):
+    """An operator with constant weights; its inputs are the data and the weight.
+
+    Parameters
+    ----------
+    input_zero_point, weight_zero_point, output_zero_point
+        those of inputs and output.
+    clamp
+        least and greatest integer of the output.
+    rounding
+        of the product of an accumulator with its factor.
+    """
+
+    input_zero_point: int = field(init=False)
+    weight_zero_point: int = field(init=False)
+    output_zero_point: int = field(init=False)
+    clamp: tuple[int, int]
+    rounding: Rounding
+
+    def __post_init__(self) -> None:
+        """Set the zero points."""
+        data, weight = self.inputs
+        (output,) = self.outputs
+        object.__setattr__(self, "input_zero_point", data.zero_point)
+        object.__setattr__(self, "weight_zero_point", weight.zero_points[0])
+        object.__setattr__(self, "output_zero_point", output.zero_point)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conv2d(WeightedOp, WindowedOp, kind="conv2d"):
+    """Convolution, grouped or not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DepthwiseConv2d(WeightedOp, WindowedOp, kind="depthwise_conv2d"):
+    """Convolution of each channel by itself."""
+
+
+class FullyConnected(WeightedOp, kind="fully_connected"):
+    """Product with a constant matrix."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TransposedWindow(QuantizedOp):
+    layout: Layout
+    strides: tuple[int, int]
+    padding: tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransposeConv2d(WeightedOp, _TransposedWindow, kind="transpose_conv2d"):
+    """Transposed convolution."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchMatmul(QuantizedOp, kind="batch_matmul"):
+    """Product of two computed matrices, batched.
+
+    Parameters
+    ----------
+    transposed
+        whether the first matrix is (..., depth, rows), and the second (..., columns, depth).
+    clamp
+        least and greatest integer of the output.
+    rounding
+        of the product of a sum with the factor; None if it is TFLite's for the type.
+    """
+
+    transposed: tuple[bool, bool]
+    clamp: tuple[int, int]
+    rounding: Rounding | None = None
