@@ -227,8 +227,8 @@ def _of_relax(
     if found is None:
         return None
     access, operands = found
-    is_moved = [(a.stride, a.first, a.count) != (1, 0, 1) for a in access.reads.values()]
-    if access.alike != (0, access.extent) or (any(is_moved) and call.op.name != _SLICE):
+    is_same = all(read.is_same for read in access.reads.values())
+    if not access.is_uniform or (not is_same and call.op.name != _SLICE):
         return None
     return AxisOperator(call, access, operands, arguments)
 

@@ -49,6 +49,11 @@ class AxisRead:
     first: int
     count: int
 
+    @property
+    def is_same(self) -> bool:
+        """Return whether each index of the output reads the same index of the operand."""
+        return (self.stride, self.first, self.count) == (1, 0, 1)
+
     def needed(self, indices: Interval, extent: int) -> Interval:
         """Return the indices of an operand with this extent that indices of the output read."""
         begin, end = indices
@@ -102,6 +107,11 @@ class AxisAccess:
     reads: Mapping[int, AxisRead]
     nests: tuple[AxisNest, ...]
     buffers: Mapping[Var, int]
+
+    @property
+    def is_uniform(self) -> bool:
+        """Return whether a value depends on the index by what is loaded only."""
+        return not any(mentions(nest.value, nest.iterator) for nest in self.nests)
 
     @cached_property
     def alike(self) -> Interval:

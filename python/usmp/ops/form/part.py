@@ -11,6 +11,7 @@ from tvm.ir import Call, Range, TensorLoad, TensorRegion, Var
 from tvm.sym import Analyzer
 
 from usmp.ops.form.along import AxisAccess, AxisNest, Interval
+from usmp.ops.form.nests import with_extents
 from usmp.tir.nodes import conjuncts, mentions, nodes_of
 
 
@@ -53,7 +54,7 @@ class _Part:
         kept |= {buffer: indices for buffer in (*access.buffers, output)}
         self.begins = {buffer: begin for buffer, (begin, _) in kept.items()}
         self.buffers = {
-            buffer: _with_extent(buffer, self.axes[buffer], end - begin)
+            buffer: with_extents(buffer, {self.axes[buffer]: end - begin})
             for buffer, (begin, end) in kept.items()
         }
         self.access, self.indices = access, indices
@@ -202,10 +203,3 @@ class _Moved:
 
 def _is(expr: tirx.Expr, value: int) -> bool:
     return isinstance(expr, tirx.IntImm) and int(expr) == value
-
-
-def _with_extent(buffer: Var, axis: int, extent: int) -> Var:
-    """Return a buffer like another one, with another extent on one axis."""
-    shape = list(buffer.shape)
-    shape[axis] = tirx.IntImm(str(shape[axis].ty.dtype), extent)
-    return tirx.decl_buffer(shape, str(buffer.dtype), buffer.name, layout=None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from usmp.ops.records.base import QuantizedOp
 from usmp.ops.records.windowed import WindowedOp
@@ -37,6 +38,18 @@ class WeightedOp(QuantizedOp):
         object.__setattr__(self, "input_zero_point", data.zero_point)
         object.__setattr__(self, "weight_zero_point", weight.zero_points[0])
         object.__setattr__(self, "output_zero_point", output.zero_point)
+
+    def with_channels(self, channels: Collection[int]) -> WeightedOp:
+        """Return the record of the operator that computes some of the output channels."""
+        data, weight = self.inputs
+        if len(weight.scales) <= 1:
+            return self
+        kept = replace(
+            weight,
+            scales=tuple(weight.scales[c] for c in channels),
+            zero_points=tuple(weight.zero_points[c] for c in channels),
+        )
+        return replace(self, inputs=(data, kept))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,6 @@ from usmp.passes import ModulePass
 from usmp.relax.replace_main import rewrite_main, without_callees
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.channels.channel_operators import ChannelOperators, channel_operators_of
-from usmp.relax.transform.channels.faithful import is_faithful
 from usmp.relax.transform.channels.needed import kept_channels, kept_of
 from usmp.relax.transform.channels.weight_costs import WeightCosts, weight_costs
 from usmp.tir.spans import keeps_span
@@ -67,6 +66,11 @@ class _Changes:
         """Whether a tensor keeps all channels."""
         return len(self.kept[var]) == self.found.operators[var].output.count
 
+    def can_rebuild(self, var: tvm.ir.Var) -> bool:
+        """Return whether an operator can be made without the channels that are removed."""
+        operator = self.found.operators[var]
+        return operator.can_rebuild(kept_of(operator, var, self.kept))
+
     def changed(self) -> list[tvm.ir.Var]:
         """The results of operators that read or write fewer channels."""
         return [
@@ -84,7 +88,7 @@ def _pruned(mod: IRModule) -> IRModule:
         found = channel_operators_of(mod, main, refused)
         changes = _Changes(found, kept_channels(found) if found.operators else {})
         changed = changes.changed()
-        unknown = {var for var in changed if not is_faithful(found.operators[var])}
+        unknown = {var for var in changed if not changes.can_rebuild(var)}
         if not unknown:
             break
         refused |= unknown

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 import tvm
 from tvm import relax, tirx
-from tvm.ir import Call
+from tvm.ir import Call, GenericConst
 
-from usmp.ops.emit import shape_of
+from usmp.ops.emit import add_prim_func, constant, shape_of, without_record
+from usmp.ops.form import Form, Taken, form_of, taken
 from usmp.ops.quantized.parameters import integer_limits
 from usmp.ops.records import QuantizedOp
+from usmp.ops.records.products import WeightedOp
 from usmp.relax.static_shapes import has_static_shape
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 
@@ -75,7 +78,7 @@ class Kept:
 
 
 Rebuild: TypeAlias = Callable[[relax.BlockBuilder, Sequence[relax.Expr], Kept], relax.Expr]
-"""The same operator on operands that have lost channels, of which it writes those that stay."""
+"""Gives the operator on operands that have lost channels, which writes the channels that stay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +94,9 @@ class ChannelOperator:
     output
         the channels that it writes.
     rebuild
-        makes it anew.
-    prim_func
-        what it calls, if `rebuild` with all channels is to give the same once more.
+        makes it without some channels.
+    can_rebuild
+        whether it can be made without some channels.
     fixed
         (channels of the output) of bool: those that must stay; None if there are none.
     """
@@ -102,7 +105,7 @@ class ChannelOperator:
     relations: tuple[Relation, ...]
     output: ChannelRanges
     rebuild: Rebuild
-    prim_func: tirx.PrimFunc | None = None
+    can_rebuild: Callable[[Kept], bool] = lambda kept: True
     fixed: np.ndarray | None = None
 
 
@@ -115,9 +118,9 @@ class RecordedCall:
     call
         the `R.call_tir`.
     record
-        what the PrimFunc computes.
+        of the PrimFunc.
     prim_func
-        it.
+        the operator.
     """
 
     call: Call
@@ -126,13 +129,78 @@ class RecordedCall:
 
     @property
     def arguments(self) -> list[relax.Expr]:
-        """Tensors and constants."""
+        """Return tensors and constants."""
         return list(self.call.args[1].fields)
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Those of the first argument and of the result."""
+        """Return the shapes of the first argument and of the result."""
         return shape_of(self.arguments[0]), shape_of(self.call)
+
+    @cached_property
+    def form(self) -> Form | None:
+        """Return the form of the PrimFunc."""
+        return form_of(self.prim_func)
+
+    def operator(
+        self,
+        relations: Mapping[int, tuple[int, Relation]],
+        output: ChannelRanges,
+        fixed: np.ndarray,
+        constants: Callable[[Kept], Mapping[int, np.ndarray]] = lambda kept: {},
+    ) -> ChannelOperator:
+        """Return what the call does with channels.
+
+        Parameters
+        ----------
+        relations
+            by number of the argument that is no constant: its axis of channels, and its relation.
+        constants
+            by number of the argument, the values of constants that other channels change, as if
+            all channels stayed.
+        """
+
+        def taken_of(kept: Kept) -> Taken | None:
+            axes = {
+                argument: (axis, indices)
+                for (argument, (axis, _)), indices in zip(
+                    relations.items(), kept.operands, strict=True
+                )
+                if indices is not None
+            }
+            axes[len(self.arguments)] = (output.axis, kept.output)
+            return None if self.form is None else taken(self.form, axes)
+
+        def rebuild(
+            builder: relax.BlockBuilder, operands: Sequence[relax.Expr], kept: Kept
+        ) -> relax.Expr:
+            part = taken_of(kept)
+            assert part is not None
+            tensors, changed = dict(zip(relations, operands, strict=True)), constants(kept)
+            arguments = [
+                constant(part.sliced(number, changed.get(number, argument.value.numpy())))
+                if isinstance(argument, GenericConst)
+                else tensors[number]
+                for number, argument in enumerate(self.arguments)
+            ]
+            record = self.record
+            if isinstance(record, WeightedOp):
+                record = record.with_channels(kept.output)
+            func = without_record(part.func)
+            variable = add_prim_func(builder, func, record.kind, record)
+            shape = [*shape_of(self.call)]
+            shape[output.axis] = len(kept.output)
+            dtype = str(self.call.ty.dtype)
+            return relax.call_tir(variable, arguments, relax.TensorType(shape, dtype))
+
+        return ChannelOperator(
+            tuple(self.arguments[number] for number in relations),
+            tuple(relation for _, relation in relations.values()),
+            output,
+            rebuild,
+            lambda kept: taken_of(kept) is not None,
+            fixed,
+        )
 
 
 def is_static(expr: relax.Expr) -> bool:

@@ -9,8 +9,9 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 
-from usmp.ops.records import operator_of
-from usmp.relax.transform.channels import reductions, weighted
+from usmp.ops.records import QuantizedOp, operator_of
+from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected
+from usmp.relax.transform.channels.by_channel import by_channel
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
     Known,
@@ -19,21 +20,16 @@ from usmp.relax.transform.channels.channel_operator import (
     is_static,
 )
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
-from usmp.relax.transform.channels.elementwise import MAKERS, TABLES, elementwise_of_integers, table
 from usmp.relax.transform.channels.movement import MOVEMENTS
+from usmp.relax.transform.channels.weighted import convolution, depthwise, fully_connected
 from usmp.tir.nodes import nodes_of
 
-_RECORDED: dict[str, Callable[[Known, RecordedCall], ChannelOperator | None]] = {
-    **dict.fromkeys(MAKERS, elementwise_of_integers),
-    **dict.fromkeys(TABLES, table),
-    **dict.fromkeys(("mean", "reduce_max", "reduce_min", "sum"), reductions.reduction),
-    "average_pool": reductions.average_pool,
-    "conv2d": weighted.convolution,
-    "depthwise_conv2d": weighted.depthwise,
-    "fully_connected": weighted.fully_connected,
-    "max_pool": reductions.max_pool,
+_WEIGHTED: dict[type[QuantizedOp], Callable[[Known, RecordedCall], ChannelOperator | None]] = {
+    Conv2d: convolution,
+    DepthwiseConv2d: depthwise,
+    FullyConnected: fully_connected,
 }
-"""By kind of operator."""
+"""Operators that compute a channel from others, by the class of their record."""
 
 
 @dataclass
@@ -93,9 +89,9 @@ def _channel_operator(mod: IRModule, known: Known, value: relax.Expr) -> Channel
         return None
     func = mod.functions.get(value.args[0])
     record = operator_of(func) if isinstance(func, tirx.PrimFunc) else None
-    if record is None or record.kind not in _RECORDED:
+    if record is None:
         return None
     recorded = RecordedCall(value, record, func)
     if not all(is_static(argument) for argument in recorded.arguments):
         return None
-    return _RECORDED[record.kind](known, recorded)
+    return _WEIGHTED.get(type(record), by_channel)(known, recorded)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from usmp.ops.quantized import Quantization, QuantizedMultiplier, Rescale
 from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.records.products import WeightedOp
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
@@ -138,29 +137,3 @@ def products_of(
     bias, multiplier, shift = (array.astype(np.int64) for array in constants[1:])
     zero_points = (record.inputs[0].zero_point, record.inputs[1].zero_points[0])
     return Products(weight, sources, bias, multiplier, shift, taps, *zero_points, record)
-
-
-def rescale_of(products: Products, kept: np.ndarray) -> Rescale:
-    """Factors and limits of the outputs that stay."""
-    return rescale_with(products.record, products.multiplier, products.shift, kept)
-
-
-def rescale_with(
-    record: WeightedOp, multiplier: np.ndarray, shift: np.ndarray, channels: np.ndarray
-) -> Rescale:
-    """The same, of some channels of an operator with these factors."""
-    factors = tuple(QuantizedMultiplier(int(multiplier[c]), int(shift[c])) for c in channels)
-    return Rescale(factors, record.outputs[0], record.limits, record.rounding)
-
-
-def stored_weight(record: WeightedOp, kept: np.ndarray) -> Quantization:
-    """The quantization of the weights of the outputs that stay."""
-    weight = record.inputs[1]
-    if len(weight.scales) <= 1:
-        return weight
-    return Quantization(
-        weight.dtype,
-        tuple(weight.scales[c] for c in kept),
-        tuple(weight.zero_points[c] for c in kept),
-        weight.axis,
-    )

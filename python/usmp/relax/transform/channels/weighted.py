@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from tvm import relax
 from tvm.ir import GenericConst
 
-from usmp.ops import quantized
 from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected, WeightedOp
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
     Kept,
     Known,
     Read,
-    Rebuild,
     RecordedCall,
     Relation,
     Tied,
     channels_on,
 )
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
-from usmp.relax.transform.channels.products import (
-    Products,
-    products_of,
-    rescale_of,
-    stored_weight,
-)
+from usmp.relax.transform.channels.products import Products, products_of
 from usmp.relax.transform.channels.taps import Taps, taps_of
 
 
@@ -50,24 +40,7 @@ def convolution(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     output = products.outputs(data, out_axis)
     read = Read(products.needs(data, output)) if is_known and not is_grouped else None
 
-    def rebuild(
-        builder: relax.BlockBuilder, operands: Sequence[relax.Expr], kept: Kept
-    ) -> relax.Expr:
-        chosen = _without_needless(products, weight, output)[kept.output][..., kept.of(0, depth)]
-        return quantized.conv2d(
-            builder,
-            operands[0],
-            np.ascontiguousarray(chosen),
-            _bias(products, data, output, kept),
-            window,
-            record.inputs[0],
-            rescale_of(products, kept.output),
-            layout,
-            stored_weight(record, kept.output),
-            out_layout,
-        )
-
-    return _channel_operator(recorded, read, output, rebuild, is_fixed=is_grouped)
+    return _operator(recorded, products, axis, data, read, output, is_grouped)
 
 
 def depthwise(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
@@ -86,24 +59,7 @@ def depthwise(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     output = products.outputs(data, out_axis)
     tied = Tied(sources, np.arange(outputs)) if is_known else None
 
-    def rebuild(
-        builder: relax.BlockBuilder, operands: Sequence[relax.Expr], kept: Kept
-    ) -> relax.Expr:
-        chosen = _without_needless(products, by_output, output)[kept.output][..., 0]
-        return quantized.depthwise_conv2d(
-            builder,
-            operands[0],
-            np.ascontiguousarray(chosen.transpose(1, 2, 0)),
-            _bias(products, data, output, kept),
-            window,
-            record.inputs[0],
-            rescale_of(products, kept.output),
-            layout,
-            stored_weight(record, kept.output),
-            out_layout,
-        )
-
-    return _channel_operator(recorded, tied, output, rebuild, is_fixed=not is_known)
+    return _operator(recorded, products, axis, data, tied, output, not is_known)
 
 
 def fully_connected(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
@@ -119,21 +75,7 @@ def fully_connected(known: Known, recorded: RecordedCall) -> ChannelOperator | N
     output = products.outputs(data, 1)
     read = Read(products.needs(data, output)) if is_known else None
 
-    def rebuild(
-        builder: relax.BlockBuilder, operands: Sequence[relax.Expr], kept: Kept
-    ) -> relax.Expr:
-        whole = _without_needless(products, weight[:, None, None, :], output)[:, 0, 0]
-        return quantized.fully_connected(
-            builder,
-            operands[0],
-            np.ascontiguousarray(whole[kept.output][:, kept.of(0, depth)]),
-            _bias(products, data, output, kept),
-            record.inputs[0],
-            stored_weight(record, kept.output),
-            rescale_of(products, kept.output),
-        )
-
-    return _channel_operator(recorded, read, output, rebuild, is_fixed=False)
+    return _operator(recorded, products, 1, data, read, output, False)
 
 
 def _weight(recorded: RecordedCall) -> np.ndarray | None:
@@ -158,31 +100,49 @@ def _products(
     return products_of(record, constants, weight, sources, taps)
 
 
-def _without_needless(products: Products, weight: np.ndarray, output: ChannelRanges) -> np.ndarray:
-    """The weight (outputs in front) without what constant outputs do not need."""
-    zero_point = products.record.inputs[1].zero_points[0]
-    is_constant = output.is_constant.reshape(-1, *[1] * (weight.ndim - 1))
-    chosen: np.ndarray = np.where(is_constant, zero_point, weight).astype(weight.dtype)
-    return chosen
+def _operator(
+    recorded: RecordedCall,
+    products: Products,
+    axis: int,
+    data: ChannelRanges,
+    relation: Relation,
+    output: ChannelRanges,
+    is_fixed: bool,
+) -> ChannelOperator:
+    """Return what the operator does with channels.
+
+    Parameters
+    ----------
+    axis
+        of the channels of the data.
+    is_fixed
+        whether all channels of the output stay.
+    """
+
+    def constants(kept: Kept) -> dict[int, np.ndarray]:
+        return {
+            1: _needed_weight(recorded, products, output),
+            2: _bias(products, data, output, kept),
+        }
+
+    fixed = np.full(output.count, is_fixed)
+    return recorded.operator({0: (axis, relation)}, output, fixed, constants)
+
+
+def _needed_weight(recorded: RecordedCall, products: Products, output: ChannelRanges) -> np.ndarray:
+    """Return the weight without what constant outputs do not need."""
+    weight, stored = recorded.arguments[1].value.numpy(), products.record.inputs[1]
+    others = [axis for axis in range(weight.ndim) if axis != stored.axis]
+    is_constant = np.expand_dims(output.is_constant, others)
+    needed: np.ndarray = np.where(is_constant, stored.zero_points[0], weight).astype(weight.dtype)
+    return needed
 
 
 def _bias(products: Products, data: ChannelRanges, output: ChannelRanges, kept: Kept) -> np.ndarray:
-    """The bias of the outputs that stay; that of a constant one is a sum that leads to it."""
+    """Return the bias of all outputs; that of a constant one is a sum that leads to it."""
     removed = np.ones(data.count, bool)
     removed[kept.of(0, data.count)] = False
     least, _ = products.accumulators(data)
     bias = np.where(output.is_constant, least, products.bias_without(data, removed))
-    dtype = products.record.rounding.accumulator
-    chosen: np.ndarray = bias[kept.output].astype(dtype)
+    chosen: np.ndarray = bias.astype(products.record.rounding.accumulator)
     return chosen
-
-
-def _channel_operator(
-    recorded: RecordedCall,
-    relation: Relation,
-    output: ChannelRanges,
-    rebuild: Rebuild,
-    is_fixed: bool,
-) -> ChannelOperator:
-    fixed = np.full(output.count, is_fixed)
-    return ChannelOperator((recorded.arguments[0],), (relation,), output, rebuild, fixed=fixed)

@@ -16,11 +16,11 @@ from usmp.ops.quantized import (
     Window,
 )
 from usmp.ops.records import operator_of
+from usmp.relax.transform.channels.by_channel import by_channel
 from usmp.relax.transform.channels.channel_operator import RecordedCall, Tied
 from usmp.relax.transform.channels.channel_operators import channel_operators_of
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.movement import concat, pad, strided_slice, view
-from usmp.relax.transform.channels.reductions import average_pool, max_pool
 
 X = relax.Var("x", relax.TensorType((1, 2, 2, 3), "int8"))
 Y = relax.Var("y", relax.TensorType((1, 2, 2, 3), "int8"))
@@ -62,7 +62,7 @@ def test_a_mean_that_counts_padding_is_nearer_to_zero_at_the_border(counts_paddi
     ending = (window, same, same, limits, layout, counts_padding)
     call = quantized.rescaled_average_pool(builder, X, *ending)
     func = builder.get()[call.args[0]]
-    operator = average_pool(KNOWN, RecordedCall(normalized(call), operator_of(func), func))
+    operator = by_channel(KNOWN, RecordedCall(normalized(call), operator_of(func), func))
     assert ends(operator)[0] == ((0, 4) if counts_padding else (4, 4))
     assert pairs(operator.relations[0]) == [(0, 0), (1, 1), (2, 2)]
 
@@ -120,7 +120,7 @@ def test_the_greatest_elements_are_in_the_ranges_of_their_channels():
     call = quantized.max_pool(builder, X, window, limits, Layout("NHWC"), same)
     func = builder.get()[call.args[0]]
     recorded = RecordedCall(normalized(call), operator_of(func), func)
-    operator = max_pool(KNOWN, recorded)
+    operator = by_channel(KNOWN, recorded)
     assert ends(operator) == [(4, 4), (-2, 5), (0, 0)]
     assert pairs(operator.relations[0]) == [(0, 0), (1, 1), (2, 2)]
-    assert max_pool({}, recorded) is None
+    assert by_channel({}, recorded) is None

@@ -1,4 +1,4 @@
-"""Operators of elements: what their channels hold, and which go together."""
+"""Operators of each channel: what their channels hold, and which go together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tvm import relax
 from usmp.ops import quantized
 from usmp.ops.quantized import OutputLimits, Quantization
 from usmp.ops.records import operator_of
+from usmp.relax.transform.channels.by_channel import by_channel
 from usmp.relax.transform.channels.channel_operator import Kept, RecordedCall, Tied
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
-from usmp.relax.transform.channels.elementwise import elementwise, elementwise_of_integers, table
 
 SCALE = Quantization("int8", (0.5,), (0,))
 LIMITS = OutputLimits("int8", -20, 20)
@@ -71,46 +71,46 @@ ALL = [0, 1, 2]
         # Of what is not known, all channels are needed.
         (tensor(1, 2, 2, 3), [(-20, 20)] * 3, [ALL, None], True),
         (tensor(1, 2, 2, 1), [(-20, 20)] * 3, [ALL, None], False),
-        (np.array([1, 2, 30], np.int8), [(5, 5), (-1, 7), (20, 20)], [ALL, None], False),
-        (np.array([[1], [3]], np.int8), [(5, 7), (-2, 8), (1, 3)], [ALL, None], False),
+        (np.array([1, 2, 30], np.int8), [(5, 5), (-1, 7), (20, 20)], [ALL], False),
+        (np.array([[1], [3]], np.int8), [(5, 7), (-2, 8), (1, 3)], [ALL], False),
         (
             np.array([[1, 2, 30], [5, 0, -4]], np.int8),
             [(5, 9), (-3, 7), (-4, 20)],
-            [ALL, None],
+            [ALL],
             False,
         ),
-        (np.array(3, np.int8), [(7, 7), (0, 8), (3, 3)], [ALL, None], False),
+        (np.array(3, np.int8), [(7, 7), (0, 8), (3, 3)], [ALL], False),
     ],
 )
 def test_elements_of_a_channel_are_computed_from_those_of_the_same(right, expected, tied, is_fixed):
     given = relax.const(right) if isinstance(right, np.ndarray) else right
     call = added(X, given)
-    operator = elementwise(KNOWN, call)
+    operator = by_channel(KNOWN, call)
     assert (ends(operator), ties(operator), operator.output.axis) == (expected, tied, 3)
     assert operator.fixed.tolist() == [is_fixed] * 3
-    assert elementwise_of_integers(KNOWN, call) is not None
 
 
 def test_operands_with_channels_on_other_axes():
-    """Nothing is said where no operand, or two of them, say which axis has channels."""
-    assert elementwise({}, added(X, Y)) is None
-    other = {**KNOWN, Y: ChannelRanges(2, np.array([0, 0]), np.array([1, 1]))}
-    assert elementwise(other, added(X, Y)) is None
+    """All channels stay where another operand has one element for each, and its own elsewhere."""
+    assert by_channel({}, added(X, Y)) is None
+    other = {**KNOWN, Y: ChannelRanges(2, np.array([0, 0]), np.array([1, 2]))}
+    operator = by_channel(other, added(X, Y))
+    assert ties(operator) == [ALL, None] and operator.fixed.all()
+    assert ends(operator) == [(4, 6), (-3, 7), (0, 2)]
 
 
 def test_channels_that_are_left():
-    operator = elementwise(KNOWN, added(X, relax.const(np.array([1, 2, 30], np.int8))))
-    kept = Kept((np.array([0, 2]), None), np.array([0, 2]))
+    operator = by_channel(KNOWN, added(X, relax.const(np.array([1, 2, 30], np.int8))))
+    kept = Kept((np.array([0, 2]),), np.array([0, 2]))
     smaller = tensor(1, 2, 2, 2)
-    call = operator.rebuild(
-        relax.BlockBuilder(), [smaller, relax.const(np.array([1, 2, 30], np.int8))], kept
-    )
+    assert operator.can_rebuild(kept)
+    call = operator.rebuild(relax.BlockBuilder(), [smaller], kept)
     fields = call.args[1].fields
     assert fields[0].same_as(smaller)
     assert fields[1].value.numpy().reshape(-1).tolist() == [1, 30]
     column = relax.const(np.array([[1], [3]], np.int8))
-    operator = elementwise(KNOWN, added(X, column))
-    call = operator.rebuild(relax.BlockBuilder(), [smaller, column], kept)
+    operator = by_channel(KNOWN, added(X, column))
+    call = operator.rebuild(relax.BlockBuilder(), [smaller], kept)
     assert call.args[1].fields[1].value.numpy().reshape(-1).tolist() == [1, 3]
 
 
@@ -128,7 +128,7 @@ def test_channels_that_are_left():
     ],
 )
 def test_ranges_of_other_operators(make, expected):
-    operator = elementwise(KNOWN, recorded(make))
+    operator = by_channel(KNOWN, recorded(make))
     found = ends(operator)
     # A range may be wider than what is there, and is never narrower.
     for (low, high), (least, greatest) in zip(found, expected, strict=True):
@@ -148,7 +148,7 @@ def tabled(x: relax.Var) -> RecordedCall:
 def test_a_table_gives_the_results_of_a_range():
     call = tabled(X)
     values = call.arguments[1].value.numpy().astype(int)
-    operator = table(KNOWN, call)
+    operator = by_channel(KNOWN, call)
     expected = [
         (min(span), max(span))
         for span in (values[4 + 128 : 5 + 128], values[-3 + 128 : 6 + 128], values[128:129])
@@ -165,8 +165,38 @@ def test_a_table_gives_the_results_of_a_range():
 
 
 def test_a_table_of_unknown_channels():
-    assert table({}, tabled(X)) is None
-    assert table(KNOWN, added(X, Y)) is None
+    assert by_channel({}, tabled(X)) is None
+
+
+def test_a_constant_of_256_elements_is_no_table():
+    """Of a sum with as many channels."""
+    x = tensor(1, 256)
+    known = {x: ChannelRanges(1, np.zeros(256, int), np.full(256, 3))}
+    constant = relax.const(np.arange(-128, 128).astype(np.int8))
+    operator = by_channel(known, added(x, constant))
+    assert ends(operator)[128:132] == [(0, 3), (1, 4), (2, 5), (3, 6)]
+
+
+OF_ALL = Quantization("int8", (1 / 256,), (-128,))
+OF_ROWS = Quantization("int8", (1 / 128,), (0,))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda b: quantized.softmax(b, ROW, SCALE, OF_ALL, 1.0),
+        lambda b: quantized.l2_normalize(b, ROW, SCALE, OF_ROWS),
+        lambda b: quantized.mean(b, ROW, [1], SCALE, SCALE),
+    ],
+)
+def test_what_is_computed_from_all_channels_has_channels_on_other_axes_only(make):
+    """Of these, the limits are known."""
+    call = recorded(make)
+    assert by_channel({ROW: KNOWN[X].on(1)}, call) is None
+    operator = by_channel({ROW: ChannelRanges(0, np.array([0, 0]), np.array([1, 1]))}, call)
+    assert operator.output.axis == 0 and ties(operator) == [[0, 1]]
+    kept = Kept((np.array([1]),), np.array([1]))
+    assert operator.can_rebuild(kept)
 
 
 A, B, C = (
@@ -194,7 +224,7 @@ W = tensor(1, 2, 2, 3)
 def test_an_operator_of_fewer_channels_is_the_same_operator(make):
     """Its operands in their places, with their quantizations."""
     call = recorded(make)
-    operator = elementwise({**KNOWN, W: KNOWN[X]}, call)
+    operator = by_channel({**KNOWN, W: KNOWN[X]}, call)
     smaller = [tensor(1, 2, 2, 2) for _ in operator.relations]
     kept = Kept(tuple(np.array([0, 2]) for _ in smaller), np.array([0, 2]))
     builder = relax.BlockBuilder()

@@ -1,0 +1,177 @@
+"""A PrimFunc that computes an output at some indices of its axes, from operands without others.
+
+Where `part_of` takes an interval, here any set of indices of an axis stays, as of channels. The
+elements that stay are computed as before; only extents change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import tvm_ffi
+from tvm import s_tir, tirx
+from tvm.ir import Range, TensorLoad, Var
+
+from usmp.ops.form.nests import Form, Nest, with_extents
+from usmp.tir.nodes import mentions, nodes_of
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """An operator on operands that have lost indices.
+
+    Parameters
+    ----------
+    func
+        the PrimFunc, with the parameters of the whole operator in their order.
+    kept
+        by index of the parameter, then by axis: the indices that stay, (count) of int64, ascending.
+    """
+
+    func: tirx.PrimFunc
+    kept: Mapping[int, Mapping[int, np.ndarray]]
+
+    def sliced(self, parameter: int, values: np.ndarray) -> np.ndarray:
+        """Return what stays of the values of a parameter."""
+        for axis, indices in self.kept.get(parameter, {}).items():
+            values = values.take(indices, axis)
+        return np.ascontiguousarray(values)
+
+
+def taken(form: Form, kept: Mapping[int, tuple[int, np.ndarray]]) -> Taken | None:
+    """Return the operator at some indices of its axes.
+
+    Parameters
+    ----------
+    kept
+        by index of the parameter, the output too: an axis, and its indices that stay, ascending.
+        The other parameters lose the indices that go with those.
+
+    Returns
+    -------
+    Taken | None
+        None if an element depends on an index in another way than by what is loaded at it, or if
+        the indices of two axes cannot stay together.
+    """
+    params = form.func.params
+    selection = _Selection({params[index]: {axis: one} for index, (axis, one) in kept.items()})
+    while any([selection.spread(nest) for nest in form.nests]):
+        pass
+    if not all(map(selection.is_consistent, form.nests)):
+        return None
+    own = {i: selection.axes[param] for i, param in enumerate(params) if param in selection.axes}
+    return Taken(selection.func(form.func), own)
+
+
+class _Selection:
+    """The indices that stay.
+
+    Attributes
+    ----------
+    axes
+        buffer -> axis -> indices.
+    iterators
+        of nests -> indices.
+    """
+
+    def __init__(self, axes: dict[Var, dict[int, np.ndarray]]) -> None:
+        self.axes = axes
+        self.iterators: dict[Var, np.ndarray] = {}
+
+    def spread(self, nest: Nest) -> bool:
+        """Let iterators and axes lose what goes with their own indices; whether any does."""
+        has_changed = False
+        for buffer, axis, index in _indices(nest):
+            own = self.axes.get(buffer, {}).get(axis)
+            iterator, divisor = _divided(index)
+            indices = self.iterators.get(iterator) if iterator is not None else None
+            if own is not None and indices is None and divisor == 1 and iterator is not None:
+                self.iterators[iterator] = own
+                has_changed = True
+            elif own is None and indices is not None:
+                self.axes.setdefault(buffer, {})[axis] = np.unique(indices // divisor)
+                has_changed = True
+        return has_changed
+
+    def is_consistent(self, nest: Nest) -> bool:
+        """Return whether each index, among those that stay, leads to the element that it did."""
+        chosen = [variable for variable in nest.extents if variable in self.iterators]
+        value = _without_loads(nest.value)
+        return not any(mentions(value, variable) for variable in chosen) and all(
+            self._is_same(self.axes.get(buffer, {}).get(axis), index, chosen)
+            for buffer, axis, index in _indices(nest)
+        )
+
+    def _is_same(self, own: np.ndarray | None, index: tirx.Expr, chosen: list[Var]) -> bool:
+        if own is None:
+            return not any(mentions(_without_loads(index), variable) for variable in chosen)
+        iterator, divisor = _divided(index)
+        indices = self.iterators.get(iterator) if iterator is not None else None
+        if indices is None or not np.isin(indices // divisor, own).all():
+            return False
+        places = np.searchsorted(own, indices // divisor)
+        return np.array_equal(places, np.arange(len(indices)) // divisor)
+
+    def func(self, func: tirx.PrimFunc) -> tirx.PrimFunc:
+        """Return a PrimFunc with the extents that stay."""
+        buffers = {
+            buffer: with_extents(buffer, {axis: len(indices) for axis, indices in own.items()})
+            for buffer, own in self.axes.items()
+        }
+        extents = {iterator: len(indices) for iterator, indices in self.iterators.items()}
+        for realize in nodes_of(func.body, s_tir.SBlockRealize):
+            for variable, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+                if variable.var in extents:
+                    extents[value] = extents[variable.var]
+        body = tvm_ffi.structural_map(
+            func.body,
+            [
+                (Var, lambda var: buffers.get(var, var)),
+                (tirx.For, lambda loop: _loop(loop, extents)),
+                (tirx.IterVar, lambda variable: _iterator(variable, extents)),
+            ],
+        )
+        params = [buffers.get(param, param) for param in func.params]
+        return tirx.PrimFunc(params, body, func.ret_type, func.attrs)
+
+
+def _indices(nest: Nest) -> Iterator[tuple[Var, int, tirx.Expr]]:
+    """Yield each index of the loads and of the store, with its buffer and axis."""
+    accesses = [(load.source, load.indices) for load in nest.loads]
+    for buffer, indices in [*accesses, (nest.buffer, nest.indices)]:
+        for axis, index in enumerate(indices):
+            yield buffer, axis, index
+
+
+def _divided(index: tirx.Expr) -> tuple[Var | None, int]:
+    """Split an index `iterator // divisor`; the iterator is None for other ones."""
+    divisor = 1
+    if isinstance(index, tirx.FloorDiv) and isinstance(index.b, tirx.IntImm):
+        index, divisor = index.a, int(index.b)
+    return (index, divisor) if isinstance(index, Var) else (None, 1)
+
+
+def _without_loads(expr: tirx.Expr) -> tirx.Expr:
+    """Return an expression with zeros in the place of loads."""
+    return tvm_ffi.structural_map(
+        expr, (TensorLoad, lambda load: tirx.const(0, str(load.ty.dtype)))
+    )
+
+
+def _loop(loop: tirx.For, extents: Mapping[Var, int]) -> tirx.For:
+    if loop.loop_var not in extents:
+        return loop
+    extent = tirx.IntImm(str(loop.loop_var.ty.dtype), extents[loop.loop_var])
+    annotations = loop.annotations
+    return tirx.For(loop.loop_var, loop.min, extent, loop.kind, loop.body, annotations=annotations)
+
+
+def _iterator(variable: tirx.IterVar, extents: Mapping[Var, int]) -> tirx.IterVar:
+    if variable.var not in extents:
+        return variable
+    extent = tirx.IntImm(str(variable.var.ty.dtype), extents[variable.var])
+    return tirx.IterVar(
+        Range.from_min_extent(variable.dom.min, extent), variable.var, variable.iter_type
+    )

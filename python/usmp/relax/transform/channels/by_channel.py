@@ -1,0 +1,174 @@
+"""Operators that compute each channel of the output from the same channel of the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+import tvm
+import tvm_ffi
+from tvm import relax, tirx
+from tvm.ir import GenericConst, TensorLoad
+from tvm.sym import Analyzer
+
+from usmp.analysis.integer_ranges import IntegerRanges, Range
+from usmp.analysis.integer_ranges import is_integer as is_integer_type
+from usmp.ops.form import AxisRead, Form, along
+from usmp.ops.quantized import Rounding
+from usmp.ops.quantized.parameters import integer_limits
+from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
+from usmp.ops.records.reductions import ReductionOp
+from usmp.ops.records.windowed import PoolOp
+from usmp.relax.transform.channels.channel_operator import (
+    ChannelOperator,
+    Known,
+    RecordedCall,
+    identity,
+)
+from usmp.relax.transform.channels.channel_ranges import ChannelRanges
+from usmp.relax.transform.channels.reductions import Ends, pool_ends, reduction_ends
+
+
+def by_channel(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
+    """Return what an operator does with channels; None if it computes one from others.
+
+    All channels stay where another operand has one element for each, which cannot be removed, or
+    where the value depends on the number of the channel.
+    """
+    arguments = recorded.arguments
+    counts = {number: known[a].count for number, a in enumerate(arguments) if a in known}
+    # Fewer channels are broadcast, which all channels of the output read.
+    most = max(counts.values(), default=0)
+    axes = {n: known[arguments[n]].axis for n, count in counts.items() if count == most}
+    constants = [n for n, argument in enumerate(arguments) if isinstance(argument, GenericConst)]
+    if not axes or recorded.form is None:
+        return None
+    access = along(recorded.form, axes, constants)
+    if access is None or any(
+        (r.stride, r.first, r.count) != (1, 0, 1) for r in access.reads.values()
+    ):
+        return None
+    ends = _output_ends(known, recorded, access.reads, access.extent)
+    low, high = recorded.record.limits.ends
+    least, greatest = (np.clip(end, low, high).astype(np.int64) for end in ends or (low, high))
+    every = np.ones(access.extent, np.int64)
+    output = ChannelRanges(access.axis, least * every, greatest * every)
+    relations = {
+        number: (axes.get(number, 0), identity(access.extent) if number in axes else None)
+        for number in range(len(arguments))
+        if number not in constants
+    }
+    return recorded.operator(relations, output, np.full(access.extent, not access.is_uniform))
+
+
+def _output_ends(
+    known: Known, recorded: RecordedCall, reads: Mapping[int, AxisRead], count: int
+) -> Ends | None:
+    """Return what each channel of the output can hold; None if only its limits are known."""
+    record, arguments = recorded.record, recorded.arguments
+    if _is_table(recorded):
+        return _table_ends(known, arguments)
+    if not all(is_integer_type(str(argument.ty.dtype)) for argument in arguments):
+        return None
+    ends = [_ends(known, a, reads.get(number), count) for number, a in enumerate(arguments)]
+    if isinstance(record, PoolOp):
+        return pool_ends(recorded, record, ends[0])
+    if isinstance(record, ReductionOp):
+        return reduction_ends(recorded, record, ends[0])
+    return None if recorded.form is None else _elementwise_ends(recorded.form, ends)
+
+
+def _elementwise_ends(form: Form, operands: Sequence[Ends]) -> Ends | None:
+    """Return the bounds of the values that a form without reductions computes."""
+    if any(nest.spatial != nest.extents.keys() for nest in form.nests):
+        return None
+    # Many channels have the same bounds.
+    rows, places = np.unique(np.stack([*chain(*operands)], axis=1), axis=0, return_inverse=True)
+    found = []
+    for row in rows.tolist():
+        bounds = zip(row[::2], row[1::2], strict=True)
+        ranges = IntegerRanges(
+            buffers=dict(zip(form.func.params, bounds, strict=False)), exact=_EXACT
+        )
+        for nest in form.nests:
+            ranges.buffers[nest.buffer] = ranges.of(nest.value)
+        found.append(ranges.buffers[form.output])
+    least, greatest = np.array(found, np.int64).T
+    return least[places.reshape(-1)], greatest[places.reshape(-1)]
+
+
+def _rescaled(rounding: Rounding) -> Callable[..., Range | None]:
+    """Return the function from bounds of an integer and of its factor to those of the product."""
+
+    def exact(value: Range, multiplier: Range, shift: Range) -> Range | None:
+        if multiplier[0] < multiplier[1] or shift[0] < shift[1]:
+            return None
+        ends, *factor = (
+            np.array(values, np.int64) for values in (value, multiplier[:1], shift[:1])
+        )
+        if not never_wraps(ends, factor[0], factor[1], rounding).all():
+            return None
+        least, greatest = rescaled(ends, factor[0], factor[1], rounding).tolist()
+        return least, greatest
+
+    return exact
+
+
+_EXACT = {rounding.value: _rescaled(rounding) for rounding in Rounding}
+
+
+def _ends(known: Known, operand: relax.Expr, read: AxisRead | None, count: int) -> Ends:
+    """Return what an operand holds in each channel of the output."""
+    if isinstance(operand, GenericConst):
+        values = operand.value.numpy().astype(np.int64)
+        rows = values.reshape(1, -1)
+        if read is not None:
+            rows = np.moveaxis(values, read.axis, 0).reshape(count, -1)
+        low, high = rows.min(axis=1), rows.max(axis=1)
+    else:
+        found = known.get(operand) if isinstance(operand, tvm.ir.Var) else None
+        if found is not None and read is not None:
+            return found.least, found.greatest
+        limits = integer_limits(str(operand.ty.dtype))
+        low, high = (np.array([end]) for end in limits)
+        if found is not None:
+            low, high = found.least.min(keepdims=True), found.greatest.max(keepdims=True)
+    every = np.ones(count, np.int64)
+    return low * every, high * every
+
+
+def _is_table(recorded: RecordedCall) -> bool:
+    """Return whether an operator looks up the result of each 8-bit integer, the least one first."""
+    form = recorded.form
+    if form is None or len(form.nests) != 1 or len(recorded.arguments) != 2:
+        return False
+    data, results = form.func.params[:2]
+    loaded, limits = form.nests[0].value, integer_limits(str(data.dtype))
+    if not isinstance(loaded, TensorLoad) or not loaded.source.same_as(results):
+        return False
+    places = [
+        Analyzer().simplify(
+            tvm_ffi.structural_map(
+                loaded.indices[0], (TensorLoad, lambda _, end=end: tirx.const(end, str(data.dtype)))
+            )
+        )
+        for end in limits
+    ]
+    return [*map(int, recorded.arguments[1].ty.shape)] == [256] and [
+        int(place) if isinstance(place, tirx.IntImm) else None for place in places
+    ] == [0, 255]
+
+
+def _table_ends(known: Known, arguments: Sequence[relax.Expr]) -> Ends | None:
+    """Return the least and the greatest result of a table in each channel."""
+    operand, results = arguments
+    if not isinstance(results, GenericConst) or operand not in known:
+        return None
+    values, data = results.value.numpy().astype(np.int64), known[operand]
+    least, _ = integer_limits(str(operand.ty.dtype))
+    spans = [
+        values[first - least : last - least + 1]
+        for first, last in zip(data.least, data.greatest, strict=True)
+    ]
+    return np.array([span.min() for span in spans]), np.array([span.max() for span in spans])
