@@ -19,6 +19,6 @@ class Module:
 # CHECK: @R.function
 # CHECK-NEXT: def main(x: R.Tensor((4, 2), dtype="float32")) -> R.Tensor((2, 2), dtype="float32"):
 # CHECK-NEXT:     with R.dataflow():
-# CHECK-NEXT:         y: R.Tensor((2, 2), dtype="float32") = R.strided_slice(x, (0,), (2,), (4,), assume_inbound=False)
+# CHECK-NEXT:         y: R.Tensor((2, 2), dtype="float32") = R.strided_slice(x, (0,), (2,), (4,), (1,), assume_inbound=False)
 # CHECK-NEXT:         R.output(y)
 # CHECK-NEXT:     return y

@@ -38,7 +38,7 @@ from usmp.objects.attributes import (
 from usmp.objects.placed_state import StateTensor, digest_of
 from usmp.objects.state_info import STATES_FLAG_NAME, StateInfo
 from usmp.objects.tensor_info import TensorInfo
-from usmp.relax.contiguous_parts import MOVES, part_offsets
+from usmp.ops.views import PARTS, part_offsets
 from usmp.relax.static_shapes import flatten_types
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.unique_names import UniqueNames
@@ -163,7 +163,7 @@ class MainBuilder:
             result = self.allocate(callee.name_hint, var.ty)
             self.calls.append(callee, [*arguments, *flatten(result)], flatten(result), span)
             return result
-        if operator in MOVES:
+        if operator in PARTS:
             return self.copy(with_span(expr, span), var, position)
         raise UnsupportedModelError(
             f"operator {operator} (result {var.name}: {var.ty}) cannot be lowered to static C"

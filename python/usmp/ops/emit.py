@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 from tvm import relax, te, tirx
-from tvm.ir import GlobalVar, IRModule
+from tvm.ir import GlobalVar, IRModule, Type
 from tvm.relax.utils import gen_call_tir_inputs
 
 from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
@@ -144,3 +144,13 @@ def extents_of(tensor: relax.Expr | np.ndarray) -> tuple[Any, ...]:
     """The same, with expressions for those that depend on sizes which only the run knows."""
     shape = tensor.shape if isinstance(tensor, np.ndarray) else tensor.ty.shape
     return tuple(int(e) if isinstance(e, int | tirx.IntImm) else e for e in shape)
+
+
+def static_shape(ty: Type) -> tuple[int, ...] | None:
+    """Return the extents of a tensor; None if one is not constant, or of what is no tensor."""
+    shape = getattr(ty, "shape", None)
+    if not isinstance(shape, relax.ShapeExpr):
+        return None
+    if not all(isinstance(extent, tirx.IntImm) for extent in shape):
+        return None
+    return tuple(map(int, shape))

@@ -16,6 +16,7 @@ from tvm.ir import Call, Expr, GenericConst
 
 from usmp.ops.emit import constant, extents_of
 from usmp.ops.indices import broadcast_element, checked_from_start, nearest
+from usmp.ops.views import axis_of
 from usmp.support.errors import UnsupportedModelError
 
 Legalize = Callable[[relax.BlockBuilder, Call], Expr]
@@ -56,8 +57,7 @@ def take(builder: relax.BlockBuilder, call: Call) -> Expr:
     legalize = call.op.get_attr("FLegalize")
     if call.attrs.mode != "fast":
         return legalize(builder, call)
-    # Without an axis, the tensor has but one.
-    axis = 0 if call.attrs.axis is None else int(call.attrs.axis) % len(data.ty.shape)
+    axis = axis_of(call)
     extent = extents_of(data)[axis]
     if isinstance(given, GenericConst) and isinstance(extent, int):
         counted = checked_from_start(given.value.numpy(), [extent], [axis])
@@ -78,7 +78,7 @@ def take(builder: relax.BlockBuilder, call: Call) -> Expr:
 def gather_elements(builder: relax.BlockBuilder, call: Call) -> Expr:
     """`R.gather_elements`: an element stays at its place, but for one coordinate."""
     data, given = call.args
-    axis = int(call.attrs.axis) % len(data.ty.shape)
+    axis = axis_of(call)
     indices = _indices(call, given, [axis])
     compute = elements_along(axis, extents_of(data)[axis], indices.position)
     return builder.call_te(compute, data, indices.expr, primfunc_name_hint="gather_elements")

@@ -16,14 +16,11 @@ from usmp.ops.form import AxisAccess, Interval, along, form_of, part_of
 from usmp.ops.gather import GATHER_OPERATORS
 from usmp.ops.records import QuantizedOp, operator_of
 from usmp.ops.records.windowed import WindowedOp
+from usmp.ops.views import RESHAPES, AxisRange, View, names_of, parts_of, whole_or_slice
 from usmp.relax.static_shapes import has_static_shape
 from usmp.tir.nodes import nodes_of
 
-_VIEWS = (
-    *("relax.reshape", "relax.flatten", "relax.nn.batch_flatten", "relax.squeeze"),
-    "relax.expand_dims",
-)
-_SLICE = "relax.strided_slice"
+_SLICES = names_of(View.SLICE)
 _SAME = (
     *("relax.abs", "relax.add", "relax.astype", "relax.clip", "relax.concat", "relax.dequantize"),
     *("relax.divide", "relax.exp", "relax.maximum", "relax.minimum", "relax.multiply"),
@@ -111,30 +108,20 @@ class AxisOperator:
         shape: Sequence[int],
     ) -> relax.Expr:
         call, name = self.call, self.call.op.name
-        if name in _VIEWS:
+        if name in RESHAPES:
             return relax.op.reshape(tensors[0], shape)
-        if name == _SLICE:
-            return self._slice(indices, given[0][0], tensors[0], shape)
+        if name in _SLICES:
+            return self._slice(indices, given[0][0], tensors[0])
         by_operand = {var: tensors[index] for index, var in self.operands.items()}
         return _with_operands(call, by_operand)
 
-    def _slice(
-        self, indices: Interval, begin: int, tensor: relax.Expr, shape: Sequence[int]
-    ) -> relax.Expr:
+    def _slice(self, indices: Interval, begin: int, tensor: relax.Expr) -> relax.Expr:
         """Return the slice of a part of the tensor, which begins at index `begin`."""
-        call, read = self.call, self.access.reads[0]
-        values = [[int(value) for value in argument] for argument in call.args[1:]]
-        axes, begins, ends = values[:3]
-        strides = values[3] if len(values) > 3 else [1] * len(axes)
-        rank = len(shape_of(call))
-        for place, axis in enumerate(axes):
-            if axis % rank == read.axis:
-                begins[place] = read.stride * indices[0] + read.first - begin
-                ends[place] = begins[place] + read.stride * (indices[1] - indices[0] - 1) + 1
-                strides[place] = read.stride
-        if shape_of(tensor) == tuple(shape) and all(stride == 1 for stride in strides):
-            return tensor
-        return relax.op.strided_slice(tensor, axes, begins, ends, strides)
+        parts, read = parts_of(self.call), self.access.reads[0]
+        assert parts is not None
+        first = read.stride * indices[0] + read.first - begin
+        of_axis = AxisRange(first, indices[1] - indices[0], read.stride)
+        return whole_or_slice(tensor, {**parts[0], read.axis: of_axis})
 
 
 def axis_operator(
@@ -217,7 +204,7 @@ def _found(
 def _of_relax(
     call: Call, axes: Mapping[Var, int], is_constant: Callable[[relax.Expr], bool]
 ) -> AxisOperator | None:
-    if getattr(call.op, "name", None) not in (*_VIEWS, *_SAME, _SLICE):
+    if getattr(call.op, "name", None) not in (*_SLICES, *RESHAPES, *_SAME):
         return None
     legalized = _legalized(call)
     if legalized is None:
@@ -228,7 +215,7 @@ def _of_relax(
         return None
     access, operands = found
     is_same = all(read.is_same for read in access.reads.values())
-    if not access.is_uniform or (not is_same and call.op.name != _SLICE):
+    if not access.is_uniform or (not is_same and call.op.name not in _SLICES):
         return None
     return AxisOperator(call, access, operands, arguments)
 

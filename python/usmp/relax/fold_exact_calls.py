@@ -7,11 +7,12 @@ large models have dozens that say where the elements of a constant go, and nothi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, IRModule, Var
 
+from usmp.ops.emit import static_shape
+from usmp.ops.views import RESHAPES
 from usmp.relax.exact_elements import Elements, exact_elements
 
 _DTYPES = (
@@ -63,8 +64,8 @@ def _folded_block(block: relax.DataflowBlock, known: _Known, mod: IRModule) -> r
 def _result(value: relax.Expr, known: _Known, mod: IRModule) -> Elements | None:
     """What a call on constants gives; None if that is not known here."""
     name = getattr(value.op, "name", None) if isinstance(value, Call) else None
-    if name == "relax.reshape":
-        shape, constants = _extents(value.ty), _elements([value.args[0]], known)
+    if name in RESHAPES:
+        shape, constants = static_shape(value.ty), _elements([value.args[0]], known)
         return None if shape is None or constants is None else constants[0].reshape(shape)
     if name != "relax.call_tir" or not isinstance(value.args[1], relax.Tuple):
         return None
@@ -72,14 +73,6 @@ def _result(value: relax.Expr, known: _Known, mod: IRModule) -> Elements | None:
     if not isinstance(func, tirx.PrimFunc) or constants is None:
         return None
     return exact_elements(func, constants)
-
-
-def _extents(ty: Any) -> tuple[int, ...] | None:
-    """The shape of a tensor, if all of it is known."""
-    shape = getattr(ty, "shape", None)
-    if shape is None or not all(isinstance(extent, tirx.IntImm) for extent in shape):
-        return None
-    return tuple(map(int, shape))
 
 
 def _elements(exprs: Iterable[relax.Expr], known: _Known) -> list[Elements] | None:

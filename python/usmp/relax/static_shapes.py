@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import prod
 
 import tvm
-from tvm import relax, tirx
+from tvm import relax
 from tvm.ir import IRModule
 
+from usmp.ops.emit import static_shape
 from usmp.support.errors import UnsupportedModelError
 
 LARGEST_TENSOR_BYTES = 2**31 - 1
@@ -29,10 +30,7 @@ def main_function(mod: IRModule) -> relax.Function:
 
 def has_static_shape(ty: relax.TensorType) -> bool:
     """Whether all extents are constants."""
-    shape = getattr(ty, "shape", None)
-    return isinstance(shape, relax.ShapeExpr) and all(
-        isinstance(extent, tirx.IntImm) for extent in shape
-    )
+    return static_shape(ty) is not None
 
 
 def flatten_types(ty: tvm.ir.Type) -> list[tvm.ir.Type]:

@@ -9,14 +9,13 @@ from tvm.ir import IRModule
 from usmp.ops.argmin_argmax import legalize_argmin_argmax
 from usmp.ops.gather import GATHER_OPERATORS
 from usmp.ops.scatter import SCATTER_OPERATORS
+from usmp.ops.views import PARTS, RESHAPES, View, names_of, part_offsets
 from usmp.passes import ModulePass
-from usmp.relax.contiguous_parts import MOVES, part_offsets
 from usmp.relax.legalize_clamps import LEGALIZE_CLAMPS
 from usmp.relax.legalize_extremes import LEGALIZE_EXTREMES
 
-_PLACES = ("relax.reshape", "relax.split", "relax.strided_slice")
+_PLACES = names_of(View.RESHAPE, View.SLICE, View.SPLIT)
 """What stands in the memory of its argument, if that is contiguous."""
-_VIEWS = ("relax.squeeze", "relax.expand_dims", "relax.flatten")
 
 
 def _as_reshape(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
@@ -49,8 +48,8 @@ def _is_computed(builder: relax.BlockBuilder, expr: relax.Expr) -> bool:
 
 _LEGALIZE = relax.transform.LegalizeOps(
     {
-        **{name: _as_reshape for name in _VIEWS},
-        **{name: _keep_contiguous for name in MOVES},
+        **{name: _as_reshape for name in RESHAPES if name != "relax.reshape"},
+        **{name: _keep_contiguous for name in PARTS},
         **LEGALIZE_CLAMPS,
         **LEGALIZE_EXTREMES,
         **GATHER_OPERATORS,

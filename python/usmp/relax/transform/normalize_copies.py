@@ -9,6 +9,7 @@ from tvm import relax
 from tvm.ir import Call, GenericConst, IRModule, Op
 
 from usmp.ops.emit import extents_of
+from usmp.ops.views import AxisRange, axis_of, parts_of, sliced
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import main_function
@@ -45,7 +46,8 @@ def _normalize_copies(mod: IRModule) -> IRModule:
     def item_of(item: relax.TupleGetItem) -> relax.Expr:
         value = values.get(item.tuple_value)
         if value is not None and _is(value, "relax.split"):
-            return _part_of(value, item.index)
+            parts = parts_of(value)
+            return item if parts is None else sliced(value.args[0], parts[item.index])
         if value is not None and _is(value, "relax.nn.dropout") and item.index == 0:
             return value.args[0]
         return item
@@ -75,27 +77,15 @@ def _slice_of(take: Call) -> relax.Expr:
     if not isinstance(indices, GenericConst):
         return take
     shape, values = extents_of(data), indices.value.numpy()
-    # Without an axis, the tensor has but one.
-    axis = 0 if take.attrs.axis is None else int(take.attrs.axis) % len(shape)
+    axis = axis_of(take)
     places = values.reshape(-1).astype(np.int64)
     steps = np.unique(np.diff(places)) if places.size > 1 else np.array([1])
     if not places.size or steps.size != 1 or steps[0] == 0:
         return take
     if not isinstance(shape[axis], int) or places.min() < 0 or places.max() >= shape[axis]:
         return take
-    begin, end, step = int(places[0]), int(places[-1] + steps[0]), int(steps[0])
-    # A negative end counts from the axis's end; this one is before its first element.
-    end = end if end >= 0 else -shape[axis] - 1
-    part = relax.op.strided_slice(data, [axis], [begin], [end], [step])
+    part = sliced(data, {axis: AxisRange(int(places[0]), places.size, int(steps[0]))})
     return relax.op.reshape(part, [*shape[:axis], *values.shape, *shape[axis + 1 :]])
-
-
-def _part_of(split: Call, index: int) -> relax.Expr:
-    """One result of a split."""
-    axis = int(split.attrs.axis) % len(extents_of(split.args[0]))
-    extents = [int(part.shape[axis]) for part in split.ty.fields]
-    begin = sum(extents[:index])
-    return relax.op.strided_slice(split.args[0], [axis], [begin], [begin + extents[index]])
 
 
 def _join_of(stack: Call) -> relax.Expr:

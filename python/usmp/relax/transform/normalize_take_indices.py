@@ -8,6 +8,7 @@ from tvm.ir import Call, GenericConst, IRModule, Op
 
 from usmp.ops.emit import constant, shape_of
 from usmp.ops.indices import checked_from_start
+from usmp.ops.views import axis_of
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import has_static_shape, main_function
@@ -48,8 +49,7 @@ def _normalized(call: Call) -> Call:
     data, indices = call.args
     if not isinstance(indices, GenericConst) or not has_static_shape(data.ty):
         return call
-    # Without an axis, the tensor has but one.
-    axis = 0 if call.attrs.axis is None else int(call.attrs.axis) % len(data.ty.shape)
+    axis = axis_of(call)
     values = indices.value.numpy()
     try:
         counted = checked_from_start(values, [shape_of(data)[axis]], [axis])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
-
 import tvm
 import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, IRModule, Op, Var
 
-from usmp.ops.emit import shape_of
+from usmp.ops.views import AxisRange, axis_of, part_offsets, parts_of, whole_or_slice
 from usmp.passes import ModulePass
-from usmp.relax.contiguous_parts import part_offsets
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.static_shapes import main_function
 from usmp.tir.nodes import nodes_of
@@ -84,30 +81,18 @@ def _pieces(reader: relax.Expr, joined: Var, concat: Call) -> list[relax.Expr]:
     """What a slice of the concat takes of its inputs; nothing for any other reader."""
     if not _is(reader, "relax.strided_slice") or not reader.args[0].same_as(joined):
         return []
-    if not all(
-        isinstance(arguments, relax.Tuple) for arguments in (*concat.args, *reader.args[1:])
-    ):
+    cuts, joined_parts = parts_of(reader), parts_of(concat)
+    if cuts is None or joined_parts is None or not isinstance(concat.args[0], relax.Tuple):
         return []
-    whole = shape_of(concat)
-    joins = (0 if concat.attrs.axis is None else int(concat.attrs.axis)) % len(whole)
-    axes, begins, ends = ([int(value) for value in reader.args[i]] for i in (1, 2, 3))
-    strides = [int(value) for value in reader.args[4]] if len(reader.args) > 4 else [1] * len(axes)
-    axes = [axis % len(whole) for axis in axes]
-    if axes.count(joins) != 1 or strides[axes.index(joins)] != 1:
+    axis = axis_of(concat)
+    cut = cuts[0].get(axis)
+    if cut is None or cut.step != 1:
         return []
-    place = axes.index(joins)
-    begin = begins[place] + (whole[joins] if begins[place] < 0 else 0)
-    begin = min(max(begin, 0), whole[joins])
-    end = begin + shape_of(reader)[joins]
-    parts = list(concat.args[0].fields)
-    limits = [0, *accumulate(shape_of(part)[joins] for part in parts)]
     pieces = []
-    for part, (first, stop) in zip(parts, pairwise(limits), strict=True):
-        if max(begin, first) >= min(end, stop):
-            continue
-        begins[place], ends[place] = max(begin, first) - first, min(end, stop) - first
-        is_whole = len(axes) == 1 and begin <= first and stop <= end
-        pieces.append(
-            part if is_whole else relax.op.strided_slice(part, axes, begins, ends, strides)
-        )
+    for tensor, part in zip(concat.args[0].fields, joined_parts, strict=True):
+        place = part[axis]
+        begin, end = max(cut.first, place.first), min(cut.end, place.end)
+        if begin < end:
+            of_axis = AxisRange(begin - place.first, end - begin)
+            pieces.append(whole_or_slice(tensor, {**cuts[0], axis: of_axis}))
     return pieces

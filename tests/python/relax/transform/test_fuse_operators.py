@@ -1,6 +1,7 @@
 """Relax operators become few PrimFuncs."""
 
 import numpy as np
+import pytest
 from tvm import relax
 
 from support.quantized_models.sequences import swish
@@ -38,6 +39,21 @@ def test_a_reshape_between_operators_stays_a_view(model, random_array):
 
     mod = FuseOperators()(model(body, ("x", (2, 4), "float32")))
     assert calls(mod) == ["relu", "relax.reshape", "matmul"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        relax.op.flatten,
+        relax.op.nn.batch_flatten,
+        relax.op.squeeze,
+        lambda x: relax.op.expand_dims(x, 0),
+    ],
+    ids=["flatten", "batch_flatten", "squeeze", "expand_dims"],
+)
+def test_what_only_changes_the_shape_is_a_view(model, change):
+    mod = FuseOperators()(model(lambda _, x: change(x), ("x", (1, 2, 4), "float32")))
+    assert calls(mod) == ["relax.reshape"]
 
 
 def test_what_constants_give_is_computed_now(model, random_array):

@@ -120,7 +120,7 @@ def test_sizes_that_only_the_run_knows(model):
         return relax.op.add(*(b.emit(relax.TupleGetItem(both, index)) for index in range(2)))
 
     def slices(b, x):
-        halves = [b.emit(relax.op.strided_slice(x, [2], [i], [i + 3])) for i in (0, 3)]
+        halves = [b.emit(relax.op.strided_slice(x, [2], [i], [i + 3], [1])) for i in (0, 3)]
         return relax.op.add(*halves)
 
     after = NormalizeCopies()(model(parts, ("x", shape, "float32")))

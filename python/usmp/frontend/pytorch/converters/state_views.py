@@ -15,11 +15,11 @@ from tvm.ir import Call, Expr, GenericConst
 
 from usmp.frontend.pytorch.converters.operator import Operator, rank_of
 from usmp.ops.emit import extents_of, shape_of
+from usmp.ops.views import RESHAPES, order_of
 
 Position: TypeAlias = Sequence[Any]
-_RESHAPES = ("relax.reshape", "relax.expand_dims", "relax.squeeze")
 _STEPS = frozenset(
-    {*_RESHAPES, "relax.permute_dims", "relax.broadcast_to", "relax.take", "relax.multiply"}
+    {*RESHAPES, "relax.permute_dims", "relax.broadcast_to", "relax.take", "relax.multiply"}
 )
 
 
@@ -81,13 +81,11 @@ def _step(value: Call, result: Expr) -> Callable[[Position], Position] | None:
     name = getattr(value.op, "name", "")
     if name not in _STEPS or not (_is_static(value.args[0]) and _is_static(result)):
         return None
-    if name in _RESHAPES:
+    if name in RESHAPES:
         return _reshaped(shape_of(value.args[0]), shape_of(result))
     if name == "relax.permute_dims":
-        rank = rank_of(result)
-        axes = value.attrs.axes
-        order = list(range(rank))[::-1] if axes is None else [int(axis) % rank for axis in axes]
-        return lambda place: [place[order.index(axis)] for axis in range(rank)]
+        order = order_of(value)
+        return lambda place: [place[order.index(axis)] for axis in range(len(order))]
     if name == "relax.broadcast_to":
         shape = shape_of(value.args[0])
         return lambda place: [

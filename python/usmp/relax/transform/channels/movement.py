@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from math import prod
 
 import numpy as np
 from tvm import relax
 from tvm.ir import Call, GenericConst
 
 from usmp.ops.emit import shape_of
+from usmp.ops.views import (
+    RESHAPES,
+    AxisRange,
+    axis_of,
+    merged_axis,
+    order_of,
+    parts_of,
+    sliced,
+)
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
     Kept,
@@ -22,14 +30,6 @@ from usmp.relax.transform.channels.channel_operator import (
 )
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 
-VIEWS = (
-    "relax.reshape",
-    "relax.flatten",
-    "relax.nn.batch_flatten",
-    "relax.squeeze",
-    "relax.expand_dims",
-)
-
 
 def view(known: Known, call: Call) -> ChannelOperator | None:
     """A tensor in another shape, in which the channels are an axis, or part of one."""
@@ -37,7 +37,7 @@ def view(known: Known, call: Call) -> ChannelOperator | None:
     if data is None:
         return None
     before, after = shape_of(call.args[0]), shape_of(call)
-    found = _merged_axis(before, data.axis, after)
+    found = merged_axis(before, data.axis, after)
     if found is None:
         return None
     axis, inner = found
@@ -54,29 +54,12 @@ def view(known: Known, call: Call) -> ChannelOperator | None:
     return ChannelOperator((call.args[0],), (relation,), output, rebuild)
 
 
-def _merged_axis(
-    before: Sequence[int], channels: int, after: Sequence[int]
-) -> tuple[int, int] | None:
-    """The axis of a view that has the channels, and how many of its elements a channel has in a
-    row; None if the channels are on several axes."""
-    outer, inner = prod(before[:channels]), prod(before[channels + 1 :])
-    for axis in range(len(after)):
-        above, below = prod(after[:axis]), prod(after[axis + 1 :])
-        if outer % above == 0 and inner % below == 0:
-            in_axis = (outer // above) * before[channels] * (inner // below)
-            if after[axis] == in_axis:
-                return axis, inner // below
-    return None
-
-
 def permute_dims(known: Known, call: Call) -> ChannelOperator | None:
     """A transposition."""
     data = known.get(call.args[0])
     if data is None:
         return None
-    rank = len(shape_of(call))
-    axes = call.attrs.axes
-    order = [*reversed(range(rank))] if axes is None else [int(axis) % rank for axis in axes]
+    order = order_of(call)
 
     def rebuild(
         builder: relax.BlockBuilder, operands: Sequence[relax.Expr], kept: Kept
@@ -110,32 +93,23 @@ def pad(known: Known, call: Call) -> ChannelOperator | None:
 def strided_slice(known: Known, call: Call) -> ChannelOperator | None:
     """A slice of other axes than that of the channels, or a range of channels."""
     data = known.get(call.args[0])
-    if data is None or not all(isinstance(argument, relax.Tuple) for argument in call.args[1:]):
+    parts = parts_of(call)
+    if data is None or parts is None:
         return None
-    whole = shape_of(call.args[0])
-    axes, begins, ends = ([int(value) for value in call.args[i]] for i in (1, 2, 3))
-    steps = [int(v) for v in call.args[4]] if len(call.args) > 4 else [1] * len(axes)
-    axes = [axis % len(whole) for axis in axes]
-    place = axes.index(data.axis) if data.axis in axes else None
-    first = 0
-    if place is not None:
-        first = begins[place] + (data.count if begins[place] < 0 else 0)
-        if steps[place] != 1 or not 0 <= first < data.count:
-            return None
-    taken = np.arange(shape_of(call)[data.axis])
+    taken = parts[0].get(data.axis, AxisRange(0, data.count))
+    if taken.step != 1:
+        return None
+    output = np.arange(taken.count)
+    operand = output + taken.first
 
     def rebuild(
         builder: relax.BlockBuilder, operands: Sequence[relax.Expr], kept: Kept
     ) -> relax.Expr:
-        starts, stops = [*begins], [*ends]
-        if place is not None:
-            starts[place] = int((kept.of(0, data.count) < first).sum())
-            stops[place] = starts[place] + len(kept.output)
-        inbound = bool(call.attrs.assume_inbound)
-        return relax.op.strided_slice(operands[0], axes, starts, stops, steps, inbound)
+        first = int((kept.of(0, data.count) < taken.first).sum())
+        return sliced(operands[0], {**parts[0], data.axis: AxisRange(first, len(kept.output))})
 
-    relation = Tied(taken + first, taken)
-    return ChannelOperator((call.args[0],), (relation,), data.on(data.axis, taken + first), rebuild)
+    ranges = data.on(data.axis, operand)
+    return ChannelOperator((call.args[0],), (Tied(operand, output),), ranges, rebuild)
 
 
 def concat(known: Known, call: Call) -> ChannelOperator | None:
@@ -147,11 +121,10 @@ def concat(known: Known, call: Call) -> ChannelOperator | None:
     if not found or any(one.axis != found[0].axis for one in found):
         return None
     channels = found[0].axis
-    axis = 0 if call.attrs.axis is None else int(call.attrs.axis) % len(shape_of(call))
+    axis = axis_of(call)
     ranges = [_ranges(known, part, channels) for part in parts]
     if axis == channels:
-        ends = [*accumulate(one.count for one, _ in ranges)]
-        starts = [end - one.count for end, (one, _) in zip(ends, ranges, strict=True)]
+        starts = [*accumulate((one.count for one, _ in ranges[:-1]), initial=0)]
         least = np.concatenate([one.least for one, _ in ranges])
         greatest = np.concatenate([one.greatest for one, _ in ranges])
     else:
@@ -184,7 +157,7 @@ def _ranges(known: Known, part: relax.Expr, axis: int) -> tuple[ChannelRanges, b
 
 
 MOVEMENTS = {
-    **dict.fromkeys(VIEWS, view),
+    **dict.fromkeys(RESHAPES, view),
     "relax.permute_dims": permute_dims,
     "relax.nn.pad": pad,
     "relax.strided_slice": strided_slice,

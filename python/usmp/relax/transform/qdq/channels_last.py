@@ -21,9 +21,9 @@ from tvm.ir import Call, GenericConst, IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from usmp.ops.emit import shape_of
+from usmp.ops.views import RESHAPES
 from usmp.relax.replace_main import rewrite_main
 from usmp.relax.static_shapes import main_function, size_bytes
-from usmp.relax.transform.qdq.data_movement import VIEWS
 from usmp.relax.transform.qdq.image_operators import (
     CONVOLUTIONS,
     Images,
@@ -123,7 +123,7 @@ def _moved_bytes(mod: IRModule, *names: str) -> list[int]:
         if not isinstance(call, Call) or not isinstance(call.op, tvm.ir.Op):
             return
         name = call.op.name
-        if name in names if names else name not in VIEWS:
+        if name in names if names else name not in RESHAPES:
             read = [part for part in call.args if not isinstance(part, GenericConst)]
             moved.append(sum(map(_size_bytes, [*read, binding.var])))
 

@@ -9,26 +9,11 @@ from tvm import relax
 from tvm.ir import Call
 
 from usmp.ops.emit import shape_of
+from usmp.ops.views import RESHAPES, View, names_of, order_of, parts_of, whole_or_slice
 from usmp.relax.transform.qdq.graph import Graph
 
-VIEWS = (
-    "relax.reshape",
-    "relax.flatten",
-    "relax.nn.batch_flatten",
-    "relax.squeeze",
-    "relax.expand_dims",
-)
-"""They change the shape only."""
-_MOVES = (
-    *VIEWS,
-    "relax.permute_dims",
-    "relax.strided_slice",
-    "relax.take",
-    "relax.flip",
-    "relax.tile",
-    "relax.repeat",
-    "relax.broadcast_to",
-)
+_MOVES = names_of(View.RESHAPE, View.PERMUTE, View.SLICE, View.GATHER)
+"""Of one tensor to one other; elements of tuples are matched one by one."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +67,8 @@ def _same(call: Call) -> Move:
         call.args[0],
         rebuild,
         order=order_of(call) if call.op.name == "relax.permute_dims" else None,
-        view=shape_of(call) if call.op.name in VIEWS else None,
+        view=shape_of(call) if call.op.name in RESHAPES else None,
     )
-
-
-def order_of(transposition: Call) -> tuple[int, ...]:
-    """The axes of what an R.permute_dims reads, in the order in which it puts them."""
-    rank = len(transposition.args[0].ty.shape)
-    axes = transposition.attrs.axes
-    return tuple(int(a) % rank for a in axes) if axes else tuple(range(rank))[::-1]
 
 
 def _pad(call: Call) -> Move:
@@ -110,16 +88,8 @@ def _is_nearest(call: Call) -> bool:
 def _part(graph: Graph, item: relax.TupleGetItem) -> Move | None:
     """One of the results of R.split, as a slice."""
     split = graph.call(item.tuple_value, "relax.split")
-    if split is None:
+    parts = None if split is None else parts_of(split)
+    if split is None or parts is None:
         return None
-    axis = int(split.attrs.axis) % len(split.args[0].ty.shape)
-    extents = [int(part.shape[axis]) for part in split.ty.fields]
-    begin = sum(extents[: item.index])
-    end = begin + extents[item.index]
-
-    def rebuild(value: relax.Expr, _: int) -> relax.Expr:
-        if shape_of(value)[axis] == end - begin:
-            return value
-        return relax.op.strided_slice(value, [axis], [begin], [end])
-
-    return Move(split.args[0], rebuild)
+    part = parts[item.index]
+    return Move(split.args[0], lambda value, _: whole_or_slice(value, part))

@@ -9,10 +9,10 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, GenericConst
 
+from usmp.ops.views import RESHAPES
 from usmp.relax.static_shapes import flatten_types
-from usmp.relax.transform.qdq.data_movement import VIEWS
 
-_UNCOUNTED = ("relax.quantize", "relax.dequantize", "relax.shape_of", *VIEWS)
+_UNCOUNTED = ("relax.quantize", "relax.dequantize", "relax.shape_of", *RESHAPES)
 """The ends of the integers, and what looks at no element."""
 
 

@@ -12,8 +12,8 @@ from tvm import relax
 from tvm.ir import Call, GenericConst, Var
 
 from usmp.ops.emit import shape_of
+from usmp.ops.views import RESHAPES, axis_of, order_of, parts_of, sliced
 from usmp.relax.convolutions import convolution_like
-from usmp.relax.transform.qdq.data_movement import VIEWS, order_of
 from usmp.relax.transform.qdq.functions import COMBINATIONS, is_element_wise
 from usmp.relax.transform.qdq.images import is_same_order, to_channels_first, to_channels_last
 
@@ -94,7 +94,7 @@ def with_channels_last(images: Images, value: relax.Expr) -> Result:
         return _OPERATORS[name](images, value)
     if name in COMBINATIONS:
         return _combination(images, value)
-    if name in VIEWS:
+    if name in RESHAPES:
         return _view(images, value)
     return _element_wise(images, value) if is_element_wise(value) else None
 
@@ -238,20 +238,15 @@ def _concat(images: Images, call: Call) -> Result:
     parts = [images.last_of(part) for part in fields.fields]
     if any(part is None for part in parts):
         return None
-    rank = len(shape_of(call))
-    axis = 0 if call.attrs.axis is None else int(call.attrs.axis)
-    return Last(relax.op.concat(parts, _moved(axis % rank, rank)))
+    return Last(relax.op.concat(parts, _moved(axis_of(call), len(shape_of(call)))))
 
 
 def _slice(images: Images, call: Call) -> Result:
-    image = images.last_of(call.args[0])
-    if image is None:
+    image, parts = images.last_of(call.args[0]), parts_of(call)
+    if image is None or parts is None:
         return None
     rank = len(shape_of(call))
-    axes = relax.Tuple(
-        [tvm.tirx.IntImm("int64", _moved(int(a) % rank, rank)) for a in call.args[1]]
-    )
-    return Last(Call(call.op, [image, axes, *call.args[2:]], call.attrs, call.ty_args))
+    return Last(sliced(image, {_moved(axis, rank): taken for axis, taken in parts[0].items()}))
 
 
 def _pad(images: Images, call: Call) -> Result:

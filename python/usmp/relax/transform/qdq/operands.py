@@ -12,7 +12,8 @@ from tvm.ir import Call
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Quantization
 from usmp.ops.quantized.parameters import integer_limits, quantize_value
-from usmp.relax.transform.qdq.data_movement import VIEWS, Move, move_of, order_of
+from usmp.ops.views import RESHAPES, order_of
+from usmp.relax.transform.qdq.data_movement import Move, move_of
 from usmp.relax.transform.qdq.graph import INTEGER_TYPES, Graph
 from usmp.support.errors import UnsupportedModelError
 
@@ -119,7 +120,7 @@ def integer_constant(graph: Graph, expr: relax.Expr) -> IntegerConstant | None:
     if transposed is not None:
         inner = integer_constant(graph, transposed.args[0])
         return None if inner is None else inner.transposed(list(order_of(transposed)))
-    reshaped = graph.call(expr, *VIEWS)
+    reshaped = graph.call(expr, *RESHAPES)
     if reshaped is not None:
         inner = integer_constant(graph, reshaped.args[0])
         if inner is None or not inner.quantization.is_per_tensor:
@@ -156,7 +157,7 @@ def _quantized_operand(graph: Graph, expr: relax.Expr) -> Operand | None:
 
 def real_constant(graph: Graph, expr: relax.Expr) -> np.ndarray | None:
     """The real numbers of a constant, stored as floats or as integers: float64."""
-    reshaped = graph.call(expr, *VIEWS)
+    reshaped = graph.call(expr, *RESHAPES)
     if reshaped is not None:
         inner = real_constant(graph, reshaped.args[0])
         return None if inner is None else inner.reshape(shape_of(reshaped))

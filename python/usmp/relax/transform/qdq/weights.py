@@ -13,8 +13,8 @@ from usmp.ops.emit import shape_of
 from usmp.ops.quantized import Quantization, Rescale
 from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.fixed_point import factor_of
+from usmp.ops.views import RESHAPES
 from usmp.relax.transform.qdq.check_int32_range import check_int32_range
-from usmp.relax.transform.qdq.data_movement import VIEWS
 from usmp.relax.transform.qdq.graph import Graph, Output
 from usmp.relax.transform.qdq.operands import IntegerConstant, integer_constant, real_constant
 from usmp.support.errors import UnsupportedModelError
@@ -46,7 +46,7 @@ def with_bias(graph: Graph, expr: relax.Expr, *operators: str) -> tuple[Call | N
 def _constant_bias(graph: Graph, expr: relax.Expr) -> Bias | None:
     """As it is stored, if that is a vector of int32."""
     vector = expr
-    while (view := graph.call(vector, *VIEWS)) is not None:
+    while (view := graph.call(vector, *RESHAPES)) is not None:
         vector = view.args[0]
     stored = integer_constant(graph, vector)
     is_vector = stored is not None and stored.values.ndim == 1

@@ -13,6 +13,7 @@ from tvm.ir import Call, IRModule
 
 from usmp.ops.emit import shape_of
 from usmp.ops.form import Interval
+from usmp.ops.views import RESHAPES
 from usmp.planning.options import PlanningOptions
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.relax.transform.strips.strip_operator import (
@@ -21,8 +22,6 @@ from usmp.relax.transform.strips.strip_operator import (
     strip_operator,
 )
 from usmp.tir.nodes import nodes_of
-
-_VIEWS = ("relax.reshape", "relax.squeeze", "relax.expand_dims", "relax.flatten")
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +119,7 @@ def strip_main(mod: IRModule, options: PlanningOptions) -> StripMain:
         value = getattr(binding, "value", binding)
         read = [views.get(var, var) for var in nodes_of(value, tvm.ir.Var)]
         last.update(dict.fromkeys(read, index))
-        if getattr(getattr(value, "op", None), "name", None) in _VIEWS and len(read) == 1:
+        if getattr(getattr(value, "op", None), "name", None) in RESHAPES and len(read) == 1:
             views[binding.var] = read[0]
             continue
         made[binding.var], last[binding.var] = index, index

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from tvm import relax
 
 from support.qdq_graph import graph_of
-from usmp.relax.transform.qdq.data_movement import move_of, order_of
+from usmp.relax.transform.qdq.data_movement import move_of
 
 X = relax.Var("x", relax.TensorType((2, 3, 4), "float32"))
 INTEGERS = relax.Var("q", relax.TensorType((2, 3, 4), "int8"))
@@ -103,8 +102,3 @@ def test_what_computes_moves_nothing():
     assert move(X) is None
     pair = relax.Var("p", relax.TupleType([X.ty, X.ty]))
     assert move(relax.TupleGetItem(pair, 0)) is None
-
-
-def test_orders_count_from_the_end():
-    assert order_of(normalized(op.permute_dims(X, [-1, 0, 1]))) == (2, 0, 1)
-    assert np.transpose(np.zeros((2, 3, 4)), (2, 0, 1)).shape == (4, 2, 3)
