@@ -1,84 +1,81 @@
-"""Multiply-accumulates of operators: by hand, and as the loops of the whole catalog have them."""
+"""Multiply-accumulates of operators: by the shapes of integer operators, and by their loops."""
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 import pytest
 from tvm import relax, tirx
 from tvm.script import tirx as T
 
-from support.imported_models import imported
+from support.imported_models import imported, imported_model
 from support.quantized_kinds import of_each_kind
 from support.quantized_models import CATALOG
-from support.sample_records import sample_record as op
-from usmp.ops.macs import macs_of, macs_of_loops, macs_of_record
-from usmp.ops.records import KINDS, operator_of
-from usmp.ops.records.elementwise import Add
-from usmp.ops.records.products import (
-    BatchMatmul,
-    Conv2d,
-    DepthwiseConv2d,
-    FullyConnected,
-    TransposeConv2d,
-)
-from usmp.ops.records.recurrent import Lstm, Svdf, SvdfState
-from usmp.ops.records.reductions import L2Normalize
-from usmp.ops.records.windowed import AveragePool
-
-WITH_OTHER_LOOPS = {"softmax": "softmax_int16", "transpose_conv2d": "transpose_conv_stride_2"}
-"""Kinds, and a model of each. A softmax of int16 interpolates a table; a transposed convolution
-gathers what may reach an element of the output, also where nothing does."""
+from usmp.ops.macs import macs_of, macs_of_loops
+from usmp.ops.records import operator_of
 
 
-@pytest.mark.parametrize(
-    ("operator", "shapes", "macs"),
-    [
-        (op(Conv2d), [(1, 8, 6, 3), (16, 5, 4, 3), (16, 3), (1, 4, 3, 16)], 192 * 5 * 4 * 3),
-        # Two groups: the weight has half the channels.
-        (op(Conv2d), [(1, 8, 8, 4), (6, 3, 3, 2), (1, 8, 8, 6)], 8 * 8 * 6 * 9 * 2),
-        (op(DepthwiseConv2d), [(2, 8, 8, 3), (3, 2, 6), (2, 7, 7, 6)], 2 * 7 * 7 * 6 * 3 * 2),
-        (op(TransposeConv2d), [(1, 4, 4, 2), (3, 2, 2, 2), (1, 8, 8, 3)], 32 * 3 * 2 * 2),
-        (op(FullyConnected), [(2, 7), (5, 7), (2, 5)], 2 * 5 * 7),
-        (op(BatchMatmul, transposed=(False, False)), [(3, 2, 7), (7, 5), (3, 2, 5)], 30 * 7),
-        (op(BatchMatmul, transposed=(True, True)), [(7, 2), (5, 7), (2, 5)], 2 * 5 * 7),
-        (op(SvdfState), [(2, 12), (2, 9), (4, 9)], 2 * 4 * 9),
-        (op(Svdf), [(2, 12), (4, 3), (4,), (2, 4)], 2 * 4 * 3),
-        (op(L2Normalize), [(3, 4), (3, 4)], 12),
-        (op(AveragePool), [(1, 8, 8, 3), (1, 4, 4, 3)], 0),
-        (op(Add), [(4,), (4,), (4,)], 0),
-    ],
-)  # fmt: skip
-def test_macs_by_hand(operator, shapes, macs):
-    assert macs_of_record(operator, shapes) == macs
+def recorded(mod):
+    """The PrimFuncs of integer operators."""
+    functions = [func for func in mod.functions.values() if isinstance(func, tirx.PrimFunc)]
+    return [func for func in functions if operator_of(func) is not None]
 
 
-def test_steps_of_an_lstm_take_all_weights():
-    """Five steps of two sequences: four gates of three units see four features and three units."""
-    gate = [(3, 4), (3, 3), (3,)]
-    shapes = [(2, 3), (2, 3), (2, 5, 4), (256,), *gate, *gate, *gate, *gate, (2, 5, 3)]
-    assert macs_of_record(op(Lstm), shapes) == 2 * 5 * 4 * (3 * 4 + 3 * 3)
+def of_lstm(shapes, _):
+    """Every step of every sequence takes all weights, which have two axes; biases have one."""
+    weights = [shape for shape in shapes[4:-1] if len(shape) == 2]
+    return prod(shapes[2][:2]) * sum(map(prod, weights))
+
+
+EXPECTED = {
+    "batch_matmul": lambda shapes, record: (
+        prod(shapes[-1]) * shapes[0][-2 if record.transposed[0] else -1]
+    ),
+    # The weight is (outputs, height, width, depth); of two groups, half the depth.
+    "conv2d": lambda shapes, _: prod(shapes[-1]) * prod(shapes[1][1:]),
+    # The weight is (height, width, outputs).
+    "depthwise_conv2d": lambda shapes, _: prod(shapes[-1]) * prod(shapes[1][:2]),
+    "fully_connected": lambda shapes, _: prod(shapes[-1]) * shapes[1][1],
+    "l2_normalize": lambda shapes, _: prod(shapes[0]),
+    "lstm": of_lstm,
+    # The weight is (units, what their filters remember).
+    "svdf": lambda shapes, _: prod(shapes[-1]) * shapes[1][1],
+    # Data is (batch, features), the weight (filters, features).
+    "svdf_state": lambda shapes, _: shapes[1][0] * prod(shapes[2]),
+    # Each element of the data goes to all taps of all outputs.
+    "transpose_conv2d": lambda shapes, _: prod(shapes[0]) * prod(shapes[1][:3]),
+}
+"""From shapes of parameters, the output last; operators of other kinds add no products."""
 
 
 @pytest.mark.slow
-def test_records_say_what_the_loops_do():
+def test_integer_operators_take_the_products_of_their_shapes():
     """Of operators of the catalog; all kinds that have products are there."""
-    differ, with_products = set(), set()
-    others = [model for model in CATALOG if model.name in WITH_OTHER_LOOPS.values()]
-    for model in {*of_each_kind(CATALOG), *others}:
-        for func in imported(model).functions.values():
-            record = operator_of(func) if isinstance(func, tirx.PrimFunc) else None
-            if record is None:
-                continue
-            if macs_of(func):
-                with_products.add(record.kind)
-            if macs_of(func) != macs_of_loops(func.body):
-                differ.add(record.kind)
-    assert differ == WITH_OTHER_LOOPS.keys()
-    assert with_products == {
-        *("batch_matmul", "conv2d", "depthwise_conv2d", "fully_connected", "l2_normalize"),
-        *("lstm", "svdf", "svdf_state", "transpose_conv2d"),
-    }
-    assert with_products <= KINDS.keys()
+    compared = set()
+    for model in of_each_kind(CATALOG):
+        for func in recorded(imported(model)):
+            record, expected = operator_of(func), 0
+            if record.kind in EXPECTED:
+                shapes = [tuple(map(int, p.shape)) for p in func.params if tirx.is_buffer_var(p)]
+                expected = EXPECTED[record.kind](shapes, record)
+                compared.add(record.kind)
+            assert macs_of(func) == expected, model.name
+    assert compared == EXPECTED.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "macs"),
+    [
+        # (1, 4, 5, 3) by 3 x 3 taps of 4 outputs.
+        ("transpose_conv_stride_2", 60 * 9 * 4),
+        # What interpolates between entries of a table is no product of the model.
+        ("softmax_int16", 0),
+    ],
+)
+def test_loops_that_multiply_more(name, macs):
+    (func,) = recorded(imported_model(name))
+    assert macs_of(func) == macs
 
 
 def test_products_of_float_operators_are_counted():
