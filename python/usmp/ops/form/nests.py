@@ -198,11 +198,3 @@ def _loads_only(nest: Nest) -> bool:
         return False
     passed = {argument for call in nodes_of(nest.value, Call) for argument in call.args}
     return not sources & passed
-
-
-def with_extents(buffer: Var, extents: Mapping[int, int]) -> Var:
-    """Return a buffer like another one, with other extents on some axes."""
-    shape = list(buffer.shape)
-    for axis, extent in extents.items():
-        shape[axis] = tirx.IntImm(str(shape[axis].ty.dtype), extent)
-    return tirx.decl_buffer(shape, str(buffer.dtype), buffer.name, layout=None)

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import tvm_ffi
-from tvm import s_tir, tirx
-from tvm.ir import Range, TensorLoad, Var
+from tvm import tirx
+from tvm.ir import TensorLoad, Var
 
-from usmp.ops.form.nests import Form, Nest, with_extents
-from usmp.tir.nodes import mentions, nodes_of
+from usmp.ops.form.nests import Form, Nest
+from usmp.ops.form.resized import resized
+from usmp.tir.nodes import mentions
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,25 +117,11 @@ class _Selection:
 
     def func(self, func: tirx.PrimFunc) -> tirx.PrimFunc:
         """Return a PrimFunc with the extents that stay."""
-        buffers = {
-            buffer: with_extents(buffer, {axis: len(indices) for axis, indices in own.items()})
+        axes = {
+            buffer: {axis: len(indices) for axis, indices in own.items()}
             for buffer, own in self.axes.items()
         }
-        extents = {iterator: len(indices) for iterator, indices in self.iterators.items()}
-        for realize in nodes_of(func.body, s_tir.SBlockRealize):
-            for variable, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-                if variable.var in extents:
-                    extents[value] = extents[variable.var]
-        body = tvm_ffi.structural_map(
-            func.body,
-            [
-                (Var, lambda var: buffers.get(var, var)),
-                (tirx.For, lambda loop: _loop(loop, extents)),
-                (tirx.IterVar, lambda variable: _iterator(variable, extents)),
-            ],
-        )
-        params = [buffers.get(param, param) for param in func.params]
-        return tirx.PrimFunc(params, body, func.ret_type, func.attrs)
+        return resized(func, axes, {i: len(indices) for i, indices in self.iterators.items()})
 
 
 def _indices(nest: Nest) -> Iterator[tuple[Var, int, tirx.Expr]]:
@@ -157,21 +144,4 @@ def _without_loads(expr: tirx.Expr) -> tirx.Expr:
     """Return an expression with zeros in the place of loads."""
     return tvm_ffi.structural_map(
         expr, (TensorLoad, lambda load: tirx.const(0, str(load.ty.dtype)))
-    )
-
-
-def _loop(loop: tirx.For, extents: Mapping[Var, int]) -> tirx.For:
-    if loop.loop_var not in extents:
-        return loop
-    extent = tirx.IntImm(str(loop.loop_var.ty.dtype), extents[loop.loop_var])
-    annotations = loop.annotations
-    return tirx.For(loop.loop_var, loop.min, extent, loop.kind, loop.body, annotations=annotations)
-
-
-def _iterator(variable: tirx.IterVar, extents: Mapping[Var, int]) -> tirx.IterVar:
-    if variable.var not in extents:
-        return variable
-    extent = tirx.IntImm(str(variable.var.ty.dtype), extents[variable.var])
-    return tirx.IterVar(
-        Range.from_min_extent(variable.dom.min, extent), variable.var, variable.iter_type
     )
