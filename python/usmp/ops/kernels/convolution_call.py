@@ -75,8 +75,8 @@ def convolution_call(call: OperatorCall, may_read_planes: bool = False) -> Convo
     _, _, _, c, _, _, *inner = operator.parts.axes
     channel = sum(inner, tirx.floordiv(c, per_group) * depth)
     layout = "NCHW" if reads_planes else "NHWC"
-    window = data_window(operator.parts, record, operator.data, (height, width), channel, layout)
-    if window is None:
+    window = data_window(operator.parts, operator.data, channel, layout)
+    if window is None or window.kernel != (height, width):
         return None
     groups = Groups(window, number, per_group, depth)
     return ConvolutionCall(operator, weight.reshape(outputs, -1), groups, reads_planes)

@@ -4,48 +4,49 @@ from __future__ import annotations
 
 from tvm import tirx
 from tvm.ir import Range
-from tvm.sym import Analyzer
+from tvm.sym import Analyzer, detect_linear_equation
 
 from usmp.ops.kernels.operator_parts import OperatorParts
-from usmp.ops.records.windowed import WindowedOp
-from usmp.ops.window import Window
+from usmp.ops.window import Layout, Window
 
 
 def data_window(
-    parts: OperatorParts,
-    record: WindowedOp,
-    data: tirx.Var,
-    kernel: tuple[int, int],
-    channel: tirx.Expr,
-    layout: str = "NHWC",
+    parts: OperatorParts, data: tirx.Var, channel: tirx.Expr, layout: str = "NHWC"
 ) -> Window | None:
-    """How the kernel moves, if the operator reads data in a layout as its record says, and its
-    output is NHWC.
+    """Return how the kernel moves; None if it reads data in another layout, or writes none of NHWC.
 
     Parameters
     ----------
     data
         the parameter that is read.
-    kernel
-        height and width.
     channel
         of the data that is read.
     """
-    stored, written = record.layout
-    if (stored.axes, written.axes) != (layout, "NHWC"):
+    load, shapes = parts.load_of(data), (data.shape, parts.output.shape)
+    if load is None or any(len(shape) != 4 for shape in shapes) or len(parts.axes) < 6:
         return None
-    shapes = [[int(extent) for extent in tensor.shape] for tensor in (data, parts.output)]
-    if any(len(shape) != 4 for shape in shapes):
-        return None
-    window = record.window(kernel, *shapes)
-    load = parts.load_of(data)
     b, y, x, _, ky, kx, *_ = parts.axes
-    row, column = window.position((y, x), (ky, kx))
+    batch, row, column, own = Layout(layout).named(load.indices)
+    sides = [_moves(index, *axes) for index, axes in ((row, (y, ky)), (column, (x, kx)))]
     analyzer = Analyzer()
     for axis, extent in zip(parts.axes, parts.extents, strict=True):
         analyzer.bind(axis, Range(0, extent))
-    is_known = load is not None and all(
-        analyzer.can_prove_equal(index, expected)
-        for index, expected in zip(load.indices, stored.order(b, row, column, channel), strict=True)
+    is_same = analyzer.can_prove_equal(batch, b) and analyzer.can_prove_equal(own, channel)
+    if not is_same or None in sides:
+        return None
+    strides, dilations, padding = zip(*(side for side in sides if side), strict=True)
+    (height, width), (rows, columns) = (
+        [int(extent) for extent in Layout(own).named(shape)[1:3]]
+        for own, shape in zip((layout, "NHWC"), shapes, strict=True)
     )
-    return window if is_known else None
+    kernel = parts.extents[4], parts.extents[5]
+    return Window((height, width), kernel, strides, dilations, padding, (rows, columns))
+
+
+def _moves(index: tirx.Expr, output: tirx.Var, tap: tirx.Var) -> tuple[int, int, int] | None:
+    """Return stride, dilation and padding of `output * stride + tap * dilation - padding`."""
+    found = detect_linear_equation(index, [output, tap])
+    if len(found) != 3 or not all(isinstance(value, tirx.IntImm) for value in found):
+        return None
+    stride, dilation, first = map(int, found)
+    return (stride, dilation, -first) if min(stride, dilation) > 0 else None

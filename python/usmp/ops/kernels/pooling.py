@@ -64,7 +64,7 @@ def pooling_of(call: OperatorCall) -> Pooling | None:
     data = None if parts is None else _pooled(parts)
     if parts is None or data is None:
         return None
-    window = data_window(parts, record, data, record.kernel, parts.axes[3])
+    window = data_window(parts, data, parts.axes[3])
     return None if window is None or window.dilations != (1, 1) else Pooling(parts, data, window)
 
 

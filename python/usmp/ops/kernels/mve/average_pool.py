@@ -42,8 +42,8 @@ def mve_average_pool_kernel(call: OperatorCall, core: Core) -> Kernel | None:
     if len(sources) != 1:
         return None
     (data,) = sources
-    window = data_window(parts, record, data, record.kernel, parts.axes[3])
-    count = prod(record.kernel)
+    window = data_window(parts, data, parts.axes[3])
+    count = 0 if window is None else prod(window.kernel)
     if window is None or not _COUNTS[0] <= count <= _COUNTS[1]:
         return None
     is_inside = window.padding == (0, 0) and all(
