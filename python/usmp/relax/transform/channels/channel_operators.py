@@ -94,4 +94,9 @@ def _channel_operator(mod: IRModule, known: Known, value: relax.Expr) -> Channel
     recorded = RecordedCall(value, record, func)
     if not all(is_static(argument) for argument in recorded.arguments):
         return None
-    return _WEIGHTED.get(type(record), by_channel)(known, recorded)
+    return channel_operator(known, recorded)
+
+
+def channel_operator(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
+    """Return what an operator with a record does with channels; None if that is not known."""
+    return _WEIGHTED.get(type(recorded.record), by_channel)(known, recorded)
