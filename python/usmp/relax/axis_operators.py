@@ -168,7 +168,7 @@ def _of_prim_func(
     if found is None:
         return None
     access, operands = found
-    if isinstance(record, WindowedOp) and not _moves_over(record, access):
+    if record is not None and not _describes_parts(record, access):
         return None
     return AxisOperator(call, access, operands, arguments, call.args[0])
 
@@ -178,9 +178,15 @@ def _calls_c(func: tirx.PrimFunc) -> bool:
     return any(is_op(call, name) for call in calls for name in _EXTERNAL)
 
 
-def _moves_over(record: WindowedOp, access: AxisAccess) -> bool:
-    """Return whether the axis is one that the window moves over, rows or columns of an image."""
-    return set(access.reads) == {0} and record.layout.data.axes[access.reads[0].axis] in "HW"
+def _describes_parts(record: QuantizedOp, access: AxisAccess) -> bool:
+    """Return whether a record says how each part is computed.
+
+    A window says so of rows and columns; other parameters hold where each index is computed from
+    the same index of the operands.
+    """
+    if isinstance(record, WindowedOp):
+        return set(access.reads) == {0} and record.layout.data.axes[access.reads[0].axis] in "HW"
+    return access.is_uniform and all(read.is_same for read in access.reads.values())
 
 
 def _found(
