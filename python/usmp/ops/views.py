@@ -15,7 +15,7 @@ from tvm.ir import Call, TupleType
 from usmp.ops.emit import extents_of, static_shape
 
 
-class View(Enum):
+class ViewKind(Enum):
     """How the elements of the operands become those of the results."""
 
     RESHAPE = auto()
@@ -33,32 +33,32 @@ class View(Enum):
 
 
 VIEWS = {
-    "relax.broadcast_to": View.GATHER,
-    "relax.concat": View.JOIN,
-    "relax.expand_dims": View.RESHAPE,
-    "relax.flatten": View.RESHAPE,
-    "relax.flip": View.GATHER,
-    "relax.nn.batch_flatten": View.RESHAPE,
-    "relax.permute_dims": View.PERMUTE,
-    "relax.repeat": View.GATHER,
-    "relax.reshape": View.RESHAPE,
-    "relax.split": View.SPLIT,
-    "relax.squeeze": View.RESHAPE,
-    "relax.strided_slice": View.SLICE,
-    "relax.take": View.GATHER,
-    "relax.tile": View.GATHER,
+    "relax.broadcast_to": ViewKind.GATHER,
+    "relax.concat": ViewKind.JOIN,
+    "relax.expand_dims": ViewKind.RESHAPE,
+    "relax.flatten": ViewKind.RESHAPE,
+    "relax.flip": ViewKind.GATHER,
+    "relax.nn.batch_flatten": ViewKind.RESHAPE,
+    "relax.permute_dims": ViewKind.PERMUTE,
+    "relax.repeat": ViewKind.GATHER,
+    "relax.reshape": ViewKind.RESHAPE,
+    "relax.split": ViewKind.SPLIT,
+    "relax.squeeze": ViewKind.RESHAPE,
+    "relax.strided_slice": ViewKind.SLICE,
+    "relax.take": ViewKind.GATHER,
+    "relax.tile": ViewKind.GATHER,
 }
 """By the names of the operators. `R.stack` is a JOIN only once `NormalizeCopies` has been there;
 `R.nn.pad` and `R.image.resize2d` also make elements."""
 
 
-def names_of(*views: View) -> tuple[str, ...]:
+def names_of(*views: ViewKind) -> tuple[str, ...]:
     """Return the names of the operators that are one of these views."""
     return tuple(name for name, view in VIEWS.items() if view in views)
 
 
-RESHAPES = names_of(View.RESHAPE)
-PARTS = names_of(View.SLICE, View.SPLIT, View.JOIN)
+RESHAPES = names_of(ViewKind.RESHAPE)
+PARTS = names_of(ViewKind.SLICE, ViewKind.SPLIT, ViewKind.JOIN)
 """Operators that `parts_of` knows."""
 
 
@@ -147,11 +147,11 @@ def parts_of(call: Call) -> list[AxisRanges] | None:
     list[AxisRanges] | None
         None if only the run knows the limits.
     """
-    if VIEWS[call.op.name] is View.SLICE:
+    if VIEWS[call.op.name] is ViewKind.SLICE:
         part = _slice_of(call)
         return None if part is None else [part]
     axis = axis_of(call)
-    parts = call.ty if VIEWS[call.op.name] is View.SPLIT else call.args[0].ty
+    parts = call.ty if VIEWS[call.op.name] is ViewKind.SPLIT else call.args[0].ty
     # A split into one part gives no tuple.
     extents = [part.shape[axis] for part in getattr(parts, "fields", [parts])]
     if not all(isinstance(extent, tirx.IntImm) for extent in extents):
@@ -214,11 +214,11 @@ def part_offsets(call: Call) -> list[int] | None:
         split or concat along an inner axis that has one part only.
     """
     view = VIEWS[call.op.name]
-    whole = static_shape(call.ty if view is View.JOIN else call.args[0].ty)
+    whole = static_shape(call.ty if view is ViewKind.JOIN else call.args[0].ty)
     parts = None if whole is None else parts_of(call)
     if whole is None or parts is None:
         return None
-    if view is not View.SLICE and prod(whole[: axis_of(call)]) != 1:
+    if view is not ViewKind.SLICE and prod(whole[: axis_of(call)]) != 1:
         return None
     offsets = [offset for part in parts if (offset := _offset(whole, part)) is not None]
     return offsets if len(offsets) == len(parts) else None

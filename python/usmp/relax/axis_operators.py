@@ -16,11 +16,11 @@ from usmp.ops.form import AxisAccess, Interval, along, form_of, part_of
 from usmp.ops.gather import GATHER_OPERATORS
 from usmp.ops.records import QuantizedOp, operator_of
 from usmp.ops.records.windowed import WindowedOp
-from usmp.ops.views import RESHAPES, AxisRange, View, names_of, parts_of, whole_or_slice
+from usmp.ops.views import RESHAPES, AxisRange, ViewKind, names_of, parts_of, whole_or_slice
 from usmp.relax.static_shapes import has_static_shape
 from usmp.tir.nodes import nodes_of
 
-_SLICES = names_of(View.SLICE)
+_SLICES = names_of(ViewKind.SLICE)
 _SAME = (
     *("relax.abs", "relax.add", "relax.astype", "relax.clip", "relax.concat", "relax.dequantize"),
     *("relax.divide", "relax.exp", "relax.maximum", "relax.minimum", "relax.multiply"),

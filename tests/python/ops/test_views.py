@@ -15,7 +15,7 @@ from usmp.ops.views import (
     RESHAPES,
     VIEWS,
     AxisRange,
-    View,
+    ViewKind,
     axis_of,
     merged_axis,
     names_of,
@@ -231,7 +231,7 @@ def test_sets_of_the_table():
         "relax.expand_dims",
     }
     assert set(PARTS) == {"relax.concat", "relax.split", "relax.strided_slice"}
-    assert names_of(View.SLICE) == ("relax.strided_slice",)
+    assert names_of(ViewKind.SLICE) == ("relax.strided_slice",)
 
 
 def offsets(call: relax.Expr) -> list[int] | None:

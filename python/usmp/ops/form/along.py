@@ -265,6 +265,9 @@ def _offset(
         the stride, the offset, its least value and how many values it spans; None for another kind
         of index.
     """
+    simplified = analyzer.simplify(index)
+    if mentions(simplified, iterator):
+        index = simplified
     following = at_index(index, iterator, iterator + 1)
     stride = analyzer.simplify(following - index)
     if not isinstance(stride, tirx.IntImm) or int(stride) < 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tvm import tirx
 from tvm.ir import Range
 from tvm.sym import Analyzer, detect_linear_equation
@@ -27,9 +29,10 @@ def data_window(
         return None
     b, y, x, _, ky, kx, *_ = parts.axes
     batch, row, column, own = Layout(layout).named(load.indices)
-    sides = [_moves(index, *axes) for index, axes in ((row, (y, ky)), (column, (x, kx)))]
+    extents = dict(zip(parts.axes, parts.extents, strict=True))
+    sides = [_moves(row, y, ky, extents), _moves(column, x, kx, extents)]
     analyzer = Analyzer()
-    for axis, extent in zip(parts.axes, parts.extents, strict=True):
+    for axis, extent in extents.items():
         analyzer.bind(axis, Range(0, extent))
     is_same = analyzer.can_prove_equal(batch, b) and analyzer.can_prove_equal(own, channel)
     if not is_same or None in sides:
@@ -43,10 +46,16 @@ def data_window(
     return Window((height, width), kernel, strides, dilations, padding, (rows, columns))
 
 
-def _moves(index: tirx.Expr, output: tirx.Var, tap: tirx.Var) -> tuple[int, int, int] | None:
+def _moves(
+    index: tirx.Expr, output: tirx.Var, tap: tirx.Var, extents: Mapping[tirx.Var, int]
+) -> tuple[int, int, int] | None:
     """Return stride, dilation and padding of `output * stride + tap * dilation - padding`."""
     found = detect_linear_equation(index, [output, tap])
     if len(found) != 3 or not all(isinstance(value, tirx.IntImm) for value in found):
         return None
-    stride, dilation, first = map(int, found)
+    *steps, first = map(int, found)
+    # What has a single value may have been left out of the index.
+    stride, dilation = (
+        step or int(extents[axis] == 1) for step, axis in zip(steps, (output, tap), strict=True)
+    )
     return (stride, dilation, -first) if min(stride, dilation) > 0 else None

@@ -9,12 +9,12 @@ from tvm.ir import IRModule
 from usmp.ops.argmin_argmax import legalize_argmin_argmax
 from usmp.ops.gather import GATHER_OPERATORS
 from usmp.ops.scatter import SCATTER_OPERATORS
-from usmp.ops.views import PARTS, RESHAPES, View, names_of, part_offsets
+from usmp.ops.views import PARTS, RESHAPES, ViewKind, names_of, part_offsets
 from usmp.passes import ModulePass
 from usmp.relax.legalize_clamps import LEGALIZE_CLAMPS
 from usmp.relax.legalize_extremes import LEGALIZE_EXTREMES
 
-_PLACES = names_of(View.RESHAPE, View.SLICE, View.SPLIT)
+_PLACES = names_of(ViewKind.RESHAPE, ViewKind.SLICE, ViewKind.SPLIT)
 """What stands in the memory of its argument, if that is contiguous."""
 
 

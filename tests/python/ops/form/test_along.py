@@ -131,6 +131,20 @@ def test_a_constant_that_has_rows_is_another_one_for_each():
 
 
 @T.prim_func(private=True, s_tir=True)
+def reshaped(x: T.Buffer((5, 3), "int8"), y: T.Buffer((5, 1, 3), "int8")):
+    for i, k, j in T.grid(5, 1, 3):
+        with T.sblock("y"):
+            vi, vk, vj = T.axis.remap("SSS", [i, k, j])
+            y[vi, vk, vj] = x[(vj // 3 + vi + vk) % 5, vj % 3]
+
+
+def test_an_index_that_ranges_simplify():
+    found = access_of(reshaped, {0: 0})
+    assert found is not None
+    assert (found.axis, dict(found.reads)) == (0, {0: AxisRead(0, 1, 0, 1)})
+
+
+@T.prim_func(private=True, s_tir=True)
 def backwards(x: T.Buffer((5, 3), "int8"), y: T.Buffer((5, 3), "int8")):
     for i, j in T.grid(5, 3):
         with T.sblock("y"):

@@ -54,6 +54,14 @@ def test_the_window_is_that_of_the_indices(layout):
     assert window_of(operator(layout=layout), layout) == WINDOW
 
 
+def test_what_has_one_value_only_need_not_be_in_an_index():
+    parts, data = operator(lambda indices, axes: (*indices[:2], axes[2], indices[3]))
+    single = replace(parts, extents=(*parts.extents[:5], 1))
+    expected = replace(WINDOW, kernel=(3, 1), strides=(2, 1), dilations=(1, 1), padding=(1, 0))
+    assert window_of((single, data)) == expected
+    assert window_of((parts, data)) is None
+
+
 @pytest.mark.parametrize(("stored", "layout"), [("NCHW", "NHWC"), ("NHWC", "NCHW")])
 def test_data_in_another_layout_has_none(stored, layout):
     assert window_of(operator(layout=stored), layout) is None

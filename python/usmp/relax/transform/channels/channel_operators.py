@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 
-from usmp.ops.records import QuantizedOp, operator_of
-from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected
+from usmp.ops.records import operator_of
+from usmp.ops.records.products import WeightedOp
 from usmp.relax.transform.channels.by_channel import by_channel
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
@@ -21,15 +21,8 @@ from usmp.relax.transform.channels.channel_operator import (
 )
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.movement import MOVEMENTS
-from usmp.relax.transform.channels.weighted import convolution, depthwise, fully_connected
+from usmp.relax.transform.channels.weighted import weighted
 from usmp.tir.nodes import nodes_of
-
-_WEIGHTED: dict[type[QuantizedOp], Callable[[Known, RecordedCall], ChannelOperator | None]] = {
-    Conv2d: convolution,
-    DepthwiseConv2d: depthwise,
-    FullyConnected: fully_connected,
-}
-"""Operators that compute a channel from others, by the class of their record."""
 
 
 @dataclass
@@ -99,4 +92,5 @@ def _channel_operator(mod: IRModule, known: Known, value: relax.Expr) -> Channel
 
 def channel_operator(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     """Return what an operator with a record does with channels; None if that is not known."""
-    return _WEIGHTED.get(type(recorded.record), by_channel)(known, recorded)
+    maker = weighted if isinstance(recorded.record, WeightedOp) else by_channel
+    return maker(known, recorded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tvm.ir import GenericConst
 
-from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected, WeightedOp
+from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
     Kept,
@@ -21,65 +21,44 @@ from usmp.relax.transform.channels.products import Products, products_of
 from usmp.relax.transform.channels.taps import Taps, taps_of
 
 
-def convolution(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
-    """A convolution; a grouped one keeps all channels."""
+def weighted(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
+    """Return what an operator does with channels whose sums have constant weights.
+
+    Channels of a depthwise convolution go together, those of data and output. Another grouped
+    convolution keeps all channels.
+    """
     record, weight = recorded.record, _weight(recorded)
-    if not isinstance(record, Conv2d) or weight is None or weight.ndim != 4:
+    if weight is None or not isinstance(record, Conv2d | DepthwiseConv2d | FullyConnected):
         return None
-    outputs, height, width, depth = weight.shape
-    window = record.window((height, width), *recorded.shapes)
-    layout, out_layout = record.layout
-    axis, out_axis = (each.axes.index("C") for each in (layout, out_layout))
+    is_depthwise = isinstance(record, DepthwiseConv2d)
+    if isinstance(record, FullyConnected):
+        weight, axis, out_axis = weight[:, None, None], 1, 1
+        taps = Taps(np.ones((1, 1), bool), np.zeros((1, 1), bool))
+    else:
+        weight = np.moveaxis(weight, 2, 0)[..., None] if is_depthwise else weight
+        axis, out_axis = (each.axes.index("C") for each in record.layout)
+        _, height, width, _ = weight.shape
+        taps = taps_of(record.window((height, width), *recorded.shapes))
+    outputs, _, _, depth = weight.shape
     data, is_known = channels_on(known, recorded.arguments[0], axis)
-    per_group = outputs // (data.count // depth)
-    is_grouped = depth != data.count
-    sources = np.arange(depth)[None, :]
-    if is_grouped:
-        sources = np.arange(outputs)[:, None] // per_group * depth + sources
-    products = _products(record, recorded, weight, sources, taps_of(window))
+    # Each group of outputs reads its own channels.
+    groups = data.count // depth
+    firsts = np.arange(outputs)[:, None] // (outputs // groups) * depth
+    sources = (firsts if groups > 1 else firsts[:1]) + np.arange(depth)
+    constants = [constant.value.numpy() for constant in recorded.arguments[1:]]
+    products = products_of(record, constants, weight, sources, taps)
     output = products.outputs(data, out_axis)
-    read = Read(products.needs(data, output)) if is_known and not is_grouped else None
-
-    return _operator(recorded, products, axis, data, read, output, is_grouped)
-
-
-def depthwise(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
-    """A convolution of each channel by itself: channels of data and output go together."""
-    record, weight = recorded.record, _weight(recorded)
-    if not isinstance(record, DepthwiseConv2d) or weight is None or weight.ndim != 3:
-        return None
-    height, width, outputs = weight.shape
-    window = record.window((height, width), *recorded.shapes)
-    layout, out_layout = record.layout
-    axis, out_axis = (each.axes.index("C") for each in (layout, out_layout))
-    data, is_known = channels_on(known, recorded.arguments[0], axis)
-    sources = np.arange(outputs) // (outputs // data.count)
-    by_output = weight.transpose(2, 0, 1)[..., None]
-    products = _products(record, recorded, by_output, sources[:, None], taps_of(window))
-    output = products.outputs(data, out_axis)
-    tied = Tied(sources, np.arange(outputs)) if is_known else None
-
-    return _operator(recorded, products, axis, data, tied, output, not is_known)
-
-
-def fully_connected(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
-    """A product with a constant matrix."""
-    record, weight = recorded.record, _weight(recorded)
-    if not isinstance(record, FullyConnected) or weight is None or weight.ndim != 2:
-        return None
-    _, depth = weight.shape
-    data, is_known = channels_on(known, recorded.arguments[0], 1)
-    sources = np.arange(depth)[None, :]
-    everywhere = Taps(np.ones((1, 1), bool), np.zeros((1, 1), bool))
-    products = _products(record, recorded, weight[:, None, None, :], sources, everywhere)
-    output = products.outputs(data, 1)
-    read = Read(products.needs(data, output)) if is_known else None
-
-    return _operator(recorded, products, 1, data, read, output, False)
+    relation: Relation = None
+    if is_known and is_depthwise:
+        relation = Tied(np.arange(outputs) // (outputs // groups), np.arange(outputs))
+    elif is_known and groups == 1:
+        relation = Read(products.needs(data, output))
+    is_fixed = not is_known if is_depthwise else groups > 1
+    return _operator(recorded, products, axis, data, relation, output, is_fixed)
 
 
 def _weight(recorded: RecordedCall) -> np.ndarray | None:
-    """The weight, if all that the operator takes but for the data is constant."""
+    """Return the weight, if all that the operator takes but for the data is constant."""
     data, *constants = recorded.arguments
     if not constants or not all(isinstance(constant, GenericConst) for constant in constants):
         return None
@@ -87,17 +66,6 @@ def _weight(recorded: RecordedCall) -> np.ndarray | None:
         return None
     values: np.ndarray = constants[0].value.numpy()
     return values
-
-
-def _products(
-    record: WeightedOp,
-    recorded: RecordedCall,
-    weight: np.ndarray,
-    sources: np.ndarray,
-    taps: Taps,
-) -> Products:
-    constants = [constant.value.numpy() for constant in recorded.arguments[1:]]
-    return products_of(record, constants, weight, sources, taps)
 
 
 def _operator(

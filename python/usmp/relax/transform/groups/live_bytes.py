@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tvm import relax
 from tvm.ir import Call, IRModule, Var
 
-from usmp.ops.views import View, names_of
+from usmp.ops.views import ViewKind, names_of
 from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
 from usmp.planning.operator_order.least_peak import least_peak_order
 from usmp.planning.options import PlanningOptions
@@ -19,7 +19,7 @@ from usmp.tir.nodes import nodes_of
 _MOST_STEPS = 20_000
 """Of the search for an order: some tenths of a second."""
 
-_VIEWS = names_of(View.RESHAPE, View.SLICE)
+_VIEWS = names_of(ViewKind.RESHAPE, ViewKind.SLICE)
 """Not of tuples: `NormalizeCopies` made slices of splits."""
 
 

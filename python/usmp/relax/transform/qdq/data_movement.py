@@ -9,10 +9,10 @@ from tvm import relax
 from tvm.ir import Call
 
 from usmp.ops.emit import shape_of
-from usmp.ops.views import RESHAPES, View, names_of, order_of, parts_of, whole_or_slice
+from usmp.ops.views import RESHAPES, ViewKind, names_of, order_of, parts_of, whole_or_slice
 from usmp.relax.transform.qdq.graph import Graph
 
-_MOVES = names_of(View.RESHAPE, View.PERMUTE, View.SLICE, View.GATHER)
+_MOVES = names_of(ViewKind.RESHAPE, ViewKind.PERMUTE, ViewKind.SLICE, ViewKind.GATHER)
 """Of one tensor to one other; elements of tuples are matched one by one."""
 
 

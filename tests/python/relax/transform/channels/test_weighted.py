@@ -18,7 +18,7 @@ from usmp.ops.quantized import (
 from usmp.ops.records import operator_of
 from usmp.relax.transform.channels.channel_operator import Kept, Read, RecordedCall, Tied
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
-from usmp.relax.transform.channels.weighted import convolution, depthwise, fully_connected
+from usmp.relax.transform.channels.weighted import weighted
 
 SCALE = Quantization("int8", (1.0,), (0,))
 LIMITS = OutputLimits("int8", -128, 127)
@@ -67,7 +67,7 @@ def product(x) -> RecordedCall:
 
 def test_a_product_with_a_matrix():
     x = tensor(1, 3)
-    operator = fully_connected({x: ChannelRanges(1, LEAST, GREATEST)}, product(x))
+    operator = weighted({x: ChannelRanges(1, LEAST, GREATEST)}, product(x))
     assert ends(operator) == [(14, 14), (17, 25), (34, 34)]
     assert operator.output.axis == 1 and not operator.fixed.any()
     assert operator.operands[0].same_as(x)
@@ -81,7 +81,7 @@ def test_a_product_with_a_matrix():
 
 def test_a_product_of_unknown_channels():
     x = tensor(1, 3)
-    operator = fully_connected({}, product(x))
+    operator = weighted({}, product(x))
     assert operator.relations == (None,)
     assert ends(operator) == [(-128, 127), (-108, 127), (-98, 127)]
 
@@ -98,7 +98,7 @@ def image(weight, bias, layout=NHWC, zero_point: int = 0, groups_of: int | None 
 @pytest.mark.parametrize(("layout", "axis"), [(NHWC, 3), (NCHW, 1)])
 def test_a_convolution(layout, axis):
     x, call = image(MATRIX.reshape(3, 1, 1, 3), BIAS, layout)
-    operator = convolution({x: ChannelRanges(axis, LEAST, GREATEST)}, call)
+    operator = weighted({x: ChannelRanges(axis, LEAST, GREATEST)}, call)
     assert ends(operator) == [(14, 14), (17, 25), (34, 34)]
     assert operator.output.axis == axis and not operator.fixed.any()
     assert operator.relations[0].needs.tolist() == [[False] * 3, [False, True, False], [False] * 3]
@@ -109,14 +109,14 @@ def test_a_convolution(layout, axis):
 
 def test_a_convolution_of_unknown_channels_reads_all():
     _, call = image(MATRIX.reshape(3, 1, 1, 3), BIAS)
-    operator = convolution({}, call)
+    operator = weighted({}, call)
     assert operator.relations == (None,) and not operator.fixed.any()
     assert ends(operator)[1] == (-108, 127)
 
 
 def test_zero_points_are_subtracted():
     x, call = image(MATRIX.reshape(3, 1, 1, 3), BIAS, zero_point=4)
-    operator = convolution({x: ChannelRanges(3, LEAST, GREATEST)}, call)
+    operator = weighted({x: ChannelRanges(3, LEAST, GREATEST)}, call)
     assert ends(operator) == [(10 - 8, 10 - 8), (13, 21), (30, 30)]
     # What reads a removed channel has its share in the bias.
     _, bias = rebuilt(operator, tensor(1, 2, 2, 1), [1], [0, 1, 2])
@@ -127,7 +127,7 @@ def test_each_output_of_a_grouped_convolution_reads_its_group():
     """Three groups of one channel, of two outputs each; their channels stay."""
     weight = array([1, 2, 1, 3, 1, 5]).reshape(6, 1, 1, 1)
     x, call = image(weight, array([0, 1, 2, 3, 4, 5], np.int32))
-    operator = convolution({x: ChannelRanges(3, LEAST, GREATEST)}, call)
+    operator = weighted({x: ChannelRanges(3, LEAST, GREATEST)}, call)
     assert ends(operator) == [(4, 4), (9, 9), (-1, 7), (-6, 18), (4, 4), (5, 5)]
     assert operator.relations == (None,)
     assert operator.fixed.tolist() == [True] * 6
@@ -138,7 +138,7 @@ def test_channels_of_a_depthwise_convolution_go_together(is_known):
     weight = array([2, -1, 3]).reshape(1, 1, 3)
     x, call = image(weight, BIAS)
     known = {x: ChannelRanges(3, LEAST, GREATEST)} if is_known else {}
-    operator = depthwise(known, call)
+    operator = weighted(known, call)
     if not is_known:
         assert operator.relations == (None,) and operator.fixed.all()
         assert ends(operator) == [(-128, 127), (-107, 127), (-128, 127)]
@@ -154,17 +154,8 @@ def test_channels_of_a_depthwise_convolution_go_together(is_known):
 def test_several_outputs_of_a_channel():
     weight = array([2, -1, 3, 1, 1, 1]).reshape(1, 1, 6)
     x, call = image(weight, array([0] * 6, np.int32))
-    operator = depthwise({x: ChannelRanges(3, LEAST, GREATEST)}, call)
+    operator = weighted({x: ChannelRanges(3, LEAST, GREATEST)}, call)
     assert ends(operator) == [(8, 8), (-4, -4), (-9, 15), (-3, 5), (0, 0), (0, 0)]
     [relation] = operator.relations
     assert relation.operand.tolist() == [0, 0, 1, 1, 2, 2]
     assert relation.output.tolist() == [*range(6)]
-
-
-def test_other_shapes_of_weights_are_of_other_operators():
-    x = tensor(1, 3)
-    matrix, (_, conv) = product(x), image(MATRIX.reshape(3, 1, 1, 3), BIAS)
-    _, depth = image(array([2, -1, 3]).reshape(1, 1, 3), BIAS)
-    assert convolution({}, matrix) is None and convolution({}, depth) is None
-    assert depthwise({}, matrix) is None and depthwise({}, conv) is None
-    assert fully_connected({}, conv) is None and fully_connected({}, depth) is None
