@@ -7,7 +7,7 @@ type has the bounds of the type, since it wraps.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
@@ -93,15 +93,11 @@ class IntegerRanges:
         values of variables that `Bind` and `Let` declare.
     buffers
         bounds of the elements of integer buffers; others have those of their types.
-    exact
-        name of a function of C -> its exact bounds from those of its arguments; None where it has
-        only the bounds that others have.
     """
 
     variables: dict[Var, Range] = field(default_factory=dict)
     bound: dict[Var, tirx.Expr] = field(default_factory=dict)
     buffers: dict[Var, Range] = field(default_factory=dict)
-    exact: Mapping[str, Callable[..., Range | None]] = field(default_factory=dict)
     _known: dict[int, tuple[tirx.Expr, Range]] = field(default_factory=dict)
 
     def of(self, expr: tirx.Expr) -> Range:
@@ -201,9 +197,7 @@ class IntegerRanges:
             return None
         function = call.args[0].value
         if function in _RESCALED:
-            bounds = [self.of(argument) for argument in call.args[1:]]
-            exact = self.exact[function](*bounds) if function in self.exact else None
-            return _RESCALED[function](*bounds) if exact is None else exact
+            return _RESCALED[function](*map(self.of, call.args[1:]))
         return _RESULTS.get(function)
 
 

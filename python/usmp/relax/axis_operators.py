@@ -181,12 +181,12 @@ def _calls_c(func: tirx.PrimFunc) -> bool:
 def _describes_parts(record: QuantizedOp, access: AxisAccess) -> bool:
     """Return whether a record says how each part is computed.
 
-    A window says so of rows and columns; other parameters hold where each index is computed from
-    the same index of the operands.
+    A window says so of rows and columns. Other parameters hold for a part unless they are places or
+    extents, if each index is computed from the same one of the operands.
     """
     if isinstance(record, WindowedOp):
         return set(access.reads) == {0} and record.layout.data.axes[access.reads[0].axis] in "HW"
-    return access.is_uniform and all(read.is_same for read in access.reads.values())
+    return not record.describes_extents and access.is_uniform and access.is_parallel
 
 
 def _found(

@@ -113,6 +113,15 @@ class AxisAccess:
         """Return whether a value depends on the index by what is loaded only."""
         return not any(mentions(nest.value, nest.iterator) for nest in self.nests)
 
+    @property
+    def is_parallel(self) -> bool:
+        """Return whether each index is computed from the same index of operands of that extent."""
+        params = self.form.func.params
+        return all(
+            read.is_same and int(params[index].shape[read.axis]) == self.extent
+            for index, read in self.reads.items()
+        )
+
     @cached_property
     def alike(self) -> Interval:
         """Return the longest interval that is computed alike: padding has no part in it."""
@@ -168,16 +177,19 @@ class _Reader:
         self.reads: dict[Var, AxisRead] = {}
         self.extent: int | None = None
         self.nests: list[AxisNest] = []
+        self._loaded: set[Var] = set()
 
     def read(self, nest: Nest) -> bool:
         """Read the next nest; False if it is of another kind."""
         loads = [load for load in nest.loads if load.source in self.axes]
         if not loads:
+            self._loaded |= {load.source for load in nest.loads}
             return True
         iterator = self._iterator(nest, loads)
         if iterator is None or self.extent not in (None, nest.extents[iterator]):
             return False
-        self._slice_constants(nest, iterator)
+        if not self._slice_constants(nest, iterator):
+            return False
         loads = [load for load in nest.loads if load.source in self.axes]
         axis = next(i for i, index in enumerate(nest.indices) if index.same_as(iterator))
         own = [load for load in nest.loads if load.source.same_as(nest.buffer)]
@@ -187,6 +199,7 @@ class _Reader:
         self.extent = nest.extents[iterator]
         self.axes[nest.buffer] = axis
         self.nests.append(AxisNest(nest, iterator, axis, value))
+        self._loaded |= {load.source for load in nest.loads}
         return True
 
     def _iterator(self, nest: Nest, loads: list[TensorLoad]) -> Var | None:
@@ -203,13 +216,22 @@ class _Reader:
         places = [index for index in nest.indices if mentions(index, iterator)]
         return iterator if len(places) == 1 and places[0].same_as(iterator) else None
 
-    def _slice_constants(self, nest: Nest, iterator: Var) -> None:
-        """Include the constants of which each index reads other elements."""
+    def _slice_constants(self, nest: Nest, iterator: Var) -> bool:
+        """Include the constants of which each index reads other elements.
+
+        Returns
+        -------
+        bool
+            False if a nest before reads one of them as a whole.
+        """
         for load in nest.loads:
             if load.source in self.constants and not nodes_of(load.indices, TensorLoad):
                 places = [i for i, index in enumerate(load.indices) if mentions(index, iterator)]
                 if len(places) == 1:
+                    if load.source in self._loaded - self.axes.keys():
+                        return False
                     self.given[load.source] = self.axes[load.source] = places[0]
+        return True
 
     def _relative(
         self, nest: Nest, iterator: Var, axis: int, loads: list[TensorLoad]

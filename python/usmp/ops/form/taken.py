@@ -6,7 +6,7 @@ elements that stay are computed as before; only extents change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,28 +41,40 @@ class Taken:
         return np.ascontiguousarray(values)
 
 
-def taken(form: Form, kept: Mapping[int, tuple[int, np.ndarray]]) -> Taken | None:
+def taken(
+    form: Form,
+    kept: Mapping[int, tuple[int, np.ndarray]],
+    constants: Collection[int] = (),
+    loses_terms: bool = False,
+) -> Taken | None:
     """Return the operator at some indices of its axes.
 
     Parameters
     ----------
     kept
         by index of the parameter, the output too: an axis, and its indices that stay, ascending.
-        The other parameters lose the indices that go with those.
+    constants
+        indices of parameters that lose the indices that go with those.
+    loses_terms
+        whether reductions may lose terms.
 
     Returns
     -------
     Taken | None
-        None if an element depends on an index in another way than by what is loaded at it, or if
-        the indices of two axes cannot stay together.
+        None if an element depends on an index in another way than by what is loaded at it, if the
+        indices of two axes cannot stay together, or if another parameter would lose indices.
     """
     params = form.func.params
     selection = _Selection({params[index]: {axis: one} for index, (axis, one) in kept.items()})
     while any([selection.spread(nest) for nest in form.nests]):
         pass
-    if not all(map(selection.is_consistent, form.nests)):
+    if not all(selection.is_consistent(nest, loses_terms) for nest in form.nests):
         return None
     own = {i: selection.axes[param] for i, param in enumerate(params) if param in selection.axes}
+    if any(own[index].keys() != {axis} for index, (axis, _) in kept.items()):
+        return None
+    if not own.keys() <= {*kept, *constants}:
+        return None
     return Taken(selection.func(form.func), own)
 
 
@@ -96,9 +108,21 @@ class _Selection:
                 has_changed = True
         return has_changed
 
-    def is_consistent(self, nest: Nest) -> bool:
-        """Return whether each index, among those that stay, leads to the element that it did."""
+    def is_consistent(self, nest: Nest, loses_terms: bool) -> bool:
+        """Return whether each index, among those that stay, leads to the element that it did.
+
+        All elements of the buffer that stay must be written.
+        """
         chosen = [variable for variable in nest.extents if variable in self.iterators]
+        if not loses_terms and not nest.spatial.issuperset(chosen):
+            return False
+        stored = self.axes.get(nest.buffer, {})
+        if any(
+            len(self.iterators.get(index, ())) != len(stored[axis])
+            for axis, index in enumerate(nest.indices)
+            if axis in stored
+        ):
+            return False
         value = _without_loads(nest.value)
         return not any(mentions(value, variable) for variable in chosen) and all(
             self._is_same(self.axes.get(buffer, {}).get(axis), index, chosen)

@@ -31,6 +31,8 @@ class QuantizedOp:
     """
 
     kind: ClassVar[str]
+    describes_extents: ClassVar[bool] = False
+    """Whether parameters are places or extents on the axes of tensors, as no part has them."""
     inputs: tuple[Quantization, ...]
     outputs: tuple[Quantization, ...]
 

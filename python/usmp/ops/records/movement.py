@@ -20,6 +20,7 @@ class BatchToSpace(QuantizedOp, kind="batch_to_space"):
         elements that are left out at both ends of each image axis.
     """
 
+    describes_extents = True
     block: tuple[int, ...]
     crops: tuple[tuple[int, int], ...]
 
@@ -36,6 +37,7 @@ class SpaceToBatch(QuantizedOp, kind="space_to_batch"):
         elements of `value` before and after each image axis.
     """
 
+    describes_extents = True
     block: tuple[int, ...]
     padding: tuple[tuple[int, int], ...]
     value: int | float
@@ -71,6 +73,7 @@ class MirrorPad(QuantizedOp, kind="mirror_pad"):
         whether the mirror image begins with the element at the border.
     """
 
+    describes_extents = True
     padding: tuple[tuple[int, int], ...]
     repeats_border: bool
 
@@ -89,6 +92,7 @@ class ResizeOp(QuantizedOp):
         an element is a square whose value is that of its center.
     """
 
+    describes_extents = True
     layout: Layout
     size: tuple[int, int]
     align_corners: bool

@@ -68,6 +68,7 @@ class FullyConnected(WeightedOp, kind="fully_connected"):
 
 @dataclass(frozen=True, kw_only=True)
 class _TransposedWindow(QuantizedOp):
+    describes_extents = True
     layout: Layout
     strides: tuple[int, int]
     padding: tuple[int, int]

@@ -164,7 +164,8 @@ class _Reader:
         tensors = [self._value(e) for e in given if not isinstance(e, GenericConst)]
         constants = [e.value.numpy() for e in given if isinstance(e, GenericConst)]
         arguments = [name for tensor in tensors for name in _flatten(tensor)]
-        names = CONSTANTS if isinstance(record, WeightedOp) else ("constant",) * len(constants)
+        is_weighted = isinstance(record, WeightedOp) and len(constants) == len(CONSTANTS)
+        names = CONSTANTS if is_weighted else ("constant",) * len(constants)
         arguments += [self._constant(*named) for named in zip(names, constants, strict=True)]
         if record is None:
             return self._emit(str(call.args[0].name_hint), arguments, call, {})

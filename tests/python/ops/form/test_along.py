@@ -145,6 +145,29 @@ def test_an_index_that_ranges_simplify():
 
 
 @T.prim_func(private=True, s_tir=True)
+def whole_constant_first(
+    x: T.Buffer((5, 3), "int8"), c: T.Buffer((5,), "int8"), y: T.Buffer((5, 3), "int8")
+):
+    total = T.sblock_alloc_buffer((1,), "int8")
+    for k, i in T.grid(1, 5):
+        with T.sblock("total"):
+            vk, vi = T.axis.remap("SR", [k, i])
+            with T.init():
+                total[vk] = T.int8(0)
+            total[vk] = total[vk] + c[vi]
+    for i, j in T.grid(5, 3):
+        with T.sblock("y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            y[vi, vj] = x[vi, vj] + c[vi] + total[0]
+
+
+def test_a_constant_that_is_read_as_a_whole_first_cannot_be_sliced():
+    assert access_of(whole_constant_first, {0: 0}, [1]) is None
+    found = access_of(whole_constant_first, {0: 0})
+    assert found is not None and not found.is_uniform
+
+
+@T.prim_func(private=True, s_tir=True)
 def backwards(x: T.Buffer((5, 3), "int8"), y: T.Buffer((5, 3), "int8")):
     for i, j in T.grid(5, 3):
         with T.sblock("y"):

@@ -229,6 +229,20 @@ def test_what_an_operator_computes_is_not_what_its_record_says():
     assert constants_of(pruned, 2)["bias"].tolist() == [10 + 2 * 5]
 
 
+def test_padding_along_the_channels_keeps_them():
+    """Channels are rows of an image behind a transposition, to which padding adds one."""
+
+    def body(builder, x):
+        y = constant_in_the_middle(builder, x)
+        z = builder.emit(relax.op.permute_dims(y, (0, 3, 1, 2)))
+        return builder.emit(
+            quantized.space_to_batch(builder, z, (1, 2), [(0, 1), (0, 0)], 0, SCALE)
+        )
+
+    mod = network(body)
+    assert PruneConstantChannels()(mod).same_as(mod)
+
+
 def test_an_operator_is_made_anew_under_its_name():
     def body(builder, x):
         y = constant_in_the_middle(builder, x)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import tvm
@@ -12,12 +11,9 @@ from tvm import relax, tirx
 from tvm.ir import GenericConst, TensorLoad
 from tvm.sym import Analyzer
 
-from usmp.analysis.integer_ranges import IntegerRanges, Range
 from usmp.analysis.integer_ranges import is_integer as is_integer_type
 from usmp.ops.form import AxisRead, Form, along
-from usmp.ops.quantized import Rounding
 from usmp.ops.quantized.parameters import integer_limits
-from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.records.reductions import ReductionOp
 from usmp.ops.records.windowed import PoolOp
 from usmp.relax.transform.channels.channel_operator import (
@@ -27,7 +23,8 @@ from usmp.relax.transform.channels.channel_operator import (
     identity,
 )
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
-from usmp.relax.transform.channels.reductions import Ends, pool_ends, reduction_ends
+from usmp.relax.transform.channels.reductions import pool_ends, reduction_ends
+from usmp.relax.transform.channels.value_bounds import Ends, elementwise_ends
 
 
 def by_channel(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
@@ -42,14 +39,13 @@ def by_channel(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     most = max(counts.values(), default=0)
     axes = {n: known[arguments[n]].axis for n, count in counts.items() if count == most}
     constants = [n for n, argument in enumerate(arguments) if isinstance(argument, GenericConst)]
-    if not axes or recorded.form is None:
+    form = recorded.form
+    if not axes or form is None or recorded.record.describes_extents:
         return None
-    access = along(recorded.form, axes, constants)
-    if access is None or any(
-        (r.stride, r.first, r.count) != (1, 0, 1) for r in access.reads.values()
-    ):
+    access = along(form, axes, constants)
+    if access is None or not access.is_parallel:
         return None
-    ends = _output_ends(known, recorded, access.reads, access.extent)
+    ends = _output_ends(known, recorded, form, access.reads, access.extent)
     low, high = recorded.record.limits.ends
     least, greatest = (np.clip(end, low, high).astype(np.int64) for end in ends or (low, high))
     every = np.ones(access.extent, np.int64)
@@ -63,11 +59,11 @@ def by_channel(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
 
 
 def _output_ends(
-    known: Known, recorded: RecordedCall, reads: Mapping[int, AxisRead], count: int
+    known: Known, recorded: RecordedCall, form: Form, reads: Mapping[int, AxisRead], count: int
 ) -> Ends | None:
     """Return what each channel of the output can hold; None if only its limits are known."""
     record, arguments = recorded.record, recorded.arguments
-    if _is_table(recorded):
+    if _is_table(recorded, form):
         return _table_ends(known, arguments)
     if not all(is_integer_type(str(argument.ty.dtype)) for argument in arguments):
         return None
@@ -76,46 +72,8 @@ def _output_ends(
         return pool_ends(recorded, record, ends[0])
     if isinstance(record, ReductionOp):
         return reduction_ends(recorded, record, ends[0])
-    return None if recorded.form is None else _elementwise_ends(recorded.form, ends)
-
-
-def _elementwise_ends(form: Form, operands: Sequence[Ends]) -> Ends | None:
-    """Return the bounds of the values that a form without reductions computes."""
-    if any(nest.spatial != nest.extents.keys() for nest in form.nests):
-        return None
-    # Many channels have the same bounds.
-    rows, places = np.unique(np.stack([*chain(*operands)], axis=1), axis=0, return_inverse=True)
-    found = []
-    for row in rows.tolist():
-        bounds = zip(row[::2], row[1::2], strict=True)
-        ranges = IntegerRanges(
-            buffers=dict(zip(form.func.params, bounds, strict=False)), exact=_EXACT
-        )
-        for nest in form.nests:
-            ranges.buffers[nest.buffer] = ranges.of(nest.value)
-        found.append(ranges.buffers[form.output])
-    least, greatest = np.array(found, np.int64).T
-    return least[places.reshape(-1)], greatest[places.reshape(-1)]
-
-
-def _rescaled(rounding: Rounding) -> Callable[..., Range | None]:
-    """Return the function from bounds of an integer and of its factor to those of the product."""
-
-    def exact(value: Range, multiplier: Range, shift: Range) -> Range | None:
-        if multiplier[0] < multiplier[1] or shift[0] < shift[1]:
-            return None
-        ends, *factor = (
-            np.array(values, np.int64) for values in (value, multiplier[:1], shift[:1])
-        )
-        if not never_wraps(ends, factor[0], factor[1], rounding).all():
-            return None
-        least, greatest = rescaled(ends, factor[0], factor[1], rounding).tolist()
-        return least, greatest
-
-    return exact
-
-
-_EXACT = {rounding.value: _rescaled(rounding) for rounding in Rounding}
+    params = recorded.prim_func.params
+    return elementwise_ends(form, dict(zip(params, ends, strict=False)))
 
 
 def _ends(known: Known, operand: relax.Expr, read: AxisRead | None, count: int) -> Ends:
@@ -138,10 +96,9 @@ def _ends(known: Known, operand: relax.Expr, read: AxisRead | None, count: int) 
     return low * every, high * every
 
 
-def _is_table(recorded: RecordedCall) -> bool:
+def _is_table(recorded: RecordedCall, form: Form) -> bool:
     """Return whether an operator looks up the result of each 8-bit integer, the least one first."""
-    form = recorded.form
-    if form is None or len(form.nests) != 1 or len(recorded.arguments) != 2:
+    if len(form.nests) != 1 or len(recorded.arguments) != 2:
         return False
     data, results = form.func.params[:2]
     loaded, limits = form.nests[0].value, integer_limits(str(data.dtype))

@@ -169,7 +169,9 @@ class RecordedCall:
                 if indices is not None
             }
             axes[len(self.arguments)] = (output.axis, kept.output)
-            return None if self.form is None else taken(self.form, axes)
+            others = [n for n, a in enumerate(self.arguments) if isinstance(a, GenericConst)]
+            adds_up = any(isinstance(relation, Read) for _, relation in relations.values())
+            return None if self.form is None else taken(self.form, axes, others, adds_up)
 
         def rebuild(
             builder: relax.BlockBuilder, operands: Sequence[relax.Expr], kept: Kept

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TypeAlias
 
 import numpy as np
 
@@ -16,9 +15,7 @@ from usmp.ops.records.reductions import Mean, ReductionOp, SumOp
 from usmp.ops.records.windowed import AveragePool, PoolOp
 from usmp.relax.transform.channels.channel_operator import RecordedCall
 from usmp.relax.transform.channels.taps import all_reach
-
-Ends: TypeAlias = "tuple[np.ndarray, np.ndarray]"
-"""Least and greatest integer of each channel: (channels) of int64 each."""
+from usmp.relax.transform.channels.value_bounds import Ends
 
 _LEAST, _GREATEST = -(2**31), 2**31 - 1
 

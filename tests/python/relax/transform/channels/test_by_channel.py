@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tvm import relax
 
 from usmp.ops import quantized
-from usmp.ops.quantized import OutputLimits, Quantization
+from usmp.ops.quantized import Layout, OutputLimits, Quantization, Window
 from usmp.ops.records import operator_of
 from usmp.relax.transform.channels.by_channel import by_channel
 from usmp.relax.transform.channels.channel_operator import Kept, RecordedCall, Tied
@@ -233,3 +235,25 @@ def test_an_operator_of_fewer_channels_is_the_same_operator(make):
     assert len(fields) == len(call.arguments)
     assert all(one.same_as(other) for one, other in zip(fields, smaller, strict=True))
     assert operator_of(builder.get()[made.args[0]]) == call.record
+
+
+def test_a_window_along_the_channels_leaves_some_out():
+    """It reads the first two of three."""
+    window = Window((2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (2, 2))
+    first = replace(window, data=(2, 3), output=(2, 2))
+    known = {X: ChannelRanges(2, np.zeros(3, int), np.ones(3, int))}
+    rows = tensor(1, 2, 3, 1)
+    call = recorded(lambda b: quantized.max_pool(b, rows, first, LIMITS, Layout("NHWC"), SCALE))
+    assert by_channel({rows: known[X]}, call) is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda b: quantized.space_to_batch(b, X, (1, 2), [(0, 0), (0, 0)], 0, SCALE),
+        lambda b: quantized.mirror_pad(b, X, [(0, 0), (1, 1), (0, 0), (0, 0)], False, SCALE),
+    ],
+)
+def test_records_of_extents_say_nothing_of_fewer_channels(make):
+    assert recorded(make).record.describes_extents
+    assert by_channel(KNOWN, recorded(make)) is None

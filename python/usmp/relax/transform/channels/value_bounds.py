@@ -1,0 +1,125 @@
+"""Bounds of the integers that an operator gives, of all channels at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from tvm import tirx
+from tvm.ir import Call, TensorLoad, Var
+
+from usmp.analysis.integer_ranges import is_integer, type_range
+from usmp.analysis.memory.addresses import is_op
+from usmp.ops.form import Form
+from usmp.ops.quantized import Rounding
+from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
+
+Ends: TypeAlias = "tuple[np.ndarray, np.ndarray]"
+"""Least and greatest integer of each channel: (channels) of int64 each."""
+
+_ROUNDINGS = {rounding.value: rounding for rounding in Rounding}
+
+
+def elementwise_ends(form: Form, operands: Mapping[Var, Ends]) -> Ends | None:
+    """Return the bounds of the output; None if the form has a reduction.
+
+    Parameters
+    ----------
+    operands
+        parameter -> its bounds.
+    """
+    if any(nest.spatial != nest.extents.keys() for nest in form.nests):
+        return None
+    buffers = dict(operands)
+    for nest in form.nests:
+        buffers[nest.buffer] = _bounds(nest.value, buffers)
+    output: Ends = buffers[form.output]
+    return output
+
+
+def _bounds(expr: tirx.Expr, buffers: Mapping[Var, Ends]) -> Ends:
+    """Return the bounds of an expression: those of its type where it may wrap."""
+    count = len(next(iter(buffers.values()))[0])
+    dtype = str(expr.ty.dtype)
+    limits = type_range(dtype) if dtype == "bool" or is_integer(dtype) else (0, 0)
+    least, greatest = (np.full(count, limit, np.int64) for limit in limits)
+    found = _exact(expr, buffers)
+    if found is None:
+        return least, greatest
+    fits = (least <= found[0]) & (found[1] <= greatest)
+    return np.where(fits, found[0], least), np.where(fits, found[1], greatest)
+
+
+def _exact(expr: Any, buffers: Mapping[Var, Ends]) -> Ends | None:
+    """Return the bounds if nothing wraps; None if they are not known.
+
+    Those of 64-bit integers are not, because they could leave int64 here.
+    """
+    if str(expr.ty.dtype) in ("int64", "uint64"):
+        return None
+    if isinstance(expr, tirx.IntImm):
+        value = np.array(expr.value, np.int64)
+        return value, value
+    if isinstance(expr, TensorLoad):
+        return buffers.get(expr.source)
+    if isinstance(expr, tirx.Cast):
+        return _bounds(expr.value, buffers) if is_integer(str(expr.value.ty.dtype)) else None
+    if isinstance(expr, tirx.Select):
+        return _hull(*(_bounds(value, buffers) for value in (expr.true_value, expr.false_value)))
+    if type(expr) in _ARITHMETIC:
+        return _ARITHMETIC[type(expr)](*(_bounds(value, buffers) for value in (expr.a, expr.b)))
+    if is_op(expr, "prim.if_then_else"):
+        return _hull(*(_bounds(value, buffers) for value in expr.args[1:]))
+    if is_op(expr, "tirx.call_pure_extern") and expr.args[0].value in _ROUNDINGS:
+        return _rescaled(expr, buffers)
+    return None
+
+
+def _hull(left: Ends, right: Ends) -> Ends:
+    return np.minimum(left[0], right[0]), np.maximum(left[1], right[1])
+
+
+def _product(left: Ends, right: Ends) -> Ends | None:
+    if np.abs(left).max().astype(float) * np.abs(right).max() >= 2.0**62:
+        return None
+    products = [a * b for a in left for b in right]
+    return np.min(products, axis=0), np.max(products, axis=0)
+
+
+def _shifted(shift: Callable[[Any, Any], Any]) -> Callable[[Ends, Ends], Ends | None]:
+    """Return the bounds of a shift by a constant."""
+
+    def shifted(value: Ends, amount: Ends) -> Ends | None:
+        if (amount[0] != amount[1]).any() or amount[0].min() < 0 or amount[0].max() > 31:
+            return None
+        return shift(value[0], amount[0]), shift(value[1], amount[0])
+
+    return shifted
+
+
+def _rescaled(call: Call, buffers: Mapping[Var, Ends]) -> Ends | None:
+    """Return the bounds of a product with a constant factor: those of its ends, if none wraps."""
+    value, multiplier, shift = (_bounds(argument, buffers) for argument in call.args[1:])
+    if any((ends[0] != ends[1]).any() for ends in (multiplier, shift)):
+        return None
+    factor = multiplier[0], shift[0], _ROUNDINGS[call.args[0].value]
+    if multiplier[0].min() < 0:
+        return None
+    fits = never_wraps(value[0], *factor) & never_wraps(value[1], *factor)
+    least, greatest = (
+        np.where(fits, rescaled(end, *factor), limit)
+        for end, limit in zip(value, type_range("int32"), strict=True)
+    )
+    return least, greatest
+
+
+_ARITHMETIC: dict[type, Callable[[Ends, Ends], Ends | None]] = {
+    tirx.Add: lambda left, right: (left[0] + right[0], left[1] + right[1]),
+    tirx.Sub: lambda left, right: (left[0] - right[1], left[1] - right[0]),
+    tirx.Mul: _product,
+    tirx.Min: lambda left, right: (np.minimum(left[0], right[0]), np.minimum(left[1], right[1])),
+    tirx.Max: lambda left, right: (np.maximum(left[0], right[0]), np.maximum(left[1], right[1])),
+    tirx.LShift: _shifted(np.left_shift),
+    tirx.RShift: _shifted(np.right_shift),
+}
