@@ -27,7 +27,7 @@ _SAME = (
     *("relax.negative", "relax.nn.relu", "relax.permute_dims", "relax.quantize", "relax.sigmoid"),
     *("relax.subtract", "relax.tanh"),
 )
-"""Operators of Relax whose attributes say the same of any number of rows."""
+"""Operators of Relax whose attributes hold for any part of an axis."""
 _EXTERNAL = ("tirx.call_extern", "tirx.call_pure_extern", "tirx.call_packed")
 
 

@@ -28,9 +28,9 @@ _MOST_INDICES = 4096
 
 @dataclass(frozen=True)
 class AxisRead:
-    """What an index `t` of the output reads of an operand.
+    """The indices of an operand that index `t` of the output reads.
 
-    These are the indices from `stride * t + first` to `stride * t + first + count - 1`.
+    They go from `stride * t + first` to `stride * t + first + count - 1`.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def along(
 
 
 class _Reader:
-    """What is known of the nests so far.
+    """Follows the axis through the nests, one after the other.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def with_packed_constants(call: OperatorCall) -> OperatorCall:
     stays as it is.
     """
     record = call.records[0] if call.records else None
-    ending = _ending(call) if isinstance(record, WeightedOp) else None
+    ending = _ending(call)
     if ending is None or not isinstance(record, WeightedOp):
         return call
     channel = ending.channel
@@ -130,9 +130,11 @@ def _ending_of(
         for load in nodes_of(store.value, TensorLoad)
         if load.source in known
     }
-    if len(weights) != 1:
-        return None
     parameters = (*weights, *(load.source for load in loads))
+    reads = [load for load in nodes_of(func.body, TensorLoad) if load.source in parameters]
+    # One of the weight, and one of each of the others: nothing else depends on their values.
+    if len({*parameters}) != 4 or len(reads) != 4:
+        return None
     values = tuple(known[param] for param in parameters)
     channel = bias.indices[0]
     return _Ending(rescale, _ROUNDINGS[name.value], accumulator, channel, parameters, values)

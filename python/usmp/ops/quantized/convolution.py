@@ -12,7 +12,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.epilogue import Epilogue, centered, centered_epilogue
+from usmp.ops.quantized.epilogue import centered, weighted_constants
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
 from usmp.ops.records.products import Conv2d, DepthwiseConv2d
@@ -56,7 +56,7 @@ def conv2d(
     weight_zero_point = weight_quantization.zero_points[0]
     batch, _, _, channels = layout.named(shape_of(data))
     per_group = outputs // (channels // depth)
-    kept, epilogue = centered_epilogue(
+    kept, ending = weighted_constants(
         weight.reshape(outputs, -1), weight_zero_point, bias, quantization, rescale
     )
 
@@ -73,9 +73,9 @@ def conv2d(
 
         shape = (batch, *window.output, outputs)
         axes = [*taps, inner]
-        return sum_and_rescale(shape, product, axes, epilogue, constants, stored_as)
+        return sum_and_rescale(shape, product, axes, rescale, constants, stored_as)
 
-    arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
+    arguments = [data, kept.reshape(weight.shape), *ending]
     inputs = (quantization, replace(weight_quantization, axis=0))
     record = _record(Conv2d, inputs, rescale, window, Layouts(layout, stored_as))
     return call_operator(builder, "conv2d", compute, arguments, True, record=record)
@@ -106,7 +106,7 @@ def depthwise_conv2d(
     weight_zero_point = weight_quantization.zero_points[0]
     batch, _, _, channels = layout.named(shape_of(data))
     multiplier = outputs // channels
-    kept, epilogue = centered_epilogue(
+    kept, ending = weighted_constants(
         weight.reshape(-1, outputs).T, weight_zero_point, bias, quantization, rescale
     )
 
@@ -120,9 +120,9 @@ def depthwise_conv2d(
             return taken * centered(weight[taps[0], taps[1], c], weight_zero_point)
 
         shape = (batch, *window.output, outputs)
-        return sum_and_rescale(shape, product, [*taps], epilogue, constants, stored_as)
+        return sum_and_rescale(shape, product, [*taps], rescale, constants, stored_as)
 
-    arguments = [data, kept.T.reshape(weight.shape), *epilogue.constants]
+    arguments = [data, kept.T.reshape(weight.shape), *ending]
     inputs = (quantization, replace(weight_quantization, axis=2))
     record = _record(DepthwiseConv2d, inputs, rescale, window, Layouts(layout, stored_as))
     return call_operator(builder, "depthwise_conv2d", compute, arguments, True, record=record)
@@ -159,12 +159,12 @@ def sum_and_rescale(
     shape: Sequence[int],
     product: Product,
     axes: list[tirx.IterVar],
-    epilogue: Epilogue,
+    rescale: Rescale,
     constants: Sequence[te.Tensor],
     layout: Layout,
 ) -> te.Tensor:
     """The two stages of a convolution: accumulators, and what becomes of each."""
-    dtype = epilogue.rescale.rounding.accumulator
+    dtype = rescale.rounding.accumulator
     accumulator = te.compute(
         layout.order(*shape),
         lambda *i: te.sum(product(*layout.named(i)).astype(dtype), axes),
@@ -173,6 +173,6 @@ def sum_and_rescale(
 
     def output(*indices: tirx.Var) -> tirx.Expr:
         _, _, _, channel = layout.named(indices)
-        return epilogue.apply(accumulator[indices], channel, constants)
+        return rescale.apply(accumulator[indices], channel, constants)
 
     return te.compute(layout.order(*shape), output, "output")

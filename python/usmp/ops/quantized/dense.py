@@ -8,7 +8,7 @@ import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.epilogue import centered, centered_epilogue
+from usmp.ops.quantized.epilogue import centered, weighted_constants
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
 from usmp.ops.records.products import FullyConnected
@@ -40,7 +40,7 @@ def fully_connected(
     """
     rows, depth = shape_of(data)
     weight_zero_point = weight_quantization.zero_points[0]
-    kept, epilogue = centered_epilogue(weight, weight_zero_point, bias, quantization, rescale)
+    kept, ending = weighted_constants(weight, weight_zero_point, bias, quantization, rescale)
 
     def compute(data: te.Tensor, weight: te.Tensor, *constants: te.Tensor) -> te.Tensor:
         k = te.reduce_axis((0, depth), "k")
@@ -54,11 +54,11 @@ def fully_connected(
         accumulator = te.compute(shape, lambda r, c: te.sum(product(r, c), k), "accumulator")
 
         def output(row: tirx.Var, c: tirx.Var) -> tirx.Expr:
-            return epilogue.apply(accumulator[row, c], c, constants)
+            return rescale.apply(accumulator[row, c], c, constants)
 
         return te.compute(shape, output, "output")
 
-    arguments = [data, kept, *epilogue.constants]
+    arguments = [data, kept, *ending]
     record = FullyConnected(
         (quantization, replace(weight_quantization, axis=0)),
         (rescale.output,),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from tvm import tirx
+from tvm import te, tirx
 
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding
+from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding, multiply
 from usmp.ops.quantized.parameters import OutputLimits, Quantization
 
 
@@ -47,6 +48,20 @@ class Rescale:
         factors = self.factors * (channels if len(self.factors) == 1 else 1)
         multiplier = np.array([factor.multiplier for factor in factors], np.int32)
         return multiplier, np.array([factor.shift for factor in factors], np.int32)
+
+    def apply(
+        self, accumulator: tirx.Expr, channel: tirx.Expr, constants: Sequence[te.Tensor]
+    ) -> tirx.Expr:
+        """Return the output integer of an accumulator without bias.
+
+        Parameters
+        ----------
+        constants
+            bias, multiplier and shift: (output channels) each.
+        """
+        bias, multiplier, shift = (tensor[channel] for tensor in constants)
+        total = accumulator + bias.astype(self.rounding.accumulator)
+        return self.finish(multiply(total, multiplier, shift, self.rounding))
 
     def finish(self, scaled: tirx.Expr) -> tirx.Expr:
         """The output integer of what the factor made of an accumulator."""

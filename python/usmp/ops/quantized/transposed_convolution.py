@@ -10,7 +10,7 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
 from usmp.ops.quantized.convolution import sum_and_rescale
-from usmp.ops.quantized.epilogue import centered, centered_epilogue
+from usmp.ops.quantized.epilogue import centered, weighted_constants
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.rescale import Rescale
 from usmp.ops.records.products import TransposeConv2d
@@ -113,7 +113,7 @@ def transpose_conv2d(
     outputs, _, _, channels = weight.shape
     weight_zero_point = weight_quantization.zero_points[0]
     batch, *_ = layout.named(shape_of(data))
-    kept, epilogue = centered_epilogue(
+    kept, ending = weighted_constants(
         weight.reshape(outputs, -1), weight_zero_point, bias, quantization, rescale
     )
 
@@ -133,9 +133,9 @@ def transpose_conv2d(
 
         shape = (batch, sides[0].output, sides[1].output, outputs)
         axes = [*steps, inner]
-        return sum_and_rescale(shape, product, axes, epilogue, constants, layout)
+        return sum_and_rescale(shape, product, axes, rescale, constants, layout)
 
-    arguments = [data, kept.reshape(weight.shape), *epilogue.constants]
+    arguments = [data, kept.reshape(weight.shape), *ending]
     rows, columns = sides
     record = TransposeConv2d(
         (quantization, replace(weight_quantization, axis=0)),

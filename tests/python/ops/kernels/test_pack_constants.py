@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tvm_ffi
 from tvm import s_tir
-from tvm.ir import TensorLoad
+from tvm.ir import TensorLoad, Var
 
 from support.kernel_loops import output_of, plain_call
 from usmp.ops import quantized
@@ -156,3 +157,15 @@ def test_regions_that_blocks_read_are_those_of_their_loads(changes):
 def test_other_operators_stay():
     call = plain_call(lambda b, x: quantized.relu(b, x, OUTPUT, OUTPUT, LIMITS), (1, 4))
     assert with_packed_constants(call) is call
+
+
+def test_constants_that_something_else_reads_stay():
+    """As one that is both the multiplier and the shift."""
+    call = convolution()
+    *_, multiplier, shift, _ = call.func.params
+    func = tvm_ffi.structural_map(
+        call.func, (Var, lambda var: multiplier if var.same_as(shift) else var)
+    )
+    shared = OperatorCall(func, call.constants)
+    assert with_packed_constants(call).ending is not None
+    assert with_packed_constants(shared) is shared

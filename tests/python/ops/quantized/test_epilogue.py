@@ -8,7 +8,7 @@ from tvm import tirx
 from tvm.sym import Analyzer
 
 from usmp.ops.quantized import OutputLimits, Quantization, Rescale, quantize_multiplier
-from usmp.ops.quantized.epilogue import centered, centered_epilogue, make_epilogue, narrowed
+from usmp.ops.quantized.epilogue import centered, narrowed, weighted_constants
 from usmp.ops.quantized.fixed_point import Rounding
 from usmp.support.errors import UnsupportedModelError
 
@@ -48,26 +48,28 @@ BIAS = np.array([7, -(2**20)], np.int32)
 
 
 def test_all_operators_take_the_same_constants():
-    kept, epilogue = make_epilogue(WEIGHT, None, DATA, rescale_of(0.5))
+    kept, constants = weighted_constants(WEIGHT, 0, None, DATA, rescale_of(0.5))
     np.testing.assert_array_equal(kept, WEIGHT)
-    assert [constant.tolist() for constant in epilogue.constants] == [
+    assert [constant.tolist() for constant in constants] == [
         [0, 0],
         [1 << 30, 1 << 30],
         [0, 0],
     ]
-    _, epilogue = make_epilogue(WEIGHT, BIAS, DATA, rescale_of(0.5, 0.125))
-    assert [constant.tolist() for constant in epilogue.constants] == [
+    _, constants = weighted_constants(WEIGHT, 0, BIAS, DATA, rescale_of(0.5, 0.125))
+    assert [constant.tolist() for constant in constants] == [
         BIAS.tolist(),
         [1 << 30, 1 << 30],
         [0, -2],
     ]
-    assert all(constant.dtype == np.int32 for constant in epilogue.constants)
+    assert all(constant.dtype == np.int32 for constant in constants)
 
 
 def test_biases_are_as_wide_as_accumulators():
     rescale = rescale_of(0.5, rounding=Rounding.ONCE_16_BITS)
-    _, epilogue = make_epilogue(WEIGHT, BIAS, Quantization("int16", (0.02,), (0,)), rescale)
-    bias, multiplier, shift = epilogue.constants
+    _, constants = weighted_constants(
+        WEIGHT, 0, BIAS, Quantization("int16", (0.02,), (0,)), rescale
+    )
+    bias, multiplier, shift = constants
     assert (bias.tolist(), bias.dtype) == (BIAS.tolist(), np.int64)
     assert multiplier.dtype == shift.dtype == np.int32
 
@@ -75,17 +77,17 @@ def test_biases_are_as_wide_as_accumulators():
 def test_channels_with_a_factor_of_0_have_neither_weights_nor_bias():
     """Whatever their bias is; that of others may not overflow."""
     bias = np.array([7, 2**31 - 1], np.int32)
-    kept, epilogue = make_epilogue(WEIGHT, bias, DATA, rescale_of(0.5, 0.0))
+    kept, constants = weighted_constants(WEIGHT, 0, bias, DATA, rescale_of(0.5, 0.0))
     assert kept.tolist() == [[1, 2, 3], [0, 0, 0]]
-    assert epilogue.constants[0].tolist() == [7, 0]
+    assert constants[0].tolist() == [7, 0]
     assert kept.dtype == np.int8
     with pytest.raises(UnsupportedModelError):
-        make_epilogue(WEIGHT, bias, DATA, rescale_of(0.5, 0.5))
+        weighted_constants(WEIGHT, 0, bias, DATA, rescale_of(0.5, 0.5))
 
 
 def test_zero_points_of_weights_are_put_back():
     stored = np.array([[110, 12, 9], [20, 5, 1]], np.uint8)
-    kept, _ = centered_epilogue(stored, 10, None, DATA, rescale_of(0.5, 0.0))
+    kept, _ = weighted_constants(stored, 10, None, DATA, rescale_of(0.5, 0.0))
     assert (kept.tolist(), kept.dtype) == ([[110, 12, 9], [10, 10, 10]], np.uint8)
-    kept, _ = centered_epilogue(stored, 0, None, DATA, rescale_of(0.5, 0.0))
+    kept, _ = weighted_constants(stored, 0, None, DATA, rescale_of(0.5, 0.0))
     assert kept.tolist() == [[110, 12, 9], [0, 0, 0]]
