@@ -12,7 +12,7 @@ from tvm import tirx
 from tvm.ir import TensorLoad
 
 from usmp.objects.attributes import CONTROL_FLOW_ATTR
-from usmp.ops.records import operator_of
+from usmp.ops.records import operators_of
 from usmp.ops.records.products import TransposeConv2d
 from usmp.tir.identity import identity
 from usmp.tir.nodes import nodes_of
@@ -33,7 +33,8 @@ def macs_of(func: tirx.PrimFunc) -> int | None:
     """
     if func.attrs and CONTROL_FLOW_ATTR in func.attrs:
         return None
-    if isinstance(operator_of(func), TransposeConv2d):
+    # Operators that share their code take the same products.
+    if any(isinstance(records[0], TransposeConv2d) for records in operators_of(func)):
         # Each element of the data goes to all taps of all outputs: (outputs, height, width, depth).
         # Loops gather what may reach an element of the output, also where nothing does.
         data, weight = ([int(extent) for extent in param.shape] for param in func.params[:2])

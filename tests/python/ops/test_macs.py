@@ -13,7 +13,7 @@ from support.imported_models import imported, imported_model
 from support.quantized_kinds import of_each_kind
 from support.quantized_models import CATALOG
 from usmp.ops.macs import macs_of, macs_of_loops
-from usmp.ops.records import operator_of
+from usmp.ops.records import operator_of, with_operators
 
 
 def recorded(mod):
@@ -74,8 +74,10 @@ def test_integer_operators_take_the_products_of_their_shapes():
     ],
 )
 def test_loops_that_multiply_more(name, macs):
+    """Also of operators that share their code, whose records are kept together."""
     (func,) = recorded(imported_model(name))
     assert macs_of(func) == macs
+    assert macs_of(with_operators(func, [[operator_of(func)]])) == macs
 
 
 def test_products_of_float_operators_are_counted():
