@@ -32,7 +32,7 @@ PEAKS = {
 """Bytes of the workspace: by default, with operators one after the other, and without overlap."""
 
 COUNTS = {
-    "mlperf_kws_int8": (101, 92, 2, 17),
+    "mlperf_kws_int8": (101, 92, 2, 15),
     "mlperf_resnet8_float": (105, 92, 2, 19),
     "mlperf_resnet8_int8": (101, 92, 2, 19),
     "mlperf_ad01_int8": (101, 92, 1, 13),

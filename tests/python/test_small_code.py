@@ -22,8 +22,8 @@ from usmp.boards.emulator import EmulatedModule
 pytestmark = pytest.mark.slow
 
 MERGED = {
-    "mlperf_ad01_int8": {"fully_connected1_shared": 7},
-    "mlperf_kws_int8": {"conv2d1_shared": 2, "depthwise_conv2d_shared": 2},
+    "mlperf_ad01_int8": {"fully_connected1_shared": 2},
+    "mlperf_kws_int8": {},
     "mlperf_strww_int8": {},
     "mlperf_resnet8_int8": {"conv2d3_shared": 2, "conv2d5_shared": 2},
     "mlperf_vww_96_int8": {
