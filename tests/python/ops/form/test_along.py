@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import GlobalVar, IRModule
 from tvm.script import tirx as T
@@ -214,7 +215,40 @@ def test_what_depends_on_the_number_of_the_row():
     assert found.alike == (0, 1)
 
 
+# ---- forms
+
+
+@T.prim_func(private=True, s_tir=True)
+def doubled(x: T.Buffer((4,), "int8"), y: T.Buffer((4,), "int8")):
+    for i in range(4):
+        with T.sblock("y"):
+            vi = T.axis.spatial(4, i)
+            y[vi] = x[vi] + x[vi]
+
+
+def test_what_reads_memory_in_another_way_has_no_form():
+    """As a function of C that gets a buffer."""
+    assert form_of(doubled) is not None
+    peek = tirx.call_pure_extern("int8", "peek", doubled.params[0])
+    peeking = tvm_ffi.structural_map(
+        doubled,
+        (tirx.BufferStore, lambda s: tirx.BufferStore(s.buffer, s.value + peek, s.indices)),
+    )
+    assert form_of(peeking) is None
+
+
 # ---- parts
+
+
+def test_a_part_of_one_index_keeps_the_iterator_in_its_indices():
+    """As tensor expressions have it, so that it is equal to an operator of one row."""
+    access = access_of(doubled, {0: 0})
+    assert access is not None
+    part = form_of(part_of(access, (2, 3), {0: (1, 4)}))
+    assert part is not None
+    (nest,) = part.nests
+    assert list(nest.extents.values()) == [1]
+    assert [str(load.indices[0]) for load in nest.loads] == ["vi + 1"] * 2
 
 
 def evaluated(func: tirx.PrimFunc, *arguments: np.ndarray) -> np.ndarray:

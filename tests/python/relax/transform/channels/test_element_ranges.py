@@ -7,8 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 from tvm import relax
+from tvm.script import tirx as T
 
 from usmp.ops import quantized
+from usmp.ops.form import form_of
 from usmp.ops.quantized import Quantization, QuantizedMultiplier, quantize_multiplier
 from usmp.ops.quantized.arithmetic import factors_of_sum
 from usmp.ops.records import operator_of
@@ -16,6 +18,7 @@ from usmp.relax.transform.channels.by_channel import by_channel
 from usmp.relax.transform.channels.channel_operator import RecordedCall
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.reductions import scaled_ends
+from usmp.relax.transform.channels.value_bounds import elementwise_ends
 
 LEFT = Quantization("int8", (0.11,), (-7,))
 RIGHT = Quantization("int8", (0.05,), (12,))
@@ -110,3 +113,20 @@ def test_a_clamp_has_the_range_that_it_is_given():
 def test_what_could_wrap_can_be_anything():
     least, greatest = scaled_ends(ends((-5, 200 << 20))[0], QuantizedMultiplier(1 << 30, 4))
     assert (least.tolist(), greatest.tolist()) == ([-(2**31)], [2**31 - 1])
+
+
+@T.prim_func(private=True, s_tir=True)
+def doubled(x: T.Buffer((1, 3), "int8"), y: T.Buffer((1, 3), "int8")):
+    for i, j in T.grid(1, 3):
+        with T.sblock("y"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            y[vi, vj] = x[vi, vj] + x[vi, vj]
+
+
+def test_a_sum_that_may_leave_its_type_can_be_anything():
+    form = form_of(doubled)
+    assert form is not None
+    bounds = np.array([-3, 5, 60]), np.array([4, 5, 70])
+    least, greatest = elementwise_ends(form, {doubled.params[0]: bounds})
+    assert least.tolist() == [-6, 10, -128]
+    assert greatest.tolist() == [8, 10, 127]
