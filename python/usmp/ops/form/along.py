@@ -71,15 +71,12 @@ class AxisNest:
         the nest.
     iterator
         that is the index on the axis.
-    axis
-        of the buffer that the nest writes.
     value
         of an element, where the loads have indices relative to the first that they read.
     """
 
     nest: Nest
     iterator: Var
-    axis: int
     value: tirx.Expr
 
 
@@ -198,7 +195,7 @@ class _Reader:
             return False
         self.extent = nest.extents[iterator]
         self.axes[nest.buffer] = axis
-        self.nests.append(AxisNest(nest, iterator, axis, value))
+        self.nests.append(AxisNest(nest, iterator, value))
         self._loaded |= {load.source for load in nest.loads}
         return True
 

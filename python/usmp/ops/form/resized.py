@@ -23,7 +23,7 @@ def resized(
     extents
         iterator of a block -> extent.
     """
-    buffers = {buffer: with_extents(buffer, own) for buffer, own in axes.items()}
+    buffers = {buffer: _with_extents(buffer, own) for buffer, own in axes.items()}
     loops = {
         value: extents[variable.var]
         for realize in nodes_of(func.body, s_tir.SBlockRealize)
@@ -42,7 +42,7 @@ def resized(
     return tirx.PrimFunc(params, body, func.ret_type, func.attrs)
 
 
-def with_extents(buffer: Var, extents: Mapping[int, int]) -> Var:
+def _with_extents(buffer: Var, extents: Mapping[int, int]) -> Var:
     """Return a buffer like another one, with other extents on some axes."""
     shape = list(buffer.shape)
     for axis, extent in extents.items():

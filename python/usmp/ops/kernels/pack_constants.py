@@ -14,8 +14,8 @@ from usmp.analysis.memory.addresses import is_op
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pack_channels import PackedChannels, pack_channels
 from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.epilogue import CONSTANTS, narrowed
 from usmp.ops.quantized.fixed_point import Rounding, int32, multiply
+from usmp.ops.quantized.weighted_constants import CONSTANTS, narrowed
 from usmp.ops.records.products import WeightedOp
 from usmp.tir.intrinsics import RESCALE_CHANNEL
 from usmp.tir.nodes import nodes_of

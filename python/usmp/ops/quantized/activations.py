@@ -9,11 +9,11 @@ from tvm import relax, tirx
 
 from usmp.ops.quantized import gemmlowp
 from usmp.ops.quantized.elementwise import elementwise
-from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import (
     QuantizedMultiplier,
     Rounding,
     apply_multiplier,
+    centered,
     factor_of,
     quantize_multiplier,
     round_shift_right,

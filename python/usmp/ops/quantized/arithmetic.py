@@ -12,11 +12,11 @@ from tvm import relax, tirx
 from tvm.ir import GenericConst
 
 from usmp.ops.quantized.elementwise import elementwise
-from usmp.ops.quantized.epilogue import centered
 from usmp.ops.quantized.fixed_point import (
     QuantizedMultiplier,
     Rounding,
     apply_multiplier,
+    centered,
     factor_of,
     quantize_multiplier,
 )

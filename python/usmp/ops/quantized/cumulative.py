@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tvm import relax, tirx
 
-from usmp.ops.quantized.epilogue import centered
-from usmp.ops.quantized.fixed_point import apply_multiplier, quantize_multiplier
+from usmp.ops.quantized.fixed_point import apply_multiplier, centered, quantize_multiplier
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.records.reductions import CumulativeSum
 from usmp.ops.running import running

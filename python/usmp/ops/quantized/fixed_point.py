@@ -154,6 +154,12 @@ def multiply_by_float(value: tirx.Expr, factor: tirx.Expr) -> tirx.Expr:
     return tirx.call_pure_extern("int32", MULTIPLY_BY_FLOAT, value, factor)
 
 
+def centered(value: tirx.Expr, zero_point: int) -> tirx.Expr:
+    """How far an integer is from its zero point: int32."""
+    wide = value.astype("int32")
+    return wide - tirx.IntImm("int32", zero_point) if zero_point else wide
+
+
 def wrapping_add(left: tirx.Expr, right: tirx.Expr | int) -> tirx.Expr:
     """The sum of two int32, or of an int32 and a uint32, modulo 2**32: int32."""
     if isinstance(right, int):

@@ -21,7 +21,6 @@ from tvm import relax, tirx
 from usmp.ops.dot_products import Run
 from usmp.ops.emit import shape_of
 from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.epilogue import narrowed
 from usmp.ops.quantized.fixed_point import (
     QuantizedMultiplier,
     Rounding,
@@ -40,6 +39,7 @@ from usmp.ops.quantized.sigmoid import (
     sigmoid_table,
     tanh_of,
 )
+from usmp.ops.quantized.weighted_constants import narrowed
 from usmp.ops.records.recurrent import Lstm
 from usmp.ops.statements import Local, call_in_place, loop
 from usmp.support.errors import UnsupportedModelError

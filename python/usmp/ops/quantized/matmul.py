@@ -9,8 +9,7 @@ from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator
 from usmp.ops.quantized.elementwise import broadcast_indices
-from usmp.ops.quantized.epilogue import centered
-from usmp.ops.quantized.fixed_point import Rounding, factor_of, multiply
+from usmp.ops.quantized.fixed_point import Rounding, centered, factor_of, multiply
 from usmp.ops.quantized.parameters import (
     OutputLimits,
     Quantization,

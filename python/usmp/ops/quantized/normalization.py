@@ -5,8 +5,7 @@ from __future__ import annotations
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.quantized.epilogue import centered
-from usmp.ops.quantized.fixed_point import multiply
+from usmp.ops.quantized.fixed_point import centered, multiply
 from usmp.ops.quantized.parameters import Quantization, require_output
 from usmp.ops.records.reductions import L2Normalize
 from usmp.support.errors import UnsupportedModelError

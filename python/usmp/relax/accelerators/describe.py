@@ -13,7 +13,7 @@ from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
 from usmp.ops.accelerator_function import AcceleratorOperator, AcceleratorParameter
-from usmp.ops.quantized.epilogue import CONSTANTS
+from usmp.ops.quantized.weighted_constants import CONSTANTS
 from usmp.ops.records.products import WeightedOp
 from usmp.relax.accelerators.patterns import WORKSPACE_SIZE_ATTR, record_of
 from usmp.relax.static_shapes import flatten_types

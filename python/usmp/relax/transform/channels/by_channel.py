@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import tvm
 import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import GenericConst, TensorLoad
@@ -20,9 +19,11 @@ from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
     Known,
     RecordedCall,
+    all_alike,
+    channels_on,
     identity,
 )
-from usmp.relax.transform.channels.channel_ranges import ChannelRanges
+from usmp.relax.transform.channels.channel_ranges import ChannelRanges, ranges_of_constant
 from usmp.relax.transform.channels.reductions import pool_ends, reduction_ends
 from usmp.relax.transform.channels.value_bounds import Ends, elementwise_ends
 
@@ -79,21 +80,17 @@ def _output_ends(
 def _ends(known: Known, operand: relax.Expr, read: AxisRead | None, count: int) -> Ends:
     """Return what an operand holds in each channel of the output."""
     if isinstance(operand, GenericConst):
-        values = operand.value.numpy().astype(np.int64)
-        rows = values.reshape(1, -1)
-        if read is not None:
-            rows = np.moveaxis(values, read.axis, 0).reshape(count, -1)
-        low, high = rows.min(axis=1), rows.max(axis=1)
+        values = operand.value.numpy()
+        # One without channels is alike for all of them.
+        axis, values = (read.axis, values) if read else (0, values.reshape(1, -1))
+        found = ranges_of_constant(values, axis)
+        every = np.ones(count, np.int64)
+        return found.least * every, found.greatest * every
+    if read is not None:
+        found, _ = channels_on(known, operand, read.axis)
     else:
-        found = known.get(operand) if isinstance(operand, tvm.ir.Var) else None
-        if found is not None and read is not None:
-            return found.least, found.greatest
-        limits = integer_limits(str(operand.ty.dtype))
-        low, high = (np.array([end]) for end in limits)
-        if found is not None:
-            low, high = found.least.min(keepdims=True), found.greatest.max(keepdims=True)
-    every = np.ones(count, np.int64)
-    return low * every, high * every
+        found = all_alike(known, operand, 0, count)
+    return found.least, found.greatest
 
 
 def _is_table(recorded: RecordedCall, form: Form) -> bool:

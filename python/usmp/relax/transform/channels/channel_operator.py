@@ -14,11 +14,10 @@ from tvm.ir import Call, GenericConst
 
 from usmp.ops.emit import add_prim_func, constant, shape_of, without_record
 from usmp.ops.form import Form, Taken, form_of, taken
-from usmp.ops.quantized.parameters import integer_limits
 from usmp.ops.records import QuantizedOp
 from usmp.ops.records.products import WeightedOp
 from usmp.relax.static_shapes import has_static_shape
-from usmp.relax.transform.channels.channel_ranges import ChannelRanges
+from usmp.relax.transform.channels.channel_ranges import ChannelRanges, all_of_type
 
 Known: TypeAlias = "Mapping[tvm.ir.Var, ChannelRanges]"
 """The tensors of which channels are known."""
@@ -226,13 +225,17 @@ def channels_on(known: Known, operand: relax.Expr, axis: int) -> tuple[ChannelRa
     found = known.get(operand) if isinstance(operand, tvm.ir.Var) else None
     if found is not None and found.axis == axis:
         return found, True
-    least, greatest = integer_limits(str(operand.ty.dtype))
-    if found is not None:
-        # Channels of another axis: together they say something of all elements.
-        least, greatest = int(found.least.min()), int(found.greatest.max())
-    count = int(operand.ty.shape[axis])
-    ends = (np.full(count, end, np.int64) for end in (least, greatest))
-    return ChannelRanges(axis, *ends), False
+    return all_alike(known, operand, axis, int(operand.ty.shape[axis])), False
+
+
+def all_alike(known: Known, operand: relax.Expr, axis: int, count: int) -> ChannelRanges:
+    """Return what all elements of an operand can hold, as the ranges of so many channels."""
+    found = known.get(operand) if isinstance(operand, tvm.ir.Var) else None
+    if found is None:
+        return all_of_type(str(operand.ty.dtype), axis, count)
+    # Together, the channels of another axis bound all elements.
+    ends = (found.least.min(), found.greatest.max())
+    return ChannelRanges(axis, *(np.full(count, end, np.int64) for end in ends))
 
 
 def identity(count: int) -> Tied:

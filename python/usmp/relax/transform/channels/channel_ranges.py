@@ -53,6 +53,12 @@ class ChannelRanges:
         return ChannelRanges(self.axis, low, high)
 
 
+def ranges_of_constant(values: np.ndarray, axis: int) -> ChannelRanges:
+    """Return the least and greatest integer of each index of an axis."""
+    rows = np.moveaxis(values.astype(np.int64), axis, 0).reshape(values.shape[axis], -1)
+    return ChannelRanges(axis, rows.min(axis=1), rows.max(axis=1))
+
+
 def all_of_type(dtype: str, axis: int, count: int) -> ChannelRanges:
     """Of channels that can hold each integer of their type."""
     least, greatest = integer_limits(dtype)

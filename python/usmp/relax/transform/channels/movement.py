@@ -28,7 +28,7 @@ from usmp.relax.transform.channels.channel_operator import (
     channels_on,
     identity,
 )
-from usmp.relax.transform.channels.channel_ranges import ChannelRanges
+from usmp.relax.transform.channels.channel_ranges import ChannelRanges, ranges_of_constant
 
 
 def view(known: Known, call: Call) -> ChannelOperator | None:
@@ -151,9 +151,7 @@ def _ranges(known: Known, part: relax.Expr, axis: int) -> tuple[ChannelRanges, b
     """The channels of a part, and whether they can be removed: those of a constant cannot."""
     if not isinstance(part, GenericConst):
         return channels_on(known, part, axis)
-    values = np.moveaxis(part.value.numpy().astype(np.int64), axis, 0)
-    values = values.reshape(len(values), -1)
-    return ChannelRanges(axis, values.min(axis=1), values.max(axis=1)), False
+    return ranges_of_constant(part.value.numpy(), axis), False
 
 
 MOVEMENTS = {

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.records.products import WeightedOp
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
 from usmp.relax.transform.channels.taps import Taps
+from usmp.relax.transform.channels.value_bounds import scaled_ends
 
 _ELEMENTS = 1 << 20
 """How many weights are taken at a time, for little memory."""
@@ -82,13 +82,9 @@ class Products:
         """What the channels of the output, on an axis, can hold."""
         low, high = self.record.limits.ends
         ends = self.accumulators(data)
-        factor = (self.multiplier, self.shift, self.record.rounding)
+        scaled = scaled_ends(ends, self.multiplier, self.shift, self.record.rounding)
         zero_point = self.record.outputs[0].zero_point
-        least, greatest = (np.clip(rescaled(end, *factor) + zero_point, low, high) for end in ends)
-        is_known = never_wraps(ends[0], *factor) & never_wraps(ends[1], *factor)
-        return ChannelRanges(
-            axis, np.where(is_known, least, low), np.where(is_known, greatest, high)
-        )
+        return ChannelRanges(axis, *(np.clip(end + zero_point, low, high) for end in scaled))
 
     def needs(self, data: ChannelRanges, output: ChannelRanges) -> np.ndarray:
         """Which channel of the output needs which of the data: (outputs, channels) of bool.

@@ -7,28 +7,13 @@ from math import prod
 import numpy as np
 
 from usmp.ops.emit import shape_of
-from usmp.ops.quantized import QuantizedMultiplier, Rounding
 from usmp.ops.quantized.fixed_point import factor_of
 from usmp.ops.quantized.reduction import factor_of_mean
-from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
 from usmp.ops.records.reductions import Mean, ReductionOp, SumOp
 from usmp.ops.records.windowed import AveragePool, PoolOp
 from usmp.relax.transform.channels.channel_operator import RecordedCall
 from usmp.relax.transform.channels.taps import all_reach
-from usmp.relax.transform.channels.value_bounds import Ends
-
-_LEAST, _GREATEST = -(2**31), 2**31 - 1
-
-
-def scaled_ends(
-    ends: Ends, factor: QuantizedMultiplier, rounding: Rounding = Rounding.TWICE
-) -> Ends:
-    """What a factor makes of 32-bit integers (`usmp.ops.quantized.fixed_point.apply_multiplier`):
-    anything, if one of the ends could wrap on the way."""
-    multiplier, shift = (np.array([part]) for part in (factor.multiplier, factor.shift))
-    fits = np.all([never_wraps(end, multiplier, shift, rounding) for end in ends], axis=0)
-    least, greatest = (rescaled(end, multiplier, shift, rounding) for end in ends)
-    return np.where(fits, least, _LEAST), np.where(fits, greatest, _GREATEST)
+from usmp.relax.transform.channels.value_bounds import Ends, scaled_ends
 
 
 def shifted_ends(ends: Ends, amount: int) -> Ends:
@@ -48,15 +33,12 @@ def pool_ends(recorded: RecordedCall, record: PoolOp, ends: Ends) -> Ends | None
     if record.counts_padding:
         low, high = np.minimum(low, 0), np.maximum(high, 0)
     counts = [prod(window.kernel)] if record.counts_padding else window.tap_counts()
-    means = [
-        scaled_ends(
-            (low * count, high * count),
-            factor_of((before.scale,), after.scale * count, rounding),
-            rounding,
-        )
-        for count in counts
-    ]
-    found = [shifted_ends(mean, after.zero_point) for mean in means]
+    found = []
+    for count in counts:
+        factor = factor_of((before.scale,), after.scale * count, rounding)
+        ends_of_sum = (low * count, high * count)
+        mean = scaled_ends(ends_of_sum, factor.multiplier, factor.shift, rounding)
+        found.append(shifted_ends(mean, after.zero_point))
     if before == after and not record.counts_padding:
         # Such a mean may be rounded without a factor.
         found.append(ends)
@@ -74,6 +56,5 @@ def reduction_ends(recorded: RecordedCall, record: ReductionOp, ends: Ends) -> E
         factor = factor_of_mean(before, after, count, rounding)
     else:
         factor = factor_of((before.scale,), after.scale, rounding)
-    return shifted_ends(
-        scaled_ends((low * count, high * count), factor, rounding), after.zero_point
-    )
+    scaled = scaled_ends((low * count, high * count), factor.multiplier, factor.shift, rounding)
+    return shifted_ends(scaled, after.zero_point)

@@ -33,16 +33,38 @@ def elementwise_ends(form: Form, operands: Mapping[Var, Ends]) -> Ends | None:
         return None
     buffers = dict(operands)
     for nest in form.nests:
-        buffers[nest.buffer] = _bounds(nest.value, buffers)
-    output: Ends = buffers[form.output]
-    return output
+        if _is_integer(str(nest.buffer.dtype)):
+            buffers[nest.buffer] = _bounds(nest.value, buffers)
+    return buffers.get(form.output)
+
+
+def scaled_ends(
+    ends: Ends, multiplier: np.ndarray | int, shift: np.ndarray | int, rounding: Rounding
+) -> Ends:
+    """Return the bounds of 32-bit integers times a factor: any integer where one might wrap.
+
+    Parameters
+    ----------
+    multiplier, shift
+        as in `QuantizedMultiplier`: one of all channels, or (channels) of int64.
+    """
+    factor = np.asarray(multiplier, np.int64), np.asarray(shift, np.int64), rounding
+    fits = never_wraps(ends[0], *factor) & never_wraps(ends[1], *factor)
+    least, greatest = (
+        np.where(fits, rescaled(end, *factor), limit)
+        for end, limit in zip(ends, type_range("int32"), strict=True)
+    )
+    return least, greatest
+
+
+def _is_integer(dtype: str) -> bool:
+    return dtype == "bool" or is_integer(dtype)
 
 
 def _bounds(expr: tirx.Expr, buffers: Mapping[Var, Ends]) -> Ends:
     """Return the bounds of an expression: those of its type where it may wrap."""
     count = len(next(iter(buffers.values()))[0])
-    dtype = str(expr.ty.dtype)
-    limits = type_range(dtype) if dtype == "bool" or is_integer(dtype) else (0, 0)
+    limits = type_range(str(expr.ty.dtype))
     least, greatest = (np.full(count, limit, np.int64) for limit in limits)
     found = _exact(expr, buffers)
     if found is None:
@@ -64,7 +86,7 @@ def _exact(expr: Any, buffers: Mapping[Var, Ends]) -> Ends | None:
     if isinstance(expr, TensorLoad):
         return buffers.get(expr.source)
     if isinstance(expr, tirx.Cast):
-        return _bounds(expr.value, buffers) if is_integer(str(expr.value.ty.dtype)) else None
+        return _bounds(expr.value, buffers) if _is_integer(str(expr.value.ty.dtype)) else None
     if isinstance(expr, tirx.Select):
         return _hull(*(_bounds(value, buffers) for value in (expr.true_value, expr.false_value)))
     if type(expr) in _ARITHMETIC:
@@ -103,15 +125,9 @@ def _rescaled(call: Call, buffers: Mapping[Var, Ends]) -> Ends | None:
     value, multiplier, shift = (_bounds(argument, buffers) for argument in call.args[1:])
     if any((ends[0] != ends[1]).any() for ends in (multiplier, shift)):
         return None
-    factor = multiplier[0], shift[0], _ROUNDINGS[call.args[0].value]
     if multiplier[0].min() < 0:
         return None
-    fits = never_wraps(value[0], *factor) & never_wraps(value[1], *factor)
-    least, greatest = (
-        np.where(fits, rescaled(end, *factor), limit)
-        for end, limit in zip(value, type_range("int32"), strict=True)
-    )
-    return least, greatest
+    return scaled_ends(value, multiplier[0], shift[0], _ROUNDINGS[call.args[0].value])
 
 
 _ARITHMETIC: dict[type, Callable[[Ends, Ends], Ends | None]] = {

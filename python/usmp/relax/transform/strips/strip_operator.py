@@ -73,7 +73,7 @@ def strip_operator(mod: IRModule, value: relax.Expr) -> StripOperator | None:
     images = [a for a in value.args[1].fields if isinstance(a, tvm.ir.Var)]
     if not images or not all(map(_is_image, [value, *images])):
         return None
-    rows, columns = (_along(mod, value, axis) for axis in (ROWS, COLUMNS))
+    rows, columns = (_along(mod, value, images, axis) for axis in (ROWS, COLUMNS))
     if rows is None or columns is None:
         return None
     macs = macs_of(columns.access.form.func) or 0
@@ -85,9 +85,10 @@ def _is_image(expr: relax.Expr) -> bool:
     return is_tensor and len(shape_of(expr)) == 4 and shape_of(expr)[0] == 1
 
 
-def _along(mod: IRModule, call: Call, axis: int) -> AxisOperator | None:
+def _along(
+    mod: IRModule, call: Call, images: Sequence[tvm.ir.Var], axis: int
+) -> AxisOperator | None:
     """Return the operator along an axis, if it reads all images on the one that it writes."""
-    images = [a for a in call.args[1].fields if isinstance(a, tvm.ir.Var)]
     axes = dict.fromkeys(images, axis)
     found = axis_operator(mod, call, axes, lambda expr: isinstance(expr, GenericConst), True)
     return found if found is not None and found.access.axis == axis else None

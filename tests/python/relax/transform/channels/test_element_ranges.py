@@ -11,14 +11,13 @@ from tvm.script import tirx as T
 
 from usmp.ops import quantized
 from usmp.ops.form import form_of
-from usmp.ops.quantized import Quantization, QuantizedMultiplier, quantize_multiplier
+from usmp.ops.quantized import Quantization, Rounding, quantize_multiplier
 from usmp.ops.quantized.arithmetic import factors_of_sum
 from usmp.ops.records import operator_of
 from usmp.relax.transform.channels.by_channel import by_channel
 from usmp.relax.transform.channels.channel_operator import RecordedCall
 from usmp.relax.transform.channels.channel_ranges import ChannelRanges
-from usmp.relax.transform.channels.reductions import scaled_ends
-from usmp.relax.transform.channels.value_bounds import elementwise_ends
+from usmp.relax.transform.channels.value_bounds import elementwise_ends, scaled_ends
 
 LEFT = Quantization("int8", (0.11,), (-7,))
 RIGHT = Quantization("int8", (0.05,), (12,))
@@ -111,7 +110,7 @@ def test_a_clamp_has_the_range_that_it_is_given():
 
 
 def test_what_could_wrap_can_be_anything():
-    least, greatest = scaled_ends(ends((-5, 200 << 20))[0], QuantizedMultiplier(1 << 30, 4))
+    least, greatest = scaled_ends(ends((-5, 200 << 20))[0], 1 << 30, 4, Rounding.TWICE)
     assert (least.tolist(), greatest.tolist()) == ([-(2**31)], [2**31 - 1])
 
 

@@ -1,9 +1,8 @@
-"""The constants of operators with constant weights, and integers less their zero points."""
+"""The constants of operators with constant weights, as their PrimFuncs take them."""
 
 from __future__ import annotations
 
 import numpy as np
-from tvm import tirx
 
 from usmp.ops.quantized.accumulators import accumulator_range
 from usmp.ops.quantized.parameters import Quantization
@@ -51,12 +50,6 @@ def weighted_constants(
     real = kept.astype(np.int32) - zero_point if zero_point else kept
     accumulator_range(real, biases, data, dtype)
     return kept, (biases.astype(dtype), multiplier, shift)
-
-
-def centered(value: tirx.Expr, zero_point: int) -> tirx.Expr:
-    """How far an integer is from its zero point: int32."""
-    wide = value.astype("int32")
-    return wide - tirx.IntImm("int32", zero_point) if zero_point else wide
 
 
 def narrowed(bias: np.ndarray) -> np.ndarray:

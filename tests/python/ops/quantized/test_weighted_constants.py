@@ -8,8 +8,8 @@ from tvm import tirx
 from tvm.sym import Analyzer
 
 from usmp.ops.quantized import OutputLimits, Quantization, Rescale, quantize_multiplier
-from usmp.ops.quantized.epilogue import centered, narrowed, weighted_constants
-from usmp.ops.quantized.fixed_point import Rounding
+from usmp.ops.quantized.fixed_point import Rounding, centered
+from usmp.ops.quantized.weighted_constants import narrowed, weighted_constants
 from usmp.support.errors import UnsupportedModelError
 
 DATA = Quantization("int8", (0.02,), (-5,))
