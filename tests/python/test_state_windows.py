@@ -46,18 +46,28 @@ def assert_computes(factory: usmp.AOTExecutorFactoryModule, model: WindowModel, 
             np.testing.assert_array_equal(actual[f"y{index}"].reshape(expected.shape), expected)
 
 
+def assert_builds_compute(factory: usmp.AOTExecutorFactoryModule, model: WindowModel, seed: int):
+    """Also when all that is dead is overwritten after each call."""
+    assert_computes(factory, model, seed)
+    assert_computes(poisoned(factory), model, seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(2))
 def test_random_models_compute_what_numpy_does(part):
-    """Also when all that is dead is overwritten after each call."""
-    found = 0
     for seed in seeds(12, 40)[part::2]:
         model = WindowModel(seed)
         factory = build(model.build(), use_workspace_io=seed % 4 < 2)
-        found += windows(factory)
-        assert_computes(factory, model, seed)
-        assert_computes(poisoned(factory), model, seed)
-    assert found > 0
+        assert_builds_compute(factory, model, seed)
+
+
+@pytest.mark.parametrize("seed", [3, 2_000_016])
+def test_states_that_are_the_start_of_a_larger_buffer(seed):
+    """About one random model in seven has one."""
+    model = WindowModel(seed)
+    factory = build(model.build())
+    assert windows(factory) == {3: 1, 2_000_016: 2}[seed]
+    assert_builds_compute(factory, model, seed)
 
 
 @pytest.mark.parametrize("algorithm", ["greedy_by_size", "hill_climb", "no_sharing"])
