@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
+from tvm import tirx
+
+from usmp.analysis.memory.addresses import is_op
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.intrinsics import (
     MULTIPLY_AS_FLOAT,
@@ -52,3 +55,12 @@ class Rounding(Enum):
                 "the ratio of the quantization scales is too great for accumulators of 64 bits: "
                 f"2**{shift - 1} or more; less than 2**{_SHIFTS_OF_64_BITS - 1} is supported"
             )
+
+
+_BY_FUNCTION = {rounding.value: rounding for rounding in Rounding}
+
+
+def rounding_of(expr: tirx.Expr) -> Rounding | None:
+    """Return how a call of `multiply` rounds; None if an expression is anything else."""
+    is_call = is_op(expr, "tirx.call_pure_extern")
+    return _BY_FUNCTION.get(str(expr.args[0].value)) if is_call else None

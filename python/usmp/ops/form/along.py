@@ -182,7 +182,8 @@ class _Reader:
         if not loads:
             self._loaded |= {load.source for load in nest.loads}
             return True
-        iterator = self._iterator(nest, loads)
+        analyzer = nest.analyzer()
+        iterator = self._iterator(analyzer, nest, loads)
         if iterator is None or self.extent not in (None, nest.extents[iterator]):
             return False
         if not self._slice_constants(nest, iterator):
@@ -190,7 +191,7 @@ class _Reader:
         loads = [load for load in nest.loads if load.source in self.axes]
         axis = next(i for i, index in enumerate(nest.indices) if index.same_as(iterator))
         own = [load for load in nest.loads if load.source.same_as(nest.buffer)]
-        value = self._relative(nest, iterator, axis, [*loads, *own])
+        value = self._relative(analyzer, nest, iterator, axis, [*loads, *own])
         if value is None:
             return False
         self.extent = nest.extents[iterator]
@@ -199,9 +200,8 @@ class _Reader:
         self._loaded |= {load.source for load in nest.loads}
         return True
 
-    def _iterator(self, nest: Nest, loads: list[TensorLoad]) -> Var | None:
+    def _iterator(self, analyzer: Analyzer, nest: Nest, loads: list[TensorLoad]) -> Var | None:
         """Return the iterator of the nest that is the index on the axis."""
-        analyzer = nest.analyzer()
         indices = [load.indices[self.axes[load.source]] for load in loads]
         simplified = [analyzer.simplify(index) for index in indices]
         # The index of an axis with a single element is simplified to 0.
@@ -231,7 +231,7 @@ class _Reader:
         return True
 
     def _relative(
-        self, nest: Nest, iterator: Var, axis: int, loads: list[TensorLoad]
+        self, analyzer: Analyzer, nest: Nest, iterator: Var, axis: int, loads: list[TensorLoad]
     ) -> tirx.Expr | None:
         """Return the value with indices relative to the first that it reads.
 
@@ -240,7 +240,6 @@ class _Reader:
         tirx.Expr | None
             None if a load depends on the iterator in another way.
         """
-        analyzer = nest.analyzer()
         replaced: dict[TensorLoad, tirx.Expr] = {}
         for load in loads:
             where = axis if load.source.same_as(nest.buffer) else self.axes[load.source]

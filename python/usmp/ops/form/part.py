@@ -9,6 +9,7 @@ import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, Range, TensorLoad, TensorRegion, Var
 
+from usmp.analysis.memory.addresses import is_op
 from usmp.ops.form.along import AxisAccess, AxisNest, Interval
 from usmp.ops.form.resized import resized
 from usmp.tir.nodes import conjuncts, mentions, nodes_of
@@ -116,7 +117,7 @@ class _Moved:
         return self.analyzer.simplify(expr) if is_index else expr
 
     def _call(self, call: Call) -> tirx.Expr:
-        if getattr(call.op, "name", None) != "prim.if_then_else":
+        if not is_op(call, "prim.if_then_else"):
             return call
         condition, then, otherwise = call.args
         return self._decided(call, condition, then, otherwise, tirx.if_then_else)

@@ -1,4 +1,4 @@
-"""A PrimFunc that computes an output at some indices of its axes, from operands without others.
+"""A PrimFunc that computes an output at some indices of its axes, from operands without the rest.
 
 Where `part_of` takes an interval, here any set of indices of an axis stays, as of channels. The
 elements that stay are computed as before; only extents change.

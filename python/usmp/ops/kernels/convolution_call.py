@@ -60,9 +60,7 @@ def convolution_call(call: OperatorCall, may_read_planes: bool = False) -> Convo
     record = None if operator is None else operator.record
     if operator is None or not isinstance(record, Conv2d | DepthwiseConv2d):
         return None
-    weight = operator.values
-    if isinstance(record, DepthwiseConv2d):
-        weight = weight.transpose(2, 0, 1)[..., np.newaxis]
+    weight = record.by_output(operator.values)
     if weight.ndim != 4 or len(operator.data.shape) != 4:
         return None
     outputs, height, width, depth = weight.shape

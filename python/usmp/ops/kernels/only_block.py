@@ -8,7 +8,7 @@ from usmp.ops.form import form_of
 
 
 def only_block(func: tirx.PrimFunc) -> s_tir.SBlock | None:
-    """Return the block of an operator whose only one stores every element of its output once.
+    """Return the only block of an operator, if it stores every element of the output once.
 
     None if there are several, a condition, or scratch memory.
     """

@@ -10,17 +10,15 @@ import tvm_ffi
 from tvm import s_tir, tirx
 from tvm.ir import Call, Range, TensorLoad
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pack_channels import PackedChannels, pack_channels
 from usmp.ops.quantized.accumulators import accumulator_range
-from usmp.ops.quantized.fixed_point import Rounding, int32, multiply
-from usmp.ops.quantized.weighted_constants import CONSTANTS, narrowed
+from usmp.ops.quantized.fixed_point import int32, multiply
+from usmp.ops.quantized.weighted_constants import CONSTANTS, narrowed, without_channels
 from usmp.ops.records.products import WeightedOp
+from usmp.ops.rounding import Rounding, rounding_of
 from usmp.tir.intrinsics import RESCALE_CHANNEL
 from usmp.tir.nodes import nodes_of
-
-_ROUNDINGS = {rounding.value: rounding for rounding in Rounding}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,41 +57,47 @@ def with_packed_constants(call: OperatorCall) -> OperatorCall:
     stays as it is.
     """
     record = call.records[0] if call.records else None
-    ending = _ending(call)
-    if ending is None or not isinstance(record, WeightedOp):
+    if not isinstance(record, WeightedOp):
         return call
-    channel = ending.channel
+    ending = _ending(call)
+    if ending is None:
+        return call
     weight, *arrays = ending.values
     bias, multiplier, shift = (array.astype(np.int64) for array in arrays)
     factors = {*zip(multiplier.tolist(), shift.tolist(), strict=True)}
     if ending.rounding is Rounding.TWICE and len(factors) > 1:
         packed = _packed(record, weight, bias, multiplier, shift)
         if packed is not None:
-            axis, zero_point = record.inputs[1].axis, record.inputs[1].zero_points[0]
-            is_needless = np.expand_dims(
-                packed.is_constant, [other for other in range(weight.ndim) if other != axis]
-            )
-            if packed.is_constant.any():
-                weight = np.where(is_needless, zero_point, weight).astype(weight.dtype)
-            buffers = [_parameter(own, "records") for own in packed.records]
-            scaled = _rescaled(packed, ending.accumulator, channel, buffers)
-            known = (packed.bias, packed.multiplier, packed.shifts)
-            added = [*zip(buffers, packed.records, strict=True)]
-            return _with_constants(call, ending, weight, added, scaled, known)
+            return _with_records(call, record, ending, packed)
     added, total = [], ending.accumulator
     if bias.any():
         values = narrowed(bias)
         buffer = _parameter(values, "bias")
-        added, total = [(buffer, values)], total + buffer[channel].astype(str(total.ty.dtype))
+        element = buffer[ending.channel].astype(str(total.ty.dtype))
+        added, total = [(buffer, values)], total + element
     if len(factors) == 1:
         factor = [int32(value) for value in factors.pop()]
     else:
         arrays = [multiplier.astype(np.int32), shift.astype(np.int8)]
         buffers = [_parameter(own, name) for own, name in zip(arrays, CONSTANTS[2:], strict=True)]
-        factor = [int32(buffer[channel]) for buffer in buffers]
+        factor = [int32(buffer[ending.channel]) for buffer in buffers]
         added += zip(buffers, arrays, strict=True)
     scaled = multiply(total, factor[0], factor[1], ending.rounding)
     return _with_constants(call, ending, weight, added, scaled, (bias, multiplier, shift))
+
+
+def _with_records(
+    call: OperatorCall, record: WeightedOp, ending: _Ending, packed: PackedChannels
+) -> OperatorCall:
+    """Return the operator with its bias and factors in records of channels."""
+    weight = ending.values[0]
+    if packed.is_constant.any():
+        weight = without_channels(weight, record.inputs[1], packed.is_constant)
+    buffers = [_parameter(own, "records") for own in packed.records]
+    scaled = _rescaled(packed, ending.accumulator, ending.channel, buffers)
+    known = (packed.bias, packed.multiplier, packed.shifts)
+    added = [*zip(buffers, packed.records, strict=True)]
+    return _with_constants(call, ending, weight, added, scaled, known)
 
 
 def _ending(call: OperatorCall) -> _Ending | None:
@@ -106,16 +110,16 @@ def _ending(call: OperatorCall) -> _Ending | None:
     endings = [
         ending
         for rescale in nodes_of(call.func.body, Call)
-        if is_op(rescale, "tirx.call_pure_extern") and rescale.args[0].value in _ROUNDINGS
-        if (ending := _ending_of(call.func, known, rescale)) is not None
+        if (rounding := rounding_of(rescale)) is not None
+        if (ending := _ending_of(call.func, known, rescale, rounding)) is not None
     ]
     return endings[0] if len(endings) == 1 else None
 
 
 def _ending_of(
-    func: tirx.PrimFunc, known: Mapping[tirx.Var, np.ndarray], rescale: Call
+    func: tirx.PrimFunc, known: Mapping[tirx.Var, np.ndarray], rescale: Call, rounding: Rounding
 ) -> _Ending | None:
-    name, total, *factor = rescale.args
+    _, total, *factor = rescale.args
     if not isinstance(total, tirx.Add):
         return None
     bias = total.b.value if isinstance(total.b, tirx.Cast) else total.b
@@ -137,7 +141,7 @@ def _ending_of(
         return None
     values = tuple(known[param] for param in parameters)
     channel = bias.indices[0]
-    return _Ending(rescale, _ROUNDINGS[name.value], accumulator, channel, parameters, values)
+    return _Ending(rescale, rounding, accumulator, channel, parameters, values)
 
 
 def _packed(
@@ -148,7 +152,7 @@ def _packed(
     shift: np.ndarray,
 ) -> PackedChannels | None:
     stored = record.inputs[1]
-    by_channel = np.moveaxis(weight, stored.axis, 0).reshape(len(bias), -1).astype(np.int32)
+    by_channel = record.by_output(weight).reshape(len(bias), -1).astype(np.int32)
     accumulators = accumulator_range(
         by_channel - stored.zero_points[0], bias, record.inputs[0], "int32"
     )

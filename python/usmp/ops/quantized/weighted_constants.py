@@ -52,6 +52,24 @@ def weighted_constants(
     return kept, (biases.astype(dtype), multiplier, shift)
 
 
+def without_channels(
+    weight: np.ndarray, quantization: Quantization, is_removed: np.ndarray
+) -> np.ndarray:
+    """Return a weight that is its zero point in some output channels.
+
+    Parameters
+    ----------
+    quantization
+        of the weight; its axis is that of the output channels.
+    is_removed
+        (output channels) of bool.
+    """
+    others = [axis for axis in range(weight.ndim) if axis != quantization.axis]
+    zero_point = quantization.zero_points[0]
+    kept = np.where(np.expand_dims(is_removed, others), zero_point, weight)
+    return kept.astype(weight.dtype)
+
+
 def narrowed(bias: np.ndarray) -> np.ndarray:
     """Return the bias in the narrowest of int16, int32 and int64."""
     for dtype in (np.int16, np.int32):

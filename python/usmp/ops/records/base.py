@@ -95,6 +95,19 @@ class QuantizedOp:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class RoundedOp(QuantizedOp):
+    """An operator that multiplies by a factor.
+
+    Parameters
+    ----------
+    rounding
+        of the product.
+    """
+
+    rounding: Rounding = Rounding.TWICE
+
+
 _TEXTS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {
     Layout: (lambda layout: layout.axes, Layout),
     Layouts: (lambda layouts: layouts.name, Layouts.named),

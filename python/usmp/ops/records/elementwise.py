@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from usmp.ops.records.base import QuantizedOp
-from usmp.ops.rounding import Rounding
+from usmp.ops.records.base import QuantizedOp, RoundedOp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +21,8 @@ class LimitedOp(QuantizedOp):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RescaledOp(LimitedOp):
-    """An operator that multiplies by one factor.
-
-    Parameters
-    ----------
-    rounding
-        of the product with the factor.
-    """
-
-    rounding: Rounding = Rounding.TWICE
+class RescaledOp(RoundedOp, LimitedOp):
+    """An operator that multiplies by one factor, and whose output has limits."""
 
 
 class Abs(QuantizedOp, kind="abs"):
@@ -137,11 +128,8 @@ class Relu(RescaledOp, kind="relu"):
     """x within limits, at another scale."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Requantize(QuantizedOp, kind="requantize"):
+class Requantize(RoundedOp, kind="requantize"):
     """x at another scale."""
-
-    rounding: Rounding = Rounding.TWICE
 
 
 class RescaleToJoin(QuantizedOp, kind="rescale_to_join"):

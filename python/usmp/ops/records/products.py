@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from usmp.ops.records.base import QuantizedOp
 from usmp.ops.records.windowed import WindowedOp
 from usmp.ops.rounding import Rounding
@@ -39,6 +41,10 @@ class WeightedOp(QuantizedOp):
         object.__setattr__(self, "weight_zero_point", weight.zero_points[0])
         object.__setattr__(self, "output_zero_point", output.zero_point)
 
+    def by_output(self, weight: np.ndarray) -> np.ndarray:
+        """Return a weight as (outputs, kernel height, kernel width, depth)."""
+        return weight
+
     def with_channels(self, channels: Collection[int]) -> WeightedOp:
         """Return the record of the operator that computes some of the output channels."""
         data, weight = self.inputs
@@ -61,9 +67,18 @@ class Conv2d(WeightedOp, WindowedOp, kind="conv2d"):
 class DepthwiseConv2d(WeightedOp, WindowedOp, kind="depthwise_conv2d"):
     """Convolution of each channel by itself."""
 
+    def by_output(self, weight: np.ndarray) -> np.ndarray:
+        """Return a weight of (kernel height, kernel width, outputs), with outputs first and a depth
+        of 1."""
+        return np.moveaxis(weight, 2, 0)[..., np.newaxis]
+
 
 class FullyConnected(WeightedOp, kind="fully_connected"):
     """Product with a constant matrix."""
+
+    def by_output(self, weight: np.ndarray) -> np.ndarray:
+        """Return a weight of (outputs, depth), with a kernel of one element."""
+        return weight[:, np.newaxis, np.newaxis]
 
 
 @dataclass(frozen=True, kw_only=True)

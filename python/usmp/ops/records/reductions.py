@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from usmp.ops.records.base import QuantizedOp
-from usmp.ops.rounding import Rounding
+from usmp.ops.records.base import QuantizedOp, RoundedOp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,16 +15,8 @@ class ReductionOp(QuantizedOp):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SumOp(ReductionOp):
-    """A sum over some axes times a factor.
-
-    Parameters
-    ----------
-    rounding
-        of the product with the factor.
-    """
-
-    rounding: Rounding = Rounding.TWICE
+class SumOp(RoundedOp, ReductionOp):
+    """A sum over some axes times a factor."""
 
 
 class Mean(SumOp, kind="mean"):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tvm import tirx
-from tvm.ir import Call
 
-from usmp.analysis.memory.addresses import is_op
 from usmp.objects.cores import Core
-from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding, multiply
+from usmp.ops.quantized.fixed_point import QuantizedMultiplier, multiply
+from usmp.ops.rounding import Rounding, rounding_of
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,8 @@ def rounds(core: Core, rounding: Rounding) -> bool:
 def rescaled_by(value: tirx.Expr, core: Core) -> tuple[tirx.Expr, Factor] | None:
     """What a rescaling that the vectors of a core can compute is of, and its factor; None if a
     value is anything else."""
-    if not isinstance(value, Call) or not is_op(value, "tirx.call_pure_extern"):
-        return None
-    names = {rounding.value: rounding for rounding in (Rounding.TWICE, Rounding.AS_FLOAT)}
-    rounding = names.get(str(value.args[0].value))
-    if rounding is None or not rounds(core, rounding):
+    rounding = rounding_of(value)
+    if rounding not in (Rounding.TWICE, Rounding.AS_FLOAT) or not rounds(core, rounding):
         return None
     _, inner, multiplier, shift = value.args
     if not isinstance(multiplier, tirx.IntImm) or not isinstance(shift, tirx.IntImm):

@@ -42,11 +42,6 @@ class ChannelRanges:
             return ChannelRanges(axis, self.least, self.greatest)
         return ChannelRanges(axis, self.least[sources], self.greatest[sources])
 
-    def clamped(self, least: int, greatest: int) -> ChannelRanges:
-        """The ranges once each element is moved into limits."""
-        low, high = (np.clip(end, least, greatest) for end in (self.least, self.greatest))
-        return ChannelRanges(self.axis, low, high)
-
     def including(self, value: int) -> ChannelRanges:
         """The ranges if elements may have this value too."""
         low, high = np.minimum(self.least, value), np.maximum(self.greatest, value)

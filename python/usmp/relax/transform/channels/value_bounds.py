@@ -12,13 +12,11 @@ from tvm.ir import Call, TensorLoad, Var
 from usmp.analysis.integer_ranges import is_integer, type_range
 from usmp.analysis.memory.addresses import is_op
 from usmp.ops.form import Form
-from usmp.ops.quantized import Rounding
 from usmp.ops.quantized.rescaled_arrays import never_wraps, rescaled
+from usmp.ops.rounding import Rounding, rounding_of
 
 Ends: TypeAlias = "tuple[np.ndarray, np.ndarray]"
 """Least and greatest integer of each channel: (channels) of int64 each."""
-
-_ROUNDINGS = {rounding.value: rounding for rounding in Rounding}
 
 
 def elementwise_ends(form: Form, operands: Mapping[Var, Ends]) -> Ends | None:
@@ -93,9 +91,8 @@ def _exact(expr: Any, buffers: Mapping[Var, Ends]) -> Ends | None:
         return _ARITHMETIC[type(expr)](*(_bounds(value, buffers) for value in (expr.a, expr.b)))
     if is_op(expr, "prim.if_then_else"):
         return _hull(*(_bounds(value, buffers) for value in expr.args[1:]))
-    if is_op(expr, "tirx.call_pure_extern") and expr.args[0].value in _ROUNDINGS:
-        return _rescaled(expr, buffers)
-    return None
+    rounding = rounding_of(expr)
+    return None if rounding is None else _rescaled(expr, rounding, buffers)
 
 
 def _hull(left: Ends, right: Ends) -> Ends:
@@ -120,14 +117,14 @@ def _shifted(shift: Callable[[Any, Any], Any]) -> Callable[[Ends, Ends], Ends | 
     return shifted
 
 
-def _rescaled(call: Call, buffers: Mapping[Var, Ends]) -> Ends | None:
+def _rescaled(call: Call, rounding: Rounding, buffers: Mapping[Var, Ends]) -> Ends | None:
     """Return the bounds of a product with a constant factor: those of its ends, if none wraps."""
     value, multiplier, shift = (_bounds(argument, buffers) for argument in call.args[1:])
     if any((ends[0] != ends[1]).any() for ends in (multiplier, shift)):
         return None
     if multiplier[0].min() < 0:
         return None
-    return scaled_ends(value, multiplier[0], shift[0], _ROUNDINGS[call.args[0].value])
+    return scaled_ends(value, multiplier[0], shift[0], rounding)
 
 
 _ARITHMETIC: dict[type, Callable[[Ends, Ends], Ends | None]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tvm.ir import GenericConst
 
+from usmp.ops.quantized.weighted_constants import without_channels
 from usmp.ops.records.products import Conv2d, DepthwiseConv2d, FullyConnected
 from usmp.relax.transform.channels.channel_operator import (
     ChannelOperator,
@@ -31,11 +32,11 @@ def weighted(known: Known, recorded: RecordedCall) -> ChannelOperator | None:
     if weight is None or not isinstance(record, Conv2d | DepthwiseConv2d | FullyConnected):
         return None
     is_depthwise = isinstance(record, DepthwiseConv2d)
+    weight = record.by_output(weight)
     if isinstance(record, FullyConnected):
-        weight, axis, out_axis = weight[:, None, None], 1, 1
+        axis, out_axis = 1, 1
         taps = Taps(np.ones((1, 1), bool), np.zeros((1, 1), bool))
     else:
-        weight = np.moveaxis(weight, 2, 0)[..., None] if is_depthwise else weight
         axis, out_axis = (each.axes.index("C") for each in record.layout)
         _, height, width, _ = weight.shape
         taps = taps_of(record.window((height, width), *recorded.shapes))
@@ -88,22 +89,14 @@ def _operator(
     """
 
     def constants(kept: Kept) -> dict[int, np.ndarray]:
+        weight, stored = recorded.arguments[1].value.numpy(), recorded.record.inputs[1]
         return {
-            1: _needed_weight(recorded, products, output),
+            1: without_channels(weight, stored, output.is_constant),
             2: _bias(products, data, output, kept),
         }
 
     fixed = np.full(output.count, is_fixed)
     return recorded.operator({0: (axis, relation)}, output, fixed, constants)
-
-
-def _needed_weight(recorded: RecordedCall, products: Products, output: ChannelRanges) -> np.ndarray:
-    """Return the weight without what constant outputs do not need."""
-    weight, stored = recorded.arguments[1].value.numpy(), products.record.inputs[1]
-    others = [axis for axis in range(weight.ndim) if axis != stored.axis]
-    is_constant = np.expand_dims(output.is_constant, others)
-    needed: np.ndarray = np.where(is_constant, stored.zero_points[0], weight).astype(weight.dtype)
-    return needed
 
 
 def _bias(products: Products, data: ChannelRanges, output: ChannelRanges, kept: Kept) -> np.ndarray:
