@@ -66,7 +66,7 @@ def counted():
         return called
 
     plans = mock.patch.object(session, "make_plan", counting("plans", session.make_plan))
-    walks = mock.patch.object(facts, "walk_liveness", counting("walks", facts.walk_liveness))
+    walks = mock.patch.object(facts, "fold_liveness", counting("walks", facts.fold_liveness))
     config = {"tir.usmp.use_workspace_io": True}
     with plans, walks, PassContext(instruments=[Recorder()], config=config):
         yield found

@@ -30,20 +30,18 @@ CONFIGS = [
 
 @pytest.fixture
 def walked(monkeypatch):
-    """How often each PrimFunc is walked for live ranges, and how often it is traced."""
-    counts = Counter(), Counter()
+    """How often each PrimFunc is walked."""
+    count: Counter[tuple[str, object]] = Counter()
     kept = []
-    for count, walk in zip(counts, ("walk_liveness", "trace_function"), strict=True):
-        original = getattr(facts, walk)
+    original = facts.memory_events
 
-        def counted(name, calls, *arguments, count=count, original=original):
-            body = calls.functions[name].body
-            kept.append(body)  # so that no other one gets its address
-            count[name, body] += 1
-            return original(name, calls, *arguments)
+    def counted(name, body, *arguments):
+        kept.append(body)  # so that no other one gets its address
+        count[name, body] += 1
+        return original(name, body, *arguments)
 
-        monkeypatch.setattr(facts, walk, counted)
-    return counts
+    monkeypatch.setattr(facts, "memory_events", counted)
+    return count
 
 
 @pytest.mark.slow
@@ -77,20 +75,19 @@ def check(mod, walked, config, build):
     """Build the model, and count."""
     with PassContext(config={f"tir.usmp.{key}": value for key, value in config.items()}):
         usmp.build(mod, **build)
-    for count in walked:
-        assert count
-        assert {key: times for key, times in count.items() if times > 1} == {}
-        # Operators have one version, or one a schedule or a layout, of which convolutions have up
-        # to three, and pools and means one by rows; segments have one for each of up to three
-        # choices of them, of which a comparison of workspace I/O makes others, and one that later
-        # passes make. Only the main function is made anew; what copies, and what transposes at the
-        # border of images in either layout, is numbered in each module by itself.
-        numbered = "usmp_copy_", "transpose"
-        names = Counter(name for name, _ in count if not name.startswith(numbered))
-        several = {name: versions for name, versions in names.items() if versions > 1}
-        several.pop("__tvm_main__", None)
-        choices = 7 if "compare_workspace_io" in build else 4
-        for name, versions in several.items():
-            most = choices if "_to_" in name else 3 if "conv2d" in name or name == "mean" else 2
-            assert versions <= most
-            assert any(part in name for part in ("conv2d", "_to_", "pool", "mean"))
+    assert walked
+    assert {key: times for key, times in walked.items() if times > 1} == {}
+    # Operators have one version, or one a schedule or a layout, of which convolutions have up
+    # to three, and pools and means one by rows; segments have one for each of up to three
+    # choices of them, of which a comparison of workspace I/O makes others, and one that later
+    # passes make. Only the main function is made anew; what copies, and what transposes at the
+    # border of images in either layout, is numbered in each module by itself.
+    numbered = "usmp_copy_", "transpose"
+    names = Counter(name for name, _ in walked if not name.startswith(numbered))
+    several = {name: versions for name, versions in names.items() if versions > 1}
+    several.pop("__tvm_main__", None)
+    choices = 7 if "compare_workspace_io" in build else 4
+    for name, versions in several.items():
+        most = choices if "_to_" in name else 3 if "conv2d" in name or name == "mean" else 2
+        assert versions <= most
+        assert any(part in name for part in ("conv2d", "_to_", "pool", "mean"))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from tvm import tirx
 
+from usmp.analysis.memory.events import Condition
 from usmp.analysis.memory.index_values import (
     MOST_VALUES,
     Bindings,
@@ -23,9 +24,9 @@ from usmp.analysis.memory.index_values import (
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
 from usmp.analysis.memory.linear_addresses import LoopNest
 from usmp.analysis.memory.linear_sums import NotLinear
-from usmp.analysis.memory.memories import Term
+from usmp.analysis.memory.memories import UNBOUNDED, Term
 from usmp.analysis.memory.monotonicity import Monotonicity, monotonicity_of
-from usmp.analysis.memory.traced_access import UNBOUNDED, Condition, TracedAccess
+from usmp.analysis.memory.traced_access import TracedAccess
 
 
 def accessed_bytes(access: TracedAccess, bound: Bindings, common: int) -> tuple[Values, Values]:

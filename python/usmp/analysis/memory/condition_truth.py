@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from usmp.analysis.memory.events import Condition
 from usmp.analysis.memory.index_values import Truth
-from usmp.analysis.memory.traced_access import Condition
 
 
 @dataclass(frozen=True)

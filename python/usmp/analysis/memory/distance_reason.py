@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from usmp.analysis.memory.memories import Memory
+from usmp.analysis.memory.memories import UNBOUNDED, Memory
 from usmp.analysis.memory.safe_distance import (
     DEEPEST_CALLS,
     Decision,
@@ -17,7 +17,7 @@ from usmp.analysis.memory.safe_distance import (
     SafeOverlap,
     shared_loops,
 )
-from usmp.analysis.memory.traced_access import UNBOUNDED, TracedAccess
+from usmp.analysis.memory.traced_access import TracedAccess
 
 IN_ORDER = "order of accesses"
 """One pass over the data: what is still to be accessed when so much is written."""

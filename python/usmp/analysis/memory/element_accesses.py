@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import tvm_ffi
 from tvm import tirx
-from tvm.ir import Call, Op, TensorLoad
+from tvm.ir import TensorLoad
 
-from usmp.analysis.memory.addresses import is_op
-from usmp.analysis.memory.statement_walk import StatementWalk
+from usmp.analysis.memory.addresses import address_of
+from usmp.analysis.memory.event_walk import memory_events
+from usmp.analysis.memory.events import (
+    Declare,
+    Define,
+    Enter,
+    Evaluation,
+    Event,
+    Leave,
+    Load,
+    Operate,
+    Pass,
+)
 from usmp.tir.nodes import nodes_of
-from usmp.tir.walk_expressions import walk_expressions
 
-_VIRTUAL_THREAD = "virtual_thread"
-_THREAD_EXTENT = "thread_extent"
+_THREADS = ("thread_extent", "virtual_thread")
 _UNROLLS = frozenset(
     {"pragma_auto_unroll_max_step", "pragma_unroll_explicit", "pragma_unroll_offset"}
 )
@@ -104,70 +111,72 @@ def element_accesses(func: tirx.PrimFunc) -> ElementAccesses:
     ValueError
         it is not lowered.
     """
-    return _Walk(func).run()
+    fold = _Fold(func)
+    for event in memory_events("element accesses", func.body):
+        fold.take(event)
+    return fold.found
 
 
-class _Walk(StatementWalk):
+class _Fold:
     def __init__(self, func: tirx.PrimFunc) -> None:
-        super().__init__("element accesses")
-        self.func = func
         self.found = ElementAccesses()
         self.parameters = set(func.params)
-        self.loops: tuple[ElementLoop, ...] = ()
+        self.loops: list[ElementLoop] = []
         self.order = 0
 
-    def run(self) -> ElementAccesses:
-        self.statement(self.func.body)
-        return self.found
+    def take(self, event: Event) -> None:
+        if isinstance(event, Evaluation):
+            self.evaluate(event)
+        elif isinstance(event, Define):
+            self.found.bound.add(event.var)
+        elif isinstance(event, Declare):
+            self.declare(event.stmt)
+        elif isinstance(event, Enter):
+            self.enter(event.region.stmt, event.head)
+        elif isinstance(event, Leave) and _is_loop(event.region.stmt):
+            self.loops.pop()
 
-    def _allocate(self, stmt: tirx.AllocBuffer) -> None:
-        """It is no parameter."""
+    def declare(self, stmt: tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind) -> None:
+        """What a view or pointer is made from has other accesses."""
+        if isinstance(stmt, tirx.AllocBuffer):
+            return
+        if isinstance(stmt, tirx.Bind):
+            self.found.bound.add(stmt.var)
+        address = stmt.value if isinstance(stmt, tirx.Bind) else stmt.data
+        self.found.pointed_to.update(address_of(address).bases)
 
-    def _declare(self, stmt: tirx.DeclBuffer) -> None:
-        self.read(stmt.data)
-
-    def _bind(self, stmt: tirx.Bind) -> None:
-        self.found.bound.add(stmt.var)
-        self.read(stmt.value)
-
-    def _evaluate(self, stmt: tirx.Evaluate) -> None:
-        self.read(stmt.value)
-
-    def _return(self, stmt: tirx.Return) -> None:
-        self.read(*([] if stmt.value is None else [stmt.value]))
-
-    def _jump(self, stmt: tirx.Break | tirx.Continue) -> None:
-        """What follows may not run."""
-
-    def _assert(self, stmt: tirx.AssertStmt) -> None:
-        self.read(stmt.condition)
-
-    def _store(self, stmt: tirx.BufferStore) -> None:
+    def evaluate(self, evaluation: Evaluation) -> None:
         self.order += 1
-        predicate = getattr(stmt, "predicate", None)
-        self.expressions([stmt.value, *stmt.indices, *([] if predicate is None else [predicate])])
-        self.note(stmt.buffer, stmt.indices, is_write=True)
+        for part in evaluation.parts:
+            if isinstance(part, Load):
+                self.note(part.buffer, part.indices, is_write=False)
+            elif isinstance(part, Pass):
+                self.found.pointed_to.add(part.pointer)
+            elif isinstance(part, Define):
+                self.found.bound.add(part.var)
+            elif isinstance(part, Operate):
+                # It may write what stands there as a load.
+                self.found.pointed_to.update(
+                    load.source for load in nodes_of(part.call, TensorLoad)
+                )
+        store = evaluation.store
+        if store is not None:
+            self.note(store.buffer, store.indices, is_write=True)
 
-    def _branch(self, stmt: tirx.IfThenElse) -> None:
-        self.read(stmt.condition)
-        self.statement(stmt.then_case)
-        if stmt.else_case is not None:
-            self.statement(stmt.else_case)
-
-    def _attribute(self, stmt: tirx.AttrStmt) -> None:
-        key = str(stmt.attr_key)
-        if key in (_THREAD_EXTENT, _VIRTUAL_THREAD):
+    def enter(self, stmt: tirx.For | tirx.While | tirx.AttrStmt, head: Evaluation) -> None:
+        if isinstance(stmt, tirx.For):
+            self.enter_loop(stmt, head)
+        elif isinstance(stmt, tirx.While):
+            self.loops.append(ElementLoop())
+            self.evaluate(head)
+        elif _is_loop(stmt):
             self.found.has_threads = True
             self.found.is_serial = False
-            self.inside(ElementLoop(stmt.node.var, stmt.value), stmt.body)
-        elif key in _UNROLLS:
-            self.statement(stmt.body)
-        else:
+            self.loops.append(ElementLoop(stmt.node.var, stmt.value))
+        elif str(stmt.attr_key) not in _UNROLLS:
             self.found.is_reordered = True
-            self.read(*([stmt.value] if isinstance(stmt.value, tirx.Expr) else []))
-            self.statement(stmt.body)
 
-    def _for(self, stmt: tirx.For) -> None:
+    def enter_loop(self, stmt: tirx.For, head: Evaluation) -> None:
         if any(str(key) not in _UNROLLS for key in stmt.annotations):
             self.found.is_reordered = True
         is_simple = stmt.step is None or (
@@ -177,70 +186,18 @@ class _Walk(StatementWalk):
             raise ValueError("a loop that is not lowered")
         if stmt.kind != tirx.ForKind.SERIAL:
             self.found.is_serial = False
-        self.read(stmt.min, stmt.extent)
-        self.found.read_again.update(
-            load.source for bound in (stmt.min, stmt.extent) for load in nodes_of(bound, TensorLoad)
-        )
+        self.evaluate(head)
+        self.found.read_again.update(part.buffer for part in head.parts if isinstance(part, Load))
         starts_at_zero = isinstance(stmt.min, tirx.IntImm) and int(stmt.min) == 0
         loop = ElementLoop(stmt.loop_var, stmt.extent) if starts_at_zero else ElementLoop()
-        self.inside(loop, stmt.body)
+        self.loops.append(loop)
 
-    def _while(self, stmt: tirx.While) -> None:
-        loop = ElementLoop()
-        self.inside(loop, tirx.Evaluate(stmt.condition))
-        self.inside(loop, stmt.body)
-
-    def inside(self, loop: ElementLoop, body: tirx.Stmt) -> None:
-        around, self.loops = self.loops, (*self.loops, loop)
-        self.statement(body)
-        self.loops = around
-
-    def read(self, *exprs: tirx.Expr) -> None:
-        self.order += 1
-        self.expressions(exprs)
-
-    def note(self, buffer: tirx.Var, indices: Iterable[tirx.Expr], is_write: bool) -> None:
+    def note(self, buffer: tirx.Var, indices: tuple[tirx.Expr, ...], is_write: bool) -> None:
         if buffer in self.parameters:
-            access = ElementAccess(self.order, self.loops, tuple(indices), is_write)
+            access = ElementAccess(self.order, tuple(self.loops), indices, is_write)
             self.found.by_buffer.setdefault(buffer, []).append(access)
 
-    def expressions(self, exprs: Iterable[tirx.Expr]) -> None:
-        """Note what expressions read, and of what they take pointers."""
-        skip, advance = tvm_ffi.WalkResult.SKIP, tvm_ffi.WalkResult.ADVANCE
 
-        def on_load(load: TensorLoad) -> tvm_ffi.WalkResult:
-            self.note(load.source, load.indices, is_write=False)
-            self.expressions(load.indices)
-            return skip
-
-        def on_call(call: Call) -> tvm_ffi.WalkResult:
-            if is_op(call, "tirx.address_of") or not _has_no_effect(call):
-                # It may write what stands there as a load.
-                loads: list[TensorLoad] = []
-                tvm_ffi.structural_walk(call, (TensorLoad, loads.append))
-                self.found.pointed_to.update(load.source for load in loads)
-            return advance
-
-        def on_let(let: tirx.Let) -> tvm_ffi.WalkResult:
-            self.found.bound.add(let.var)
-            return advance
-
-        def on_variable(var: tirx.Var) -> tvm_ffi.WalkResult:
-            if tirx.is_buffer_var(var):
-                self.found.pointed_to.add(var)
-            return skip
-
-        walk_expressions(
-            exprs, {TensorLoad: on_load, Call: on_call, tirx.Let: on_let, tirx.Var: on_variable}
-        )
-
-
-_PURE = 1
-"""The greatest `TCallEffectKind` of operators that only compute a value."""
-
-
-def _has_no_effect(call: Call) -> bool:
-    if not isinstance(call.op, Op):
-        return False
-    kind = call.op.get_attr("TCallEffectKind")
-    return kind is not None and int(kind) <= _PURE
+def _is_loop(stmt: tirx.For | tirx.While | tirx.AttrStmt) -> bool:
+    """Whether the body runs several times, one after the other or in threads."""
+    return not isinstance(stmt, tirx.AttrStmt) or str(stmt.attr_key) in _THREADS

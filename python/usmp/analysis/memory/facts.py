@@ -21,10 +21,12 @@ from tvm.ir import IRModule, PointerType
 
 from usmp.analysis.memory.call_graph import CallGraph
 from usmp.analysis.memory.calls import CallResolver, PossibleCall, possible_calls, prim_funcs
+from usmp.analysis.memory.event_walk import memory_events
+from usmp.analysis.memory.events import Event
 from usmp.analysis.memory.function_liveness import FunctionLiveness
 from usmp.analysis.memory.kept_bytes import KeptBytes
-from usmp.analysis.memory.liveness import walk_liveness
-from usmp.analysis.memory.memory_trace import trace_function
+from usmp.analysis.memory.liveness import fold_liveness
+from usmp.analysis.memory.memory_trace import fold_trace
 from usmp.analysis.memory.points_to import PointsTo, points_to
 from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.analysis.memory.side_effects import Effect, effect_of
@@ -63,6 +65,9 @@ class FunctionFacts:
         self.calls = calls
         self.callees = callees
         self._accessed = accessed
+        self._events: Sequence[Event] | None = None
+        self._folds = {"liveness", "overlap"}
+        """Those that are still to be made of the events."""
         self._liveness: FunctionLiveness | None = None
         self._overlap: SafeOverlap | None = None
         self._effect: Effect | None = None
@@ -94,8 +99,8 @@ class FunctionFacts:
         """
         for facts in self._callees_first("_liveness"):
             callees = {name: callee.liveness for name, callee in facts.callees.items()}
-            facts._liveness = walk_liveness(
-                facts.name, facts.calls, facts.points_to, callees, facts.kernels
+            facts._liveness = fold_liveness(
+                facts.name, facts._take_events("liveness"), facts.calls, facts.points_to, callees
             )
         assert self._liveness is not None
         return self._liveness
@@ -107,7 +112,7 @@ class FunctionFacts:
             callees = {name: callee.overlap for name, callee in facts.callees.items()}
             reach = {name: callee.reach for name, callee in callees.items()}
             points = facts.points_to
-            trace = trace_function(facts.name, facts.calls, points, reach, facts.kernels)
+            trace = fold_trace(facts._take_events("overlap"), points, reach)
             called: dict[str, SafeOverlap | StatedKernel] = {**callees}
             called |= {kernel.key: kernel for kernel in facts.kernels.values()}
             facts._overlap = SafeOverlap(
@@ -115,6 +120,18 @@ class FunctionFacts:
             )
         assert self._overlap is not None
         return self._overlap
+
+    def _take_events(self, fold: str) -> Sequence[Event]:
+        """What it does, for a fold over it; each is made once, so that they are kept no longer."""
+        if self._events is None:
+            self._events = memory_events(
+                self.name, self.func.body, self.calls.resolve, self.kernels
+            )
+        events = self._events
+        self._folds.remove(fold)
+        if not self._folds:
+            self._events = None
+        return events
 
     @property
     def effect(self) -> Effect:

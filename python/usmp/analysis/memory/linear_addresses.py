@@ -15,6 +15,7 @@ import numpy as np
 from tvm import tirx
 
 from usmp.analysis.memory.condition_truth import ConditionTruth
+from usmp.analysis.memory.events import Condition
 from usmp.analysis.memory.index_values import (
     MOST_VALUES,
     Bindings,
@@ -37,7 +38,6 @@ from usmp.analysis.memory.linear_sums import (
     held_sum,
 )
 from usmp.analysis.memory.memories import Term
-from usmp.analysis.memory.traced_access import Condition
 from usmp.tir.identity import identity
 
 _MOST_KEPT = 1 << 12

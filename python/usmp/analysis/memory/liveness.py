@@ -1,27 +1,42 @@
 """When is each allocation of a PrimFunc, and of everything that it calls, in use?
 
-A PrimFunc is walked once. Every statement that can touch memory gets the next program position; a
-call of another PrimFunc takes as many positions as that PrimFunc has, so the whole program is
-numbered as if all calls were inlined. The result is a `FunctionLiveness`: for each parameter and
-for each allocation the positions between its first and its last access. All rules lean to the
-safe side: what is not understood counts as an access, and what escapes lives until the end. Noted
-beside it is which PrimFunc reads or writes what, and how often (see `access_counts`).
+A fold over the events of a PrimFunc. Every evaluation gets the next program position; a call of
+another PrimFunc takes as many positions as that PrimFunc has, so the whole program is numbered as
+if all calls were inlined. The result is a `FunctionLiveness`: for each parameter and for each
+allocation the positions between its first and its last access. All rules lean to the safe side:
+what is not understood counts as an access, and what escapes lives until the end. Noted beside it
+is which PrimFunc reads or writes what, and how often (see `access_counts`).
 
-RFC 0009, "Step 2"; the wrong-code cases of the original implementation are in the tests.
+RFC 0009, "Step 2", and RFC 0032; the wrong-code cases of the original implementation are in the
+tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+import tvm_ffi
 from tvm import tirx
-from tvm.ir import PointerType
+from tvm.ir import PrimType
 
-from usmp.analysis.memory.access import Access, MemoryUse
-from usmp.analysis.memory.addresses import address_of
+from usmp.analysis.memory.access import Access, MemoryUse, Movement, declared_access, item_bytes
+from usmp.analysis.memory.addresses import address_of, is_constant
 from usmp.analysis.memory.calls import CallResolver
-from usmp.analysis.memory.effects import ASYNCHRONOUS_ATTRIBUTES, CONCURRENT_ATTRIBUTES
-from usmp.analysis.memory.expression_walk import ExpressionWalk
+from usmp.analysis.memory.events import (
+    CallFunction,
+    CallKernel,
+    Declare,
+    Enter,
+    Evaluation,
+    EvaluationPart,
+    Event,
+    Keep,
+    Leave,
+    Load,
+    Outermost,
+    Pass,
+    Region,
+)
 from usmp.analysis.memory.function_liveness import (
     FunctionLiveness,
     PositionRange,
@@ -29,18 +44,17 @@ from usmp.analysis.memory.function_liveness import (
 )
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.points_to import PointsTo
-from usmp.analysis.memory.stated_kernel import StatedKernel
+from usmp.analysis.memory.stated_kernel import stated_access
 from usmp.analysis.memory.trip_count import UNKNOWN_TRIP_COUNT, trip_count
-from usmp.analysis.memory.walk_state import Loop, Outermost
-from usmp.tir.tensor_intrin import intrinsic_call
+from usmp.analysis.memory.walk_state import Loop, MemoryState, Statement
 
 
-def walk_liveness(
+def fold_liveness(
     name: str,
+    events: Sequence[Event],
     calls: CallResolver,
     points: PointsTo,
     callees: Mapping[str, FunctionLiveness],
-    kernels: Mapping[str, StatedKernel],
 ) -> FunctionLiveness:
     """The liveness of a PrimFunc with everything that it calls.
 
@@ -48,34 +62,69 @@ def walk_liveness(
     ----------
     name
         of the PrimFunc.
+    events
+        what it does.
     calls
         has it, and those that it may call.
     points
         what its variables point to.
     callees
         the liveness of those that it calls, by name.
-    kernels
-        the functions outside of the module that state what they do, by symbol.
-
-    Raises
-    ------
-    ValueError
-        TIR that is not flat; a kernel that is called with less arguments than it states.
     """
-    return _Walk(name, calls, points, callees, kernels).run()
+    return _Fold(name, calls, points, callees).over(events)
 
 
-class _Walk(ExpressionWalk):
-    """One walk over one PrimFunc, whose callees are finished."""
+class _Fold:
+    """What is known of a PrimFunc after some of its events; its callees are finished."""
 
-    def run(self) -> FunctionLiveness:
-        """Walk the body, and note what each parameter and allocation has seen."""
-        for stmt in tirx.stmt_list(self.func.body):
-            self.current = Outermost(stmt, self.position)
-            self.statements.append(self.current)
-            self.statement(stmt)
+    current: Statement
+    """The outermost statement that the events are in."""
+
+    def __init__(
+        self,
+        name: str,
+        calls: CallResolver,
+        points: PointsTo,
+        callees: Mapping[str, FunctionLiveness],
+    ) -> None:
+        self.name = name
+        self.calls = calls
+        self.func = calls.functions[name]
+        self.points = points
+        self.callees = callees
+        self.position = 0
+        self.loops: list[Loop] = []
+        self.times = 1
+        """How often the current statement runs in one call, at the most."""
+        self.memories = {memory: MemoryState() for memory in points.memories}
+        self.allocations: dict[tirx.AllocBuffer, list[PositionRange]] = {}
+        self.allocation_use: dict[tirx.AllocBuffer, MemoryUse] = {}
+        self.functions: dict[tirx.AllocBuffer, str] = {}
+        self.unplannable: set[tirx.AllocBuffer] = set()
+        self.passed: set[tirx.Var] = set()
+        self.written: set[tirx.Var] = set()
+        self.statements: list[Statement] = []
+
+    def over(self, events: Sequence[Event]) -> FunctionLiveness:
+        """Take the events, and note what each parameter and allocation has seen."""
+        for event in events:
+            if isinstance(event, Evaluation):
+                self.evaluate(event)
+            elif isinstance(event, Outermost):
+                self.current = Statement(event.stmt, self.position)
+                self.statements.append(self.current)
+            elif isinstance(event, Declare):
+                self.declare(event.stmt)
+            elif isinstance(event, Enter):
+                self.enter(event.region, event.head)
+            elif isinstance(event, Leave):
+                self.leave(event.region)
+        return self.found()
+
+    def found(self) -> FunctionLiveness:
+        """What all events together say."""
         length = max(self.position, 1)
-        ranges = self._ranges(length)
+        ranges = self.ranges(length)
         for memory, state in self.memories.items():
             for stmt in state.allocations:
                 if memory in ranges:
@@ -97,7 +146,7 @@ class _Walk(ExpressionWalk):
             self.written,
         )
 
-    def _ranges(self, length: int) -> dict[Memory, PositionRange]:
+    def ranges(self, length: int) -> dict[Memory, PositionRange]:
         """From the first to the last access of each memory; what escapes is always accessed."""
         found: dict[Memory, PositionRange] = {}
         for statement in self.statements:
@@ -106,7 +155,18 @@ class _Walk(ExpressionWalk):
                 found[memory] = (found.get(memory, (start, stop))[0], stop)
         return found | {m: (0, length) for m, state in self.memories.items() if state.escaped}
 
-    def _allocate(self, stmt: tirx.AllocBuffer) -> None:
+    # ---- statements
+
+    def declare(self, stmt: tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind) -> None:
+        if isinstance(stmt, tirx.AllocBuffer):
+            self.allocate(stmt)
+        if not isinstance(stmt, tirx.Bind):
+            # What the layout of a buffer depends on is read now, and again at every access.
+            layout = self.points.layouts.get(stmt.buffer)
+            if layout:
+                self.touch_all(dict.fromkeys(layout, Access.READ))
+
+    def allocate(self, stmt: tirx.AllocBuffer) -> None:
         self.functions.setdefault(stmt, self.name)
         self.current.allocations.setdefault(stmt, [])
         self.current.allocated.append(stmt.buffer)
@@ -116,98 +176,207 @@ class _Walk(ExpressionWalk):
         state.loop_depth = min(state.loop_depth, depth) if state.allocations else depth
         if stmt not in state.allocations:
             state.allocations.append(stmt)
-        self._lay_out(stmt.buffer)
-        if any(loop.concurrent for loop in self.loops):
+        if any(loop.region.concurrent for loop in self.loops):
             self.unplannable.add(stmt)
 
-    def _declare(self, stmt: tirx.DeclBuffer) -> None:
-        address = address_of(stmt.data)
-        if address.computed:
-            self.use(*address.computed)
-        self._lay_out(stmt.buffer)
-
-    def _lay_out(self, buffer: tirx.Var) -> None:
-        """What the layout of a buffer depends on is read now, and again at every access."""
-        layout = self.points.layouts.get(buffer)
-        if layout:
-            self._touch_all(dict.fromkeys(layout, Access.READ))
-
-    def _bind(self, stmt: tirx.Bind) -> None:
-        if not isinstance(stmt.value.ty, PointerType):
-            self.use(stmt.value)
+    def enter(self, region: Region, head: Evaluation) -> None:
+        if region.is_plain:
             return
-        address = address_of(stmt.value)
-        if address.computed:
-            self.use(*address.computed)
+        outside = [loop.region.stmt for loop in self.loops]
+        self.loops.append(Loop(region, self.position, self.times))
+        if region.repeats:
+            trips = UNKNOWN_TRIP_COUNT
+            if isinstance(region.stmt, tirx.For):
+                loops = [stmt for stmt in outside if isinstance(stmt, tirx.For)]
+                trips = trip_count(region.stmt, loops)
+            times = self.times
+            # C evaluates the bounds again before every iteration.
+            self.times = times * (trips + 2)  # also the start, and the test that ends the loop
+            self.evaluate(head)
+            self.times = times * trips
 
-    def _store(self, stmt: tirx.BufferStore) -> None:
-        self._escape(stmt.value)
-        buffer = self.points.known(stmt.buffer)
-        if buffer is not None:
-            self._move(buffer, Access.WRITE, stmt.value.ty)
-        self.use(stmt.value, *stmt.indices, written=buffer)
-
-    def _evaluate(self, stmt: tirx.Evaluate) -> None:
-        self.use(stmt.value)
-
-    def _return(self, stmt: tirx.Return) -> None:
-        if stmt.value is not None:
-            self._escape(stmt.value)
-            self.use(stmt.value)
-
-    def _jump(self, stmt: tirx.Break | tirx.Continue) -> None:
-        """Positions follow the text, not the jumps; a loop's iterations are joined anyway."""
-
-    def _assert(self, stmt: tirx.AssertStmt) -> None:
-        self.use(stmt.condition)
-
-    def _attribute(self, stmt: tirx.AttrStmt) -> None:
-        if isinstance(stmt.value, tirx.Expr) and intrinsic_call(stmt) is None:
-            self.use(stmt.value)
-        if str(stmt.attr_key) in CONCURRENT_ATTRIBUTES:
-            self._loop([], stmt.body, Loop(self.position, concurrent=True))
-        elif str(stmt.attr_key) in ASYNCHRONOUS_ATTRIBUTES:
-            for memory in self._loop([], stmt.body, Loop(self.position, concurrent=False)):
-                self.memories[memory].escaped = True
-        else:
-            self.statement(stmt.body)
-
-    def _branch(self, stmt: tirx.IfThenElse) -> None:
-        self.use(stmt.condition)
-        self.statement(stmt.then_case)
-        if stmt.else_case is not None:
-            self.statement(stmt.else_case)
-
-    def _for(self, stmt: tirx.For) -> None:
-        # C evaluates the bounds again before every iteration.
-        bounds = [stmt.min, stmt.extent, *([stmt.step] if stmt.step is not None else [])]
-        trips = trip_count(stmt, [loop.stmt for loop in self.loops if loop.stmt is not None])
-        concurrent = stmt.kind != tirx.ForKind.SERIAL
-        self._loop(bounds, stmt.body, Loop(self.position, concurrent, trips, stmt))
-
-    def _while(self, stmt: tirx.While) -> None:
-        loop = Loop(self.position, concurrent=False, trips=UNKNOWN_TRIP_COUNT)
-        self._loop([stmt.condition], stmt.body, loop)
-
-    def _loop(self, head: list[tirx.Expr], body: tirx.Stmt, loop: Loop) -> set[Memory]:
-        """Any iteration may follow any other: what exists before the loop and is touched in it
-        lives through the whole loop. Returns what is touched."""
-        times = self.times
-        self.loops.append(loop)
-        self.times = times * (loop.trips + 2)  # also the start, and the test that ends the loop
-        if head:
-            self.use(*head)
-        self.times = times * loop.trips
-        self.statement(body)
-        self.times = times
-        self.loops.pop()
+    def leave(self, region: Region) -> None:
+        """Any run of the body may follow any other: what exists before the region and is touched
+        in it lives through the whole region."""
+        if region.is_plain:
+            return
+        loop = self.loops.pop()
+        self.times = loop.times
         for memory in loop.touched:
-            if self.memories[memory].loop_depth <= len(self.loops):
-                self._touch(memory, loop.start, self.position)
-        return loop.touched
+            state = self.memories[memory]
+            if state.loop_depth <= len(self.loops):
+                self.touch(memory, loop.start, self.position)
+            # It may be accessed after the statement.
+            state.escaped |= region.asynchronous
+
+    # ---- expressions
+
+    def evaluate(self, evaluation: Evaluation) -> None:
+        """All memory that is mentioned is accessed at the next position; calls follow, and then
+        the store."""
+        calls: list[CallFunction] = []
+        mentioned: dict[Memory, Access] = {}
+        store = evaluation.store
+        if store is not None:
+            self.move(store.buffer, Access.WRITE, store.value)
+        self.take(evaluation.parts, mentioned, calls)
+        if store is not None:
+            self.mention(mentioned, store.buffer, Access.WRITE)
+        if len(calls) == 1 and not mentioned:
+            self.splice(calls[0])
+            return
+        if calls:
+            # C leaves the order of evaluation open: whatever any part may access, arguments of
+            # calls too, lives through all calls.
+            exprs = [expr for expr in evaluation.exprs if not is_constant(expr)]
+            on_any = (tirx.Var, lambda var: self.mention(mentioned, var, Access.NONE))
+            tvm_ffi.structural_walk(exprs, on_any, order="pre")
+        self.touch_all(mentioned)
+        for call in calls:
+            self.splice(call)
+        if calls:
+            self.touch_all(mentioned)
+
+    def take(
+        self,
+        parts: Iterable[EvaluationPart],
+        mentioned: dict[Memory, Access],
+        calls: list[CallFunction],
+    ) -> None:
+        """Note what parts of an evaluation mention, and which PrimFuncs they call."""
+        for part in parts:
+            if isinstance(part, Load):
+                self.move(part.buffer, Access.READ, part.value)
+                self.mention(mentioned, part.buffer, Access.READ)
+            elif isinstance(part, Pass):
+                self.move(part.pointer, part.access)
+                self.mention(mentioned, part.pointer, part.access)
+                self.passed.add(part.pointer)
+            elif isinstance(part, CallFunction):
+                calls.append(part)
+            elif isinstance(part, CallKernel):
+                self.call_kernel(part, mentioned)
+                self.take(part.computed.parts, mentioned, calls)
+                self.take(part.rest.parts, mentioned, calls)
+            elif isinstance(part, Keep):
+                self.keep(part.pointers)
+
+    def call_kernel(self, call: CallKernel, mentioned: dict[Memory, Access]) -> None:
+        arguments = call.kernel.kernel.arguments
+        for argument, known in zip(call.node.args[1:], arguments, strict=False):
+            bases, access = address_of(argument).bases, stated_access(known)
+            for base in bases:
+                self.mention(mentioned, base, access)
+                self.move(base, access)
+                self.passed.add(base)
+            if declared_access(argument) != Access.READ:
+                self.keep_type(bases)
+
+    def mention(self, mentioned: dict[Memory, Access], var: tirx.Var, access: Access) -> None:
+        for memory in self.points.memories_behind.get(var, ()):
+            mentioned[memory] = mentioned.get(memory, Access.NONE) | access
+            self.note(var, access)
+        for memory in self.points.layouts.get(var, ()):
+            mentioned[memory] = mentioned.get(memory, Access.NONE) | Access.READ
+
+    def move(self, var: tirx.Var, access: Access, value: PrimType | None = None) -> None:
+        """Count a load or store of a `value`; without one, of the whole memory."""
+        memories = self.points.memories_behind.get(var, ())
+        if not memories:
+            return
+        sizes = (1, 0)
+        if value is not None:
+            sizes = self.points.element_bytes(var), item_bytes(str(value.dtype))
+        movement = Movement(self.name, access, *sizes)
+        for memory in memories:
+            self.memories[memory].use.movements[movement] += self.times
+
+    def touch_all(self, accesses: dict[Memory, Access]) -> None:
+        for memory, access in accesses.items():
+            self.touch(memory, self.position, self.position + 1)
+            if access:
+                self.memories[memory].use.add(self.name, access)
+                self.current.access(memory, access)
+        self.position += 1
+
+    def note(self, var: tirx.Var, access: Access) -> None:
+        """Note an access to memory through this variable."""
+        if access.may_write:
+            self.written.add(var)
+        if access & Access.UNKNOWN:
+            self.passed.add(var)
+
+    def keep(self, pointers: Iterable[tirx.Var]) -> None:
+        """What these point to may be accessed from now on."""
+        for base in pointers:
+            self.note(base, Access.UNKNOWN)
+            for memory in self.points.memories_behind.get(base, ()):
+                self.memories[memory].escaped = True
+                self.memories[memory].use.add(self.name, Access.UNKNOWN)
+                self.current.access(memory, Access.UNKNOWN)
+
+    def keep_type(self, pointers: Iterable[tirx.Var]) -> None:
+        """Note that C declares these as pointers to what may be written, though a kernel states
+        that it only reads there: it is declared as without the statement."""
+        pending, found = [*pointers], set[tirx.Var]()
+        while pending:
+            pointer = pending.pop()
+            if pointer not in found:
+                found.add(pointer)
+                pending += self.points.sources.get(pointer, ())
+        self.written |= found
+
+    def splice(self, called: CallFunction) -> None:
+        """Put the liveness of the called PrimFunc in at this position, after its arguments."""
+        call = called.call
+        callee, params = self.callees[call.callee], self.calls.functions[call.callee].params
+        if called.computed.exprs:
+            self.evaluate(called.computed)
+        start = self.position
+        self.position += callee.length
+        for index, argument in enumerate(call.arguments):
+            bases = address_of(argument).bases
+            if index in callee.parameter_use:
+                positions, use = callee.parameters.get(index), callee.parameter_use[index]
+            else:
+                positions, use = (0, callee.length), MemoryUse.unknown(call.callee)
+            access = use.access
+            for base in bases:
+                self.passed.add(base)
+                self.note(base, access)
+            is_typed = index < len(params) and params[index] in callee.written
+            if is_typed and not access.may_write:
+                self.keep_type(bases)
+            for memory in self.points.behind_all(bases):
+                state = self.memories[memory]
+                if positions is not None:
+                    self.touch(memory, start + positions[0], start + positions[1])
+                state.use.add_call(use, self.times)
+                self.current.access(memory, access)
+                state.escaped |= index in callee.escaped_parameters
+        self.splice_allocations(callee, start)
+
+    def splice_allocations(self, callee: FunctionLiveness, start: int) -> None:
+        """Note what a callee that begins at a position allocates."""
+        # What goes on beside itself or after this PrimFunc keeps what it allocates.
+        stays = any(loop.region.concurrent or loop.region.asynchronous for loop in self.loops)
+        for stmt, ranges in callee.allocations.items():
+            shifted = [(start + low, start + high) for low, high in ranges]
+            self.allocations.setdefault(stmt, []).extend(shifted)
+            self.current.allocations.setdefault(stmt, []).extend(shifted)
+            self.functions.setdefault(stmt, callee.functions[stmt])
+            use = callee.allocation_use[stmt]
+            self.allocation_use.setdefault(stmt, MemoryUse()).add_call(use, self.times)
+            if stays or stmt in callee.unplannable:
+                self.unplannable.add(stmt)
+
+    def touch(self, memory: Memory, start: int, stop: int) -> None:
+        self.current.touch(memory, start, stop)
+        for loop in self.loops:
+            loop.touched.add(memory)
 
 
-def _finished(statement: Outermost) -> StatementLiveness:
+def _finished(statement: Statement) -> StatementLiveness:
     return StatementLiveness(
         statement.stmt,
         statement.start,

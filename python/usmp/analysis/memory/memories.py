@@ -11,6 +11,9 @@ from tvm import tirx
 Memory: TypeAlias = tirx.Var
 """A parameter of a PrimFunc, or the buffer of an AllocBuffer."""
 
+UNBOUNDED = 1 << 60
+"""More bytes than there are: where an access begins or ends is not known."""
+
 
 @dataclass(frozen=True)
 class Term:

@@ -33,11 +33,10 @@ from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.index_values import MOST_VALUES, NotKnown, Values
 from usmp.analysis.memory.iterations import TracedLoop
 from usmp.analysis.memory.kept_bytes import AccessedBytes, KeptBytes, values_of
-from usmp.analysis.memory.memories import Memory
+from usmp.analysis.memory.memories import UNBOUNDED, Memory
 from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.stated_kernel import StatedKernel
 from usmp.analysis.memory.traced_access import (
-    UNBOUNDED,
     CalleeReach,
     MemoryTrace,
     Reach,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from functools import cache
 
 import tvm_ffi
 from tvm import tirx
@@ -12,6 +11,7 @@ from tvm.ir import Call, Op, StringImm
 
 from usmp.analysis.memory.addresses import is_op
 from usmp.analysis.memory.calls import CallResolver, PrimFuncCall
+from usmp.analysis.memory.effects import effect_kind
 from usmp.objects.extern_kernel import ExternKernel
 
 _HARMLESS = (0, 1, 4, 5)
@@ -88,14 +88,7 @@ def _of_call(call: Call, kernels: Mapping[str, ExternKernel]) -> Effect:
             return Effect.NONE
     if not isinstance(call.op, Op):
         return Effect.UNKNOWN
-    kind = _effect_kind(call.op.name)
+    kind = effect_kind(call.op.name)
     if kind == _JUMP:
         return Effect.MAY_END
     return Effect.NONE if kind in _HARMLESS else Effect.UNKNOWN
-
-
-@cache
-def _effect_kind(operator: str) -> int | None:
-    """None where TVM does not say."""
-    kind = Op.get(operator).get_attr("TCallEffectKind")
-    return None if kind is None else int(kind)

@@ -9,8 +9,7 @@ from tvm.ir import Call, PointerType, PrimType, StringImm
 
 from usmp.analysis.memory.access import Access
 from usmp.analysis.memory.addresses import is_op
-from usmp.analysis.memory.memories import Memory
-from usmp.analysis.memory.traced_access import UNBOUNDED
+from usmp.analysis.memory.memories import UNBOUNDED, Memory
 from usmp.objects.extern_kernel import ExternKernel, KernelArgument
 
 

@@ -1,21 +1,13 @@
-"""Accesses of a PrimFunc to memory: what `trace_function` finds."""
+"""Accesses of a PrimFunc to memory: what `fold_trace` finds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from tvm import tirx
-
+from usmp.analysis.memory.events import Condition
 from usmp.analysis.memory.index_values import Bindings
 from usmp.analysis.memory.iterations import TracedLoop
 from usmp.analysis.memory.memories import Address, Memory
-
-Condition: TypeAlias = tuple[tirx.Expr, bool]
-"""A guard, and whether it is true or false."""
-
-UNBOUNDED = 1 << 60
-"""More bytes than there are: where an access begins or ends is not known."""
 
 
 @dataclass(frozen=True, eq=False)

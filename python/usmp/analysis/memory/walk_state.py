@@ -1,4 +1,4 @@
-"""The memories, statements and loops that a walk over a PrimFunc is in."""
+"""The memories, statements and loops that events are in."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from tvm import tirx
 
 from usmp.analysis.memory.access import Access, MemoryUse
+from usmp.analysis.memory.events import Region
 from usmp.analysis.memory.function_liveness import PositionRange
 from usmp.analysis.memory.memories import Memory
 
@@ -34,7 +35,7 @@ class MemoryState:
 
 
 @dataclass
-class Outermost:
+class Statement:
     """An outermost statement, and what it has done to memory so far."""
 
     stmt: tirx.Stmt
@@ -56,10 +57,9 @@ class Outermost:
 
 @dataclass
 class Loop:
-    """A loop that the walk is in; `stmt` if its bounds are known."""
+    """A region that the events are in, and how often the statement around it runs."""
 
+    region: Region
     start: int
-    concurrent: bool
-    trips: int = 1
-    stmt: tirx.For | None = None
+    times: int
     touched: set[Memory] = field(default_factory=set)

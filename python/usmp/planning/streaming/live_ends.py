@@ -8,8 +8,7 @@ from functools import cached_property
 
 from usmp.analysis.memory.facts import ModuleFacts
 from usmp.analysis.memory.main_statements import MainStatement
-from usmp.analysis.memory.memories import Memory
-from usmp.analysis.memory.traced_access import UNBOUNDED
+from usmp.analysis.memory.memories import UNBOUNDED, Memory
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from tvm import tirx
 from usmp.analysis.memory.accessed_bytes import accessed_bytes
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import NotKnown, Values
-from usmp.analysis.memory.memories import Memory
-from usmp.analysis.memory.traced_access import UNBOUNDED, TracedAccess
+from usmp.analysis.memory.memories import UNBOUNDED, Memory
+from usmp.analysis.memory.traced_access import TracedAccess
 from usmp.support.found import Found
 from usmp.tir.nodes import nodes_of
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from usmp.analysis.memory.index_values import Values
-from usmp.analysis.memory.traced_access import UNBOUNDED
+from usmp.analysis.memory.memories import UNBOUNDED
 from usmp.planning.streaming.operator_loop import ByteRanges, OperatorLoop
 from usmp.planning.streaming.timing import Columns, Timing
 

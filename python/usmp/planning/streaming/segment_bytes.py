@@ -12,8 +12,7 @@ from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import Values
-from usmp.analysis.memory.memories import Memory
-from usmp.analysis.memory.traced_access import UNBOUNDED
+from usmp.analysis.memory.memories import UNBOUNDED, Memory
 from usmp.objects.attributes import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
 from usmp.planning.streaming.parts import Parts
 from usmp.planning.streaming.segment import MainOperator, Segment

@@ -48,16 +48,15 @@ def later(A: T.Buffer((4,), "int8")):
 
 @pytest.fixture
 def walked(monkeypatch):
-    """The names of the PrimFuncs that are walked for live ranges, and of those that are traced."""
-    found = [], []
-    for names, walk in zip(found, ("walk_liveness", "trace_function"), strict=True):
-        original = getattr(facts, walk)
+    """The names of the PrimFuncs that are walked."""
+    found = []
+    original = facts.memory_events
 
-        def counted(name, *arguments, names=names, original=original):
-            names.append(name)
-            return original(name, *arguments)
+    def counted(name, *arguments):
+        found.append(name)
+        return original(name, *arguments)
 
-        monkeypatch.setattr(facts, walk, counted)
+    monkeypatch.setattr(facts, "memory_events", counted)
     return found
 
 
@@ -81,7 +80,7 @@ def test_all_analyses_of_a_version_walk_each_prim_func_once(walked):
             infer_io(MAIN_FUNCTION_NAME, mod)
             main_statements(module_facts(mod))
             OrderOperators()(mod)
-    assert [sorted(names) for names in walked] == [[MAIN_FUNCTION_NAME, "copy", "twice"]] * 2
+    assert sorted(walked) == [MAIN_FUNCTION_NAME, "copy", "twice"]
 
 
 def with_target(mod):

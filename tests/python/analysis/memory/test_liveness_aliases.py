@@ -220,3 +220,21 @@ def test_what_an_asynchronous_scope_touches_lives_always():
 
     end = analyze_liveness("main", Mod).length
     assert ranges(Mod) == {"a": [(0, end)], "b": [(0, end)]}
+
+
+def test_what_a_callee_allocates_in_an_asynchronous_scope_is_not_planned():
+    @I.ir_module
+    class Mod:
+        @T.prim_func(private=True)
+        def f():
+            a = T.alloc_buffer((4,), "int8")
+            a[0] = T.int8(1)
+
+        @T.prim_func
+        def main():
+            Mod.f()
+            with T.attr(T.int32(0), "async_scope", 1):
+                Mod.f()
+
+    liveness = analyze_liveness("main", Mod)
+    assert [stmt.buffer.name for stmt in liveness.unplannable] == ["a"]

@@ -7,8 +7,9 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from usmp.analysis.memory.calls import prim_funcs
+from usmp.analysis.memory.event_walk import memory_events
 from usmp.analysis.memory.facts import ModuleFacts, facts_of_functions
-from usmp.analysis.memory.memory_trace import trace_function
+from usmp.analysis.memory.memory_trace import fold_trace
 
 
 def trace_of(mod, name="main"):
@@ -16,7 +17,8 @@ def trace_of(mod, name="main"):
     known: ModuleFacts = facts_of_functions(functions)
     facts = known.of(name)
     reach = {callee: each.overlap.reach for callee, each in facts.callees.items()}
-    return trace_function(name, facts.calls, facts.points_to, reach, facts.kernels)
+    events = memory_events(name, facts.func.body, facts.calls.resolve, facts.kernels)
+    return fold_trace(events, facts.points_to, reach)
 
 
 def accesses_of(trace):

@@ -28,8 +28,8 @@ from usmp.analysis.memory.accessed_bytes import accessed_bytes
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.index_values import Bindings
 from usmp.analysis.memory.iterations import TracedLoop
-from usmp.analysis.memory.memories import Address, Term
-from usmp.analysis.memory.traced_access import UNBOUNDED, TracedAccess, TracedStatement
+from usmp.analysis.memory.memories import UNBOUNDED, Address, Term
+from usmp.analysis.memory.traced_access import TracedAccess, TracedStatement
 from usmp.aot_pipeline import lower_to_aot
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.tir.nodes import nodes_of
