@@ -65,7 +65,10 @@ if not TYPE_CHECKING:
             return get_include
         if name in __all__:
             from usmp import _public
+            from usmp.registration import register
 
+            # For a TVM that is told to load no extensions.
+            register()
             globals().update({public: getattr(_public, public) for public in __all__})
             return globals()[name]
         reason = ""

@@ -45,6 +45,9 @@ DEFAULT_ALGORITHM = "auto"
 
 NO_SHARING = "no_sharing"
 
+ALGORITHM_PREFIX = "tir.usmp.algo."
+"""Of the names of algorithms among TVM's global functions."""
+
 ALGORITHMS = {
     "auto": "heuristics, local and exact search within fixed work; the smallest, and the default",
     "exact": "the same without an end until no plan can be smaller; proves it, may take for ever",

@@ -1,27 +1,24 @@
-"""What TVM knows of this package: pass options, and by name functions, algorithms, a pipeline."""
+"""What TVM knows of this package: pass options, and by name functions, algorithms, a pipeline.
+
+Nothing else registers anything, and no module of the package imports this one but `usmp` itself.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pkgutil import resolve_name
 from typing import Any
 
-from usmp.names import ALGORITHMS, PASS_OPTIONS
+from usmp.names import ALGORITHM_PREFIX, ALGORITHMS, PASS_OPTIONS
+from usmp.support.builtin_functions import BUILTIN_FUNCTIONS
 from usmp.support.distribution import load_library
 from usmp.tvm018 import PASS_CONFIGS
 from usmp.tvm018.global_functions import GLOBAL_FUNCTIONS
 from usmp.tvm018.old_name import REFUSED, OldName
 
-ALGORITHM_PREFIX = "tir.usmp.algo."
-"""Of the names of algorithms among the global functions."""
-
 PIPELINE = "usmp"
 """The name of `usmp.pipeline()` among TVM's pipelines."""
-
-_builtin: dict[str, Any] = {}
-"""The global functions of built-in algorithms, by name of the algorithm."""
 
 
 def register() -> None:
@@ -30,21 +27,22 @@ def register() -> None:
     often is the same.
 
     TVM calls this at the end of its own import, as this package's entry point in the group
-    "tvm.backends"; this package calls it if TVM was there first. TVM without its compiler has no
-    pass options.
+    "tvm.backends". This package calls it when it is imported after TVM, and, for a TVM that is told
+    to load no extensions, when the first of its names is asked for. TVM without its compiler has
+    no pass options.
     """
     # Not usmp._ffi: another thread may be loading that, and wait for TVM there.
     from tvm.base import _LOADED_LIBS
 
     if "tvm_compiler" in _LOADED_LIBS:
         load_library("usmp")
-        register_pass_options()
-        register_algorithms()
-        register_old_functions()
-        register_pipeline()
+        _register_pass_options()
+        _register_algorithms()
+        _register_old_functions()
+        _register_pipeline()
 
 
-def register_pass_options() -> None:
+def _register_pass_options() -> None:
     """Let a PassContext take the options of this package, and those of TVM 0.18, which builds
     replace or refuse. Those that TVM has itself stay as they are."""
     from tvm_ffi import get_global_func
@@ -54,14 +52,14 @@ def register_pass_options() -> None:
     get_global_func("usmp.register_pass_options")(types)
 
 
-def register_algorithms() -> None:
+def _register_algorithms() -> None:
     """Let C++ and custom algorithms call the built-in ones by the names that TVM gives them."""
     for name in ALGORITHMS:
-        if name not in _builtin:
-            _builtin[name] = _register_algorithm(name)
+        if name not in BUILTIN_FUNCTIONS:
+            BUILTIN_FUNCTIONS[name] = _register_algorithm(name)
 
 
-def register_old_functions() -> None:
+def _register_old_functions() -> None:
     """Let the global functions that TVM 0.18 had for its planner be found by their names, unless
     TVM has one of the name; what they call is loaded when one is called."""
     from tvm_ffi import get_global_func, register_global_func
@@ -80,7 +78,7 @@ def _old_function(row: OldName) -> Callable[..., Any]:
     return call
 
 
-def register_pipeline() -> None:
+def _register_pipeline() -> None:
     """Let `relax_pipeline="usmp"` be `usmp.pipeline()`; it is loaded when it is first asked for."""
     pipelines = sys.modules.get("tvm.relax.pipeline")
     if pipelines is not None:
@@ -88,22 +86,18 @@ def register_pipeline() -> None:
 
 
 def _pipeline(**options: Any) -> Any:
-    return import_module("usmp.vm_pipeline").pipeline(**options)
+    from usmp.vm_pipeline import pipeline
 
-
-def is_builtin(name: str, function: Any) -> bool:
-    """Whether a global function is the one that was registered here under the name."""
-    return name in _builtin and bool(function.same_as(_builtin[name]))
+    return pipeline(**options)
 
 
 def _register_algorithm(name: str) -> Any:
     from tvm_ffi import get_global_func, register_global_func
 
     def call(buffers: Any, memory_pressure: int) -> Mapping[Any, Any]:
-        # By name: algorithms stand above this, and are loaded when one is called.
-        plan_with = import_module("usmp.algorithms.registry").plan_with
-        plan: Mapping[Any, Any] = plan_with(name, buffers, memory_pressure)
-        return plan
+        from usmp.algorithms.registry import plan_with
+
+        return plan_with(name, buffers, memory_pressure)
 
     full_name = ALGORITHM_PREFIX + name
     if get_global_func(full_name, allow_missing=True) is None:

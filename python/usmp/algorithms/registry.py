@@ -11,9 +11,9 @@ from tvm_ffi.registry import list_global_func_names
 
 from usmp.algorithms.search import search
 from usmp.algorithms.solver import allocations_of, solve_buffers
-from usmp.names import ALGORITHMS
+from usmp.names import ALGORITHM_PREFIX, ALGORITHMS
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp.registration import ALGORITHM_PREFIX, is_builtin, register_algorithms
+from usmp.support.builtin_functions import is_builtin
 from usmp.support.deadline import Deadline
 from usmp_solver import SEARCHES
 
@@ -21,8 +21,6 @@ Plan: TypeAlias = Mapping[BufferInfo, PoolAllocation]
 
 Algorithm: TypeAlias = Callable[[Sequence[BufferInfo], int], Plan]
 """``(buffers, memory_pressure) -> plan``; the memory pressure is in bytes."""
-
-register_algorithms()
 
 
 def get_algorithm(

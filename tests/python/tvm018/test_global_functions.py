@@ -20,7 +20,7 @@ import usmp.analysis
 import usmp.transform
 from support.tvm_operators import module
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, POOL_ARGS_ATTR
-from usmp.registration import register, register_old_functions
+from usmp.registration import register
 from usmp.tvm018 import GLOBAL_FUNCTIONS, IMPORT_PATHS, MAPPED, REFUSED, find
 
 POOL = usmp.WorkspacePoolInfo("sram", ["c"], usmp.PoolInfoProperties(size_hint_bytes=4096))
@@ -163,7 +163,7 @@ def test_functions_that_are_there_stay():
     own = tvm.get_global_func(name)
     try:
         tvm.register_global_func(name, lambda: "of another package", override=True)
-        register_old_functions()
+        register()
         assert tvm.get_global_func(name)() == "of another package"
     finally:
         tvm.register_global_func(name, own, override=True)
