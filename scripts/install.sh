@@ -100,3 +100,7 @@ if "$venv/bin/python" -m pip show --quiet usmp 2>/dev/null; then
 fi
 echo "building usmp, and installing what $extra needs ..."
 pip_install --no-build-isolation -e ".[$extra]"
+if [ "$extra" = test ]; then
+  # Builds are tested with a later apache-tvm-ffi too, which stands apart.
+  pip_install --no-deps --upgrade --target "$venv/later-tvm-ffi" apache-tvm-ffi==0.1.15.post2
+fi

@@ -32,6 +32,16 @@ str(load_json(sys.stdin.buffer.read().decode()))
 """
 """A program that reads a model, and looks at all of it."""
 
+_SAVE = """
+from tvm.ir import save_json
+from tvm.tirx import IntImm
+save_json(IntImm("int32", 0))
+"""
+"""A program that ends by a signal where nothing can be saved, as with apache-tvm-ffi 0.1.15."""
+
+_SAVES = ((0, 1, 14), "0.1.14.post1")
+"""The last version of apache-tvm-ffi that is known to save, and its name."""
+
 
 class TVMCModel:
     """A model as TVM sees it: a Relax module and values of its parameters.
@@ -87,8 +97,9 @@ class TVMCModel:
         Raises
         ------
         UsageError
-            the file cannot be written.
+            the file cannot be written, or TVM saves nothing with this apache-tvm-ffi.
         """
+        _check_saves()
         from tvm.ir import save_json
 
         from usmp.codegen.write_file import write_file
@@ -212,9 +223,27 @@ def _ends_the_process(text: str) -> bool:
     in a process of its own."""
     if not sys.executable:
         return False
-    command = [sys.executable, "-c", _READ]
+    return _is_ended(_READ, text)
+
+
+def _is_ended(program: str, text: str = "") -> bool:
+    """Whether a signal ends a program in Python that is given a text."""
+    command = [sys.executable, "-c", program]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     return done.returncode < 0
+
+
+def _check_saves() -> None:
+    """Refuse to save where TVM's `save_json` would end the process."""
+    from tvm_ffi import __version__, __version_tuple__
+
+    known, name = _SAVES
+    if __version_tuple__[:3] > known and _is_ended(_SAVE):
+        raise UsageError(
+            f"a model cannot be saved with apache-tvm-ffi {__version__}: TVM's save_json, which "
+            f"writes it, crashes; `pip install apache-tvm-ffi=={name}`, or keep the file that the "
+            "model was loaded from"
+        )
 
 
 def _load_module(path: str | Path) -> IRModule:

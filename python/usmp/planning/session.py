@@ -38,9 +38,8 @@ from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, may_improve, smaller, workspace_buffers
 from usmp.planning.session_keys import module_key, need_key, plan_key
 from usmp.support.deadline import Deadline, earliest, has_passed
-from usmp.tir.identity import identity
 from usmp.tir.nodes import nodes_of
-from usmp.tir.written_out import written_out
+from usmp.tir.same_text import hash_of_text, is_same_text
 from usmp_solver import lower_bound
 
 Peaks: TypeAlias = tuple[int, ...]
@@ -121,17 +120,16 @@ class PlanningSession:
         for name, func in prim_funcs(mod).items():
             if nodes_of(func.body, GlobalVar):
                 continue
-            key = "written", name, self._written_out(func)
-            functions[mod.get_global_var(name)] = self._known.setdefault(key, func)
+            functions[mod.get_global_var(name)] = self._known_function(name, func)
         return IRModule(functions, attrs=mod.attrs)
 
-    def _written_out(self, func: tirx.PrimFunc) -> bytes:
-        # The function is kept, so that no other one gets its address.
-        key = "digest", identity(func)
-        if key not in self._known:
-            self._known[key] = func, written_out(func)
-        digest: bytes = self._known[key][1]
-        return digest
+    def _known_function(self, name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
+        same: list[tirx.PrimFunc] = self._known.setdefault(("text", name, hash_of_text(func)), [])
+        for known in same:
+            if known.same_as(func) or is_same_text(known, func):
+                return known
+        same.append(func)
+        return func
 
     def allocate_io(self, mod: IRModule) -> IRModule:
         """As `usmp.transform.CreateAllocatesForIO`.

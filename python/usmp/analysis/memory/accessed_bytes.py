@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
+from math import prod
 
 import numpy as np
 from tvm import tirx
@@ -11,7 +13,6 @@ from usmp.analysis.memory.events import Condition
 from usmp.analysis.memory.index_values import (
     MOST_VALUES,
     Bindings,
-    Definitions,
     NotKnown,
     Truth,
     Values,
@@ -27,6 +28,10 @@ from usmp.analysis.memory.linear_sums import NotLinear
 from usmp.analysis.memory.memories import UNBOUNDED, Term
 from usmp.analysis.memory.monotonicity import Monotonicity, monotonicity_of
 from usmp.analysis.memory.traced_access import TracedAccess
+from usmp.tir.identity import identity
+
+_MOST_KEPT = 1 << 14
+"""Iterations of one nest of which what is known is kept."""
 
 
 def accessed_bytes(access: TracedAccess, bound: Bindings, common: int) -> tuple[Values, Values]:
@@ -120,7 +125,7 @@ class _Address:
         self,
         terms: Sequence[Term],
         conditions: Sequence[Condition],
-        loops: Sequence[TracedLoop],
+        loops: tuple[TracedLoop, ...],
         bound: Bindings,
         common: int,
     ) -> None:
@@ -132,6 +137,9 @@ class _Address:
         self.common = common
         self.of_indices = [bound.variables_of(index) for index in self.indices]
         self.of_conditions = [bound.variables_of(condition) for condition, _ in conditions]
+        self.of_bounds = bound.found.once(
+            ("bounds", loops), lambda: [_variables_of_bounds(loop, bound) for loop in loops]
+        )
 
     def values(self) -> tuple[Values, Truth | None]:
         """The sum of the terms, and where the access may happen."""
@@ -141,32 +149,31 @@ class _Address:
             raise NotKnown from None
 
     def _values(self) -> tuple[Values, Truth | None]:
-        definitions, happens = definitions_in(self.loops, self.bound, self._iterations())
-        offsets = np.zeros((1,) * definitions.axes, np.int64)
+        iterations = _Iterations.of(self.loops, self.bound, self._kinds())
+        offsets = np.zeros((1,) * iterations.definitions.axes, np.int64)
         for index, unit in zip(self.indices, self.units, strict=True):
-            values = known_values(index, definitions)
+            values = known_values(index, iterations.definitions)
             if values is None or not fits(offsets, values):
                 raise NotKnown
-            offsets = offsets + values * unit
-        for condition, truth in self.conditions:
-            happens = both(happens, _may_hold(condition, truth, definitions))
+            offsets = offsets + (values if unit == 1 else values * unit)
+        happens = iterations.where(self.conditions)
         if happens is not None and not fits(offsets, happens):
             raise NotKnown
         return offsets, happens
 
-    def _iterations(self) -> dict[int, Values]:
-        """Of each loop that matters: all of them, or the first and the last where these suffice."""
+    def _kinds(self) -> tuple[_Kind, ...]:
+        """The iterations of each loop that are looked at."""
         needed = self._needed()
-        iterations: dict[int, Values] = {}
+        kinds = []
         for axis, loop in enumerate(self.loops):
             if axis not in needed or loop.trips is None:
                 # Whatever its value is, nothing depends on it.
-                iterations[axis] = np.zeros(1, np.int64)
+                kinds.append(_Kind.ONE)
             elif axis >= self.common and self._ends_tell(axis):
-                iterations[axis] = np.unique([0, loop.trips - 1])
-            elif loop.trips <= MOST_VALUES:
-                iterations[axis] = np.arange(loop.trips)
-        return iterations
+                kinds.append(_Kind.ENDS)
+            else:
+                kinds.append(_Kind.ALL if loop.trips <= MOST_VALUES else _Kind.UNKNOWN)
+        return tuple(kinds)
 
     def _needed(self) -> set[int]:
         """The loops on which depends where the access is, or whether it happens."""
@@ -176,7 +183,7 @@ class _Address:
             loop = self.loops[axis]
             if loop.variable in variables:
                 needed.add(axis)
-                variables |= self._of_bounds(loop)
+                variables |= self.of_bounds[axis]
             elif loop.extent is not None:
                 # It may not run at all.
                 variables |= self.bound.variables_of(loop.extent)
@@ -184,28 +191,75 @@ class _Address:
 
     def _ends_tell(self, axis: int) -> bool:
         """Whether the least and greatest addresses are those of the first and last iteration."""
-        loop = self.loops[axis]
-        if loop.variable is None or not isinstance(loop.extent, tirx.IntImm):
+        variable = self.loops[axis].variable
+        if variable is None:
             return False
-        guards = [*self.of_conditions, *map(self._of_bounds, self.loops)]
-        if any(loop.variable in variables for variables in guards):
+        if any(variable in variables for variables in (*self.of_conditions, *self.of_bounds)):
             return False
         found: dict[tirx.Var, Monotonicity] = {}
         monotonicities = [
-            monotonicity_of(index, loop.variable, self.bound, found) for index in self.indices
+            monotonicity_of(index, variable, self.bound, found) for index in self.indices
         ]
         changing = [
             monotonicity for monotonicity in monotonicities if monotonicity != Monotonicity.CONSTANT
         ]
         return changing in ([], [Monotonicity.MONOTONE]) or {*changing} == {Monotonicity.LINEAR}
 
-    def _of_bounds(self, loop: TracedLoop) -> set[tirx.Var]:
-        """The variables that say where a loop begins and how often it runs."""
-        bounds = [expr for expr in (loop.first, loop.extent) if expr is not None]
-        return set[tirx.Var]().union(*(self.bound.variables_of(expr) for expr in bounds))
+
+def _variables_of_bounds(loop: TracedLoop, bound: Bindings) -> set[tirx.Var]:
+    """The variables that say where a loop begins and how often it runs."""
+    bounds = [expr for expr in (loop.first, loop.extent) if expr is not None]
+    return set[tirx.Var]().union(*(bound.variables_of(expr) for expr in bounds))
 
 
-def _may_hold(condition: tirx.Expr, truth: bool, definitions: Definitions) -> Truth | None:
-    """Where a condition may hold in any lane."""
-    may_hold = may_be(condition, truth, definitions)
-    return None if may_hold is None else without_lanes(may_hold)
+class _Kind(Enum):
+    """Which iterations of a loop are looked at."""
+
+    ONE = 0
+    ENDS = 1
+    ALL = 2
+    UNKNOWN = 3
+    """None: its variable is not known."""
+
+
+class _Iterations:
+    """What is known in some iterations of a loop nest."""
+
+    def __init__(
+        self, loops: tuple[TracedLoop, ...], bound: Bindings, kinds: tuple[_Kind, ...]
+    ) -> None:
+        looked_at: dict[int, Values] = {}
+        for axis, (loop, kind) in enumerate(zip(loops, kinds, strict=True)):
+            if kind == _Kind.ONE:
+                looked_at[axis] = np.zeros(1, np.int64)
+            elif kind != _Kind.UNKNOWN and loop.trips is not None:
+                every = np.arange(loop.trips)
+                looked_at[axis] = every if kind == _Kind.ALL else np.unique(every[[0, -1]])
+        self.count = prod(values.size for values in looked_at.values())
+        ends = [axis for axis, kind in enumerate(kinds) if kind == _Kind.ENDS]
+        self.definitions, self._exist = definitions_in(loops, bound, looked_at, ends)
+        self._where: dict[tuple[tuple[int, bool], ...], tuple[Sequence[Condition], Truth | None]]
+        self._where = {}
+
+    @classmethod
+    def of(
+        cls, loops: tuple[TracedLoop, ...], bound: Bindings, kinds: tuple[_Kind, ...]
+    ) -> _Iterations:
+        """These iterations, kept if they are few: most accesses of a nest look at the same."""
+        key = "iterations", loops, kinds
+        found: _Iterations = bound.found.get(key) or cls(loops, bound, kinds)
+        if found.count <= _MOST_KEPT:
+            bound.found[key] = found
+        return found
+
+    def where(self, conditions: Sequence[Condition]) -> Truth | None:
+        """Where all of some conditions may hold in any lane; None stands for everywhere."""
+        key = tuple((identity(condition), truth) for condition, truth in conditions)
+        if key not in self._where:
+            happens = self._exist
+            for condition, truth in conditions:
+                may_hold = may_be(condition, truth, self.definitions)
+                happens = both(happens, None if may_hold is None else without_lanes(may_hold))
+            # The conditions are kept, so that no other ones get their identities.
+            self._where[key] = conditions, happens
+        return self._where[key][1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,6 +83,7 @@ def definitions_in(
     loops: Sequence[TracedLoop],
     bound: Mapping[tirx.Var, tirx.Expr],
     iterations: Mapping[int, Values],
+    ends: Collection[int] = (),
 ) -> tuple[Definitions, Truth | None]:
     """What variables stand for in some iterations of `loops`.
 
@@ -93,6 +94,9 @@ def definitions_in(
     iterations
         of the n-th loop, counted from 0; the variable of a loop that is missing
         is not known, nor one that two of the loops have.
+    ends
+        loops of which `iterations` are the first and the last one that there may be, and the last
+        one that there is takes its place.
 
     Returns
     -------
@@ -115,9 +119,12 @@ def definitions_in(
         first = known_values(loop.first, definitions)
         if first is None or not fits(first, steps) or variables.count(variables[axis]) > 1:
             continue
-        values[variables[axis]] = first + steps
         if not isinstance(loop.extent, tirx.IntImm):
             extent = known_values(loop.extent, definitions)
             if extent is not None and fits(extent, steps):
+                if axis in ends:
+                    steps = np.minimum(steps, np.maximum(extent - 1, 0) // loop.step * loop.step)
                 exist = both(exist, steps < extent)
+        if fits(first, steps):
+            values[variables[axis]] = first + steps
     return definitions, exist

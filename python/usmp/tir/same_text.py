@@ -1,0 +1,43 @@
+"""PrimFuncs that are written the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm_ffi
+from tvm import tirx
+from tvm.ir import Call
+
+from usmp.tir.model_operator import single_spans
+
+
+def hash_of_text(func: tirx.PrimFunc) -> int:
+    """Return a number that functions share which are written the same, and seldom others."""
+    return int(tvm_ffi.structural_hash(func))
+
+
+def is_same_text(a: tirx.PrimFunc, b: tirx.PrimFunc) -> bool:
+    """Whether two functions are written the same: statements, types, attributes, and what
+    structural equality does not see, the names of variables and the spans of the function and its
+    calls. Other spans tell nothing of a model (`usmp.tir.model_operator`)."""
+    return bool(tvm_ffi.structural_equal(a, b)) and _unseen(a) == _unseen(b)
+
+
+def _unseen(func: tirx.PrimFunc) -> list[object]:
+    found: list[object] = [_places(func.span), *(param.name for param in func.params)]
+
+    def on_call(call: Call) -> None:
+        if call.span is not None:
+            found.append(_places(call.span))
+
+    # Equal structures are walked in the same order.
+    named = (tirx.Var, lambda var: found.append(var.name))
+    tvm_ffi.structural_walk(func.body, [named, (Call, on_call)], order="pre")
+    return found
+
+
+def _places(span: Any) -> tuple[tuple[object, ...], ...]:
+    return tuple(
+        (str(one.source_name.name), one.line, one.column, one.end_line, one.end_column)
+        for one in single_spans(span)
+    )
