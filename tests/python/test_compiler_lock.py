@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Iterator
@@ -212,3 +213,15 @@ with compiler_lock:
     print(child(still_held))
 """
     assert printed(program) == "0\n0\n"
+
+
+@pytest.mark.parametrize("objects", [0, 700, 10**6])
+def test_collections_are_rare_while_a_function_runs(objects):
+    before = gc.get_threshold()
+    gc.set_threshold(objects, 5, 6)
+    try:
+        inside = one_at_a_time(gc.get_threshold)()
+        assert gc.get_threshold() == (objects, 5, 6)
+    finally:
+        gc.set_threshold(*before)
+    assert inside == (max(objects, 100_000) if objects else 0, 5, 6)

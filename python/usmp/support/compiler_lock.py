@@ -13,6 +13,8 @@ from functools import cached_property, wraps
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from usmp.support.rare_collections import rare_collections
+
 _Parameters = ParamSpec("_Parameters")
 _Value = TypeVar("_Value")
 
@@ -72,7 +74,7 @@ def one_at_a_time(
 
     @wraps(function)
     def locked(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Value:
-        with compiler_lock:
+        with compiler_lock, rare_collections():
             return function(*args, **kwargs)
 
     return locked

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from itertools import islice
 from math import inf
 from sys import float_info
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from usmp.planning.streaming.io_by_rows import keeps_no_whole, uses_by_rows
 from usmp.planning.streaming.segment import Segment
@@ -92,9 +92,9 @@ def segmentations(main: StreamedMain, has_time: Callable[[], bool] | None = None
     by_rows = _Costs(main, costs)
     found: list[Segmentation] = []
     for of, share, price in (
-        (costs, 1.0, costs.streamed),
-        (costs, _HIGH, costs.height),
-        (by_rows, _HIGH, by_rows.height),
+        (costs, 1.0, _Streamed(costs)),
+        (costs, _HIGH, _Height(costs)),
+        (by_rows, _HIGH, _Height(by_rows)),
     ):
         chosen = _choice(of, share, price)
         if chosen is not None and all(chosen.segments != other.segments for other in found):
@@ -107,7 +107,7 @@ def segmentations(main: StreamedMain, has_time: Callable[[], bool] | None = None
     )
 
 
-def _choice(costs: _Costs, share: float, price: Callable[[int, int], float]) -> Segmentation | None:
+def _choice(costs: _Costs, share: float, price: _Price) -> Segmentation | None:
     """The segments with the lowest price of those that take the least; None if there are none.
 
     Parameters
@@ -131,7 +131,7 @@ def _fewest(costs: _Costs) -> list[Segmentation]:
     needed = [index for index in range(costs.count) if costs.of(index, index + 1) == inf]
     if not needed or costs.least(costs.of) == inf:
         return []
-    chosen = _cheapest(costs, float_info.max, needed, costs.streamed)
+    chosen = _cheapest(costs, float_info.max, needed, _Streamed(costs))
     return [_segmentation(costs, chosen)]
 
 
@@ -246,17 +246,48 @@ class _Costs:
             return []
         return [(segment_bytes(main, start, way), way)] if keeps_no_whole(main, start, way) else []
 
-    def streamed(self, start: int, stop: int) -> float:
-        """Bytes that a segment moves at a time, and a small price for each operator in it."""
+
+class _Price(Protocol):
+    """What the operators from one to before another cost, where all of them together cost least."""
+
+    def of(self, start: int, stop: int) -> float:
+        """Return the price."""
+
+    def at_least(self, start: int, stop: int) -> float:
+        """Return what it is not below, without a look at the way that they run."""
+
+
+@dataclass(frozen=True)
+class _Streamed:
+    """Bytes that a segment moves at a time, and a small price for each operator in it."""
+
+    costs: _Costs
+
+    def of(self, start: int, stop: int) -> float:
         if stop - start == 1:
             return 0
-        rings = self.best(start, stop).interleaving.rings.values()
+        rings = self.costs.best(start, stop).interleaving.rings.values()
         moved = sum((ring.places - ring.moved) * ring.part_bytes for ring in rings)
-        return (stop - start) * 1000 + moved
+        return self.at_least(start, stop) + moved
 
-    def height(self, start: int, stop: int) -> float:
-        """A price by which one high bound weighs more than several low ones."""
-        return self.of(start, stop) ** 4 + (stop - start)
+    def at_least(self, start: int, stop: int) -> float:
+        return 0 if stop - start == 1 else (stop - start) * 1000
+
+
+@dataclass(frozen=True)
+class _Height:
+    """A price by which one high bound weighs more than several low ones."""
+
+    costs: _Costs
+
+    def of(self, start: int, stop: int) -> float:
+        return self._of(self.costs.of(start, stop), stop - start)
+
+    def at_least(self, start: int, stop: int) -> float:
+        return self._of(self.costs.main.ends.cuts[stop], stop - start)
+
+    def _of(self, bound: float, operators: int) -> float:
+        return bound**4 + operators
 
 
 def _least(
@@ -327,7 +358,7 @@ def _cheapest(
     costs: _Costs,
     limit: float,
     large: Sequence[int],
-    price: Callable[[int, int], float],
+    price: _Price,
 ) -> list[Interval]:
     """The segments with the lowest sum of prices whose bounds are within the limit; each of several
     operators has one of those that are large."""
@@ -341,8 +372,14 @@ def _cheapest(
         for start in range(stop - 1, -1, -1):
             if stop - start > 1 and not _has_any(large, start, stop):
                 continue
-            if best[start] < inf and costs.of(start, stop) <= limit:
-                total = best[start] + price(start, stop)
+            if best[start] == inf:
+                continue
+            (costs.any_way or costs).reserve(start, stop)
+            # What a segment costs takes longer to find than what it costs at least.
+            if best[start] + price.at_least(start, stop) >= best[stop]:
+                continue
+            if costs.of(start, stop) <= limit:
+                total = best[start] + price.of(start, stop)
                 if total < best[stop]:
                     best[stop], back[stop] = total, start
     found: list[Interval] = []
