@@ -8,7 +8,7 @@ from typing import NoReturn
 from tvm import tirx
 
 from usmp.analysis.memory.memories import Memory
-from usmp.planning.streaming.interleaving import Reading
+from usmp.planning.streaming.reading import Reading
 from usmp.planning.streaming.segment import Segment
 from usmp.planning.streaming.streamed_main import StreamedMain
 from usmp.tir.nodes import nodes_of
@@ -91,7 +91,7 @@ def _why_whole(main: StreamedMain, memory: Memory) -> str | None:
                 f"{main.operators[main.apart[index] - 1].statement.callee}"
             )
     for read in reads:
-        if read.needed[0] >= read.maker.steps:
+        if read.needs_all_first:
             return f"{_named(main, read.reader)} needs all rows of it for its first result"
     segment = main.segment(start, stop)
     if segment is None:

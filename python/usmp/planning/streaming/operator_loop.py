@@ -46,6 +46,14 @@ class ByteRanges:
         found: Values = np.maximum.accumulate(self.end)
         return found
 
+    def part_bytes(self, size_bytes: int) -> int | None:
+        """Return the bytes of each step, if these follow each other until all of the memory is
+        accessed; else None."""
+        number, rest = divmod(size_bytes, len(self.first))
+        first = np.arange(len(self.first)) * number
+        regular = np.array_equal(self.first, first) and np.array_equal(self.end, first + number)
+        return number if regular and number and not rest else None
+
 
 @dataclass(frozen=True, eq=False)
 class OperatorLoop:
@@ -111,14 +119,7 @@ class OperatorLoop:
         """Bytes of a parameter that each step writes, one after the other until all of it is
         written; None if that is not how it is written."""
         written = self.writes.get(index)
-        if written is None or size_bytes % self.steps:
-            return None
-        number = size_bytes // self.steps
-        first = np.arange(self.steps) * number
-        regular = np.array_equal(written.first, first) and np.array_equal(
-            written.end, first + number
-        )
-        return number if regular and number else None
+        return None if written is None else written.part_bytes(size_bytes)
 
 
 def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:

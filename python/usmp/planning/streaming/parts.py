@@ -3,105 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import UNBOUNDED
 from usmp.planning.streaming.operator_loop import ByteRanges, OperatorLoop
-from usmp.planning.streaming.timing import Columns, Timing
+from usmp.planning.streaming.timing import ONE_COLUMN, Timing
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """An operator by the parts that it makes one after the other.
+def bytes_of_parts(
+    loop: OperatorLoop, timing: Timing, parameter: int, is_write: bool
+) -> ByteRanges | None:
+    """Return what each part of an operator reads or writes; None if none does.
 
     Parameters
     ----------
-    loop
-        the operator.
     timing
-        when it makes its rows.
-    number
-        parts of a run.
+        when the operator makes its parts.
     """
+    if timing.columns.parts > 1 and loop.columns > 1:
+        assert loop.by_columns is not None
+        return loop.by_columns[is_write].get(parameter)
 
-    loop: OperatorLoop
-    timing: Timing
-    number: int
-
-    @property
-    def count(self) -> int:
-        """Of all runs."""
-        return self.timing.runs * self.number
-
-    def bytes_of(self, parameter: int, is_write: bool) -> ByteRanges | None:
-        """What each part reads or writes; None if it does neither."""
-        loop = self.loop
-        if self.number > 1 and loop.columns > 1:
-            assert loop.by_columns is not None
-            return loop.by_columns[is_write].get(parameter)
-        # Many segments ask.
-        what = "bytes of parts", self.shape, parameter, is_write
-        return loop.found.once(what, lambda: self._bytes_of(parameter, is_write))
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """What the parts are, whenever they are made: runs, steps and parts of each of them."""
-        return self.timing.runs, self.timing.number, self.number
-
-    def _bytes_of(self, parameter: int, is_write: bool) -> ByteRanges | None:
-        loop, timing = self.loop, self.timing
+    def find() -> ByteRanges | None:
         found = (loop.writes if is_write else loop.reads).get(parameter)
         if found is None:
             return None
         lacking = timing.runs * timing.number - loop.steps
-        first = np.append(found.first, np.full(lacking, UNBOUNDED)).reshape(self.count, -1)
-        end = np.append(found.end, np.full(lacking, -UNBOUNDED)).reshape(self.count, -1)
+        first = np.append(found.first, np.full(lacking, UNBOUNDED)).reshape(timing.parts, -1)
+        end = np.append(found.end, np.full(lacking, -UNBOUNDED)).reshape(timing.parts, -1)
         return ByteRanges(first.min(axis=1), end.max(axis=1))
 
-    @classmethod
-    def as_timed(cls, loop: OperatorLoop, timing: Timing) -> Parts:
-        """The parts of an operator in an interleaving."""
-        return cls(loop, timing, 1 if timing.columns is None else timing.columns.parts)
-
-    def ticks(self, columns: Columns, width: int) -> Values:
-        """When each part is made, in ticks of columns."""
-        runs = np.arange(self.timing.runs)[:, None] * self.timing.period + self.timing.start
-        parts = np.arange(self.number) // columns.number * columns.period + columns.start
-        made: Values = (runs * width + parts).ravel()
-        return made
+    # Many segments ask.
+    return loop.found.once(("bytes of parts", timing.shape, parameter, is_write), find)
 
 
-def parts_of(loop: OperatorLoop, timing: Timing, made: Mapping[int, int]) -> Parts:
-    """The smallest parts in which an operator makes its results one after the other.
+def in_parts(loop: OperatorLoop, timing: Timing, made: Mapping[int, int]) -> Timing:
+    """Return a timing with the smallest parts in which an operator makes its results one after the
+    other, all of them in one tick after the other.
 
     Parameters
     ----------
     made
         bytes of the tensors that others read of it, by parameter.
     """
+    number = timing.number if loop.columns == 1 else loop.columns
+    parted = timing._replace(columns=ONE_COLUMN._replace(parts=number))
     if loop.columns == 1:
-        return Parts(loop, timing, timing.number)
-    parts = Parts(loop, timing, loop.columns)
-    what = "are columns", parts.shape, *made.items()
-    if loop.found.once(what, lambda: _are_columns(parts, made)):
-        return parts
-    return Parts(loop, timing, 1)
+        return parted
 
+    def are_columns() -> bool:
+        """Whether columns give the results one after the other."""
+        if timing.number > 1 or loop.by_columns is None:
+            return False
+        written = ((bytes_of_parts(loop, parted, i, True), size) for i, size in made.items())
+        return all(found is not None and found.part_bytes(size) for found, size in written)
 
-def _are_columns(parts: Parts, made: Mapping[int, int]) -> bool:
-    """Whether columns of an operator give its results one after the other."""
-    if parts.timing.number > 1 or parts.loop.by_columns is None:
-        return False
-    for parameter, size in made.items():
-        written = parts.bytes_of(parameter, True)
-        if written is None or size % parts.count:
-            return False
-        first = np.arange(parts.count) * (size // parts.count)
-        if not np.array_equal(written.first, first):
-            return False
-        if not np.array_equal(written.end, first + size // parts.count):
-            return False
-    return True
+    what = "are columns", parted.shape, *made.items()
+    return parted if loop.found.once(what, are_columns) else timing

@@ -14,10 +14,11 @@ from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import UNBOUNDED, Memory
 from usmp.objects.attributes import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
-from usmp.planning.streaming.parts import Parts
+from usmp.planning.streaming.operator_loop import OperatorLoop
+from usmp.planning.streaming.parts import bytes_of_parts
 from usmp.planning.streaming.segment import MainOperator, Segment
 from usmp.planning.streaming.streamed_main import StreamedMain
-from usmp.planning.streaming.timing import Columns
+from usmp.planning.streaming.timing import Timing
 from usmp.tir.nodes import nodes_of
 
 _NO_SCRATCH = (CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR)
@@ -166,7 +167,8 @@ class _Made:
         by tick, the first part that is made later.
     """
 
-    parts: Parts
+    loop: OperatorLoop
+    timing: Timing
     at: Values
     next_part: Values
 
@@ -176,9 +178,8 @@ class _Made:
         loop, timing = segment.operators[index].loop, segment.interleaving.timings[index]
         assert loop is not None
         ticks, width = segment.interleaving.ticks, segment.interleaving.columns
-        parts = Parts.as_timed(loop, timing)
-        at = parts.ticks(timing.columns or Columns(0, 1, 1, 1), width)
-        return cls(parts, at, np.cumsum(np.bincount(at, minlength=ticks * width)))
+        at = timing.ticks(width)
+        return cls(loop, timing, at, np.cumsum(np.bincount(at, minlength=ticks * width)))
 
 
 def _live_bytes(segment: Segment, made: Sequence[_Made], use: _Use) -> Values | None:
@@ -190,19 +191,19 @@ def _live_bytes(segment: Segment, made: Sequence[_Made], use: _Use) -> Values | 
     for operator, making in zip(segment.operators, made, strict=True):
         if use.memory not in operator.statement.ranges:
             continue
-        parts = making.parts
+        loop, timing = making.loop, making.timing
         indices = [i for i, m in operator.memories.items() if m.same_as(use.memory)]
         if not indices:
             return None
-        if any(i in parts.loop.unknown for i in indices):
+        if any(i in loop.unknown for i in indices):
             return np.full(ticks, size, np.int64)
         for index in indices:
-            written = parts.bytes_of(index, True)
+            written = bytes_of_parts(loop, timing, index, True)
             if written is not None:
                 done = np.zeros(ticks, np.int64)
                 done[making.at] = np.minimum(np.maximum(written.ends, 0), size)
                 np.maximum(end, np.maximum.accumulate(done), out=end)
-            read = parts.bytes_of(index, False)
+            read = bytes_of_parts(loop, timing, index, False)
             if read is not None:
                 begins = read.begins
                 needed = np.append(np.where(begins >= UNBOUNDED, size, begins), size)

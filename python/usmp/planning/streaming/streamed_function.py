@@ -122,7 +122,6 @@ class _Builder:
             timing = place.maker
             if timing is None or place.made is None or place.late is None:
                 continue
-            assert timing.columns is not None
             run = self._latest_run(timing)
             yield tirx.Bind(place.made, self._simplified(run * timing.columns.parts))
             since = self.tick - timing.start - run * timing.period
@@ -169,7 +168,6 @@ class _Builder:
         if place.made is None or place.late is None:
             return self._latest_run(timing)
         columns = timing.columns
-        assert columns is not None
         # The parts of this run, or -1 before the first.
         since = tirx.max(self.column + place.late + columns.period, _int(0))
         part = tirx.min(_quotient(since, columns.period) - 1, _int(columns.parts - 1))
@@ -177,7 +175,7 @@ class _Builder:
 
     def _stage(self, operator: MainOperator, timing: Timing) -> tirx.Stmt:
         """What an operator does in a tick, or in a column of it."""
-        loop, columns = operator.loop, timing.columns
+        loop, columns, width = operator.loop, timing.columns, self.segment.interleaving.columns
         assert loop is not None
         run, part = tirx.Var("run", "int32"), tirx.Var("part", "int32")
         places = {
@@ -191,7 +189,7 @@ class _Builder:
             if index not in places
         }
         self.renamed |= {param: str(made.name) for param, made in outside.items()}
-        latest: tirx.Expr = run if columns is None else run * columns.parts + part
+        latest: tirx.Expr = run if width == 1 else run * columns.parts + part
         # Of a single part that is read where it is made, the first element is known.
         at_once = {
             id(place): latest * place.part
@@ -213,8 +211,7 @@ class _Builder:
             tirx.Bind(run, _quotient(self.tick - timing.start, timing.period))
         ]
         is_first, is_last = run == 0, run == timing.runs - 1
-        if columns is not None:
-            width = self.segment.interleaving.columns
+        if width > 1:
             conditions += _conditions(
                 self.column, columns.start, columns.end, columns.period, width
             )
@@ -274,7 +271,7 @@ def _step_values(
 ) -> dict[tirx.Var, tirx.Expr]:
     """What the loop variables of an operator are where a stage makes a single step."""
     variable = loop.loop.loop_var
-    is_part = timing.columns is not None and timing.columns.parts > 1
+    is_part = timing.columns.parts > 1
     if is_part and loop.columns > 1:
         column = loop.loop.body.loop_var
         return {variable: _as(run, variable), column: _as(part, column)}
@@ -288,7 +285,7 @@ def _steps(
 ) -> list[tirx.Stmt]:
     """The steps of a run, or those of a part of it."""
     step, number = elements.loop_var, timing.number
-    is_part = timing.columns is not None and timing.columns.parts > 1
+    is_part = timing.columns.parts > 1
     if is_part and loop.columns > 1:
         inner = elements.body
         variable = inner.loop_var

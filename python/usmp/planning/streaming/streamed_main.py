@@ -28,10 +28,12 @@ from usmp.objects.attributes import (
     STREAMED_TENSOR_ATTR,
 )
 from usmp.objects.schedule import schedule_of
-from usmp.planning.streaming.by_columns import ByColumns, by_columns, fewest_bytes
-from usmp.planning.streaming.interleaving import Maker, Reading, interleave, reading
+from usmp.planning.streaming.by_columns import by_columns, fewest_bytes
+from usmp.planning.streaming.interleaving import interleave
 from usmp.planning.streaming.live_ends import LiveEnds
 from usmp.planning.streaming.operator_loop import OperatorLoop
+from usmp.planning.streaming.reading import Maker, Reading
+from usmp.planning.streaming.scheduler import Scheduler
 from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
 
 _NOT_COUNTED = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
@@ -177,10 +179,9 @@ class StreamedMain:
         inside = [m for m in self.made_in(start, stop) if self._is_inside(m, start, stop)]
         sizes = {m: self.sizes[m] for m in inside if m in tensors}
         loops = [operator.loop for operator in operators if operator.loop is not None]
-        steps = [loop.steps for loop in loops]
         found = loops[-1].found.once(
             ("by rows", *loops, *readings, *sizes.items()),
-            lambda: interleave(steps, readings, start, sizes),
+            lambda: interleave(Scheduler(loops, readings, start, sizes)),
         )
         makers = {r.tensor: r.maker.operator - start for r in readings}
         annotations = {m: self._annotations(m) for m in inside}
@@ -204,16 +205,10 @@ class StreamedMain:
         readings = [r for r in all_readings if r.maker.operator >= start]
         loops = [operator.loop for operator in segment.operators if operator.loop is not None]
         sizes = {m: self.sizes[m] for m in segment.inside if m in segment.makers}
-        columns = [loop.columns for loop in loops]
-        if max(columns) == 1:
+        if max(loop.columns for loop in loops) == 1:
             return None
-
-        def find() -> list[ByColumns]:
-            rows = interleave([loop.steps for loop in loops], readings, start, sizes, columns)
-            return by_columns(loops, readings, start, rows, sizes)
-
         found, key = loops[-1].found, ("by columns", *loops, *readings, *sizes.items())
-        ways = found.once(key, find)
+        ways = found.once(key, lambda: by_columns(Scheduler(loops, readings, start, sizes)))
         if not ways:
             return None
         for number in _INSTRUCTIONS_BY_BYTE:
@@ -377,7 +372,7 @@ def _reading(
     """That an operator reads a tensor; one object wherever inputs and outputs are."""
     return loop.found.once(
         ("reading", maker, reader, parameter, tensor),
-        lambda: reading(maker, reader, parameter, tensor, loop.reads[parameter]),
+        lambda: Reading(maker, reader, loop, parameter, tensor),
     )
 
 

@@ -1,9 +1,20 @@
-"""When operators run that run interleaved, and what is kept of a tensor between two of them."""
+"""When operators run that run interleaved, and what is kept of a tensor between two of them.
+
+Time is lexicographic. A moment is a tick of rows and, within it, a tick of columns. Operators that
+run by rows have one tick of columns in each tick of rows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import numpy as np
+
+from usmp.analysis.memory.index_values import Values
+
+ROWS, COLUMNS = range(2)
+"""The levels of time: positions in a moment."""
 
 
 class Columns(NamedTuple):
@@ -34,6 +45,10 @@ class Columns(NamedTuple):
         return self.start + self.period * (-(-self.parts // self.number) - 1) + 1
 
 
+ONE_COLUMN = Columns(0, 1, 1, 1)
+"""A run is one part, which is made as soon as the tick begins."""
+
+
 class Timing(NamedTuple):
     """When an operator makes its steps.
 
@@ -48,24 +63,68 @@ class Timing(NamedTuple):
     runs
         how many.
     columns
-        when, within the tick, it makes the parts of a run; None if a run is one part.
+        when, within the tick, it makes the parts of a run.
     """
 
     start: int
     period: int
     number: int
     runs: int
-    columns: Columns | None = None
+    columns: Columns = ONE_COLUMN
 
     @property
     def parts(self) -> int:
         """That all runs make together."""
-        return self.runs * (1 if self.columns is None else self.columns.parts)
+        return self.runs * self.columns.parts
 
     @property
     def end(self) -> int:
         """The tick after the last run."""
         return self.start + self.period * (self.runs - 1) + 1
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """What the parts are, whenever they are made: runs, steps and parts of each of them."""
+        return self.runs, self.number, self.columns.parts
+
+    @property
+    def pace(self) -> tuple[object, ...]:
+        """All but when it begins."""
+        return self[1:4] + self.columns[1:]
+
+    def begin(self, level: int) -> int:
+        """Return the first tick of a level of time."""
+        return self.columns.start if level else self.start
+
+    def beginning(self, start: int, level: int) -> Timing:
+        """Return the same with another first tick of a level of time."""
+        if level == ROWS:
+            return self._replace(start=start)
+        return self._replace(columns=self.columns._replace(start=start))
+
+    @property
+    def moments(self) -> Values:
+        """By part, the tick of rows and the tick of columns in which it is made, (2, parts)."""
+        (start, period, number, parts), runs = self.columns, np.arange(self.runs)
+        columns = start + period * (np.arange(parts) // number)
+        rows = self.start + self.period * runs
+        return np.stack([np.repeat(rows, parts), np.tile(columns, self.runs)])
+
+    def first_tick(self, width: int) -> int:
+        """Return when the first part is made, in ticks of columns; see `ticks`."""
+        return self.start * width + self.columns.start
+
+    def ticks(self, width: int) -> Values:
+        """Return by part when it is made, in ticks of columns, (parts,).
+
+        Parameters
+        ----------
+        width
+            ticks of columns in a tick of rows.
+        """
+        rows, columns = self.moments
+        made: Values = rows * width + columns
+        return made
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from tvm.script import tirx as T
 
 from usmp.analysis.memory.facts import facts_of_functions
 from usmp.planning.streaming.operator_loop import operator_loop
-from usmp.planning.streaming.parts import Parts, parts_of
+from usmp.planning.streaming.parts import bytes_of_parts, in_parts
 from usmp.planning.streaming.timing import Columns, Timing
 
 
@@ -43,52 +43,57 @@ def loop_of(func):
 
 def test_parts_of_rows_are_their_columns_if_these_follow_each_other():
     loop = loop_of(pixels)
-    timing = Timing(0, 1, 1, 4)
-    parts = parts_of(loop, timing, {1: 24})
-    assert (parts.number, parts.count) == (3, 12)
-    written, read = parts.bytes_of(1, True), parts.bytes_of(0, False)
+    rows = Timing(0, 1, 1, 4)
+    pixelwise = in_parts(loop, rows, {1: 24})
+    assert pixelwise == Timing(0, 1, 1, 4, Columns(0, 1, 1, 3))
+    written, read = (
+        bytes_of_parts(loop, pixelwise, 1, True),
+        bytes_of_parts(loop, pixelwise, 0, False),
+    )
     assert written.first.tolist() == list(range(0, 24, 2))
     assert written.end.tolist() == list(range(2, 26, 2))
     assert read.first.tolist() == list(range(0, 48, 4))
-    assert parts.bytes_of(0, True) is None
+    assert bytes_of_parts(loop, pixelwise, 0, True) is None
     # Other bytes than all of them, and several rows of a run.
-    assert parts_of(loop, timing, {1: 48}).number == 1
-    assert parts_of(loop, timing, {1: 25}).number == 1
-    assert parts_of(loop, timing, {0: 48}).number == 1
-    assert parts_of(loop, Timing(0, 1, 2, 2), {1: 24}).number == 1
-    assert parts_of(loop_of(columns_last), timing, {1: 24}).number == 1
+    assert in_parts(loop, rows, {1: 48}) == rows
+    assert in_parts(loop, rows, {1: 25}) == rows
+    assert in_parts(loop, rows, {0: 48}) == rows
+    assert in_parts(loop, Timing(0, 1, 2, 2), {1: 24}) == Timing(0, 1, 2, 2)
+    assert in_parts(loop_of(columns_last), rows, {1: 24}) == rows
 
 
 def test_rows_without_columns_are_as_many_parts_as_a_run_has_steps():
     """Steps that the last run lacks read and write nothing."""
     loop = loop_of(flat)
-    parts = parts_of(loop, Timing(0, 1, 2, 3), {1: 5})
-    assert (parts.number, parts.count, parts.shape) == (2, 6, (3, 2, 2))
-    written, read = parts.bytes_of(1, True), parts.bytes_of(0, False)
+    rows = Timing(0, 1, 2, 3)
+    stepwise = in_parts(loop, rows, {1: 5})
+    assert (stepwise.parts, stepwise.shape) == (6, (3, 2, 2))
+    written, read = (
+        bytes_of_parts(loop, stepwise, 1, True),
+        bytes_of_parts(loop, stepwise, 0, False),
+    )
     assert written.first.tolist()[:5] == [0, 1, 2, 3, 4]
     assert read.end.tolist()[:5] == [5, 4, 3, 2, 1]
     for found in (written, read):
         assert found.first[5] > found.end[5]
-    whole = Parts(loop, Timing(0, 1, 2, 3), 1)
-    assert whole.bytes_of(1, True).first.tolist() == [0, 2, 4]
-    assert whole.bytes_of(1, True).end.tolist() == [2, 4, 5]
-    assert whole.bytes_of(0, False).first.tolist() == [3, 1, 0]
+    written, read = bytes_of_parts(loop, rows, 1, True), bytes_of_parts(loop, rows, 0, False)
+    assert written.first.tolist() == [0, 2, 4]
+    assert written.end.tolist() == [2, 4, 5]
+    assert read.first.tolist() == [3, 1, 0]
 
 
 @pytest.mark.parametrize(
-    ("timing", "number", "columns", "width", "ticks"),
+    ("timing", "width", "ticks"),
     [
-        (Timing(2, 1, 1, 3), 1, Columns(0, 1, 1, 1), 5, [10, 15, 20]),
-        (Timing(0, 2, 1, 2), 3, Columns(1, 2, 1, 3), 6, [1, 3, 5, 13, 15, 17]),
-        (Timing(1, 1, 1, 1), 4, Columns(0, 3, 2, 4), 6, [6, 6, 9, 9]),
+        (Timing(2, 1, 1, 3), 5, [10, 15, 20]),
+        (Timing(0, 2, 1, 2, Columns(1, 2, 1, 3)), 6, [1, 3, 5, 13, 15, 17]),
+        (Timing(1, 1, 1, 1, Columns(0, 3, 2, 4)), 6, [6, 6, 9, 9]),
     ],
 )
-def test_parts_are_made_in_ticks_of_columns(timing, number, columns, width, ticks):
-    parts = Parts(loop_of(pixels), timing, number)
-    assert parts.ticks(columns, width).tolist() == ticks
-
-
-def test_parts_as_they_are_timed():
-    loop = loop_of(pixels)
-    assert Parts.as_timed(loop, Timing(0, 1, 1, 4)).number == 1
-    assert Parts.as_timed(loop, Timing(0, 1, 1, 4, Columns(0, 1, 1, 3))).number == 3
+def test_parts_are_made_in_ticks_of_columns(timing, width, ticks):
+    assert timing.ticks(width).tolist() == ticks
+    rows, columns = timing.moments
+    assert (rows.tolist(), columns.tolist()) == (
+        [tick // width for tick in ticks],
+        [tick % width for tick in ticks],
+    )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from usmp.planning.streaming.by_columns import _most_moved
-from usmp.planning.streaming.interleaving import front
+from usmp.planning.streaming.scheduler import _most_moved, front
 
 PARTS = 200
 KEPT = 10

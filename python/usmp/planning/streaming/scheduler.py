@@ -1,0 +1,190 @@
+"""The scheduler of operators that run interleaved: when each begins, and what rings keep.
+
+Loops of all operators are shifted against each other and become one loop, whose iterations are the
+ticks (loop shifting and fusion; in hardware, the pipeline of line buffers). Time is lexicographic:
+a moment is a tick of rows and a tick of columns within it. Rows are scheduled first, with one tick
+of columns in each tick of rows; then columns, where those of an operator only wait for what is made
+in the same tick of rows. Operators that make parts at the same moment do so in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from usmp.analysis.memory.index_values import Values
+from usmp.analysis.memory.memories import Memory
+from usmp.planning.streaming.operator_loop import OperatorLoop
+from usmp.planning.streaming.reading import Maker, Reading
+from usmp.planning.streaming.timing import ROWS, Ring, Timing
+
+
+class Scheduler:
+    """Finds when operators of a segment run.
+
+    Parameters
+    ----------
+    loops
+        the operators, in an order in which each comes after those whose tensors it reads.
+    readings
+        what they read of each other.
+    start
+        position of the first of them.
+    sizes
+        bytes of the tensors of which not all needs to be kept.
+    """
+
+    def __init__(
+        self,
+        loops: Sequence[OperatorLoop],
+        readings: Sequence[Reading],
+        start: int,
+        sizes: Mapping[Memory, int],
+    ) -> None:
+        self.loops = loops
+        self.sizes = sizes
+        self.reads: list[list[tuple[int, Reading]]] = [[] for _ in loops]
+        """By operator, the makers of what it reads."""
+        self.read_by: list[list[tuple[int, Reading]]] = [[] for _ in loops]
+        """By operator, the readers of what it makes."""
+        makers: dict[Memory, int] = {}
+        for read in readings:
+            maker, reader = read.maker.operator - start, read.reader - start
+            self.reads[reader].append((maker, read))
+            self.read_by[maker].append((reader, read))
+            if read.maker.step_bytes is not None:
+                makers[read.tensor] = maker
+        self.makers = {tensor: makers[tensor] for tensor in sizes if tensor in makers}
+        """Of the tensors of which rings can be kept."""
+
+    def rates(self, of: Mapping[Reading, Fraction]) -> list[Fraction]:
+        """Return the steps or parts of each operator for one of the last, on average.
+
+        Parameters
+        ----------
+        of
+            those of a maker for one of a reader.
+        """
+        rates: dict[int, Fraction] = {}
+        for root in reversed(range(len(self.loops))):
+            if root in rates:
+                continue
+            rates[root] = Fraction(1)
+            pending = [root]
+            while pending:
+                index = pending.pop()
+                for maker, read in self.reads[index]:
+                    if maker not in rates:
+                        rates[maker] = rates[index] * of[read]
+                        pending.append(maker)
+                for reader, read in self.read_by[index]:
+                    if reader not in rates:
+                        rates[reader] = rates[index] / of[read]
+                        pending.append(reader)
+        return [rates[index] for index in range(len(self.loops))]
+
+    def earliest(self, before: Sequence[Timing], timing: Timing, level: int) -> Timing:
+        """Return a timing that begins as early as what the operator reads allows.
+
+        Parameters
+        ----------
+        before
+            of the operators before.
+        level
+            of time.
+        """
+        start = 0
+        for maker, read in self.reads[len(before)]:
+            gap = read.gap(before[maker], timing, level)
+            if gap is not None:
+                start = max(start, before[maker].begin(level) + gap)
+        return timing.beginning(start, level)
+
+    def latest(self, timings: Sequence[Timing], index: int) -> int:
+        """Return the last tick of rows in which an operator may begin; its own or an earlier one if
+        it may not be later."""
+        timing, found = timings[index], []
+        for reader, read in self.read_by[index]:
+            gap = read.gap(timing, timings[reader], ROWS)
+            found.append(timing.start if gap is None else timings[reader].start - gap)
+        return min(found, default=0)
+
+    def rings(
+        self, timings: Sequence[Timing], tensor: Memory, width: int = 1, most_bytes: int = 0
+    ) -> list[Ring]:
+        """Return rings of a tensor, from the smallest one up to `most_bytes`. Found once for the
+        same operators, for it does not depend on when they begin together.
+
+        Parameters
+        ----------
+        width
+            ticks of columns in a tick of rows.
+        """
+        index = self.makers[tensor]
+        made = timings[index]
+        readers = [(read, timings[i]) for i, read in self.read_by[index] if read.tensor is tensor]
+        maker = readers[0][0].maker
+        begin = made.first_tick(width)
+        relative = ((read, t.first_tick(width) - begin, t.pace) for read, t in readers)
+        key = "rings", width, most_bytes, made.pace, *relative
+        return maker.found.once(key, lambda: _rings(maker, made, readers, width, most_bytes))
+
+
+def _rings(
+    maker: Maker,
+    made: Timing,
+    readers: Iterable[tuple[Reading, Timing]],
+    width: int,
+    most_bytes: int,
+) -> list[Ring]:
+    ticks, count, part_bytes = made.ticks(width), made.parts, maker.part_bytes(made)
+    # By part, the first part that is still read when it is made.
+    first = np.full(count, count, np.int64)
+    for read, timing in readers:
+        next_part = np.searchsorted(timing.ticks(width), ticks, side="left")
+        needed = np.append(read.parts(made, timing)[1], count)
+        np.minimum(first, needed[next_part], out=first)
+    # What is made together is there together.
+    together = np.searchsorted(ticks, ticks, side="right") - 1
+    least = max(int((together - first).max()) + 1, 1)
+    found: list[Ring] = []
+    places = least
+    while not found or places * part_bytes <= most_bytes:
+        moved = _most_moved(together, first, places, made.columns.parts if width > 1 else None)
+        if not found or moved > found[-1].moved:
+            found.append(Ring(places, moved, part_bytes))
+        if moved == places:
+            break
+        places = places + max(1, (places - least) // 2)
+    return found
+
+
+def _most_moved(made: Values, first: Values, places: int, row: int | None) -> int:
+    """Return the most parts by which a ring with so many places can move.
+
+    Parameters
+    ----------
+    made
+        by part, the last one that is there when it is made, (parts,).
+    first
+        by part, the first one that is still read then, (parts,).
+    row
+        parts of a row, of which some numbers are tried; None to try all numbers.
+    """
+    # Before it is full, a ring does not move.
+    full = np.searchsorted(made, places)
+    made, first = made[full:], first[full:]
+    # It first moves to make room for one part.
+    most = int(first[:1].min(initial=places))
+    slack = places + int((first - made).min(initial=0))
+    tried = range(1, most + 1) if row is None else {places, slack, slack * 2, row, row * 2, 1, 2, 3}
+    possible = sorted((moved for moved in tried if 0 < moved <= most), reverse=True)
+    return next(moved for moved in possible if (front(made, places, moved) <= first).all())
+
+
+def front(part: Values, places: int, moved: int) -> Values:
+    """Return the first part in a ring when a part is made."""
+    found: Values = np.maximum((part - places) // moved + 1, 0) * moved
+    return found
