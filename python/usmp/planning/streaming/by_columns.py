@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from usmp.analysis.memory.memories import Memory
-from usmp.planning.streaming.interleaving import Interleaving, interleave
+from usmp.planning.streaming.interleaving import Interleaving, interleave, smaller
 from usmp.planning.streaming.parts import in_parts
 from usmp.planning.streaming.scheduler import Scheduler
 from usmp.planning.streaming.timing import COLUMNS, ONE_COLUMN, Columns, Ring, Timing
@@ -43,8 +44,7 @@ class ByColumns:
     def interleaving(self, spare_bytes: int) -> Interleaving:
         """That with the smallest rings; see `fewest_bytes`."""
         rings = _within(self.rings, self.parts, spare_bytes)
-        small = {t: ring for t, ring in rings.items() if ring.size_bytes < self.sizes[t]}
-        return Interleaving(self.timings, small, self.ticks, self.width)
+        return Interleaving(self.timings, smaller(rings, self.sizes), self.ticks, self.width)
 
 
 def by_columns(scheduler: Scheduler) -> list[ByColumns]:
@@ -84,11 +84,11 @@ def _way(scheduler: Scheduler, rows: Interleaving, timings: Sequence[Timing]) ->
         # Rates that do not fit: most ticks would do nothing.
         return None
     rings, parts = {}, {}
-    for tensor, maker in scheduler.makers.items():
+    for tensor in scheduler.readers:
         by_rows = rows.rings.get(tensor)
         most = scheduler.sizes[tensor] if by_rows is None else by_rows.size_bytes
         rings[tensor] = scheduler.rings(timings, tensor, width, most)
-        parts[tensor] = timings[maker].parts
+        parts[tensor] = timings[scheduler.maker(tensor)].parts
     return ByColumns(timings, rows.ticks, width, rings, parts, scheduler.sizes)
 
 
@@ -98,7 +98,13 @@ def _all_columns(scheduler: Scheduler, timings: Sequence[Timing]) -> Iterator[Se
     The rows that a run of an operator gives which reads nothing of others and has no columns come
     at its average rate, one right after the other, or the last of them when all others are done.
     """
-    first = _timed(scheduler, timings, {})
+    all_reads = zip(timings, scheduler.reads, strict=True)
+    rates = scheduler.rates(
+        {r: r.parts_per_part(timings[maker], t) for t, reads in all_reads for maker, r in reads}
+    )
+    fastest = max(rates)
+    in_a_tick = [rate / fastest for rate in rates]
+    first = _timed(scheduler, timings, in_a_tick, {})
     yield first
     sources = {
         index: timing.columns.parts
@@ -108,33 +114,30 @@ def _all_columns(scheduler: Scheduler, timings: Sequence[Timing]) -> Iterator[Se
         and timing.columns.parts > 1
     }
     if sources:
-        yield _timed(scheduler, timings, dict.fromkeys(sources, 1))
+        yield _timed(scheduler, timings, in_a_tick, dict.fromkeys(sources, 1))
         last = max(timing.columns.end for i, timing in enumerate(first) if i not in sources)
         latest = {index: max((last - 1) // (parts - 1), 1) for index, parts in sources.items()}
-        yield _timed(scheduler, timings, latest)
+        yield _timed(scheduler, timings, in_a_tick, latest)
 
 
 def _timed(
-    scheduler: Scheduler, timings: Sequence[Timing], periods: Mapping[int, int]
+    scheduler: Scheduler,
+    timings: Sequence[Timing],
+    rates: Sequence[Fraction],
+    periods: Mapping[int, int],
 ) -> list[Timing]:
     """Return the timings with the columns of each operator as early as what it reads allows.
 
     Parameters
     ----------
+    rates
+        parts of each operator in a tick.
     periods
         from one part to the next, of operators whose parts come otherwise than at their rates.
     """
-    rates = scheduler.rates(
-        {
-            read: read.parts_per_part(timings[maker], timing)
-            for timing, reads in zip(timings, scheduler.reads, strict=True)
-            for maker, read in reads
-        }
-    )
-    fastest = max(rates)
     found: list[Timing] = []
-    for index, timing in enumerate(timings):
-        parts, rate = timing.columns.parts, rates[index] / fastest
+    for index, (timing, rate) in enumerate(zip(timings, rates, strict=True)):
+        parts = timing.columns.parts
         if parts == 1:
             columns = ONE_COLUMN
         elif index in periods:

@@ -41,6 +41,11 @@ class Interleaving:
         return sum(self.rings[t].size_bytes if t in self.rings else sizes[t] for t in sizes)
 
 
+def smaller(rings: Mapping[Memory, Ring], sizes: Mapping[Memory, int]) -> dict[Memory, Ring]:
+    """Return the rings that are smaller than their tensors."""
+    return {tensor: ring for tensor, ring in rings.items() if ring.size_bytes < sizes[tensor]}
+
+
 def interleave(scheduler: Scheduler, with_columns: bool = False) -> Interleaving:
     """Return the interleaving that keeps the fewest bytes of what operators make for each other.
 
@@ -77,7 +82,7 @@ def _interleaving(
         number = min(rate.numerator * period // rate.denominator, loop.steps)
         timing = Timing(0, period, number, -(-loop.steps // number))
         timings.append(scheduler.earliest(timings, timing, ROWS))
-    rings = {tensor: scheduler.rings(timings, tensor)[0] for tensor in scheduler.makers}
+    rings = {tensor: scheduler.rings(timings, tensor)[0] for tensor in scheduler.readers}
 
     def kept(rings: Mapping[Memory, Ring]) -> int:
         return sum(min(ring.size_bytes, scheduler.sizes[t]) for t, ring in rings.items())
@@ -95,8 +100,8 @@ def _interleaving(
             timings, rings = later, {**rings, **changed}
     first = min(timing.start for timing in timings)
     timings = [timing.beginning(timing.start - first, ROWS) for timing in timings]
-    small = {t: ring for t, ring in rings.items() if ring.size_bytes < scheduler.sizes[t]}
-    return Interleaving(timings, small, max(timing.end for timing in timings))
+    ticks = max(timing.end for timing in timings)
+    return Interleaving(timings, smaller(rings, scheduler.sizes), ticks)
 
 
 def _period(scheduler: Scheduler, index: int, rate: Fraction, rates: Sequence[Fraction]) -> int:

@@ -9,7 +9,7 @@ in the same tick of rows. Operators that make parts at the same moment do so in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.operator_loop import OperatorLoop
-from usmp.planning.streaming.reading import Maker, Reading
+from usmp.planning.streaming.reading import Reading
 from usmp.planning.streaming.timing import ROWS, Ring, Timing
 
 
@@ -49,15 +49,20 @@ class Scheduler:
         """By operator, the makers of what it reads."""
         self.read_by: list[list[tuple[int, Reading]]] = [[] for _ in loops]
         """By operator, the readers of what it makes."""
-        makers: dict[Memory, int] = {}
+        readers: dict[Memory, list[tuple[int, Reading]]] = {}
         for read in readings:
             maker, reader = read.maker.operator - start, read.reader - start
             self.reads[reader].append((maker, read))
             self.read_by[maker].append((reader, read))
             if read.maker.step_bytes is not None:
-                makers[read.tensor] = maker
-        self.makers = {tensor: makers[tensor] for tensor in sizes if tensor in makers}
+                readers.setdefault(read.tensor, []).append((reader, read))
+        self.readers = {tensor: readers[tensor] for tensor in sizes if tensor in readers}
         """Of the tensors of which rings can be kept."""
+        self._start = start
+
+    def maker(self, tensor: Memory) -> int:
+        """Return which operator makes a tensor."""
+        return self.readers[tensor][0][1].maker.operator - self._start
 
     def rates(self, of: Mapping[Reading, Fraction]) -> list[Fraction]:
         """Return the steps or parts of each operator for one of the last, on average.
@@ -122,24 +127,24 @@ class Scheduler:
         width
             ticks of columns in a tick of rows.
         """
-        index = self.makers[tensor]
-        made = timings[index]
-        readers = [(read, timings[i]) for i, read in self.read_by[index] if read.tensor is tensor]
-        maker = readers[0][0].maker
-        begin = made.first_tick(width)
-        relative = ((read, t.first_tick(width) - begin, t.pace) for read, t in readers)
-        key = "rings", width, most_bytes, made.pace, *relative
-        return maker.found.once(key, lambda: _rings(maker, made, readers, width, most_bytes))
+        made = timings[self.maker(tensor)]
+        readers = [(read, timings[reader]) for reader, read in self.readers[tensor]]
+        key = (
+            "rings",
+            width,
+            most_bytes,
+            made.pace,
+            *((r, t.after(made), t.pace) for r, t in readers),
+        )
+        found = readers[0][0].maker.found
+        return found.once(key, lambda: _rings(made, readers, width, most_bytes))
 
 
 def _rings(
-    maker: Maker,
-    made: Timing,
-    readers: Iterable[tuple[Reading, Timing]],
-    width: int,
-    most_bytes: int,
+    made: Timing, readers: Sequence[tuple[Reading, Timing]], width: int, most_bytes: int
 ) -> list[Ring]:
-    ticks, count, part_bytes = made.ticks(width), made.parts, maker.part_bytes(made)
+    part_bytes = readers[0][0].maker.part_bytes(made)
+    ticks, count = made.ticks(width), made.parts
     # By part, the first part that is still read when it is made.
     first = np.full(count, count, np.int64)
     for read, timing in readers:

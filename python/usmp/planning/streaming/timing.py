@@ -110,9 +110,9 @@ class Timing(NamedTuple):
         rows = self.start + self.period * runs
         return np.stack([np.repeat(rows, parts), np.tile(columns, self.runs)])
 
-    def first_tick(self, width: int) -> int:
-        """Return when the first part is made, in ticks of columns; see `ticks`."""
-        return self.start * width + self.columns.start
+    def after(self, other: Timing) -> tuple[int, int]:
+        """Return how much later it begins than another one, in ticks of rows and of columns."""
+        return self.start - other.start, self.columns.start - other.columns.start
 
     def ticks(self, width: int) -> Values:
         """Return by part when it is made, in ticks of columns, (parts,).
