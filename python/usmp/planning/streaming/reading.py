@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,22 @@ class Maker:
         return self.step_bytes * made.number // made.columns.parts
 
 
+class ReadParts(NamedTuple):
+    """Which parts of what another operator makes an operator reads.
+
+    Parameters
+    ----------
+    needed
+        by part of the reader, the last part of the maker that it or one before needs, -1 for none,
+        (parts,).
+    first
+        by part of the reader, the first part of the maker that it or a later one reads, (parts,).
+    """
+
+    needed: Values
+    first: Values
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """That an operator reads what another one makes.
@@ -71,9 +88,8 @@ class Reading:
     found: Found = field(default_factory=Found)
     """What many segments ask of it."""
 
-    def parts(self, made: Timing, read: Timing) -> tuple[Values, Values]:
-        """Return by part of the reader the last part of the maker that it and all before it need,
-        -1 for none, and the first one that it or a later one reads, (parts,) each.
+    def parts(self, made: Timing, read: Timing) -> ReadParts:
+        """Return which parts are read. Found once, for it does not depend on when both begin.
 
         Parameters
         ----------
@@ -81,63 +97,61 @@ class Reading:
             when the maker and the reader make their parts.
         """
 
-        def find() -> tuple[Values, Values]:
+        def find() -> ReadParts:
             count, found = made.parts, bytes_of_parts(self.loop, read, self.parameter, False)
             assert found is not None
             if self.maker.step_bytes is None:
-                return np.full(read.parts, count - 1), np.zeros(read.parts, np.int64)
+                return ReadParts(np.full(read.parts, count - 1), np.zeros(read.parts, np.int64))
             part_bytes = self.maker.part_bytes(made)
             needed = np.clip(-(-found.ends // part_bytes), 0, count) - 1
-            return needed, np.clip(found.begins // part_bytes, 0, count)
+            return ReadParts(needed, np.clip(found.begins // part_bytes, 0, count))
 
         return self.found.once(("parts", made.shape, read.shape), find)
 
     @cached_property
-    def _steps(self) -> tuple[Values, Values]:
-        """`parts` by single steps."""
+    def _steps(self) -> ReadParts:
+        """Which single steps are read."""
         return self.parts(Timing(0, 1, 1, self.maker.steps), Timing(0, 1, 1, self.loop.steps))
 
     @property
     def needs_all_first(self) -> bool:
         """Whether the first step of the reader needs all of the maker."""
-        return bool(self._steps[0][0] == self.maker.steps - 1)
+        return bool(self._steps.needed[0] == self.maker.steps - 1)
 
     @cached_property
     def steps_per_step(self) -> Fraction:
         """Steps of the maker for one of the reader, on average."""
-        return _slope(self._steps[1], self.maker.steps)
+        return _slope(self._steps.first, self.maker.steps)
 
     def parts_per_part(self, made: Timing, read: Timing) -> Fraction:
-        """Return the parts of the maker for one of the reader in a row, on average."""
+        """Return the parts of the maker for one of the reader, on average, in the middle row."""
         if self.maker.step_bytes is None:
             return Fraction(1)
 
         def find() -> Fraction:
-            row = slice(
-                read.runs // 2 * read.columns.parts, (read.runs // 2 + 1) * read.columns.parts
-            )
-            return _slope(self.parts(made, read)[1][row], made.columns.parts)
+            rows = self.parts(made, read).first.reshape(read.runs, -1)
+            return _slope(rows[read.runs // 2], made.columns.parts)
 
         return self.found.once(("slope", made.shape, read.shape), find)
 
     def gap(self, made: Timing, read: Timing, level: int) -> int | None:
-        """Return the ticks of a level of time from the first one of the maker to that of the
-        reader, at least; None if no part of the reader needs one of the maker that is made at the
-        same time but for this level. Found once, for it does not depend on when both begin.
+        """Return how many ticks of a level of time the reader has to begin after the maker, at
+        least; None if nothing waits at this level. Columns only wait for what is made in the same
+        tick of rows. Found once for all operators that begin as much later.
 
         Parameters
         ----------
         made, read
             when the maker and the reader make their parts.
         """
-        # Which parts are made in the same tick of rows depends on when both begin.
+        # Which parts are made in the same tick of rows depends on when rows begin.
         later = 0 if level == ROWS else read.start - made.start
 
         def find() -> int | None:
-            needed, _ = self.parts(made, read)
+            needed = self.parts(made, read).needed
             makes, reads = made.moments[:, needed], read.moments
-            is_same = (needed >= 0) & (makes[:level] == reads[:level]).all(axis=0)
-            late = (makes[level] - reads[level])[is_same]
+            waits = (needed >= 0) & (makes[:level] == reads[:level]).all(axis=0)
+            late = (makes[level] - reads[level])[waits]
             begin = read.begin(level) - made.begin(level)
             return int(late.max()) + begin if late.size else None
 

@@ -149,7 +149,7 @@ def _rings(
     first = np.full(count, count, np.int64)
     for read, timing in readers:
         next_part = np.searchsorted(timing.ticks(width), ticks, side="left")
-        needed = np.append(read.parts(made, timing)[1], count)
+        needed = np.append(read.parts(made, timing).first, count)
         np.minimum(first, needed[next_part], out=first)
     # What is made together is there together.
     together = np.searchsorted(ticks, ticks, side="right") - 1
