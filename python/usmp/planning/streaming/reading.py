@@ -13,7 +13,7 @@ from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.parts import bytes_of_parts
-from usmp.planning.streaming.timing import ROWS, Timing
+from usmp.planning.streaming.timing import Timing
 from usmp.support.found import Found
 
 
@@ -144,18 +144,17 @@ class Reading:
         made, read
             when the maker and the reader make their parts.
         """
-        # Which parts are made in the same tick of rows depends on when rows begin.
-        later = 0 if level == ROWS else read.start - made.start
+        after = read.after(made)
 
         def find() -> int | None:
             needed = self.parts(made, read).needed
             makes, reads = made.moments[:, needed], read.moments
             waits = (needed >= 0) & (makes[:level] == reads[:level]).all(axis=0)
             late = (makes[level] - reads[level])[waits]
-            begin = read.begin(level) - made.begin(level)
-            return int(late.max()) + begin if late.size else None
+            return int(late.max()) + after[level] if late.size else None
 
-        return self.found.once(("gap", level, later, made.pace, read.pace), find)
+        # Which parts are made in the same tick of rows depends on when rows begin.
+        return self.found.once(("gap", level, after[:level], made.pace, read.pace), find)
 
 
 def _slope(first: Values, made: int) -> Fraction:

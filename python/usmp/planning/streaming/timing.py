@@ -102,17 +102,17 @@ class Timing(NamedTuple):
             return self._replace(start=start)
         return self._replace(columns=self.columns._replace(start=start))
 
+    def after(self, other: Timing) -> tuple[int, int]:
+        """Return how much later it begins than another one, by level of time."""
+        return self.start - other.start, self.columns.start - other.columns.start
+
     @property
     def moments(self) -> Values:
-        """By part, the tick of rows and the tick of columns in which it is made, (2, parts)."""
+        """By level of time and part, the tick in which it is made, (2, parts)."""
         (start, period, number, parts), runs = self.columns, np.arange(self.runs)
         columns = start + period * (np.arange(parts) // number)
         rows = self.start + self.period * runs
         return np.stack([np.repeat(rows, parts), np.tile(columns, self.runs)])
-
-    def after(self, other: Timing) -> tuple[int, int]:
-        """Return how much later it begins than another one, in ticks of rows and of columns."""
-        return self.start - other.start, self.columns.start - other.columns.start
 
     def ticks(self, width: int) -> Values:
         """Return by part when it is made, in ticks of columns, (parts,).
