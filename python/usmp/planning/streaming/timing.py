@@ -99,8 +99,8 @@ class Timing(NamedTuple):
     def beginning(self, start: int, level: int) -> Timing:
         """Return the same with another first tick of a level of time."""
         if level == ROWS:
-            return self._replace(start=start)
-        return self._replace(columns=self.columns._replace(start=start))
+            return Timing(start, *self[1:])
+        return self._replace(columns=Columns(start, *self.columns[1:]))
 
     def after(self, other: Timing) -> tuple[int, int]:
         """Return how much later it begins than another one, by level of time."""
@@ -109,10 +109,11 @@ class Timing(NamedTuple):
     @property
     def moments(self) -> Values:
         """By level of time and part, the tick in which it is made, (2, parts)."""
-        (start, period, number, parts), runs = self.columns, np.arange(self.runs)
-        columns = start + period * (np.arange(parts) // number)
-        rows = self.start + self.period * runs
-        return np.stack([np.repeat(rows, parts), np.tile(columns, self.runs)])
+        start, period, number, parts = self.columns
+        moments = np.empty((2, self.runs, parts), np.int64)
+        moments[ROWS] = self.start + self.period * np.arange(self.runs)[:, None]
+        moments[COLUMNS] = start + period * (np.arange(parts) // number)
+        return moments.reshape(2, -1)
 
     def ticks(self, width: int) -> Values:
         """Return by part when it is made, in ticks of columns, (parts,).
