@@ -26,7 +26,7 @@ from tvm.ir.transform import PassContext
 
 import usmp
 from usmp.executor_factory import AOTExecutorFactoryModule
-from usmp.objects.size_expression import extent_at
+from usmp.plain.size_expression import extent_at
 
 LONGEST, WIDTH, HEADS, LAYERS = 128, 32, 4, 2
 LENGTHS = (1, 2, 17, 64, 127, 128)

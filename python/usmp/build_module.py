@@ -50,13 +50,14 @@ from usmp.objects.build_arguments import (
     only_model,
 )
 from usmp.objects.described_target import OneTarget
-from usmp.objects.entries import ONLY_ENTRY
 from usmp.objects.executor import check_workspace_io, executor_with
 from usmp.objects.module_pools import named_pools
 from usmp.objects.runtime import check_runtime
-from usmp.objects.state_layout import StateLayout, check_module_name
+from usmp.objects.state_layout import placed_states_of
 from usmp.objects.targets import BuildTargets, parse_targets
 from usmp.passes import apply_passes
+from usmp.plain.entry_names import ONLY_ENTRY
+from usmp.plain.state_layout import StateLayout, check_module_name
 from usmp.planning.io_pools import choose_io_pool
 from usmp.planning.options import (
     OPTION_NAMES,
@@ -305,7 +306,7 @@ def build(
     check_accelerators(targets.accelerators, mod, listed)
     if state_layout is not None:
         check_module_name(state_layout, module_name)
-        mod = mod.with_attr(STATE_LAYOUT_ATTR, list(state_layout.states))
+        mod = mod.with_attr(STATE_LAYOUT_ATTR, placed_states_of(state_layout))
     with (
         naming_file(path),
         reference_meanwhile(

@@ -27,8 +27,9 @@ from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects import Executor, MemoryPlan, Runtime
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, MODEL_FILES_ATTR, REFERENCE_ATTR
 from usmp.objects.executor import executor_of
-from usmp.objects.size_expression import shape_text
-from usmp.objects.state_layout import StateLayout, state_layout_of
+from usmp.objects.state_layout import state_layout_of
+from usmp.plain.size_expression import shape_text
+from usmp.plain.state_layout import StateLayout
 from usmp.report import memory_html, memory_summary
 from usmp.runtime import HostModule
 from usmp.runtime.archive import archive_of

@@ -17,12 +17,8 @@ from usmp.codegen.names import replace_forbidden
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.names import FAST, NO_SHARING
 from usmp.objects.attributes import REFERENCE_ATTR
-from usmp.objects.model_library_format import (
-    METADATA_FILE,
-    largest_reference,
-    reference_file,
-)
 from usmp.passes import with_prim_funcs
+from usmp.plain.model_library_format import METADATA_FILE, largest_reference, reference_file
 from usmp.planning.search.stage import stage_classes
 from usmp.relax.transform.prune_constant_channels import OPTION as PRUNE
 from usmp.support.errors import FaultError

@@ -18,7 +18,7 @@ from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.c_entry_points import MainFunction
 from usmp.codegen.c_source import print_main_caller
 from usmp.codegen.workspace_sizes import workspace_sizes
-from usmp.objects.size_expression import extent_at
+from usmp.plain.size_expression import extent_at
 from usmp.runtime.write_files import write_files
 
 pytestmark = [pytest.mark.cc, pytest.mark.slow]

@@ -20,7 +20,7 @@ from support.state_models import streaming_model
 from usmp import reference_build
 from usmp.codegen.model_library_format import tar_of
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.objects.model_library_format import METADATA_FILE, largest_reference
+from usmp.plain.model_library_format import METADATA_FILE, largest_reference
 from usmp.runtime import reference as reading
 from usmp.runtime.archive import archive_of
 from usmp.runtime.compare import first_difference

@@ -16,7 +16,7 @@ from support.compilers import run_compiler
 from usmp.codegen.c_sizes import bytes_macro
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.objects import TensorInfo
-from usmp.objects.entry_size import EntrySize
+from usmp.plain.entry_size import EntrySize
 from usmp.runtime import ArenaExhausted
 from usmp.runtime.sizes import at_sizes
 

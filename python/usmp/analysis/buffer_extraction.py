@@ -38,8 +38,9 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     STATE_TENSOR_ATTR,
 )
-from usmp.objects.executor import Executor, executor_of, is_alignment
+from usmp.objects.executor import Executor, executor_of
 from usmp.objects.pool_places import line_bytes, rounded_up
+from usmp.support.alignment import is_alignment
 from usmp.support.unique_names import UniqueNames
 
 PLANNED_SCOPES = ("global", "global.workspace")

@@ -21,8 +21,9 @@ from usmp.analysis.memory.function_liveness import merge_ranges
 from usmp.analysis.symbolic.extents import greatest
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer, WorkspacePoolInfo
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, POOL_ARGS_ATTR
-from usmp.objects.entries import ONLY_ENTRY, concurrent_entries, entry_function_name
+from usmp.objects.entries import concurrent_entries, entry_function_name
 from usmp.objects.symbolic_size import SymbolicSize, symbolic_sizes
+from usmp.plain.entry_names import ONLY_ENTRY
 
 ByteRange: TypeAlias = tuple[int, int]
 """Half-open range of bytes of a pool."""

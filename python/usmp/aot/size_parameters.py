@@ -13,7 +13,8 @@ from tvm import relax, tirx
 from tvm.ir import GlobalVar, IRModule, Var
 
 from usmp.aot.pointer_parameters import pass_buffers_as_pointers
-from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
+from usmp.objects.symbolic_size import SymbolicSize
+from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.relax.symbolic_sizes import size_variables
 from usmp.tir.nodes import nodes_of
 from usmp.tir.size_expressions import in_int32

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from usmp.boards.board import Board
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)

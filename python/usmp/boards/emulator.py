@@ -17,7 +17,7 @@ from usmp.boards.board import PROJECT_FOLDER, Board
 from usmp.boards.board_run import BoardRuns, Section
 from usmp.boards.elf_sections import read_sections
 from usmp.boards.linker_errors import linker_error
-from usmp.objects.entries import ONLY_ENTRY, chosen_entry
+from usmp.plain.entry_names import ONLY_ENTRY, chosen_entry
 from usmp.runtime.c_compiler import BuildError
 from usmp.runtime.extra_sources import check_sources, include_sources
 from usmp.runtime.host import HostEntry

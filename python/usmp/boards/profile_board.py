@@ -9,7 +9,7 @@ from typing import Any
 from usmp.boards.board import Board
 from usmp.boards.board_run import BoardRuns
 from usmp.boards.emulator import DEFAULT_TIMEOUT_SECONDS, EmulatedModule, Tensors
-from usmp.objects.entries import chosen_entry
+from usmp.plain.entry_names import chosen_entry
 from usmp.runtime.operator_profile import Profile, check_has_hooks, profile_of
 
 

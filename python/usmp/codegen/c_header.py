@@ -13,7 +13,7 @@ from usmp.codegen.entry_comments import run_comment
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
 from usmp.codegen.pool_parameter import PoolParameter
-from usmp.objects.streamed_io import context_member
+from usmp.plain.c_interface import context_member
 
 
 def print_header(interface: Interface) -> str:

@@ -15,7 +15,7 @@ from usmp.codegen.entry_interface import EntryInterface, IOTensor, tensor_macro
 from usmp.codegen.entry_sizes import ERROR_SIZE, ERROR_SIZE_MACRO
 from usmp.codegen.interface import Interface
 from usmp.codegen.pool_parameter import PoolParameter
-from usmp.objects.dynamic_allocation import NO_MEMORY
+from usmp.plain.c_interface import NO_MEMORY
 
 STATIC_ASSERT = text_of("static_assert.h")
 """An assertion at compile time, whose message is `name`, in every standard of C and C++."""

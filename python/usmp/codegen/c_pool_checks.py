@@ -6,7 +6,7 @@ from usmp.codegen.c_pools import internal_pool_address
 from usmp.codegen.entry_interface import EntryInterface
 from usmp.codegen.interface import Interface
 from usmp.codegen.pool_parameter import PoolParameter
-from usmp.objects.pool_places import ANY_ADDRESS_MACRO
+from usmp.plain.c_interface import ANY_ADDRESS_MACRO
 
 ERROR_POOL = -4
 """What a run returns if a pool is at another address than the plan was made for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from usmp.codegen.c_files import text_of
 from usmp.codegen.c_types import c_type
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.objects.streamed_io import callback_member, context_member
+from usmp.plain.c_interface import callback_member, context_member
 
 MISSING_CALLBACK = -1
 """What a run returns if a callback is NULL."""

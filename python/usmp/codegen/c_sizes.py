@@ -10,13 +10,8 @@ import tvm
 
 from usmp.codegen.entry_interface import EntryInterface, IOTensor, tensor_macro
 from usmp.codegen.entry_sizes import ERROR_SIZE_MACRO, bounds_of
-from usmp.objects.entry_size import EntrySize
-from usmp.objects.size_expression import (
-    Bounds,
-    SizeExpression,
-    expression_text,
-    extent_range,
-)
+from usmp.plain.entry_size import EntrySize
+from usmp.plain.size_expression import Bounds, SizeExpression, expression_text, extent_range
 
 _LARGEST = 2**31 - 1
 _LARGEST_OF_64_BITS = 2**63 - 1

@@ -19,10 +19,11 @@ from usmp.objects.attributes import (
     SHARED_FUNCTION_ATTR,
 )
 from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.extent import size_expression
 from usmp.objects.schedule import Schedule, schedule_of
-from usmp.objects.size_expression import shape_at, size_expression, sizes_in
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.ops.operator_steps import OperatorStep, steps_of
+from usmp.plain.size_expression import shape_at, sizes_in
 from usmp.tir.model_operator import ModelOperator, joined_span, operators_in
 from usmp.tir.nodes import nodes_of
 

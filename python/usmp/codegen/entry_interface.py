@@ -23,20 +23,16 @@ from usmp.objects.attributes import (
     POOL_ARGS_ATTR,
 )
 from usmp.objects.dynamic_allocation import takes_arena
-from usmp.objects.entries import (
-    ONLY_ENTRY,
-    c_prefix_of_entry,
-    concurrent_entries,
-    entries_of,
-    entry_function_name,
-)
-from usmp.objects.entry_size import EntrySize
+from usmp.objects.entries import concurrent_entries, entries_of, entry_function_name
 from usmp.objects.input_window import InputWindow, input_windows
-from usmp.objects.size_expression import SizeExpression, sizes_in
-from usmp.objects.streamed_io import callback_member, context_member, streamed_names
+from usmp.objects.streamed_io import streamed_names
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.objects.tensor_info import default_output_names, place_names
 from usmp.ops.accelerator_function import AcceleratorFunction
+from usmp.plain.c_interface import callback_member, context_member
+from usmp.plain.entry_names import ONLY_ENTRY, c_prefix_of_entry
+from usmp.plain.entry_size import EntrySize
+from usmp.plain.size_expression import SizeExpression, sizes_in
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 from usmp.codegen.names import not_a_macro, sanitise
 from usmp.objects import TensorInfo
-from usmp.objects.entry_size import EntrySize
-from usmp.objects.size_expression import Bounds, SizeExpression, size_expression
-from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
+from usmp.objects.extent import size_expression
+from usmp.objects.symbolic_size import SymbolicSize
+from usmp.plain.entry_size import LARGEST_SIZE, EntrySize
+from usmp.plain.size_expression import Bounds, SizeExpression
 
 ERROR_SIZE = -2
 """What a run returns if a size is out of its range."""

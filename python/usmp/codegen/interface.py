@@ -22,11 +22,13 @@ from usmp.codegen.workspace_sizes import WorkspaceSize, workspace_sizes
 from usmp.objects import AllocatedPoolInfo, BufferInfoKind, PlacedBuffer
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, OPERATOR_HOOKS_ATTR, POOL_ARGS_ATTR
 from usmp.objects.dynamic_allocation import dynamic_allocator
-from usmp.objects.entries import ONLY_ENTRY, check_entries, check_only_entry, entries_of
+from usmp.objects.entries import check_entries, entries_of
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, check_workspace_io, executor_of
 from usmp.objects.module_pools import named_pools
-from usmp.objects.state_layout import StateLayout, state_layout_of
+from usmp.objects.state_layout import state_layout_of
 from usmp.ops.accelerator_function import AcceleratorFunction
+from usmp.plain.entry_names import ONLY_ENTRY, check_only_entry
+from usmp.plain.state_layout import StateLayout
 from usmp.planning.state_pool import state_pool_of
 
 _CONTENTLESS = (".bss", ".sbss", ".tbss", ".noinit")

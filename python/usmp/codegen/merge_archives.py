@@ -9,8 +9,8 @@ from typing import Any
 
 from usmp.codegen.build_systems.build_system_files import build_system_files
 from usmp.codegen.model_library_format import metadata_bytes
-from usmp.objects.entries import c_prefix_of_entry
-from usmp.objects.model_library_format import METADATA_FILE
+from usmp.plain.entry_names import c_prefix_of_entry
+from usmp.plain.model_library_format import METADATA_FILE
 
 _UNIQUE = "Multiple modules should have unique names."
 """TVM 0.18's words."""

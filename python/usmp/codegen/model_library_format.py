@@ -23,7 +23,7 @@ from usmp.codegen.metadata import metadata
 from usmp.codegen.names import replace_forbidden
 from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
-from usmp.objects.model_library_format import ARENA_PATHS, METADATA_FILE
+from usmp.plain.model_library_format import ARENA_PATHS, METADATA_FILE
 
 
 def archive_files(

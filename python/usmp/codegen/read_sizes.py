@@ -13,16 +13,10 @@ from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.entry_sizes import bounds_of, name_sizes, noted_bounds
 from usmp.objects import Executor
 from usmp.objects.attributes import BOARD_ATTR
-from usmp.objects.entries import ONLY_ENTRY
-from usmp.objects.entry_size import EntrySize
-from usmp.objects.size_expression import (
-    SizeExpression,
-    extent_range,
-    shape_at,
-    shape_text,
-    sizes_in,
-)
 from usmp.objects.symbolic_size import symbolic_sizes
+from usmp.plain.entry_names import ONLY_ENTRY
+from usmp.plain.entry_size import EntrySize
+from usmp.plain.size_expression import SizeExpression, extent_range, shape_at, shape_text, sizes_in
 
 _INT32 = (-(2**31), 2**31 - 1)
 _INT64 = (-(2**63), 2**63 - 1)

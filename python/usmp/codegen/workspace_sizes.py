@@ -9,7 +9,8 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import WORKSPACE_SIZE_FUNCTIONS_ATTR
-from usmp.objects.size_expression import SizeExpression, computed_text, size_expression
+from usmp.objects.extent import size_expression
+from usmp.plain.size_expression import SizeExpression, computed_text
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ def _place(module: ArchivedModule, number: int, entry: ArchivedEntry, what: str,
 
 def _updated(entry: ArchivedEntry) -> list[int]:
     """The positions of the inputs that a run updates in place."""
-    return [i for i, t in enumerate(entry.inputs.values()) if t.info.is_updated]
+    return [i for i, t in enumerate(entry.inputs.values()) if t.is_updated]
 
 
 def _row_callback(name: str, entry: ArchivedEntry, tensor: ArchivedTensor, what: str) -> str:

@@ -79,7 +79,6 @@ def check_fit(options: argparse.Namespace) -> int:
         raise UsageError("--export-state-layout belongs to tvmc compile and tvmc plan")
     if options.output is not None:
         check_is_none_of(options.output, options, "the verdict")
-    # Before the seconds that TVM takes to load.
     check_model_files(options)
     from usmp.driver.check_builds import Builds
 

@@ -11,14 +11,12 @@ from typing import Any
 from usmp.boards.board import Board, board_named
 from usmp.boards.board_run import program_memory
 from usmp.boards.core_compilers import core_compiler, module_compiler
-from usmp.boards.emulator import EmulatedModule
 from usmp.driver.build_options import build_model
 from usmp.driver.check_places import Place
 from usmp.driver.plan_archive import is_archive, planned_module
 from usmp.driver.progress import ProgressCallback
 from usmp.driver.target_options import full_target
 from usmp.names import CORES
-from usmp.objects.targets import parse_targets, target_text
 from usmp.report.unfinished_search import unfinished_search
 from usmp.report.verdicts import Need, Verdict
 from usmp.runtime import Archive, BuildError, load_archive
@@ -164,6 +162,8 @@ class Builds:
             alone = self._by_sizes(make(), *self._for_core(board.core, None))
             return Verdict(**{**vars(alone), "why_not": shown(error, 500)})
         self._stage(f"linking for {board.name}")
+        from usmp.boards.emulator import EmulatedModule
+
         try:
             sections = EmulatedModule(archive.files, module.metadata, board).sections()
         except BuildError as error:
@@ -192,6 +192,8 @@ class Builds:
 
 def _is_any_core(options: argparse.Namespace) -> bool:
     """Whether the target is plain "c", so that a build can be for the core of each place."""
+    from usmp.objects.targets import parse_targets, target_text
+
     targets = parse_targets(full_target(options), takes_executor_options=True)
     says_more = targets.accelerators or targets.executor_options
     return not says_more and target_text(targets.cpu) == "c"
@@ -240,7 +242,7 @@ def _advice(verdict: Verdict, module: ArchivedModule) -> list[str]:
         does = "fits" if with_io + rest <= (verdict.ram.available or 0) else "does not fit either"
         advice.append(f"With --workspace-io it takes {with_io + rest} bytes of RAM, and {does}.")
     is_finished = not [*unfinished_search(module.metadata["memory"])]
-    if is_finished and all(p.bound.optimal for p in module.pools if not p.is_constant):
+    if is_finished and all(p.is_optimal for p in module.pools if not p.is_constant):
         advice.append(
             "The plan is proved to be the smallest for these operators; tvmc explain tries what "
             "else would reduce it."

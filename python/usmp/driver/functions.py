@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         WorkspacePoolInfo,
     )
     from usmp.objects.described_target import OneTarget
-    from usmp.objects.state_layout import StateLayout
+    from usmp.plain.state_layout import StateLayout
 
 
 def load(
@@ -316,7 +316,7 @@ def _run(
 ) -> TVMCResult:
     """Run an entry once, and `repeats[0]` times `repeats[1]` times more to measure it."""
     from usmp.driver.run_sizes import fill_run
-    from usmp.objects.entries import chosen_entry
+    from usmp.plain.entry_names import chosen_entry
 
     described = package.archive.module()
     entry = chosen_entry(described.name, list(described.entries), entry)

@@ -158,11 +158,11 @@ def _states(module: ArchivedModule) -> list[list[dict[str, Any]]]:
 def _tensor(tensor: ArchivedTensor) -> dict[str, Any]:
     info = tensor.info
     return {
-        "name": str(info.name),
-        "dtype": str(info.dtype),
-        "shape": [int(extent) for extent in info.shape],
+        "name": info.name,
+        "dtype": info.dtype,
+        "shape": info.shape,
         **({"symbolic_shape": list(tensor.symbolic_shape)} if tensor.symbolic_shape else {}),
         "scale": info.scale,
         "zero_point": info.zero_point,
-        **({"updated": True} if info.is_updated else {}),
+        **({"updated": True} if tensor.is_updated else {}),
     }

@@ -14,7 +14,7 @@ from usmp.driver.state_options import check_export
 from usmp.driver.without_torch import without_torch
 
 if TYPE_CHECKING:
-    from usmp.objects import StateLayout
+    from usmp.plain.state_layout import StateLayout
     from usmp.runtime.archived_module import ArchivedModule
 
 ARCHIVE = ".tar"
@@ -92,7 +92,7 @@ def archived_state_layout(module: ArchivedModule) -> StateLayout | None:
     ValueError
         the layout is damaged.
     """
-    from usmp.objects import StateLayout
+    from usmp.plain.state_layout import StateLayout
 
     document = module.metadata["memory"].get("state_layout")
     if document is None:

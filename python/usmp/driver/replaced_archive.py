@@ -24,7 +24,7 @@ def archived_model_files(path: str) -> list[str]:
     None are known if there is no archive, if it is damaged or of an earlier version, or if its
     models came from no files.
     """
-    from usmp.objects.model_library_format import METADATA_FILE
+    from usmp.plain.model_library_format import METADATA_FILE
     from usmp.runtime.read_tar import file_of_archive
 
     content = file_of_archive(path, METADATA_FILE, _LARGEST_METADATA_BYTES)

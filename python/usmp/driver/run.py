@@ -192,7 +192,7 @@ def run_model(options: argparse.Namespace) -> None:
 
 def _entry_of(options: argparse.Namespace, archive: Archive) -> str:
     """The entry that is asked for, or the only one; known before anything is built."""
-    from usmp.objects.entries import chosen_entry
+    from usmp.plain.entry_names import chosen_entry
     from usmp.support.plain_text import shown
 
     module = archive.module(options.module_name)

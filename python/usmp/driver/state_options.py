@@ -10,7 +10,7 @@ from usmp.driver.model_files import check_is_none_of
 from usmp.driver.output import check_output, check_readable, written
 
 if TYPE_CHECKING:
-    from usmp.objects import StateLayout
+    from usmp.plain.state_layout import StateLayout
 
 _LAYOUT = "the state layout"
 

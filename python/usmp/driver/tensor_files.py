@@ -187,7 +187,7 @@ def _raw(
 
 def _shape_of_elements(file: TensorFile, size_bytes: int, info: Mapping[str, Any]) -> list[int]:
     """The shape of a tensor of so many bytes, where one size of it follows from them."""
-    from usmp.objects.size_expression import shape_at, shape_text, sizes_in, solved
+    from usmp.plain.size_expression import shape_at, shape_text, sizes_in, solved
 
     extents, dtype = info["symbolic_shape"], np.dtype(info["dtype"])
     elements, rest = divmod(size_bytes, dtype.itemsize)

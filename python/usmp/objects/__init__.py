@@ -11,7 +11,7 @@ The objects live in C++ (``src/usmp/objects.h``) and are read-only here, but for
 # Waits while another thread loads TVM; an import of one of its modules would not wait.
 import tvm  # noqa: F401
 
-from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange
+from usmp.objects.buffers import BufferInfo, BufferInfoAnalysis, LiveRange
 from usmp.objects.executor import Executor
 from usmp.objects.memory_plan import (
     AccessEstimate,
@@ -33,8 +33,9 @@ from usmp.objects.pools import (
 )
 from usmp.objects.runtime import Runtime
 from usmp.objects.state_info import StateInfo
-from usmp.objects.state_layout import StateLayout
 from usmp.objects.tensor_info import TensorInfo
+from usmp.plain.buffer_place import BufferInfoKind
+from usmp.plain.state_layout import StateLayout
 from usmp.support.errors import UnsupportedModelError
 
 __all__ = [

@@ -7,7 +7,6 @@ overlaps are ours.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import IntEnum
 from itertools import starmap
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -19,15 +18,7 @@ from tvm_ffi.serialization import from_json_graph_str, to_json_graph_str
 
 from usmp.objects.ffi_object import FFIObject, ValueObject
 from usmp.objects.pools import PoolInfo
-
-
-class BufferInfoKind(IntEnum):
-    """Where a buffer comes from; the numbers are TVM's, state is ours."""
-
-    INTERMEDIATE = 0
-    INPUT = 1
-    OUTPUT = 2
-    STATE = 3
+from usmp.plain.buffer_place import BufferInfoKind
 
 
 @c_class("usmp.LiveRange", init=False)

@@ -8,8 +8,8 @@ from usmp.objects.described_target import OneTarget
 from usmp.objects.executor import Executor
 from usmp.objects.pools import ConstantMemoryPools, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.objects.runtime import Runtime
-from usmp.objects.state_layout import StateLayout
 from usmp.objects.targets import BuildTargets, parse_targets
+from usmp.plain.state_layout import StateLayout
 from usmp.tvm018.python_names import BY_POSITION, OTHER_TARGET_HOST, SAME_TARGET_HOST
 from usmp.tvm018.targets import TARGET_OPTION_ROWS
 

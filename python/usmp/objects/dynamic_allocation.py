@@ -15,9 +15,6 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.ffi_object import FFIObject
 
-NO_MEMORY = -3
-"""What a run returns if an allocation cannot be made."""
-
 
 @py_class("usmp.DynamicAllocation")
 class DynamicAllocation(FFIObject):

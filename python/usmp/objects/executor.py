@@ -12,18 +12,12 @@ from tvm_ffi.dataclasses import py_class
 from usmp.objects.attributes import EXECUTOR_ATTR
 from usmp.objects.ffi_object import FFIObject
 from usmp.objects.named_options import GoneAttribute, NamedOptions
+from usmp.support.alignment import is_alignment
 from usmp.tvm018 import EXECUTOR, find
 from usmp.tvm018.executor_runtime import LINK_PARAMS
 
 DEFAULT_BYTE_ALIGNMENT = 16
 INTERFACE_APIS = ("c", "packed")
-
-
-def is_alignment(value: object) -> bool:
-    """Return whether a value is an alignment in bytes: a power of two."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        return False
-    return value > 0 and value & (value - 1) == 0
 
 
 def _is_truth(value: object) -> bool:

@@ -7,26 +7,15 @@ from tvm_ffi.dataclasses import field, py_class
 from usmp.names import PREFERENCE
 from usmp.objects.buffers import LiveRange
 from usmp.objects.ffi_object import FFIObject
+from usmp.plain.buffer_place import BufferPlace
 
 
-@py_class("usmp.PlacedBuffer")
-class PlacedBuffer(FFIObject):
-    """A buffer, and the bytes that it got.
+@py_class("usmp.PlacedBuffer", frozen=True)
+class PlacedBuffer(FFIObject, BufferPlace):
+    """A buffer with its `BufferPlace`, and why it may be there.
 
     Parameters
     ----------
-    name
-        the buffer's name, unique in the plan.
-    function
-        name of the PrimFunc that allocates it.
-    kind
-        a `BufferInfoKind`.
-    pool_name
-        the pool that holds it.
-    byte_offset, size_bytes
-        its bytes in the pool.
-    alignment
-        bytes of which the offset had to be a multiple.
     live_ranges
         half-open ranges of program positions in which its content matters.
     identical
@@ -36,13 +25,6 @@ class PlacedBuffer(FFIObject):
         input that dies, each with the distance in bytes by which it has to start below that one.
     """
 
-    name: str
-    function: str
-    kind: int
-    pool_name: str
-    byte_offset: int
-    size_bytes: int
-    alignment: int
     live_ranges: list[LiveRange]
     identical: list[str]
     overlaps: dict[str, int] = field(default_factory=dict)

@@ -13,9 +13,6 @@ from math import lcm
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT
 from usmp.objects.pools import PoolInfo
 
-ANY_ADDRESS_MACRO = "TVMGEN_ANY_POOL_ADDRESS"
-"""The macro with which a program may have pools elsewhere, as on a host; they are aligned alike."""
-
 
 def line_bytes(pools: Iterable[PoolInfo]) -> int:
     """Return the line size of a buffer: it starts and ends at multiples of so many bytes.

@@ -44,13 +44,3 @@ def streamed_parameters(main: tirx.PrimFunc) -> set[int]:
     return found | {
         len(given) + index for index, tensor in enumerate(taken) if str(tensor.name) in outputs
     }
-
-
-def callback_member(what: str, c_name: str) -> str:
-    """The member of the struct of "inputs" or "outputs" that is called for each row."""
-    return f"{'read' if what == 'inputs' else 'write'}_{c_name}"
-
-
-def context_member(c_name: str) -> str:
-    """The member whose value it is called with."""
-    return f"{c_name}_context"

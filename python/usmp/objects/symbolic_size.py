@@ -8,10 +8,8 @@ from tvm_ffi.dataclasses import py_class
 
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, SYMBOLIC_SIZES_ATTR
 from usmp.objects.ffi_object import FFIObject
+from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.support.plain_text import shown
-
-LARGEST_SIZE = 2**31 - 1
-"""Runs are given sizes as `int32_t`."""
 
 
 @py_class("usmp.SymbolicSize")

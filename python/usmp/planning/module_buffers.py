@@ -10,9 +10,10 @@ from usmp.analysis.symbolic.all_sizes import extract_for_all_sizes
 from usmp.analysis.symbolic.instances import InstanceStore
 from usmp.objects import BufferInfoAnalysis
 from usmp.objects.attributes import MAIN_FUNCTION_NAME
-from usmp.objects.entries import ONLY_ENTRY, concurrent_entries, entries_of
+from usmp.objects.entries import concurrent_entries, entries_of
 from usmp.objects.executor import executor_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.options import PlanningOptions
 
 

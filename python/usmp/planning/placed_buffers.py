@@ -16,8 +16,9 @@ from usmp.analysis.stmt_pool_allocations import assign_stmt_pool_allocations, id
 from usmp.analysis.used_overlaps import used_overlaps
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer
 from usmp.objects.attributes import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
-from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
+from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.pool_places import line_bytes, rounded_up
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.plan import Plan
 from usmp.support.unique_names import UniqueNames
 

@@ -10,7 +10,8 @@ from tvm.ir import IRModule
 from usmp.analysis.module_states import ModuleState, flat_tensor, module_states, state_tensors
 from usmp.objects import BufferInfo, BufferInfoKind, PoolAllocation
 from usmp.objects.attributes import STATE_LAYOUT_ATTR, STATE_TENSOR_ATTR
-from usmp.objects.placed_state import MARKS, PlacedState, described_state
+from usmp.objects.placed_state import MARKS, PlacedState
+from usmp.plain.state_place import described_state
 from usmp.support.plain_text import shown
 
 _SHOWN = 4
@@ -136,7 +137,7 @@ def _differences(
 
 
 def _differences_of(what: str, place: PlacedState, state: ModuleState) -> Iterator[str]:
-    before, now = described_state(place), described_state(state.tensor)
+    before, now = (described_state(s.dtype, s.shape) for s in (place, state.tensor))
     if before != now:
         yield f"{what} is {before} in the layout, but {now} in the model"
     elif str(place.initial_value) != str(state.tensor.initial_value):

@@ -10,7 +10,7 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.objects.attributes import STATES_ATTR
-from usmp.objects.entries import ONLY_ENTRY
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import join_functions, relax_entries, split_entries
 from usmp.relax.static_shapes import has_static_shape, main_function
 

@@ -15,8 +15,9 @@ from usmp.objects.attributes import (
     STATE_TENSOR_ATTR,
     STATES_ATTR,
 )
-from usmp.objects.entries import ONLY_ENTRY, check_entries
+from usmp.objects.entries import check_entries
 from usmp.objects.state_info import StateInfo
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import relax_entries
 from usmp.relax.states import states_of
 from usmp.support.unique_names import UniqueNames

@@ -11,7 +11,8 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Expr, Var
 
-from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
+from usmp.objects.symbolic_size import SymbolicSize
+from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.relax.static_shapes import flatten_types
 from usmp.relax.symbolic_sizes import (
     bounded_analyzer,

@@ -10,11 +10,11 @@ import tvm_ffi
 from tvm import relax
 
 from usmp.objects.attributes import STATES_ATTR
-from usmp.objects.entries import ONLY_ENTRY
-from usmp.objects.executor import is_alignment
 from usmp.objects.state_info import StateInfo
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.static_shapes import flatten_types, has_static_shape
 from usmp.relax.symbolic_sizes import shown_shape
+from usmp.support.alignment import is_alignment
 
 
 def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:

@@ -17,7 +17,8 @@ from tvm.ir import Expr, IRModule, Range, Type, Var
 from tvm.sym import Analyzer
 from tvm.tirx import IntImm
 
-from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
+from usmp.objects.symbolic_size import SymbolicSize
+from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.relax.binding_titles import result_title
 from usmp.relax.entries import relax_entries
 from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from usmp.objects.entries import ONLY_ENTRY
+from usmp.plain.entry_names import ONLY_ENTRY
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from usmp.objects.size_expression import shape_text
+from usmp.plain.size_expression import shape_text
 from usmp.report.text_tables import TextTable, print_table, print_text
 from usmp.support.plain_text import shown
 

@@ -1,7 +1,6 @@
 """Build and run the emitted C on this host; run modules of changing sizes in one buffer.
 
-What runs modules loads Relax, and comes when it is first asked for: the command line does not need
-it.
+Archives are read without TVM. What runs modules loads it, and comes when it is first asked for.
 """
 
 from __future__ import annotations
@@ -9,19 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from usmp.runtime.archive import Archive, load_archive
-from usmp.runtime.arena import ArenaExhausted
 from usmp.runtime.c_compiler import BuildError
-from usmp.runtime.host import HostEntry, HostModule, RunError
-from usmp.runtime.operator_profile import NotProfiled, OperatorProfile, Profile
-from usmp.runtime.profile_host import HostProfiler, profile_on_host
 from usmp.runtime.read_tar import ArchiveError
 
 if TYPE_CHECKING:
+    from usmp.runtime.arena import ArenaExhausted
+    from usmp.runtime.host import HostEntry, HostModule, RunError
     from usmp.runtime.managed_memory import CapacityError
     from usmp.runtime.memory_planner import MemoryPlanner
     from usmp.runtime.memory_planner_growth import GrowthPolicy
     from usmp.runtime.memory_planner_module import ManagedModule, compile_managed
     from usmp.runtime.memory_planner_plan import StorageGroup
+    from usmp.runtime.operator_profile import NotProfiled, OperatorProfile, Profile
+    from usmp.runtime.profile_host import HostProfiler, profile_on_host
 
 __all__ = [
     "Archive",
@@ -46,12 +45,21 @@ __all__ = [
 ]
 
 _LATER = {
+    "ArenaExhausted": "arena",
     "CapacityError": "managed_memory",
     "GrowthPolicy": "memory_planner_growth",
+    "HostEntry": "host",
+    "HostModule": "host",
+    "HostProfiler": "profile_host",
     "ManagedModule": "memory_planner_module",
     "MemoryPlanner": "memory_planner",
+    "NotProfiled": "operator_profile",
+    "OperatorProfile": "operator_profile",
+    "Profile": "operator_profile",
+    "RunError": "host",
     "StorageGroup": "memory_planner_plan",
     "compile_managed": "memory_planner_module",
+    "profile_on_host": "profile_host",
 }
 """Names that are not loaded with the package, and the modules that have them."""
 

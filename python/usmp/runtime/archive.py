@@ -6,17 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from usmp.names import DEFAULT_ARENA_BYTES
-from usmp.objects.model_library_format import ARENA_PATHS, FORMAT_VERSION, METADATA_FILE
+from usmp.plain.model_library_format import ARENA_PATHS, FORMAT_VERSION, METADATA_FILE
 from usmp.runtime.archived_module import ArchivedModule, read_module
-from usmp.runtime.host import HostModule
-from usmp.runtime.profile_host import HostProfiler
 from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
 from usmp.runtime.read_tar import ArchiveError, read_tar
 from usmp.runtime.write_files import replace_files
 from usmp.support.plain_text import printable, shown
+
+if TYPE_CHECKING:
+    from usmp.runtime.host import HostModule
+    from usmp.runtime.profile_host import HostProfiler
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class Archive:
             no C compiler, it reports an error or a warning, or it builds for another
             machine.
         """
+        from usmp.runtime.host import HostModule
+
         module = self.module(name)
         files = _files_of(module, self.files)
         return HostModule(files, module.metadata, sources=sources, arena_bytes=arena_bytes)
@@ -107,6 +111,8 @@ class Archive:
         ValueError, BuildError
             as `load` raises them.
         """
+        from usmp.runtime.profile_host import HostProfiler
+
         module = self.module(name)
         files = _files_of(module, self.files)
         return HostProfiler(files, module.metadata, sources=sources, arena_bytes=arena_bytes)

@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from usmp.objects import LiveRange, TensorInfo
-from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry
-from usmp.objects.entry_size import EntrySize
-from usmp.objects.size_expression import SizeExpression
-from usmp.objects.streamed_io import callback_member, context_member
+from usmp.plain.c_interface import callback_member, context_member
+from usmp.plain.entry_names import ONLY_ENTRY, c_prefix_of_entry
+from usmp.plain.entry_size import EntrySize
+from usmp.plain.size_expression import SizeExpression
+from usmp.plain.tensor import Tensor
 from usmp.runtime.archived_sizes import is_unbounded, read_extents, read_sizes
 from usmp.runtime.read_metadata import (
     DamagedMetadata,
@@ -55,19 +55,22 @@ class ArchivedTensor:
     is_by_rows
         whether the application gives or takes it row by row.
     symbolic_shape
-        its extents as expressions of sizes (`usmp.objects.size_expression`), if some depend on
+        its extents as expressions of sizes (`usmp.plain.size_expression`), if some depend on
         them; else empty. The shape in `info` is that at the upper bounds.
     is_unbounded
         whether it depends on a size without an upper bound, so that no bytes are its most.
+    is_updated
+        whether it is an input that the run updates in place, so that it is read and written.
     """
 
-    info: TensorInfo
+    info: Tensor
     c_name: str
     pool_name: str | None
     byte_offset: int | None
     is_by_rows: bool = False
     symbolic_shape: Sequence[SizeExpression] = ()
     is_unbounded: bool = False
+    is_updated: bool = False
 
     def members(self, what: str) -> list[str]:
         """Its members in the C struct of "inputs" or "outputs"."""
@@ -88,8 +91,6 @@ class ArchivedEntry:
         of the C symbols that are its own, such as "tvmgen_default" or "tvmgen_default_step".
     inputs, outputs
         by name, in the order of the model.
-    positions
-        of one of several entries: the positions of the plan's live ranges at which it runs.
     sizes
         its symbolic sizes, by name, in the order of the C struct of inputs.
     takes_arena
@@ -100,14 +101,13 @@ class ArchivedEntry:
     c_prefix: str
     inputs: dict[str, ArchivedTensor]
     outputs: dict[str, ArchivedTensor]
-    positions: LiveRange | None = None
     sizes: Mapping[str, EntrySize] = field(default_factory=dict)
     takes_arena: bool = False
 
     @property
     def results(self) -> dict[str, ArchivedTensor]:
         """Return what a run gives, by name: the outputs, then the inputs that it updates."""
-        updated = {name: t for name, t in self.inputs.items() if t.info.is_updated}
+        updated = {name: t for name, t in self.inputs.items() if t.is_updated}
         return {**self.outputs, **updated}
 
 
@@ -142,7 +142,6 @@ def read_entries(mains: Sequence[Any], prefix: str, where: str) -> dict[str, Arc
             c_prefix_of_entry(prefix, name, names),
             {tensor: _tensor(tensor, info, named, where) for tensor, info in inputs},
             {tensor: _tensor(tensor, info, named, where) for tensor, info in outputs},
-            LiveRange(*main["positions"]) if len(mains) > 1 else None,
             named,
             bool(main.get("takes_arena")),
         )
@@ -162,13 +161,13 @@ def _check_updated(entry: ArchivedEntry, where: str) -> None:
         one has the name of another one, or is an output.
     """
     for name, tensor in entry.inputs.items():
-        if tensor.info.is_updated and (name in entry.outputs or tensor.is_by_rows):
+        if tensor.is_updated and (name in entry.outputs or tensor.is_by_rows):
             what = "given by rows" if tensor.is_by_rows else "an output, too"
             raise DamagedMetadata(
                 f'input "{shown(name)}" of {where} is updated by a run, and cannot be {what}'
             )
     for name, tensor in entry.outputs.items():
-        if tensor.info.is_updated:
+        if tensor.is_updated:
             raise DamagedMetadata(f'output "{shown(name)}" of {where} has an invalid "updated"')
 
 
@@ -227,7 +226,7 @@ def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -
     dtype = read_value(entry, "dtype", lambda value: value in _DTYPES, where)
     scale, zero_point = _quantization(entry, where)
     is_updated = "updated" in entry and read_value(entry, "updated", is_truth, where)
-    info = TensorInfo(name, shape, dtype, scale, zero_point, is_updated=is_updated)
+    info = Tensor(name, shape, dtype, scale, zero_point)
     extents = read_extents(entry, shape, sizes, where)
     has_no_most = is_unbounded(extents, sizes)
     is_valid = is_missing if has_no_most else is_size
@@ -244,7 +243,7 @@ def _tensor(name: str, entry: Any, sizes: Mapping[str, EntrySize], where: str) -
         read_value(entry, "by_rows", lambda value: value == by_rows, where)
     c_name = read_value(entry, "c_name", is_identifier, where)
     return ArchivedTensor(
-        info, c_name, pool, offset, "by_rows" in entry, extents, is_unbounded=has_no_most
+        info, c_name, pool, offset, "by_rows" in entry, extents, has_no_most, is_updated
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from usmp.names import DYNAMIC_ALLOCATORS, OPTIMIZE
-from usmp.objects import BufferInfoKind, MemoryPlan
-from usmp.objects.entries import check_only_entry
+from usmp.plain.buffer_place import BufferInfoKind
+from usmp.plain.entry_names import check_only_entry
 from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor, read_entries
 from usmp.runtime.archived_operators import check_operators
 from usmp.runtime.archived_pool import ArchivedPool, read_pool
@@ -75,24 +75,7 @@ class ArchivedModule:
     def state_size_bytes(self) -> int:
         """Bytes that are kept between runs, in all pools together."""
         buffers = (buffer for pool in self.pools for buffer in pool.buffers)
-        return sum(int(b.size_bytes) for b in buffers if b.kind == BufferInfoKind.STATE)
-
-    @property
-    def memory_plan(self) -> MemoryPlan:
-        """Where every buffer is, pool by pool."""
-        buffers = [buffer for pool in self.pools for buffer in pool.buffers]
-        return MemoryPlan(
-            self.algorithm,
-            self.memory_pressure_bytes,
-            buffers,
-            pool_bounds={pool.name: pool.bound for pool in self.pools},
-            search_ended_by=self.search_ended_by,
-            entry_ranges={
-                entry.name: entry.positions
-                for entry in self.entries.values()
-                if entry.positions is not None
-            },
-        )
+        return sum(b.size_bytes for b in buffers if b.kind == BufferInfoKind.STATE)
 
 
 _PRUNED = ("weights_size_bytes", "macs")

@@ -6,8 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer, PoolBound
-from usmp.objects.executor import is_alignment
+from usmp.plain.buffer_place import BufferInfoKind, BufferPlace
 from usmp.runtime.read_metadata import (
     DamagedMetadata,
     is_count,
@@ -19,6 +18,7 @@ from usmp.runtime.read_metadata import (
     is_truth,
     read_value,
 )
+from usmp.support.alignment import is_alignment
 from usmp.support.plain_text import shown
 
 _KINDS = {kind.name.lower(): kind for kind in BufferInfoKind} | {
@@ -52,8 +52,8 @@ class ArchivedPool:
         highest end address used.
     memory_pressure_bytes
         most bytes live at once; with overlap the peak may be smaller.
-    bound
-        what is proved of `peak_bytes`.
+    lower_bound_bytes, is_optimal
+        what is proved of `peak_bytes`, as `PoolBound` has it.
     live_at_peak
         names of the buffers live then; empty for constants.
     buffers
@@ -69,9 +69,10 @@ class ArchivedPool:
     alignment_bytes: int
     peak_bytes: int
     memory_pressure_bytes: int
-    bound: PoolBound
+    lower_bound_bytes: int
+    is_optimal: bool
     live_at_peak: list[str]
-    buffers: list[PlacedBuffer]
+    buffers: list[BufferPlace]
     first_byte: int = 0
     address: int | None = None
 
@@ -105,7 +106,7 @@ def read_pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
         for buffer in read_value(entry, "buffers", lambda value: isinstance(value, list), where)
     ]
     live = read_value(entry, "live_at_peak", is_list_of(is_text), where)
-    names = {str(buffer.name) for buffer in buffers}
+    names = {buffer.name for buffer in buffers}
     if not names.issuperset(live):
         raise DamagedMetadata(f'{where} has no valid "live_at_peak"')
     if len(entries) > 1:
@@ -115,10 +116,10 @@ def read_pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
             is_list_of(lambda name: is_text(name) and name in entries),
             where,
         )
-    for buffer in buffers:
-        if not names.issuperset(map(str, buffer.overlaps)):
+    for buffer in entry["buffers"]:
+        if not names.issuperset(buffer["overlaps"]):
             raise DamagedMetadata(
-                f'buffer "{shown(buffer.name)}" of {where} has no valid "overlaps"'
+                f'buffer "{shown(buffer["name"])}" of {where} has no valid "overlaps"'
             )
     if "io" in entry:
         read_value(entry, "io", lambda value: value in ("only", "no"), where)
@@ -139,10 +140,8 @@ def read_pool(entry: Any, entries: Collection[str], where: str) -> ArchivedPool:
         read_value(entry, "alignment_bytes", lambda value: is_size(value) and value > 0, where),
         read_value(entry, "peak_bytes", is_count, where),
         read_value(entry, "memory_pressure_bytes", is_count, where),
-        PoolBound(
-            read_value(entry, "lower_bound_bytes", is_count, where),
-            read_value(entry, "optimal", is_truth, where),
-        ),
+        read_value(entry, "lower_bound_bytes", is_count, where),
+        read_value(entry, "optimal", is_truth, where),
         live,
         buffers,
         *_place(entry, where),
@@ -167,14 +166,14 @@ def _place(entry: Any, where: str) -> tuple[int, int | None]:
     return first, address if "address" in entry else None
 
 
-def _buffer(entry: Any, pool: str, where: str) -> PlacedBuffer:
+def _buffer(entry: Any, pool: str, where: str) -> BufferPlace:
     name = read_value(entry, "name", is_text, f"a buffer of {where}")
     where = f'buffer "{shown(name)}" of {where}'
-    ranges = read_value(entry, "live_ranges", is_list_of(is_range), where)
+    read_value(entry, "live_ranges", is_list_of(is_range), where)
     overlaps = read_value(entry, "overlaps", lambda value: isinstance(value, dict), where)
     for overlap in overlaps.values():
         read_value(overlap, "shared", is_count, f"an overlap of {where}")
-    return PlacedBuffer(
+    place = BufferPlace(
         name,
         read_value(entry, "function", is_text, where),
         int(_KINDS[read_value(entry, "kind", lambda value: value in list(_KINDS), where)]),
@@ -182,10 +181,8 @@ def _buffer(entry: Any, pool: str, where: str) -> PlacedBuffer:
         read_value(entry, "offset", is_count, where),
         read_value(entry, "size", is_count, where),
         read_value(entry, "alignment", is_count, where),
-        [LiveRange(start, stop) for start, stop in ranges],
-        read_value(entry, "identical", is_list_of(is_text), where),
-        {
-            other: read_value(overlap, "distance", is_count, f"an overlap of {where}")
-            for other, overlap in overlaps.items()
-        },
     )
+    read_value(entry, "identical", is_list_of(is_text), where)
+    for overlap in overlaps.values():
+        read_value(overlap, "distance", is_count, f"an overlap of {where}")
+    return place

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from usmp.objects.entry_size import EntrySize
-from usmp.objects.size_expression import (
+from usmp.plain.entry_size import LARGEST_SIZE, EntrySize
+from usmp.plain.size_expression import (
     SizeExpression,
     computed_text,
     extent_range,
@@ -15,7 +15,6 @@ from usmp.objects.size_expression import (
     shape_text,
     sizes_in,
 )
-from usmp.objects.symbolic_size import LARGEST_SIZE
 from usmp.runtime.read_metadata import (
     DamagedMetadata,
     is_identifier,

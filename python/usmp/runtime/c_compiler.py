@@ -39,3 +39,11 @@ def compile_c(arguments: Sequence[str], output: Path) -> None:
             f"C compiler {' '.join(compiler)} failed with exit status {result.returncode}:\n"
             f"{result.stderr.strip() or '(it printed nothing)'}"
         )
+
+
+def tvm_ffi_include() -> list[str]:
+    """The compiler's options that find the headers of tvm-ffi; they are not ours to warn about."""
+    from tvm_ffi import libinfo
+
+    folders = dict.fromkeys([libinfo.find_include_path(), libinfo.find_dlpack_include_path()])
+    return [option for folder in folders for option in ("-isystem", folder)]

@@ -24,8 +24,7 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from usmp.runtime.c_compiler import BuildError
-from usmp.runtime.host import tvm_ffi_include
+from usmp.runtime.c_compiler import BuildError, tvm_ffi_include
 from usmp.runtime.object_file import has_float_registers, machine_of
 from usmp.runtime.programs import run_program
 from usmp.runtime.stack_use import most_stack_bytes

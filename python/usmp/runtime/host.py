@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from usmp.names import DEFAULT_ARENA_BYTES
-from usmp.objects.dynamic_allocation import NO_MEMORY
-from usmp.objects.entries import ONLY_ENTRY, c_prefix_of_entry, chosen_entry
-from usmp.objects.pool_places import ANY_ADDRESS_MACRO
+from usmp.plain.c_interface import ANY_ADDRESS_MACRO, NO_MEMORY
+from usmp.plain.entry_names import ONLY_ENTRY, c_prefix_of_entry, chosen_entry
 from usmp.runtime.arena import ArenaExhausted, HostArena
-from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c
+from usmp.runtime.c_compiler import DEFAULT_FLAGS, BuildError, compile_c, tvm_ffi_include
 from usmp.runtime.extra_sources import check_sources, compile_sources
 from usmp.runtime.host_calls import (
     CInterface,
@@ -352,14 +351,6 @@ def aligned_empty(
     raw = np.empty(size + alignment, dtype=np.uint8)
     start = -raw.ctypes.data % alignment
     return raw[start : start + size].view(element).reshape(tuple(shape))
-
-
-def tvm_ffi_include() -> list[str]:
-    """The compiler's options that find the headers of tvm-ffi; they are not ours to warn about."""
-    from tvm_ffi import libinfo
-
-    folders = dict.fromkeys([libinfo.find_include_path(), libinfo.find_dlpack_include_path()])
-    return [option for folder in folders for option in ("-isystem", folder)]
 
 
 def _prefix(files: Mapping[str, bytes]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from usmp.objects.entries import ONLY_ENTRY, chosen_entry
+from usmp.plain.entry_names import ONLY_ENTRY, chosen_entry
 from usmp.runtime.read_metadata import DamagedMetadata, is_count, is_list_of, is_text, read_value
 from usmp.support.plain_text import shown
 

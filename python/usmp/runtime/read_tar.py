@@ -12,7 +12,7 @@ import stat
 import tarfile
 from pathlib import Path, PurePosixPath
 
-from usmp.objects.model_library_format import LARGEST_ARCHIVE_BYTES
+from usmp.plain.model_library_format import LARGEST_ARCHIVE_BYTES
 from usmp.support.plain_text import shown
 from usmp.support.tvmc_exception import TVMCException
 

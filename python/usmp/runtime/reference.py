@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from usmp.objects.entries import chosen_entry
-from usmp.objects.model_library_format import largest_reference
+from usmp.plain.entry_names import chosen_entry
+from usmp.plain.model_library_format import largest_reference
 from usmp.runtime.archive import Archive, archive_of
 from usmp.runtime.archived_module import ArchivedModule
 from usmp.runtime.host import HostEntry, HostModule

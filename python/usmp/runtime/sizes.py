@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from usmp.objects.size_expression import shape_at, shape_text, solved
+from usmp.plain.size_expression import shape_at, shape_text, solved
 from usmp.support.plain_text import shown
 
 _LARGEST = 2**31 - 1

@@ -27,10 +27,11 @@ from usmp.objects.attributes import (
     POOL_ARGS_ATTR,
     ROW_SCHEDULE_ATTR,
 )
-from usmp.objects.entries import ONLY_ENTRY, entries_of, entry_function_name
+from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
 from usmp.objects.pool_places import has_place, line_bytes, rounded_up
 from usmp.passes import ModulePass
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.offset_expressions import OffsetExpressions
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, global_symbol
 from usmp.transform.computed_offsets import ComputedOffsets

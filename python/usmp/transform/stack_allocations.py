@@ -22,8 +22,8 @@ from usmp.analysis.memory.effects import ASYNCHRONOUS_ATTRIBUTES, CONCURRENT_ATT
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.names import ARENA
 from usmp.objects.attributes import POOL_ARGS_ATTR
-from usmp.objects.dynamic_allocation import NO_MEMORY
 from usmp.objects.executor import Executor
+from usmp.plain.c_interface import NO_MEMORY
 from usmp.tir.dynamic_allocator import WORKSPACE_ALIGNMENT, DynamicAllocator
 from usmp.tir.nodes import nodes_of, sequence
 from usmp.tir.own_function import own_function_name

@@ -25,11 +25,12 @@ from usmp.objects.attributes import (
     STREAMED_OUTPUTS_ATTR,
     STREAMED_TENSOR_ATTR,
 )
-from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.objects.entries import entries_of
 from usmp.objects.executor import executor_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.objects.tensor_info import TensorInfo
 from usmp.passes import ModulePass
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.support.unique_names import UniqueNames

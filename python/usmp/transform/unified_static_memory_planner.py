@@ -20,9 +20,10 @@ from usmp.objects.attributes import (
     OTHER_FORMS_ATTR,
     STATE_LAYOUT_ATTR,
 )
-from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.objects.entries import entries_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.io_pools import check_io_is_planned
 from usmp.planning.options import PlanningOptions, planning_options

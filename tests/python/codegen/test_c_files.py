@@ -18,7 +18,7 @@ from usmp.codegen.c_files import (
     mve_macros,
     text_of,
 )
-from usmp.runtime.host import tvm_ffi_include
+from usmp.runtime.c_compiler import tvm_ffi_include
 from usmp.tir import intrinsics
 from usmp.tir.intrinsics import arithmetic_function, conversion_function
 

@@ -20,7 +20,8 @@ from usmp.codegen.c_constants import constant_pool_bytes
 from usmp.codegen.c_entry_points import MainFunction
 from usmp.codegen.c_header import print_header
 from usmp.codegen.c_packed import print_packed_source
-from usmp.runtime.host import aligned_empty, tvm_ffi_include
+from usmp.runtime.c_compiler import tvm_ffi_include
+from usmp.runtime.host import aligned_empty
 from usmp.runtime.write_files import write_files
 
 pytestmark = pytest.mark.cc

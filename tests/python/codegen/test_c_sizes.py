@@ -39,9 +39,9 @@ from usmp.objects.attributes import (
     WINDOWS_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
-from usmp.objects.entry_size import EntrySize
-from usmp.objects.size_expression import extent_at
 from usmp.objects.symbolic_size import SymbolicSize
+from usmp.plain.entry_size import EntrySize
+from usmp.plain.size_expression import extent_at
 from usmp.runtime.write_files import write_files
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion"]

@@ -11,8 +11,8 @@ from usmp.codegen.entry_comments import run_comment
 from usmp.codegen.entry_facts import UsedState
 from usmp.codegen.interface import Interface
 from usmp.objects import BufferInfoKind, PlacedBuffer
-from usmp.objects.entry_size import EntrySize
 from usmp.objects.input_window import InputWindow
+from usmp.plain.entry_size import EntrySize
 
 ROWS, ROWS_OUT = tensor("x", is_by_rows=True), tensor("y", is_by_rows=True)
 STATE = PlacedBuffer("s", "f", int(BufferInfoKind.STATE), "sram", 0, 12, 4, [], [])

@@ -8,12 +8,8 @@ import random
 import pytest
 
 from support import levels
-from usmp.objects.entries import (
-    c_prefix_of_entry,
-    called_by_users,
-    check_only_entry,
-    most_bytes_at_once,
-)
+from usmp.objects.entries import called_by_users, most_bytes_at_once
+from usmp.plain.entry_names import c_prefix_of_entry, check_only_entry
 
 
 def test_users_know_no_names_of_functions_of_entries():

@@ -44,7 +44,8 @@ def test_the_classes_are_found():
 def test_classes_declare_the_fields_of_the_library():
     declared, registered = {}, {}
     for cls in CLASSES:
-        own = vars(cls).get("__annotations__", {})
+        plain = [base for base in cls.__bases__ if not issubclass(base, FFIObject)]
+        own = [name for each in (cls, *plain) for name in vars(each).get("__annotations__", {})]
         declared[cls.__name__] = sorted(name for name in own if name[:2] != "__")
         registered[cls.__name__] = sorted(f.name for f in cls.__tvm_ffi_type_info__.fields)
     assert declared == registered

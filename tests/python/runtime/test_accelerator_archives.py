@@ -10,7 +10,7 @@ from support.accelerator_models import attention, matmul_source
 from support.archives import message_of
 from support.relax_models import X
 from usmp.codegen.model_library_format import metadata_bytes, write_archive
-from usmp.objects.model_library_format import METADATA_FILE
+from usmp.plain.model_library_format import METADATA_FILE
 from usmp.runtime import BuildError, load_archive
 from usmp.runtime.extra_sources import include_sources
 

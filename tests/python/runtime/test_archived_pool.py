@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.all_cases import check_all
-from usmp.objects import BufferInfoKind, LiveRange
+from usmp.plain.buffer_place import BufferInfoKind
 from usmp.runtime.archived_pool import read_pool
 from usmp.runtime.read_metadata import DamagedMetadata
 
@@ -58,7 +58,7 @@ def test_each_value_is_read():
     sizes = (pool.size_hint_bytes, pool.size_bytes, pool.alignment_bytes, pool.peak_bytes)
     assert sizes == (128, 64, 16, 60)
     assert (pool.memory_pressure_bytes, pool.live_at_peak) == (52, ["a"])
-    assert (pool.bound.lower_bound_bytes, pool.bound.optimal) == (44, False)
+    assert (pool.lower_bound_bytes, pool.is_optimal) == (44, False)
     assert (pool.first_byte, pool.address, pool.is_empty) == (0, None, False)
     assert read(kind="constant").is_constant
     assert read(internal=True).is_internal
@@ -69,9 +69,6 @@ def test_each_value_of_a_buffer_is_read():
     a, b = read().buffers
     assert (a.name, a.function, a.pool_name) == ("a", "main", "sram")
     assert (a.byte_offset, a.size_bytes, a.alignment) == (16, 48, 8)
-    assert [(r.start, r.stop) for r in a.live_ranges] == [(0, 1), (3, 5)]
-    assert isinstance(a.live_ranges[0], LiveRange)
-    assert (list(a.identical), dict(a.overlaps)) == (["twin"], {"b": 24})
     # The kind of constants is that of buffers which are neither input nor output.
     assert a.kind == b.kind == BufferInfoKind.INTERMEDIATE
     (state,) = read(buffers=[{**OTHER, "kind": "state"}], live_at_peak=[]).buffers

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from usmp.objects.entry_size import EntrySize
-from usmp.objects.size_expression import computed_text
-from usmp.objects.symbolic_size import LARGEST_SIZE
+from usmp.plain.entry_size import LARGEST_SIZE, EntrySize
+from usmp.plain.size_expression import computed_text
 from usmp.runtime.archived_sizes import is_unbounded, read_extents, read_sizes
 from usmp.runtime.read_metadata import DamagedMetadata
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from usmp.objects import BufferInfoKind, PlacedBuffer, PoolBound, TensorInfo
-from usmp.objects.entry_size import EntrySize
+from usmp.plain.buffer_place import BufferInfoKind, BufferPlace
+from usmp.plain.entry_size import EntrySize
+from usmp.plain.tensor import Tensor
 from usmp.runtime.archived_entry import ArchivedEntry, ArchivedTensor
 from usmp.runtime.archived_module import ArchivedModule
 from usmp.runtime.archived_pool import ArchivedPool
@@ -11,15 +12,15 @@ from usmp.runtime.archived_pool import ArchivedPool
 BATCH = EntrySize("n", "n", 1, 4)
 
 
-def tensor(name, shape=(1, 4), dtype="int8", pool=None, is_updated=False, **more):
+def tensor(name, shape=(1, 4), dtype="int8", pool=None, **more):
     """An input or output; `pool` holds it, if it is in the workspace."""
-    info = TensorInfo(name, list(shape), dtype, is_updated=is_updated)
+    info = Tensor(name, list(shape), dtype)
     return ArchivedTensor(info, name, pool, None if pool is None else 0, **more)
 
 
 def entry(inputs=(), outputs=(), name="main", sizes=(), prefix="tvmgen_net", **more):
     """An entry of these tensors and sizes."""
-    named = [{str(t.info.name): t for t in tensors} for tensors in (inputs, outputs)]
+    named = [{t.info.name: t for t in tensors} for tensors in (inputs, outputs)]
     return ArchivedEntry(name, prefix, *named, sizes={size.name: size for size in sizes}, **more)
 
 
@@ -38,7 +39,8 @@ def pool(name, size_bytes=64, is_constant=False, is_internal=False, state_bytes=
         16,
         size_bytes,
         size_bytes,
-        PoolBound(size_bytes, True),
+        size_bytes,
+        True,
         [],
         buffers,
         **more,
@@ -52,4 +54,4 @@ def module(entries, pools=(), name="net", **metadata):
 
 
 def _buffer(name, pool_name, kind, size_bytes):
-    return PlacedBuffer(name, "f", int(kind), pool_name, 0, size_bytes, 16, [], [])
+    return BufferPlace(name, "f", int(kind), pool_name, 0, size_bytes, 16)

@@ -9,7 +9,8 @@ from unittest import mock
 
 from tvm.ir import IRModule
 
-from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.objects.entries import entries_of
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.search import Choice, Race
 from usmp.planning.search.stages import SegmentStage
 from usmp.planning.search.stages.segments import with_all_segments

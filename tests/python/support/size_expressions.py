@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from usmp.objects.size_expression import OPERATORS, SizeExpression
+from usmp.plain.size_expression import OPERATORS, SizeExpression
 
 BOUNDS = {"a": (1, 6), "b": (2, 5)}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from usmp.codegen.c_row_callbacks import callback_parameters
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.objects.streamed_io import callback_member, context_member
+from usmp.plain.c_interface import callback_member, context_member
 
 _CALLS = {"inputs": "semihosting_read", "outputs": "semihosting_write"}
 _DATA = {"inputs": "destination", "outputs": "source"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from usmp.boards.project.rows_of_files import size_macro
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.objects.entry_size import EntrySize
+from usmp.plain.entry_size import EntrySize
 
 
 def tensor_bytes(entry: EntryInterface, tensor: IOTensor, inputs: str) -> str:

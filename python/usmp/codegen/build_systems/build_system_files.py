@@ -11,7 +11,7 @@ from usmp.codegen.build_systems.esp_idf import esp_idf_files
 from usmp.codegen.build_systems.library import library_of
 from usmp.codegen.build_systems.platformio import platformio_files
 from usmp.codegen.build_systems.zephyr import zephyr_files
-from usmp.objects.model_library_format import METADATA_FILE
+from usmp.plain.model_library_format import METADATA_FILE
 
 
 def build_system_files(files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from usmp.objects.model_library_format import ARENA_PATHS
+from usmp.plain.model_library_format import ARENA_PATHS
 
 INCLUDE_FOLDER = "codegen/host/include"
 SOURCE_FOLDER = "codegen/host/src"

@@ -14,7 +14,7 @@ from usmp.names import WORKSPACE_IO
 from usmp.objects import MemoryPlan
 from usmp.objects.compared import compared_of
 from usmp.objects.entries import most_bytes_at_once
-from usmp.objects.model_library_format import CPU_DEVICE
+from usmp.plain.model_library_format import CPU_DEVICE
 
 
 def entry_memory(interface: Interface, entry: EntryInterface, plan: MemoryPlan) -> dict[str, Any]:

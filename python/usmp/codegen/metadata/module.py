@@ -34,8 +34,8 @@ from usmp.objects import MemoryPlan
 from usmp.objects.attributes import BOARD_ATTR, MEMORY_PLAN_ATTR
 from usmp.objects.dynamic_allocation import as_json as dynamic_as_json
 from usmp.objects.input_window import windows_as_json
-from usmp.objects.model_library_format import FORMAT_VERSION
 from usmp.objects.targets import accelerator_of, target_text
+from usmp.plain.model_library_format import FORMAT_VERSION
 
 
 def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from usmp.analysis import memory_pressure
 from usmp.codegen.interface import Interface
 from usmp.objects import MemoryPlan, PlacedBuffer
 from usmp.objects.merged_functions import merged_functions
-from usmp.objects.model_library_format import CPU_DEVICE
+from usmp.plain.model_library_format import CPU_DEVICE
 
 
 def operator_memory(mod: IRModule, interface: Interface, plan: MemoryPlan) -> list[dict[str, Any]]:

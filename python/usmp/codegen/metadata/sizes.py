@@ -6,7 +6,7 @@ from typing import Any
 
 from usmp.codegen.entry_interface import EntryInterface, IOTensor
 from usmp.codegen.interface import Interface
-from usmp.objects.size_expression import shape_text
+from usmp.plain.size_expression import shape_text
 
 
 def sizes_metadata(interface: Interface, entry: EntryInterface) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from tvm import tirx
 from tvm.ir import Var
 
 from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, resolved_sizes
-from usmp.objects.symbolic_size import LARGEST_SIZE, SymbolicSize
+from usmp.objects.symbolic_size import SymbolicSize
+from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 from usmp.support.unique_names import UniqueNames

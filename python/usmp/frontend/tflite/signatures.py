@@ -11,7 +11,8 @@ import tflite
 
 from usmp.codegen.names import replace_forbidden
 from usmp.frontend.tflite.read import tensor_name, vector
-from usmp.objects.entries import ONLY_ENTRY, check_entries
+from usmp.objects.entries import check_entries
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.support.errors import UnsupportedModelError
 
 NamedTensor = tuple[str, int]

@@ -10,9 +10,9 @@ from tvm import relax
 from tvm.ir import GenericConst, GlobalVar, IRModule, TupleType, Var
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from usmp.objects.entries import ONLY_ENTRY
 from usmp.ops.control_flow import ControlFlow, call_control_flow
 from usmp.passes import ModulePass
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import relax_entries
 from usmp.relax.static_shapes import flatten_types, has_static_shape, main_function
 from usmp.relax.transform.resolve_match_casts import ResolveMatchCasts

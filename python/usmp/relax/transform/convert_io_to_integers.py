@@ -13,10 +13,10 @@ from tvm.ir import Call, IRModule
 
 from usmp.names import FLOAT, INT8, IO_TYPES, QUANTIZED
 from usmp.objects.attributes import IO_TYPES_ATTR, OUTPUT_NAMES_ATTR
-from usmp.objects.entries import ONLY_ENTRY
 from usmp.ops.quantization import Quantization
 from usmp.ops.records import operator_of
 from usmp.passes import ModulePass
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import join_functions, relax_entries, split_entries
 from usmp.relax.states import states_of
 from usmp.relax.static_shapes import flatten_types, main_function

@@ -18,7 +18,6 @@ from usmp.report.map_data import Buffer, MemoryMap, Operator, Pool, Range
 from usmp.report.read_map_data import map_of_metadata
 from usmp.support.model_operators import name
 from usmp.support.plain_text import printable
-from usmp_solver.live_bytes import live_bytes_by_position
 
 Event = dict[str, Any]
 
@@ -85,6 +84,9 @@ def _operator_arguments(plan: MemoryMap, operator: Operator) -> Event:
 
 
 def _pool(process: int, pool: Pool) -> Iterator[Event]:
+    # Loads NumPy, which takes longer than a table of the plan.
+    from usmp_solver.live_bytes import live_bytes_by_position
+
     kind = "constant" if pool.is_constant else "workspace"
     yield from _named(process, f"{pool.name} ({kind}, peak {pool.peak_bytes} bytes)")
     before = 0

@@ -7,7 +7,6 @@ from typing import Any
 
 from usmp.report.map_data import Buffer, MemoryMap, Pool, Range
 from usmp.support.plain_text import shown
-from usmp_solver.live_bytes import live_bytes_by_position
 
 Row = dict[str, Any]
 
@@ -72,6 +71,9 @@ def reads(pool: Pool, drawn: MemoryMap) -> list[Row]:
 
 def live_bytes(pool: Pool, positions: int) -> list[Row]:
     """The bytes that are live from each position on at which they change."""
+    # Loads NumPy, which takes longer than a table of the plan.
+    from usmp_solver.live_bytes import live_bytes_by_position
+
     whole = (0, [(0, positions)])
     found = live_bytes_by_position([whole, *((b.size_bytes, b.live_ranges) for b in pool.buffers)])
     return [{"position": position, "live": live} for position, live in found.items()]

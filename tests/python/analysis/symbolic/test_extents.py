@@ -13,8 +13,8 @@ from tvm import tirx
 
 from support.size_expressions import BOUNDS, random_expression
 from usmp.analysis.symbolic.extents import greatest, value_of
-from usmp.objects.size_expression import extent_at
 from usmp.objects.symbolic_size import SymbolicSize
+from usmp.plain.size_expression import extent_at
 
 SIZES = [SymbolicSize(name, *bounds) for name, bounds in BOUNDS.items()]
 VARIABLES = {name: tirx.Var(name, "int32") for name in BOUNDS}

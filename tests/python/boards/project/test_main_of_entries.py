@@ -8,7 +8,7 @@ from usmp.boards.board import board_named
 from usmp.boards.project.main_of_entries import print_main_of_entries
 from usmp.codegen.interface import Interface
 from usmp.objects import BufferInfoKind, PlacedBuffer
-from usmp.objects.entry_size import EntrySize
+from usmp.plain.entry_size import EntrySize
 
 BOARD = board_named("mps2-an385")
 SEQ = EntrySize("seq", "seq", 1, 8)

@@ -9,7 +9,7 @@ from support.interface_views import entry, interface, placed, tensor
 from usmp.boards.board import board_named
 from usmp.boards.project.main_program import addresses, print_main
 from usmp.codegen.interface import Interface
-from usmp.objects.entry_size import EntrySize
+from usmp.plain.entry_size import EntrySize
 
 BOARD = board_named("mps2-an385")
 SEQ = EntrySize("seq", "seq", 1, 8)

@@ -12,7 +12,7 @@ from usmp.codegen.interface import Interface
 from usmp.codegen.metadata.entries import entry_memory, ram
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
 from usmp.objects.compared import Alternative, Compared, with_compared
-from usmp.objects.entry_size import EntrySize
+from usmp.plain.entry_size import EntrySize
 
 POOLS = [workspace("sram", 64), workspace("fast", 8), constants("flash", size_bytes=24)]
 STATE = PlacedBuffer("s", "f", int(BufferInfoKind.STATE), "sram", 0, 12, 4, [LiveRange(0, 9)], [])

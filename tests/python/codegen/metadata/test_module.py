@@ -12,9 +12,9 @@ from usmp.codegen.interface import Interface
 from usmp.codegen.metadata.module import metadata
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound
 from usmp.objects.attributes import BOARD_ATTR, ENTRIES_ATTR, MEMORY_PLAN_ATTR
-from usmp.objects.state_layout import StateLayout
 from usmp.objects.targets import accelerator_target
 from usmp.ops.accelerator_function import AcceleratorFunction
+from usmp.plain.state_layout import StateLayout
 
 SRAM = workspace("sram", 16)
 

@@ -8,7 +8,7 @@ from tvm import tirx
 
 from support.interface_views import entry, interface, tensor
 from usmp.codegen.metadata.sizes import shape_metadata, sizes_metadata
-from usmp.objects.entry_size import EntrySize
+from usmp.plain.entry_size import EntrySize
 
 SEQ = EntrySize("seq", "seq_1", 2, None)
 

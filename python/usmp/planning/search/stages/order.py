@@ -12,7 +12,8 @@ from tvm.ir import IRModule
 from usmp.analysis.memory.main_statements import DECLARATIONS
 from usmp.names import ORDER
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
-from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.objects.entries import entries_of
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.main_function import with_main
 from usmp.planning.operator_order.graph import OperatorGraph
 from usmp.planning.operator_order.least_peak import OperatorOrder, least_peak_order

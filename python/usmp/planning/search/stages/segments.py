@@ -12,9 +12,10 @@ from tvm.ir import IRModule
 
 from usmp.names import SEGMENTS, SPEED
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
-from usmp.objects.entries import ONLY_ENTRY, entries_of
+from usmp.objects.entries import entries_of
 from usmp.objects.streamed_io import streams_io
 from usmp.objects.symbolic_size import has_symbolic_sizes
+from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.options import PlanningOptions
 from usmp.planning.search.choice import Choice
 from usmp.planning.search.race import Race

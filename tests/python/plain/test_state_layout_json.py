@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from usmp.objects.placed_state import PlacedState
-from usmp.objects.state_layout_json import hashed_content, layout_document, parse_document
+from usmp.plain.state_layout_json import hashed_content, layout_document, parse_document
+from usmp.plain.state_place import StatePlace
 
 STATES = [
-    PlacedState("a", [2, 3], "int8", "fast", 0, 6, 4, "digest"),
-    PlacedState("b", [], "float32", "slow", 8, 4, 4, ""),
-    PlacedState("c", [2**40], "int8", "fast", 2**40, 2**40, 2**40, "x"),
+    StatePlace("a", [2, 3], "int8", "fast", 0, 6, 4, "digest"),
+    StatePlace("b", [], "float32", "slow", 8, 4, 4, ""),
+    StatePlace("c", [2**40], "int8", "fast", 2**40, 2**40, 2**40, "x"),
 ]
 STATE = {
     "name": "a",
@@ -38,8 +38,8 @@ def test_documents_have_the_states_by_pool():
 
 def test_another_alignment_means_the_same_bytes():
     first, *_ = STATES
-    aligned = PlacedState("a", [2, 3], "int8", "fast", 0, 6, 8, "digest")
-    moved = PlacedState("a", [2, 3], "int8", "fast", 2, 6, 4, "digest")
+    aligned = StatePlace("a", [2, 3], "int8", "fast", 0, 6, 8, "digest")
+    moved = StatePlace("a", [2, 3], "int8", "fast", 2, 6, 4, "digest")
     assert hashed_content("net", [first]) == hashed_content("net", [aligned])
     assert hashed_content("net", [first]) != hashed_content("net", [moved])
     assert hashed_content("net", [first]) == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from usmp.objects.placed_state import PlacedState
+from usmp.plain.state_place import StatePlace
 from usmp.support.plain_text import shown
 from usmp.support.strict_json import parse_json
 
@@ -18,41 +18,41 @@ _STATE_KEYS = {"name", "dtype", "shape", "offset", "size", "alignment", "initial
 _KEYS = {"version", "module", "hash", "pools"}
 
 
-def hashed_content(module_name: str, states: Sequence[PlacedState]) -> list[Any]:
+def hashed_content(module_name: str, states: Sequence[StatePlace]) -> list[Any]:
     """What must be equal for the bytes of the states to mean the same."""
     return [FORMAT_VERSION, module_name, *map(_hashed, states)]
 
 
 def layout_document(
-    module_name: str, states: Sequence[PlacedState], hash_text: str
+    module_name: str, states: Sequence[StatePlace], hash_text: str
 ) -> dict[str, Any]:
     """What a file has."""
     pools: dict[str, list[dict[str, Any]]] = {}
     for state in states:
-        pools.setdefault(str(state.pool_name), []).append(_described(state))
+        pools.setdefault(state.pool_name, []).append(_described(state))
     return {"version": FORMAT_VERSION, "module": module_name, "hash": hash_text, "pools": pools}
 
 
-def _hashed(state: PlacedState) -> list[Any]:
+def _hashed(state: StatePlace) -> list[Any]:
     described = _described(state)
     # Another alignment asks for another address, but the bytes mean the same.
     del described["alignment"]
-    return [str(state.pool_name), *described.values()]
+    return [state.pool_name, *described.values()]
 
 
-def _described(state: PlacedState) -> dict[str, Any]:
+def _described(state: StatePlace) -> dict[str, Any]:
     return {
-        "name": str(state.name),
-        "dtype": str(state.dtype),
-        "shape": [int(extent) for extent in state.shape],
-        "offset": int(state.byte_offset),
-        "size": int(state.size_bytes),
-        "alignment": int(state.alignment),
-        "initial_value": str(state.initial_value),
+        "name": state.name,
+        "dtype": state.dtype,
+        "shape": state.shape,
+        "offset": state.byte_offset,
+        "size": state.size_bytes,
+        "alignment": state.alignment,
+        "initial_value": state.initial_value,
     }
 
 
-def parse_document(content: str | bytes) -> tuple[str, list[PlacedState], str]:
+def parse_document(content: str | bytes) -> tuple[str, list[StatePlace], str]:
     """The name of the module, the states and the hash that a file has.
 
     Raises
@@ -94,16 +94,16 @@ def _check_keys(entry: Any, keys: set[str], what: str) -> None:
         raise ValueError(f'{what} has "{shown(key)}", which is unknown')
 
 
-def _states(pool: str, listed: Any) -> list[PlacedState]:
+def _states(pool: str, listed: Any) -> list[StatePlace]:
     what = f'pool "{shown(pool)}"'
     if not isinstance(listed, list) or not listed or not _is_text(pool):
         raise ValueError(f"{what} has no list of states")
     return [_state(pool, entry, f"state {number} of {what}") for number, entry in enumerate(listed)]
 
 
-def _state(pool: str, entry: Any, what: str) -> PlacedState:
+def _state(pool: str, entry: Any, what: str) -> StatePlace:
     _check_keys(entry, _STATE_KEYS, what)
-    return PlacedState(
+    return StatePlace(
         name=_text(entry, "name", what),
         shape=_value(entry, "shape", what, _is_shape),
         dtype=_text(entry, "dtype", what),

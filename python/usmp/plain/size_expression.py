@@ -10,10 +10,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeAlias
 
-from tvm import tirx
-from tvm.ir import Var
-from tvm.tirx import IntImm
-
 SizeExpression: TypeAlias = "int | str | list[Any]"
 Bounds: TypeAlias = Mapping[str, tuple[int, int]]
 """The least and the greatest value of each size."""
@@ -29,63 +25,13 @@ OPERATORS: Mapping[str, Callable[[int, int], int]] = {
 }
 """They round down, as in Python; what they divide by is a positive number."""
 
-_DIVISIONS = ("//", "%")
+DIVISIONS = ("//", "%")
 _INVERTED = ("+", "-", "*")
-_BY_NODE: Mapping[type, str] = {
-    tirx.Add: "+",
-    tirx.Sub: "-",
-    tirx.Mul: "*",
-    tirx.FloorDiv: "//",
-    tirx.FloorMod: "%",
-    tirx.Min: "min",
-    tirx.Max: "max",
-}
 _PLAIN = {"min": "min({0}, {1})", "max": "max({0}, {1})"}
 _ATOM, _MULTIPLY, _ADD = range(3)
-_DEEPEST, _LONGEST = 32, 255
+DEEPEST, LONGEST = 32, 255
 """Operators inside of each other, and parts in all: more than shapes of models have."""
 _LARGEST = 2**31 - 1
-
-
-def size_expression(value: Any) -> SizeExpression:
-    """An extent of TIR, whose variables have the names of sizes.
-
-    Parameters
-    ----------
-    value
-        a number, or an expression of TIR.
-
-    Raises
-    ------
-    ValueError
-        it has another operator, divides by what may not be positive, or is too long.
-    """
-    found = _read(value, value, 0)
-    if len(_parts(found)) > _LONGEST:
-        raise ValueError(f"the extent {value} is too long; make the model's shapes simpler")
-    return found
-
-
-def _read(value: Any, whole: Any, depth: int) -> SizeExpression:
-    if isinstance(value, int | IntImm):
-        return int(value)
-    if isinstance(value, Var):
-        return str(value.name)
-    if isinstance(value, tirx.Cast):
-        return _read(value.value, whole, depth)
-    operator = _BY_NODE.get(type(value))
-    if operator is None:
-        raise ValueError(
-            f"the extent {whole} has {value}; extents are computed from sizes by "
-            f"{', '.join(OPERATORS)}"
-        )
-    if depth == _DEEPEST:
-        raise ValueError(f"the extent {whole} is too deep; make the model's shapes simpler")
-    both = [_read(side, whole, depth + 1) for side in (value.a, value.b)]
-    if operator in _DIVISIONS and not _is_divisor(both[1]):
-        divisor = expression_text(both[1])
-        raise ValueError(f"the extent {whole} divides by {divisor}, which is no positive number")
-    return [operator, *both]
 
 
 def is_size_expression(value: Any, sizes: Collection[str]) -> bool:
@@ -102,12 +48,12 @@ def is_size_expression(value: Any, sizes: Collection[str]) -> bool:
     while pending:
         part, depth = pending.pop()
         parts += 1
-        if parts > _LONGEST or depth > _DEEPEST:
+        if parts > LONGEST or depth > DEEPEST:
             return False
         if isinstance(part, list):
             if len(part) != 3 or not isinstance(part[0], str) or part[0] not in OPERATORS:
                 return False
-            if part[0] in _DIVISIONS and not _is_divisor(part[2]):
+            if part[0] in DIVISIONS and not is_divisor(part[2]):
                 return False
             pending += [(side, depth + 1) for side in part[1:]]
         elif not (_is_number(part) or (isinstance(part, str) and part in sizes)):
@@ -119,20 +65,21 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST
 
 
-def _is_divisor(value: Any) -> bool:
+def is_divisor(value: Any) -> bool:
+    """Whether expressions may divide by a value."""
     return _is_number(value) and value > 0
 
 
-def _parts(expression: SizeExpression) -> list[SizeExpression]:
+def parts_of(expression: SizeExpression) -> list[SizeExpression]:
     """The expression, and all that it is made of."""
     if not isinstance(expression, list):
         return [expression]
-    return [expression, *(part for side in expression[1:] for part in _parts(side))]
+    return [expression, *(part for side in expression[1:] for part in parts_of(side))]
 
 
 def sizes_in(expression: SizeExpression) -> list[str]:
     """The names of the sizes that it depends on, each once."""
-    return list(dict.fromkeys(part for part in _parts(expression) if isinstance(part, str)))
+    return list(dict.fromkeys(part for part in parts_of(expression) if isinstance(part, str)))
 
 
 def extent_at(expression: SizeExpression, sizes: Mapping[str, int]) -> int:

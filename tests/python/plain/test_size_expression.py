@@ -9,12 +9,12 @@ import pytest
 from tvm import tirx
 
 from support.size_expressions import BOUNDS, random_expression
-from usmp.objects.size_expression import (
+from usmp.objects.extent import size_expression
+from usmp.plain.size_expression import (
     extent_at,
     extent_range,
     is_size_expression,
     shape_text,
-    size_expression,
     sizes_in,
     solved,
 )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LARGEST_SIZE = 2**31 - 1
+"""Runs are given sizes as `int32_t`."""
+
 
 @dataclass(frozen=True)
 class EntrySize:

@@ -1,0 +1,47 @@
+"""How many bytes do elements and tensors take?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from math import prod
+
+from usmp.support.plain_text import shown
+
+_TYPE = re.compile(r"(?:u?int|b?float)(\d+)(?:_e\dm\d(?:b11)?(?:fn)?(?:uz?)?)?", re.ASCII)
+"""Names of types with their bits; those of small floats say the bits of exponent and mantissa."""
+
+_MOST_BITS = 64
+
+
+def element_bytes(dtype: str) -> int:
+    """Return the bytes of an element.
+
+    Parameters
+    ----------
+    dtype
+        its type as TVM and numpy write it, for instance "int8" or "bfloat16".
+
+    Raises
+    ------
+    ValueError
+        the type is unknown.
+    """
+    if dtype == "bool":
+        return 1
+    matched = _TYPE.fullmatch(dtype)
+    bits = int(matched[1]) if matched and len(matched[1]) <= 2 else 0
+    if not 1 <= bits <= _MOST_BITS:
+        raise ValueError(f'"{shown(dtype)}" is no element type')
+    return (bits + 7) // 8
+
+
+def tensor_bytes(shape: Iterable[int], dtype: str) -> int:
+    """Return the bytes of a tensor.
+
+    Raises
+    ------
+    ValueError
+        the element type is unknown.
+    """
+    return prod(map(int, shape)) * element_bytes(str(dtype))
