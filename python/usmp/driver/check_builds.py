@@ -16,6 +16,7 @@ from usmp.driver.check_places import Place
 from usmp.driver.plan_archive import is_archive, planned_module
 from usmp.driver.progress import ProgressCallback
 from usmp.driver.target_options import full_target
+from usmp.driver.without_torch import without_torch
 from usmp.names import CORES
 from usmp.report.unfinished_search import unfinished_search
 from usmp.report.verdicts import Need, Verdict
@@ -141,7 +142,8 @@ class Builds:
             self._stage(f"compiling for {place.core or module.name}")
             try:
                 files = archive.code(module.name)
-                code = compiled_code(files, module.metadata, cross)
+                with without_torch():
+                    code = compiled_code(files, module.metadata, cross)
                 # What was made for another machine says nothing of this one.
                 why = code.not_linked
                 self._compiled[key] = code if why is None else f"Code not counted: {shown(why)}."
@@ -162,7 +164,8 @@ class Builds:
             alone = self._by_sizes(make(), *self._for_core(board.core, None))
             return Verdict(**{**vars(alone), "why_not": shown(error, 500)})
         self._stage(f"linking for {board.name}")
-        from usmp.boards.emulator import EmulatedModule
+        with without_torch():
+            from usmp.boards.emulator import EmulatedModule
 
         try:
             sections = EmulatedModule(archive.files, module.metadata, board).sections()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from usmp.driver.without_torch import without_torch
 from usmp.support.plain_text import shown
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def module_code(archive: Archive, name: str) -> Code | str:
 
     metadata = archive.module(name).metadata
     try:
-        code = compiled_code(archive.code(name), metadata, module_compiler(metadata))
+        with without_torch():
+            code = compiled_code(archive.code(name), metadata, module_compiler(metadata))
     except BuildError as error:
         return shown(error, 300)
     estimate = "" if code.not_linked is None else " (not linked, an estimate)"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from usmp.driver.errors import UsageError
 from usmp.driver.output import check_readable
 from usmp.driver.state_options import check_export
-from usmp.driver.without_torch import without_torch
 
 if TYPE_CHECKING:
     from usmp.plain.state_layout import StateLayout
@@ -75,8 +74,7 @@ def planned_module(options: argparse.Namespace) -> ArchivedModule:
             raise UsageError(f"{flag} belongs to a model, and {file} is planned already")
     check_readable(file)
     check_export(options)
-    with without_torch():
-        from usmp.runtime import load_archive
+    from usmp.runtime import load_archive
 
     archive = load_archive(file)
     (default,) = (a.default for _, a in options.of_models if a.dest == "module_name")

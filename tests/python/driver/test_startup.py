@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import usmp
 from support import levels
 from support.children import TVMC, run
+from support.quantized_models.variables import VECTOR, delay
 from usmp.driver.build_options import _needs_no_torch
 
 HEAVY = {"numpy", "rich", "torch", "tvm", "tvm_ffi"}
@@ -73,6 +75,68 @@ def test_commands_that_need_no_tvm():
     assert [line for line in shown if line[0] == "["] == [f"[] {words}" for words in COMMANDS]
 
 
+COMMANDS_OF_ARCHIVES = [
+    *(["info", "m.tar", *more] for more in ([], ["--format=json"])),
+    *(
+        ["check", "m.tar", "--max-ram=64K", "--boards=all", *more]
+        for more in ([], ["--format=json"], ["-o", "check.md"])
+    ),
+    *(
+        ["diff", "m.tar", "m.tar", *more]
+        for more in ([], ["--format=json"], ["-o", "diff.md"], ["--fail-on-growth=0"])
+    ),
+    ["diff", "metadata.json", "m.tar"],
+    ["diff", "plan.json", "plan.json"],
+    *(
+        ["plan", "m.tar", *more]
+        for more in (
+            *([], ["--format=json"], ["-o", "plan.csv"], ["--map"]),
+            *(["--operators"], ["--operators", "--format=json"], ["--operators", "--format=csv"]),
+            *(["--export-state-layout", "layout.json"], ["--report", "a.json"]),
+        )
+    ),
+]
+DRAWN = [["plan", "m.tar", "--report", name] for name in ("a.html", "a.perfetto.json")]
+
+
+@pytest.mark.slow
+def test_what_an_archive_says_needs_no_tvm(tmp_path):
+    """Drawn maps load NumPy."""
+    (tmp_path / "m.tflite").write_bytes(delay(VECTOR, "random"))
+    usmp.build(tmp_path / "m.tflite").export_model_library_format(tmp_path / "m.tar")
+    files = usmp.load_archive(tmp_path / "m.tar").files
+    (tmp_path / "metadata.json").write_bytes(files["metadata.json"])
+    (module,) = json.loads(files["metadata.json"])["modules"].values()
+    (tmp_path / "plan.json").write_text(json.dumps(module["memory"]))
+    commands = [*COMMANDS_OF_ARCHIVES, *DRAWN]
+    script = _ONE_AFTER_THE_OTHER.format(commands=commands, heavy=HEAVY)
+    done = run(sys.executable, "-c", script, cwd=tmp_path)
+    assert done.stderr.splitlines() == [
+        *(f"['rich'] {words}" for words in COMMANDS_OF_ARCHIVES),
+        *(f"['numpy', 'rich'] {words}" for words in DRAWN),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("settings", "command"),
+    [
+        ({"executor": usmp.Executor("aot", {"interface-api": "packed"})}, ["diff", "m.tar"]),
+        ({"board": "mps2-an385"}, ["check", "--boards=mps2-an385"]),
+    ],
+    ids=["packed", "board"],
+)
+def test_code_of_an_archive_is_compiled_without_tvm(tmp_path, small_model, settings, command):
+    """Headers of packed functions are tvm-ffi's; boards and hosts share code that knows arrays."""
+    usmp.build(small_model, **settings).export_model_library_format(tmp_path / "m.tar")
+    commands = [[*command, "m.tar"]]
+    script = _ONE_AFTER_THE_OTHER.format(commands=commands, heavy=HEAVY)
+    done = run(sys.executable, "-c", script, cwd=tmp_path)
+    (line,) = done.stderr.splitlines()
+    assert not {"'torch'", "'tvm'"} & set(line.strip("[").partition("]")[0].split(", "))
+    assert line.endswith(str(commands[0]))
+
+
 def test_the_script_needs_no_tvm():
     packages = loaded(TVMC, "list")
     assert "usmp" in packages
@@ -122,7 +186,6 @@ def test_torch_is_hidden_from_tvm_where_it_has_no_use(tmp_path, small_model):
         (tmp_path / name).write_bytes(small_model.read_bytes())
     commands = {
         ("plan", "model.tflite"): True,
-        ("plan", "model.tar"): True,
         ("run", "model.tar"): True,
         ("export-test", "model.tar"): True,
         ("plan", "model.pt2"): False,
