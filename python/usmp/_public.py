@@ -25,7 +25,7 @@ from usmp.objects import (
     WorkspaceMemoryPools as WorkspaceMemoryPools,
     WorkspacePoolInfo as WorkspacePoolInfo,
 )
-from usmp.objects.attributes import CANDIDATE_MEMORY_POOL_ATTR as CANDIDATE_MEMORY_POOL_ATTR
+from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR as CANDIDATE_MEMORY_POOL_ATTR
 from usmp.planning.options import use_workspace_io_is_enabled as use_workspace_io_is_enabled
 from usmp.frontend import import_model as import_model
 from usmp.aot_pipeline import get_pipeline as get_pipeline

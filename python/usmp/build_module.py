@@ -259,7 +259,7 @@ def build(
     mod = import_models(mod, shared_state, max_sizes or {}, input_shapes or {})
     mod = with_c_names(with_output_names(mod), c_names)
     if concurrent:
-        mod = mod.with_attr(CONCURRENT_ATTR, [list(names) for names in concurrent])
+        mod = CONCURRENT_ATTR.put(mod, [list(names) for names in concurrent])
     several_entries = relax_entries(mod) != [ONLY_ENTRY]
     options = planning_options(workspace_io=board is not None)
     own_pools: list[str] = []
@@ -291,22 +291,22 @@ def build(
         reference = board is not None or "mcpu" in targets.cpu.attrs
     taking = [name for name in targets.accelerators if can_take(name, mod)]
     plain = partial(build, mod, [*taking, "c"], module_name=module_name, io_type=io_type)
-    mod = mod.with_attr(EXECUTOR_ATTR, executor)
+    mod = EXECUTOR_ATTR.put(mod, executor)
     if workspace_memory_pools is not None:
-        mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace_memory_pools)
+        mod = WORKSPACE_MEMORY_POOLS_ATTR.put(mod, workspace_memory_pools)
     if constant_memory_pools is not None:
-        mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constant_memory_pools)
+        mod = CONSTANT_MEMORY_POOLS_ATTR.put(mod, constant_memory_pools)
     if state_memory_pool is not None:
-        mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, state_memory_pool)
+        mod = STATE_MEMORY_POOL_ATTR.put(mod, state_memory_pool)
     if io_pool is not None:
-        mod = mod.with_attr(IO_MEMORY_POOL_ATTR, io_pool)
+        mod = IO_MEMORY_POOL_ATTR.put(mod, io_pool)
     if own_pools:
-        mod = mod.with_attr(BOARD_POOLS_ATTR, own_pools)
+        mod = BOARD_POOLS_ATTR.put(mod, own_pools)
     listed = listed_accelerators(named_pools(mod))
     check_accelerators(targets.accelerators, mod, listed)
     if state_layout is not None:
         check_module_name(state_layout, module_name)
-        mod = mod.with_attr(STATE_LAYOUT_ATTR, placed_states_of(state_layout))
+        mod = STATE_LAYOUT_ATTR.put(mod, placed_states_of(state_layout))
     with (
         naming_file(path),
         reference_meanwhile(

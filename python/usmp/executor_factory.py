@@ -165,7 +165,7 @@ class AOTExecutorFactoryModule:
     @property
     def memory_plan(self) -> MemoryPlan:
         """Where every buffer is."""
-        plan: MemoryPlan = self.ir_mod.attrs[MEMORY_PLAN_ATTR]
+        plan = MEMORY_PLAN_ATTR.required(self.ir_mod)
         return plan
 
     @property
@@ -234,7 +234,7 @@ class AOTExecutorFactoryModule:
     def _reference_files(self) -> dict[str, bytes]:
         if self.reference is None:
             return {}
-        return {str(self.ir_mod.attrs[REFERENCE_ATTR]["file"]): self.reference}
+        return {REFERENCE_ATTR.required(self.ir_mod)["file"]: self.reference}
 
     def export_model_library_format(self, path: str | Path) -> None:
         """Write the archive; `OSError` if that is not possible, and then no file is left."""
@@ -299,7 +299,7 @@ def with_model_files(
     names = [os.fsencode(Path(path).name).decode(errors="replace") for path in paths]
     if not names:
         return factory
-    return replace(factory, ir_mod=factory.ir_mod.with_attr(MODEL_FILES_ATTR, names))
+    return replace(factory, ir_mod=MODEL_FILES_ATTR.put(factory.ir_mod, names))
 
 
 def _described(tensor: IOTensor) -> str:

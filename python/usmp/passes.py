@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext, Sequential
 
+from usmp.objects.attribute import AttributeAccess, Attributes
 from usmp.support.compiler_lock import compiler_lock
 from usmp.tir.spans import functions_with_spans
 
@@ -24,7 +25,19 @@ Transform = Callable[[Any, IRModule, PassContext], IRModule]
 
 class ModulePass:
     """The base of what `tvm.transform.module_pass` makes a pass of; also declares to type checkers
-    what that is."""
+    what that is.
+
+    Attributes
+    ----------
+    reads, writes
+        the attributes of the IR that it reads and writes itself, not in passes that it runs.
+    uses
+        what it calls that reads and writes more.
+    """
+
+    reads: ClassVar[Attributes] = ()
+    writes: ClassVar[Attributes] = ()
+    uses: ClassVar[tuple[AttributeAccess, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         """Remember what the pass raises, for `apply_passes`."""

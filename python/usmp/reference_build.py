@@ -85,7 +85,7 @@ def with_reference(
     if reference.archive is not None and reference.functions != _functions(factory.ir_mod):
         reason = "it would call accelerators in another way"
         reference = ReferenceBuild({"unavailable": reason})
-    mod = factory.ir_mod.with_attr(REFERENCE_ATTR, reference.description)
+    mod = REFERENCE_ATTR.put(factory.ir_mod, reference.description)
     return replace(factory, ir_mod=mod, reference=reference.archive)
 
 

@@ -13,8 +13,11 @@ from tvm.ir.transform import PassContext
 from usmp.names import EXPRESSION, PREFERENCE, WORKSPACE_IO
 from usmp.objects.compared import Alternative, Compared, with_compared
 from usmp.objects.executor import executor_of
+from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, SCHEDULE_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.passes import ModulePass
+from usmp.planning.attribute_access import SEARCHING
 from usmp.planning.options import PlanningOptions, planning_options
 from usmp.planning.search import Search, Stage
 from usmp.planning.search.search import PassOrStage
@@ -47,6 +50,9 @@ class SearchChoices(ModulePass):
     UnsupportedModelError, ValueError
         as the passes and the planner raise them.
     """
+
+    reads = (SCHEDULE_ATTR, FASTER_SCHEDULES_ATTR, CONTROL_FLOW_ATTR)
+    uses = (SEARCHING,)
 
     def __init__(
         self,

@@ -256,7 +256,7 @@ def test_the_cache_in_a_pool_of_its_own_that_an_update_keeps(both):
     sizes = {pool.name: pool.size_bytes for pool in first.interface.pools if not pool.is_constant}
     assert sizes["psram"] == CACHE_BYTES
     assert sizes.keys() == {"psram", "global_workspace"}
-    later = both.with_attr(ENTRIES_ATTR, list(reversed(both.attrs[ENTRIES_ATTR])))
+    later = both.with_attr(ENTRIES_ATTR.name, list(reversed(both.attrs[ENTRIES_ATTR.name])))
     second = built(later, AT_ONCE, state_memory_pool="psram", state_layout=layout)
     assert second.state_layout == layout
     assert second.interface.external_pools[0].size_bytes == CACHE_BYTES

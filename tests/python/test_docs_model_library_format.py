@@ -27,11 +27,7 @@ from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
 from usmp.codegen.interface import interface_of
 from usmp.codegen.metadata import metadata
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.objects.attributes import (
-    FLOAT_OPERATORS_ATTR,
-    NOT_COMPARED_ATTR,
-    PRUNED_CHANNELS_ATTR,
-)
+from usmp.objects.attributes import FLOAT_OPERATORS_ATTR, NOT_COMPARED_ATTR, PRUNED_CHANNELS_ATTR
 from usmp.objects.compared import Alternative, Compared, with_compared
 from usmp.passes import with_prim_funcs
 from usmp.reference_build import ReferenceBuild, with_reference
@@ -141,7 +137,7 @@ def written(folder: Path) -> Iterator[dict]:
     yield with_reference(usmp.build(small), unavailable).metadata
     yield built(Net).metadata
     yield usmp.build(entry_model(), concurrent=[("tell", "plain")]).metadata
-    scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR, {"cos": 1})
+    scratch = plan(with_io(WithScratch)).with_attr(FLOAT_OPERATORS_ATTR.name, {"cos": 1})
     live = {"importer_live_bytes": 3, "live_bytes": 2, "least_live_bytes": 1}
     sizes = {"channels_first_peak_bytes": 2, "channels_last_peak_bytes": 1}
     others = (Alternative("a", "larger", 9), Alternative("b", "bound", None, 8))
@@ -150,8 +146,8 @@ def written(folder: Path) -> Iterator[dict]:
         Compared("strips", "none", details=STRIPS),
         Compared("layout", "NHWC", details={"layout": "NHWC", **sizes}),
     ]
-    scratch = with_compared(scratch, lines).with_attr(PRUNED_CHANNELS_ATTR, PRUNED)
-    scratch = scratch.with_attr(NOT_COMPARED_ATTR, ["order"])
+    scratch = with_compared(scratch, lines).with_attr(PRUNED_CHANNELS_ATTR.name, PRUNED)
+    scratch = scratch.with_attr(NOT_COMPARED_ATTR.name, ["order"])
     scratch = with_origin(scratch, model_operator(0, "Cos", ["x"], [], "cos", graph=1))
     yield metadata(scratch, interface_of(scratch, "net"))
 

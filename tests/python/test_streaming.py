@@ -60,7 +60,7 @@ def segments(factory: usmp.AOTExecutorFactoryModule) -> int:
 
 def peak(factory: usmp.AOTExecutorFactoryModule) -> int:
     """Bytes of the workspace, without constants."""
-    usage = pool_usage(factory.ir_mod.attrs[MEMORY_PLAN_ATTR])
+    usage = pool_usage(factory.ir_mod.attrs[MEMORY_PLAN_ATTR.name])
     return sum(use.peak_bytes for use in usage if str(use.pool_name) == "global_workspace")
 
 

@@ -200,7 +200,7 @@ def test_6_memory_pressure_and_pools_ignored_alignment():
             a = T.alloc_buffer((4,), "int8", align=256)
             a[0] = T.int8(1)
 
-    (arg,) = plan(Mod).attrs[POOL_ARGS_ATTR]
+    (arg,) = plan(Mod).attrs[POOL_ARGS_ATTR.name]
     assert arg.alignment == 256
 
 
@@ -245,7 +245,7 @@ class ConstantsOnly:
 def packed():
     """One output, two constants, and a packed interface."""
     main = ConstantsOnly["__tvm_main__"].with_attrs(
-        {INPUT_TENSORS_ATTR: [], OUTPUT_TENSORS_ATTR: [TensorInfo("y", [4], "int8")]}
+        {INPUT_TENSORS_ATTR.name: [], OUTPUT_TENSORS_ATTR.name: [TensorInfo("y", [4], "int8")]}
     )
     executor = Executor("aot", {"interface-api": "packed"})
     return tvm.IRModule({"__tvm_main__": main}).with_attr("executor", executor)
@@ -276,7 +276,7 @@ def test_9_constant_pools_were_one_blob_and_needed_a_workspace_pool():
     assert pool_args(planned) == [("arom", 4), ("zrom", 4)]
     content = [
         [constant.data.numpy()[0] for constant in arg.pool_info.constant_info_array]
-        for arg in planned.attrs[POOL_ARGS_ATTR]
+        for arg in planned.attrs[POOL_ARGS_ATTR.name]
     ]
     assert sorted(content) == [[1], [2]]
     names = [param.name for param in planned["__tvm_main__"].params]
@@ -363,8 +363,8 @@ def test_12_bytes_of_a_pool_counted_once_for_each_of_its_targets():
 def test_13_names_that_are_no_c_identifiers_came_into_the_code():
     main = TwoCallLevels["__tvm_main__"].with_attrs(
         {
-            INPUT_TENSORS_ATTR: [TensorInfo("serving/x:0", [4], "int8")],
-            OUTPUT_TENSORS_ATTR: [TensorInfo("1/y", [4], "int8")],
+            INPUT_TENSORS_ATTR.name: [TensorInfo("serving/x:0", [4], "int8")],
+            OUTPUT_TENSORS_ATTR.name: [TensorInfo("1/y", [4], "int8")],
         }
     )
     functions = {v: f for v, f in TwoCallLevels.functions.items() if v.name_hint != "__tvm_main__"}

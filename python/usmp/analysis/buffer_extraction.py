@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import lcm
+from typing import Any
 
 import tvm
 from tvm import tirx
@@ -28,9 +29,9 @@ from usmp.objects import (
     LiveRange,
     PoolInfo,
 )
-from usmp.objects.attributes import (
+from usmp.objects.annotations import (
     ALIGNMENT_ATTR,
-    CANDIDATE_MEMORY_POOL_ATTR,
+    CANDIDATE_POOLS_ATTR,
     CONSTANT_DATA_ATTR,
     FIXED_OFFSET_ATTR,
     INPUT_TENSOR_ATTR,
@@ -38,6 +39,7 @@ from usmp.objects.attributes import (
     OUTPUT_TENSOR_ATTR,
     STATE_TENSOR_ATTR,
 )
+from usmp.objects.attribute import Annotation
 from usmp.objects.executor import Executor, executor_of
 from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.support.alignment import is_alignment
@@ -103,7 +105,7 @@ def extract_buffer_info(
     buffers: list[tuple[BufferInfo, tirx.AllocBuffer]] = []
     names = UniqueNames()
     for stmt, ranges in liveness.allocations.items():
-        is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+        is_constant = CONSTANT_DATA_ATTR.is_on(stmt)
         function = liveness.functions[stmt]
         # Iterations that run at once may share what they only read.
         if not is_plannable(stmt) or (stmt in liveness.unplannable and not is_constant):
@@ -123,7 +125,7 @@ def extract_buffer_info(
             alignment=byte_alignment(stmt, executor),
             live_ranges=[LiveRange(start, stop) for start, stop in merge_ranges(live)],
             kind=kind,
-            fixed_offset=_fixed_offset(stmt),
+            fixed_offset=FIXED_OFFSET_ATTR.of(stmt),
         )
         buffers.append((info, stmt))
     workspace = [info for info, _ in buffers if not is_constant_info(info)]
@@ -152,7 +154,7 @@ def pool_pressures(stmts: Mapping[BufferInfo, tirx.AllocBuffer]) -> dict[str, in
 
 def _check_left_alone(stmt: tirx.AllocBuffer, function: str) -> None:
     """An allocation that stays as it is cannot do what these annotations ask for."""
-    asked = (
+    asked: tuple[Annotation[Any], ...] = (
         FIXED_OFFSET_ATTR,
         LIVE_THROUGHOUT_ATTR,
         INPUT_TENSOR_ATTR,
@@ -160,7 +162,7 @@ def _check_left_alone(stmt: tirx.AllocBuffer, function: str) -> None:
         STATE_TENSOR_ATTR,
     )
     for attribute in asked:
-        if attribute in stmt.annotations:
+        if attribute.is_on(stmt):
             raise ValueError(
                 f"{function}: buffer {stmt.buffer.name} is annotated with {attribute}, but cannot "
                 "be planned: its size is not static, its scope is not global, or it stands in a "
@@ -175,7 +177,7 @@ def _check_constant(stmt: tirx.AllocBuffer, function: str, access: Access) -> No
             f"{function}: constant {stmt.buffer.name} is written, but constants lie in read-only "
             "memory; copy it to a buffer first"
         )
-    data, expected = stmt.annotations[CONSTANT_DATA_ATTR], size_bytes(stmt.buffer)
+    data, expected = CONSTANT_DATA_ATTR.required(stmt), size_bytes(stmt.buffer)
     if not isinstance(data, tvm.runtime.Tensor):
         raise ValueError(
             f'{function}: the annotation "{CONSTANT_DATA_ATTR}" of buffer {stmt.buffer.name} must '
@@ -193,7 +195,7 @@ def _check_states(stmts: Mapping[BufferInfo, tirx.AllocBuffer]) -> None:
     names: set[str] = set()
     for info, stmt in stmts.items():
         if info.kind == BufferInfoKind.STATE:
-            name = str(stmt.annotations[STATE_TENSOR_ATTR])
+            name = STATE_TENSOR_ATTR.required(stmt)
             if name in names:
                 raise ValueError(
                     f'state "{name}" is allocated twice; allocate it once, or give one of the two '
@@ -225,17 +227,18 @@ def _role(
     always."""
     first = min((start for start, _ in ranges), default=0)
     last = max((stop for _, stop in ranges), default=0)
-    if int(stmt.annotations.get(LIVE_THROUGHOUT_ATTR, False)):
+    if LIVE_THROUGHOUT_ATTR.of(stmt):
         first, last, ranges = 0, end, [(0, end)]
-    if INPUT_TENSOR_ATTR in stmt.annotations:
-        name = str(stmt.annotations[INPUT_TENSOR_ATTR])
+    name = INPUT_TENSOR_ATTR.of(stmt)
+    if name is not None:
         return name, BufferInfoKind.INPUT, [(0, max(last, 1))]
-    if OUTPUT_TENSOR_ATTR in stmt.annotations:
-        name = str(stmt.annotations[OUTPUT_TENSOR_ATTR])
+    name = OUTPUT_TENSOR_ATTR.of(stmt)
+    if name is not None:
         return name, BufferInfoKind.OUTPUT, [(min(first, end - 1), end)]
-    if STATE_TENSOR_ATTR in stmt.annotations:
-        return str(stmt.annotations[STATE_TENSOR_ATTR]), BufferInfoKind.STATE, [(0, end)]
-    if CONSTANT_DATA_ATTR in stmt.annotations:
+    name = STATE_TENSOR_ATTR.of(stmt)
+    if name is not None:
+        return name, BufferInfoKind.STATE, [(0, end)]
+    if CONSTANT_DATA_ATTR.is_on(stmt):
         return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, [(0, end)]
     return stmt.buffer.name, BufferInfoKind.INTERMEDIATE, ranges
 
@@ -258,7 +261,7 @@ def _candidate_pools(stmt: tirx.AllocBuffer, function: str, is_constant: bool) -
         raise ValueError(
             f"{function}: buffer {stmt.buffer.name} has no candidate pools; apply "
             "usmp.transform.AssignPoolInfo, or annotate the AllocBuffer with "
-            f'"{CANDIDATE_MEMORY_POOL_ATTR}"'
+            f'"{CANDIDATE_POOLS_ATTR}"'
         )
     for pool in pools:
         if isinstance(pool, ConstantPoolInfo) != is_constant:
@@ -278,19 +281,13 @@ def annotated_pools(stmt: tirx.AllocBuffer, function: str) -> list[PoolInfo]:
     ValueError
         the annotation is something else than a list of pools.
     """
-    pools = stmt.annotations.get(CANDIDATE_MEMORY_POOL_ATTR, ())
+    pools = CANDIDATE_POOLS_ATTR.of(stmt) or ()
     if not isinstance(pools, Sequence) or not all(isinstance(p, PoolInfo) for p in pools):
         raise ValueError(
-            f'{function}: the annotation "{CANDIDATE_MEMORY_POOL_ATTR}" of buffer '
+            f'{function}: the annotation "{CANDIDATE_POOLS_ATTR}" of buffer '
             f"{stmt.buffer.name} must be a list of memory pools, but is {pools}"
         )
     return list(pools)
-
-
-def _fixed_offset(stmt: tirx.AllocBuffer) -> int | None:
-    """The pin, which TVMScript makes an IntImm and Python an int."""
-    pin = stmt.annotations.get(FIXED_OFFSET_ATTR)
-    return None if pin is None else int(pin)
 
 
 def byte_alignment(
@@ -317,7 +314,7 @@ def byte_alignment(
         the annotation is no power of two.
     """
     candidates = annotated_pools(stmt, "") if pools is None else pools
-    is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+    is_constant = CONSTANT_DATA_ATTR.is_on(stmt)
     asked_for = int(stmt.buffer.data_alignment)
     return lcm(
         executor.constant_byte_alignment if is_constant else executor.workspace_byte_alignment,
@@ -329,7 +326,7 @@ def byte_alignment(
 
 
 def _annotated_alignment(stmt: tirx.AllocBuffer) -> int:
-    alignment = int(stmt.annotations.get(ALIGNMENT_ATTR, 1))
+    alignment = ALIGNMENT_ATTR.get(stmt, 1)
     if not is_alignment(alignment):
         raise ValueError(
             f'the annotation "{ALIGNMENT_ATTR}" of buffer {stmt.buffer.name} must be a power of '

@@ -14,7 +14,7 @@ from usmp.analysis.buffer_extraction import PLANNED_SCOPES
 from usmp.analysis.integer_ranges import IntegerRanges, type_range
 from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.buffer_size import has_static_size
-from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.tir.intrinsics import arithmetic_function, size_function
 from usmp.tir.nodes import nodes_of
 
@@ -105,7 +105,7 @@ def dynamic_size(stmt: tirx.AllocBuffer, function: str) -> DynamicSize:
     """
     buffer = stmt.buffer
     what = f"{function}: buffer {buffer.name}, whose size only the run knows,"
-    if CONSTANT_DATA_ATTR in stmt.annotations:
+    if CONSTANT_DATA_ATTR.is_on(stmt):
         raise ValueError(f"{what} is a constant; constants have the size of their data")
     if "vscale" in str(buffer.dtype):
         raise ValueError(f"{what} has scalable vectors, whose bytes only the processor knows")

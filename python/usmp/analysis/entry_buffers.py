@@ -9,7 +9,7 @@ from usmp.analysis.buffer_extraction import extract_buffer_info
 from usmp.analysis.joint_buffers import EntryBuffers
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.function_liveness import FunctionLiveness
-from usmp.objects.attributes import STATE_TENSOR_ATTR
+from usmp.objects.annotations import STATE_TENSOR_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 
 
@@ -47,11 +47,11 @@ def entry_lengths(mod: IRModule) -> dict[str, int]:
 
 def _written_states(liveness: FunctionLiveness) -> frozenset[str]:
     return frozenset(
-        str(stmt.annotations[STATE_TENSOR_ATTR])
+        STATE_TENSOR_ATTR.required(stmt)
         for stmt in liveness.allocations
         if _is_state(stmt) and liveness.allocation_use[stmt].access.may_write
     )
 
 
 def _is_state(stmt: tirx.AllocBuffer) -> bool:
-    return STATE_TENSOR_ATTR in stmt.annotations
+    return STATE_TENSOR_ATTR.is_on(stmt)

@@ -8,14 +8,13 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.objects import BufferInfo, PoolAllocation
-from usmp.objects.attributes import (
+from usmp.objects.annotations import (
     CONSTANT_DATA_ATTR,
     INPUT_TENSOR_ATTR,
-    IO_MEMORY_POOL_ATTR,
     OUTPUT_TENSOR_ATTR,
     STREAMED_TENSOR_ATTR,
-    WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.attributes import IO_MEMORY_POOL_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 
 
 def check_io_places(
@@ -42,17 +41,17 @@ def check_io_places(
     ValueError
         A buffer is in a pool that it may not lie in; the message names both.
     """
-    attrs = mod.attrs or {}
-    listed = attrs.get(WORKSPACE_MEMORY_POOLS_ATTR)
+    listed = WORKSPACE_MEMORY_POOLS_ATTR.of(mod)
     uses = {str(p.pool_name): str(p.io) for p in (listed.pools if listed is not None else ())}
-    io_pool = attrs.get(IO_MEMORY_POOL_ATTR)
+    io_pool = IO_MEMORY_POOL_ATTR.of(mod)
     for buffer, stmt in stmts.items():
-        allocation, annotations = plan.get(buffer), stmt.annotations
-        if allocation is None or CONSTANT_DATA_ATTR in annotations:
+        allocation = plan.get(buffer)
+        if allocation is None or CONSTANT_DATA_ATTR.is_on(stmt):
             continue
         name, own = str(allocation.pool_info.pool_name), str(allocation.pool_info.io)
         forbidden, what = "only", "neither an input nor an output"
-        if {INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, STREAMED_TENSOR_ATTR} & set(annotations):
+        io = (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, STREAMED_TENSOR_ATTR)
+        if any(annotation.is_on(stmt) for annotation in io):
             forbidden, what = "no", "an input or output"
             if io_pool is not None and name != str(io_pool.pool_name):
                 raise ValueError(

@@ -19,7 +19,7 @@ from usmp.analysis.pressure import memory_pressure
 from usmp.analysis.state_tails import kept_bytes
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.objects import BufferInfo, BufferInfoAnalysis, BufferInfoKind, LiveRange, PoolInfo
-from usmp.objects.attributes import STATE_TENSOR_ATTR
+from usmp.objects.annotations import STATE_TENSOR_ATTR
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT
 from usmp.support.unique_names import UniqueNames
 
@@ -170,7 +170,7 @@ class _Joined:
             for info, stmt in part.analysis.buffer_info_stmts.items():
                 key: Hashable = stmt
                 if info.kind == BufferInfoKind.STATE:
-                    key = str(stmt.annotations[STATE_TENSOR_ATTR])
+                    key = STATE_TENSOR_ATTR.required(stmt)
                 shared = buffers.setdefault(key, _Shared())
                 self._check_state(shared, info, stmt, part.entry)
                 shared.infos[number] = info

@@ -58,11 +58,11 @@ def live_bytes(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[int, LiveBytes]:
     ValueError
         the module is not planned, or its offsets depend on symbolic sizes.
     """
-    if not mod.attrs or MEMORY_PLAN_ATTR not in mod.attrs:
+    memory_plan = MEMORY_PLAN_ATTR.of(mod)
+    if memory_plan is None:
         raise ValueError("the module is not planned; apply UnifiedStaticMemoryPlanner first")
     name = entry_function_name(entry)
     pools = workspace_pool_buffers(mod, entry)
-    memory_plan = mod.attrs[MEMORY_PLAN_ATTR]
     end = max((r.stop for b in memory_plan.buffers for r in b.live_ranges), default=0)
     positions = memory_plan.entry_ranges.get(entry, LiveRange(0, max(end, 1)))
     plan = [b for b in memory_plan.buffers if b.pool_name in pools.values()]
@@ -102,7 +102,7 @@ def workspace_pool_buffers(mod: IRModule, entry: str = ONLY_ENTRY) -> dict[Var, 
     """The buffers of an entry's PrimFunc that are whole workspace pools, with the names of
     these."""
     main = mod[entry_function_name(entry)]
-    args = list(main.attrs[POOL_ARGS_ATTR])
+    args = list(POOL_ARGS_ATTR.required(main))
     names = {
         param: str(arg.pool_info.pool_name)
         for param, arg in zip(main.params[len(main.params) - len(args) :], args, strict=True)
@@ -140,7 +140,7 @@ def _is_kept(buffer: PlacedBuffer, positions: LiveRange) -> bool:
 
 def _is_of_concurrent_entry(mod: IRModule, entry: str, buffer: PlacedBuffer) -> bool:
     """Whether it may be live in an entry that runs at the same time."""
-    ranges = mod.attrs[MEMORY_PLAN_ATTR].entry_ranges
+    ranges = MEMORY_PLAN_ATTR.required(mod).entry_ranges
     return any(
         live.start < ranges[other].stop and ranges[other].start < live.stop
         for pair in concurrent_entries(mod)

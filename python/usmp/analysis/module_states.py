@@ -13,7 +13,8 @@ from usmp.analysis.buffer_extraction import byte_alignment
 from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.state_tails import kept_bytes
-from usmp.objects.attributes import STATE_TENSOR_ATTR, STATE_TENSORS_ATTR
+from usmp.objects.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes import STATE_TENSORS_ATTR
 from usmp.objects.executor import executor_of
 from usmp.objects.placed_state import StateTensor
 
@@ -40,8 +41,8 @@ def module_states(mod: IRModule) -> dict[str, ModuleState]:
     found: dict[str, ModuleState] = {}
 
     def on_allocation(stmt: tirx.AllocBuffer) -> None:
-        if STATE_TENSOR_ATTR in stmt.annotations:
-            name = str(stmt.annotations[STATE_TENSOR_ATTR])
+        if STATE_TENSOR_ATTR.is_on(stmt):
+            name = STATE_TENSOR_ATTR.required(stmt)
             tensor = described.get(name) or flat_tensor(stmt)
             found.setdefault(name, ModuleState(tensor, byte_alignment(stmt, executor)))
 
@@ -55,12 +56,12 @@ def state_tensors(mod: IRModule) -> Mapping[str, StateTensor]:
     return {
         str(tensor.name): tensor
         for func in prim_funcs(mod).values()
-        for tensor in (func.attrs or {}).get(STATE_TENSORS_ATTR, ())
+        for tensor in STATE_TENSORS_ATTR.of(func) or ()
     }
 
 
 def flat_tensor(stmt: tirx.AllocBuffer) -> StateTensor:
     """What is known of a state by its allocation alone."""
-    name = str(stmt.annotations[STATE_TENSOR_ATTR])
+    name = STATE_TENSOR_ATTR.required(stmt)
     dtype = str(stmt.buffer.dtype)
     return StateTensor(name, [kept_bytes(stmt) // item_bytes(dtype)], dtype)

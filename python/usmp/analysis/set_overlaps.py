@@ -9,7 +9,7 @@ from tvm import tirx
 
 from usmp.analysis.memory.memories import Memory
 from usmp.objects import BufferInfo, BufferInfoKind
-from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR
+from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR
 
 
 class SafeDistances(Protocol):
@@ -87,5 +87,5 @@ def _mattered_before(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
 
 
 def _is_kept(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
-    kept = int(stmt.annotations.get(LIVE_THROUGHOUT_ATTR, False))
+    kept = LIVE_THROUGHOUT_ATTR.of(stmt)
     return bool(kept) or info.kind == BufferInfoKind.STATE

@@ -19,7 +19,7 @@ from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.function_liveness import PositionRange
 from usmp.analysis.memory.memories import Memory
 from usmp.objects import BufferInfo
-from usmp.objects.attributes import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.annotations import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
 from usmp.tir.nodes import nodes_of
 
 
@@ -32,12 +32,13 @@ def kept_bytes(stmt: tirx.AllocBuffer) -> int:
         more than there are, or less than one; or it is no state.
     """
     size = size_bytes(stmt.buffer)
-    if STATE_BYTES_ATTR in stmt.annotations and STATE_TENSOR_ATTR not in stmt.annotations:
+    if STATE_BYTES_ATTR.is_on(stmt) and not STATE_TENSOR_ATTR.is_on(stmt):
         raise ValueError(
             f'buffer {stmt.buffer.name} is annotated with "{STATE_BYTES_ATTR}", but holds no '
             f'state; annotate it with "{STATE_TENSOR_ATTR}" too, the name of the state'
         )
-    kept = int(stmt.annotations.get(STATE_BYTES_ATTR, size))
+    kept = STATE_BYTES_ATTR.of(stmt)
+    kept = size if kept is None else kept
     if kept != size and not 0 < kept < size:
         raise ValueError(
             f'the annotation "{STATE_BYTES_ATTR}" of buffer {stmt.buffer.name} must be at least 1 '
@@ -62,7 +63,7 @@ def state_tails(facts: FunctionFacts) -> dict[tirx.AllocBuffer, PositionRange]:
     liveness = facts.liveness
     found: dict[tirx.AllocBuffer, PositionRange] = {}
     for stmt in liveness.allocations:
-        if STATE_BYTES_ATTR not in stmt.annotations or kept_bytes(stmt) == size_bytes(stmt.buffer):
+        if not STATE_BYTES_ATTR.is_on(stmt) or kept_bytes(stmt) == size_bytes(stmt.buffer):
             continue
         memory, kept = stmt.buffer, kept_bytes(stmt)
         if liveness.functions[stmt] != facts.name or memory in liveness.escaping:

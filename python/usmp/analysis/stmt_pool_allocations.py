@@ -11,7 +11,7 @@ from hashlib import sha256
 from tvm import tirx
 
 from usmp.objects import BufferInfo, ConstantPoolInfo, PoolAllocation
-from usmp.objects.attributes import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
 
 
 def create_array_buffer_info(
@@ -97,9 +97,10 @@ def _stored_as(
 
 def _content(info: BufferInfo, stmt: tirx.AllocBuffer) -> Hashable:
     """Equal for two constants that may be stored once, and for two allocations of one state."""
-    if STATE_TENSOR_ATTR in stmt.annotations:
-        return STATE_TENSOR_ATTR, str(stmt.annotations[STATE_TENSOR_ATTR])
-    data = stmt.annotations.get(CONSTANT_DATA_ATTR)
+    state = STATE_TENSOR_ATTR.of(stmt)
+    if state is not None:
+        return "state", state
+    data = CONSTANT_DATA_ATTR.of(stmt)
     if data is None:
         return info
     pools = tuple(str(pool.pool_name) for pool in info.pool_candidates)

@@ -8,7 +8,7 @@ from tvm import tirx
 
 from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import size_bytes
-from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 
 
 def calculate_workspace_bytes(func: tirx.PrimFunc, workspace_byte_alignment: int) -> int:
@@ -80,7 +80,7 @@ class _Scopes:
         if not is_plannable(stmt):
             return 0
         rounded = -(-size_bytes(stmt.buffer) // self.alignment) * self.alignment
-        if CONSTANT_DATA_ATTR in stmt.annotations:
+        if CONSTANT_DATA_ATTR.is_on(stmt):
             self.constants += rounded
             return 0
         return rounded

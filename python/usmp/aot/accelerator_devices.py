@@ -7,8 +7,9 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
 
 from usmp.analysis.memory.addresses import is_op
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, MAIN_FUNCTION_NAME
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
 from usmp.objects.extern_kernel import ExternKernel, KernelArgument, kernels_of, with_kernels
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 
 
@@ -55,9 +56,9 @@ def pass_devices(mod: IRModule) -> IRModule:
 def _user_functions(mod: IRModule) -> dict[str, AcceleratorFunction]:
     """The functions of the user by the names of the PrimFuncs that call them."""
     return {
-        str(variable.name_hint): func.attrs[ACCELERATOR_FUNCTION_ATTR]
+        str(variable.name_hint): ACCELERATOR_FUNCTION_ATTR.required(func)
         for variable, func in mod.functions.items()
-        if isinstance(func, tirx.PrimFunc) and ACCELERATOR_FUNCTION_ATTR in (func.attrs or {})
+        if isinstance(func, tirx.PrimFunc) and ACCELERATOR_FUNCTION_ATTR.is_on(func)
     }
 
 

@@ -21,15 +21,10 @@ from tvm.ir import IRModule
 
 from usmp.aot.main_values import flat_buffer
 from usmp.aot.shared_functions import SharedFunctions
-from usmp.objects.attributes import (
-    CONTROL_FLOW_ATTR,
-    EXTENDS_STATES_ATTR,
-    MAIN_FUNCTION_NAME,
-    STATE_TENSOR_ATTR,
-    STATES_ATTR,
-)
+from usmp.objects.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes import EXTENDS_STATES_ATTR, MAIN_FUNCTION_NAME, STATES_ATTR
 from usmp.objects.state_info import StateInfo
-from usmp.ops.control_flow import ControlFlow
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR, ControlFlow
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.tir.nodes import sequence
 
@@ -45,8 +40,8 @@ def with_carried_tensors(body: IRModule, flow: ControlFlow) -> IRModule:
         for index, param in enumerate(params)
     ]
     changed = body.clone()
-    changed.update_func(body.get_global_var("main"), main.with_attr(STATES_ATTR, states))
-    return changed.with_attr(EXTENDS_STATES_ATTR, False)
+    changed.update_func(body.get_global_var("main"), STATES_ATTR.put(main, states))
+    return EXTENDS_STATES_ATTR.put(changed, False)
 
 
 def write_control_flow(
@@ -71,7 +66,7 @@ def write_control_flow(
         statements = _loop_while(func, flow, lowered, shared)
     else:
         statements = _loop(func, flow, lowered[0], shared)
-    return func.with_body(sequence(statements)).without_attr(CONTROL_FLOW_ATTR)
+    return CONTROL_FLOW_ATTR.removed(func.with_body(sequence(statements)))
 
 
 def _choice(
@@ -172,8 +167,8 @@ def _statements(
             if isinstance(stmt, tirx.DeclBuffer):
                 data = given[stmt.data] if stmt.data in given else renamed(stmt.data)
                 yield tirx.DeclBuffer(new, data=data)
-            elif STATE_TENSOR_ATTR in stmt.annotations:
-                yield tirx.DeclBuffer(new, data=carried[str(stmt.annotations[STATE_TENSOR_ATTR])])
+            elif STATE_TENSOR_ATTR.is_on(stmt):
+                yield tirx.DeclBuffer(new, data=carried[STATE_TENSOR_ATTR.required(stmt)])
             else:
                 yield tirx.AllocBuffer(new, stmt.annotations)
             buffers[old] = new

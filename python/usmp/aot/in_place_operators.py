@@ -10,7 +10,7 @@ from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 
 from usmp.analysis.memory.facts import ModuleFacts, module_facts
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR
 from usmp.objects.schedule import with_faster_schedules, with_row_schedule
 
 
@@ -53,7 +53,7 @@ class InPlaceOperators:
 def _may_overwrite(func: tirx.PrimFunc, key: tuple[str, int, int], facts: ModuleFacts) -> bool:
     """Whether no element of the argument is read after one of the result is written there."""
     name, argument, result = key
-    if any(each in (func.attrs or {}) for each in (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR)):
+    if ACCELERATOR_FUNCTION_ATTR.is_on(func) or EXTERN_KERNELS_ATTR.is_on(func):
         return False  # Others compute it, and are called with both.
     params = func.params
     return facts.of(name).overlap.relative_distance(params[argument], params[result]) <= 0

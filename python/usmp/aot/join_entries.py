@@ -11,8 +11,8 @@ from tvm.ir import GlobalVar, IRModule
 from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.facts import module_facts
 from usmp.aot.shared_functions import SharedFunctions
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.objects.attributes import (
-    CONSTANT_DATA_ATTR,
     ENTRIES_ATTR,
     FLOAT_OPERATORS_ATTR,
     MAIN_FUNCTION_NAME,
@@ -51,7 +51,7 @@ def join_entries(mod: IRModule, modules: Mapping[str, IRModule]) -> IRModule:
     attrs = {
         **(mod.attrs or {}),
         **_joint_attributes(list(modules.values())),
-        ENTRIES_ATTR: list(modules),
+        **ENTRIES_ATTR.entry(list(modules)),
     }
     lines = [line for name, alone in modules.items() for line in of_entry(alone, name)]
     return with_compared(IRModule(joined.shared.functions).with_attrs(attrs), lines)
@@ -81,7 +81,7 @@ class _Joined:
 def _allocates(func: tirx.PrimFunc) -> bool:
     """Whether it has allocations that are planned, and not constant."""
     return any(
-        is_plannable(stmt) and CONSTANT_DATA_ATTR not in stmt.annotations
+        is_plannable(stmt) and not CONSTANT_DATA_ATTR.is_on(stmt)
         for stmt in nodes_of(func.body, tirx.AllocBuffer)
     )
 
@@ -92,15 +92,15 @@ def _joint_attributes(modules: Collection[IRModule]) -> dict[str, object]:
     counted: dict[str, int] = {}
     pruned: dict[str, int] = {}
     for mod in modules:
-        for name, count in (mod.attrs or {}).get(PRUNED_CHANNELS_ATTR, {}).items():
-            pruned[str(name)] = pruned.get(str(name), 0) + int(count)
-        for name, count in (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {}).items():
-            counted[str(name)] = counted.get(str(name), 0) + int(count)
+        for name, count in (PRUNED_CHANNELS_ATTR.of(mod) or {}).items():
+            pruned[name] = pruned.get(name, 0) + count
+        for name, count in (FLOAT_OPERATORS_ATTR.of(mod) or {}).items():
+            counted[name] = counted.get(name, 0) + count
     if counted:
-        attrs[FLOAT_OPERATORS_ATTR] = counted
+        attrs |= FLOAT_OPERATORS_ATTR.entry(counted)
     if pruned:
-        attrs[PRUNED_CHANNELS_ATTR] = pruned
-    if any(OTHER_FORMS_ATTR in (mod.attrs or {}) for mod in modules):
+        attrs |= PRUNED_CHANNELS_ATTR.entry(pruned)
+    if any(OTHER_FORMS_ATTR.is_on(mod) for mod in modules):
         # Not all pairs of forms of the entries were compared.
-        attrs[OTHER_FORMS_ATTR] = {"needed_bytes": 0, "pools": []}
+        attrs |= OTHER_FORMS_ATTR.entry({"needed_bytes": 0, "pools": []})
     return attrs

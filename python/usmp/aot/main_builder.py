@@ -29,7 +29,7 @@ from usmp.aot.states import (
     starts_as_zeros,
     write_state_in_place,
 )
-from usmp.objects.attributes import (
+from usmp.objects.annotations import (
     ALIGNMENT_ATTR,
     CONSTANT_DATA_ATTR,
     STATE_BYTES_ATTR,
@@ -112,9 +112,9 @@ class MainBuilder:
         name = str(tensor.name)
         buffer = flat_buffer(self.names.unique(name), list(tensor.shape), str(tensor.dtype))
         self.kept_tensors.append(tensor)
-        annotations: dict[str, str | int] = {STATE_TENSOR_ATTR: name}
+        annotations = STATE_TENSOR_ATTR.entry(name)
         if alignment:
-            annotations[ALIGNMENT_ATTR] = alignment
+            annotations |= ALIGNMENT_ATTR.entry(alignment)
         self.allocations[buffer] = tirx.AllocBuffer(buffer, annotations)
         return buffer
 
@@ -139,7 +139,7 @@ class MainBuilder:
         if content not in self.constants:
             buffer = flat_buffer(self.names.unique(name), data.shape, data.dtype)
             self.constants[content] = buffer
-            self.allocations[buffer] = tirx.AllocBuffer(buffer, {CONSTANT_DATA_ATTR: data})
+            self.allocations[buffer] = tirx.AllocBuffer(buffer, CONSTANT_DATA_ATTR.entry(data))
         return self.constants[content]
 
     def lower(self, expr: tvm.ir.Expr, var: tirx.Var, position: int) -> Value:
@@ -282,7 +282,7 @@ class MainBuilder:
             del self.allocations[view]
         for state in [state for state in self.states if state in self.calls.views]:
             window, allocation = self.calls.views[state].whole, self.allocations.pop(state)
-            notes = {**allocation.annotations, STATE_BYTES_ATTR: size_bytes(state)}
+            notes = {**allocation.annotations, **STATE_BYTES_ATTR.entry(size_bytes(state))}
             self.allocations[window] = tirx.AllocBuffer(window, notes)
         return copies
 

@@ -32,7 +32,7 @@ class MainCandidates:
 
     def __init__(self, mod: IRModule, finish: Callable[[IRModule], IRModule] | None = None) -> None:
         main = main_function(mod)
-        names = (main.attrs or {}).get(OUTPUT_NAMES_ATTR)
+        names = OUTPUT_NAMES_ATTR.of(main)
         self._versions = MainVersions(mod, [str(name) for name in names] if names else None)
         self._quantization = io_quantization(main)
         self._finish = finish

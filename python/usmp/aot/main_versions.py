@@ -88,12 +88,10 @@ class MainVersions:
         builder.give_back(nodes_of(main.body.body, Var))
         results = list(flatten(builder.value_of(main.body.body)))
         types = flatten_types(main.body.body.ty)
-        attrs = main.attrs or {}
-        for other in attrs.get(INITIAL_STATES_ATTR, ()):
+        for other in INITIAL_STATES_ATTR.of(main) or ():
             builder.state(str(other.name), tensor_type(other), other)
-        builder.flag_name = str(
-            attrs.get(STATES_FLAG_ATTR) or UniqueNames(states).unique(STATES_FLAG_NAME)
-        )
+        flag = STATES_FLAG_ATTR.of(main)
+        builder.flag_name = flag or UniqueNames(states).unique(STATES_FLAG_NAME)
         kept = {int(state.output) for state in states.values()}
         returned = [index for index in range(len(results)) if index not in kept]
         names = output_names or default_output_names(len(returned), {i.name for i in inputs})
@@ -125,12 +123,12 @@ class MainVersions:
         copies = builder.elide_copies(returned, self._extended, wanted)
         outputs = list(zip(self._outputs, self._types, strict=True))
         func = builder.finish(self._results, outputs, self._new_values, self._spans).with_attrs(
-            {INPUT_TENSORS_ATTR: self._inputs, OUTPUT_TENSORS_ATTR: self._outputs}
+            INPUT_TENSORS_ATTR.entry(self._inputs) | OUTPUT_TENSORS_ATTR.entry(self._outputs)
         )
         if self._sizes:
-            func = func.with_attr(SYMBOLIC_SIZES_ATTR, self._sizes)
+            func = SYMBOLIC_SIZES_ATTR.put(func, self._sizes)
         if builder.kept_tensors:
-            func = func.with_attr(STATE_TENSORS_ATTR, builder.kept_tensors)
+            func = STATE_TENSORS_ATTR.put(func, builder.kept_tensors)
         func = with_function_span(func, self._mod["main"].span)
         functions = {
             var: f for var, f in self._mod.functions.items() if isinstance(f, tirx.PrimFunc)
@@ -153,5 +151,4 @@ def _check_names(inputs: Sequence[TensorInfo], outputs: Sequence[TensorInfo]) ->
 
 def _may_extend_states(mod: IRModule) -> bool:
     """Not in a pool of states: what lies behind one is no state."""
-    attrs = mod.attrs or {}
-    return bool(attrs.get(EXTENDS_STATES_ATTR, True)) and STATE_MEMORY_POOL_ATTR not in attrs
+    return EXTENDS_STATES_ATTR.of(mod) is not False and not STATE_MEMORY_POOL_ATTR.is_on(mod)

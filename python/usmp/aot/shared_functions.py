@@ -10,7 +10,7 @@ from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 
 from usmp.analysis.memory.facts import module_facts
-from usmp.objects.attributes import OPERATORS_ATTR
+from usmp.objects.operator_attributes import OPERATORS_ATTR
 from usmp.ops.records import QuantizedOp, operators_of, with_operators
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.global_symbol import GLOBAL_SYMBOL_ATTR, with_new_symbol
@@ -85,10 +85,9 @@ class SharedFunctions:
 
 
 def _plain(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    for name in (GLOBAL_SYMBOL_ATTR, OPERATORS_ATTR):
-        if func.attrs and name in func.attrs:
-            func = func.without_attr(name)
-    return func
+    if func.attrs and GLOBAL_SYMBOL_ATTR in func.attrs:
+        func = func.without_attr(GLOBAL_SYMBOL_ATTR)
+    return OPERATORS_ATTR.removed(func)
 
 
 def _with_records(func: tirx.PrimFunc, other: tirx.PrimFunc) -> tirx.PrimFunc:
@@ -98,7 +97,7 @@ def _with_records(func: tirx.PrimFunc, other: tirx.PrimFunc) -> tirx.PrimFunc:
         return func
     if len(ours) != len(theirs):
         # What one of the two says of itself does not hold for both.
-        return with_operators(func, ()).without_attr(OPERATORS_ATTR) if ours else func
+        return OPERATORS_ATTR.removed(with_operators(func, ())) if ours else func
     steps: list[list[QuantizedOp]] = [
         [*step, *(record for record in added if record not in step)]
         for step, added in zip(ours, theirs, strict=True)

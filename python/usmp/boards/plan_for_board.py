@@ -11,6 +11,7 @@ from usmp.boards.board import Board
 from usmp.objects import Executor
 from usmp.objects.attributes import BOARD_ATTR
 from usmp.passes import ModulePass
+from usmp.planning.attribute_access import PLANNING
 from usmp.planning.state_layout import check_state_layout
 from usmp.planning.state_pool import names_of_state_pools
 from usmp.transform import UnifiedStaticMemoryPlanner
@@ -36,6 +37,9 @@ class PlanForBoard(ModulePass):
         as `UnifiedStaticMemoryPlanner`.
     """
 
+    writes = (BOARD_ATTR,)
+    uses = (PLANNING,)
+
     def __init__(self, board: Board) -> None:
         self.board = board
 
@@ -44,7 +48,7 @@ class PlanForBoard(ModulePass):
         # States that differ are no matter of the board's size.
         check_state_layout(mod, names_of_state_pools(mod))
         try:
-            return UnifiedStaticMemoryPlanner()(mod.with_attr(BOARD_ATTR, self.board.name))
+            return UnifiedStaticMemoryPlanner()(BOARD_ATTR.put(mod, self.board.name))
         except DoesNotFitError as error:
             raise error.for_board(self.board.name, self.board.memory) from error
 

@@ -9,7 +9,7 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.codegen.names import Scope, sanitise_all
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 
 DEVICE = "device"
@@ -25,9 +25,9 @@ def accelerator_functions(mod: IRModule) -> list[AcceleratorFunction]:
         two of them have one symbol.
     """
     found = [
-        func.attrs[ACCELERATOR_FUNCTION_ATTR]
+        ACCELERATOR_FUNCTION_ATTR.required(func)
         for func in mod.functions.values()
-        if isinstance(func, tirx.PrimFunc) and ACCELERATOR_FUNCTION_ATTR in (func.attrs or {})
+        if isinstance(func, tirx.PrimFunc) and ACCELERATOR_FUNCTION_ATTR.is_on(func)
     ]
     by_symbol = {str(function.symbol): function for function in found}
     if len(by_symbol) < len(found):

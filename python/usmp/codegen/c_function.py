@@ -20,7 +20,7 @@ from usmp.codegen.calls import extern_names, may_have_effects, reads_memory
 from usmp.codegen.names import Scope
 from usmp.codegen.value_types import value_type
 from usmp.codegen.variables import scalar_allocations, used_variables, written_only
-from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.support.model_operators import titles
 from usmp.support.tvm_errors import report_faults
 from usmp.tir.model_operator import operators_in
@@ -151,7 +151,7 @@ class _FunctionPrinter:
     def _allocate(self, stmt: tirx.AllocBuffer) -> None:
         """What was not planned is a C local: scratch in registers or on the stack."""
         buffer = stmt.buffer
-        if CONSTANT_DATA_ATTR in stmt.annotations:
+        if CONSTANT_DATA_ATTR.is_on(stmt):
             raise UnsupportedInC(f"constant {buffer.name} is in no constant pool")
         if buffer not in self.used:
             return

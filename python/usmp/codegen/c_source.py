@@ -28,8 +28,8 @@ from usmp.codegen.interface import Interface
 from usmp.codegen.names import Scope
 from usmp.codegen.operator_comments import operator_comment
 from usmp.codegen.value_types import has_float64
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.merged_functions import calls_shared_function
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.support.tvm_errors import apply_to_functions
 from usmp.tir.dynamic_allocator import ALLOCATE_IN_ARENA, RELEASE_IN_ARENA
 
@@ -136,7 +136,7 @@ def lowered_functions(mod: IRModule) -> dict[str, tirx.PrimFunc]:
     }
     lowered = apply_to_functions(tirx.transform.LowerIntrin(), IRModule(functions))
     return {
-        variable.name_hint: functions[variable] if ACCELERATOR_FUNCTION_ATTR in func.attrs else func
+        variable.name_hint: functions[variable] if ACCELERATOR_FUNCTION_ATTR.is_on(func) else func
         for variable, func in lowered.functions.items()
     }
 

@@ -33,7 +33,7 @@ def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> lis
         return []
     core = _core(mod, interface)
     vectors = [text_of("tensor_intrin_x86.h")] if core == PORTABLE else []
-    small = ["#define TVMGEN_SMALL\n"] if (mod.attrs or {}).get(CODE_ATTR) == SMALL else []
+    small = ["#define TVMGEN_SMALL\n"] if CODE_ATTR.of(mod) == SMALL else []
     return [*small, text_of("tensor_intrin_features.h"), *vectors, *_warning(core)]
 
 

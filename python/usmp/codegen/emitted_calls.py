@@ -12,17 +12,18 @@ from tvm.ir import Call, IRModule, PointerType
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.operator_statements import operator_statements
 from usmp.objects import ConstantPoolInfo
-from usmp.objects.attributes import (
+from usmp.objects.attributes import POOL_ARGS_ATTR
+from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.extent import size_expression
+from usmp.objects.operator_attributes import (
     OPERATOR_SHAPES_ATTR,
-    POOL_ARGS_ATTR,
     SEGMENT_ATTR,
     SHARED_FUNCTION_ATTR,
 )
-from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.extent import size_expression
-from usmp.objects.schedule import Schedule, schedule_of
+from usmp.objects.operator_step import OperatorStep
+from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 from usmp.objects.symbolic_size import symbolic_sizes
-from usmp.ops.operator_steps import OperatorStep, steps_of
+from usmp.ops.operator_steps import steps_of
 from usmp.plain.size_expression import shape_at, sizes_in
 from usmp.tir.model_operator import ModelOperator, joined_span, operators_in
 from usmp.tir.nodes import nodes_of
@@ -136,9 +137,9 @@ def _emitted_call(mod: IRModule, main: FunctionFacts, entry: str, calls: list[Ca
         callee = main.callees[called.callee]
         found.functions.append(called.callee)
         found.steps.extend(steps_of(callee.func, called.callee))
-        schedule = schedule_of(callee.func)
+        schedule = SCHEDULE_ATTR.of(callee.func)
         found.schedules.extend([] if schedule is None else [schedule])
-        segment = (callee.func.attrs or {}).get(SEGMENT_ATTR)
+        segment = SEGMENT_ATTR.of(callee.func)
         found.segments.extend([] if segment is None else [_plain(segment)])
         shapes = _shapes(mod, callee.func, largest)
         arguments = zip(callee.func.params, main.calls.passed(called), strict=False)
@@ -166,7 +167,7 @@ def _plain(segment: Mapping[str, Any]) -> dict[str, Any]:
 
 def _constant_pools(main: tirx.PrimFunc) -> set[tirx.Var]:
     """The parameters that are constant pools; pools come last."""
-    pools = list((main.attrs or {}).get(POOL_ARGS_ATTR, ()))
+    pools = list(POOL_ARGS_ATTR.of(main) or ())
     params = list(main.params)[len(main.params) - len(pools) :]
     return {
         param
@@ -188,8 +189,8 @@ def _shapes(
         the upper bounds of symbolic sizes, by their names.
     """
     pointers = {p.name: p for p in func.params if isinstance(p.ty, PointerType)}
-    described = (func.attrs or {}).get(OPERATOR_SHAPES_ATTR)
-    name = (func.attrs or {}).get(SHARED_FUNCTION_ATTR)
+    described = OPERATOR_SHAPES_ATTR.of(func)
+    name = SHARED_FUNCTION_ATTR.of(func)
     if described is None and name is not None:
         # What it declares is in the function that it shares, which takes integers behind pointers.
         shared, (call,) = mod[str(name)], nodes_of(func.body, Call)

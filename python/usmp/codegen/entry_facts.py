@@ -123,7 +123,7 @@ class _View:
 def _views(facts: FunctionFacts) -> list[_View]:
     """The buffers that a planned PrimFunc has in pools."""
     func = facts.func
-    args = list((func.attrs or {}).get(POOL_ARGS_ATTR, ()))
+    args = list(POOL_ARGS_ATTR.of(func) or ())
     pointers = func.params[len(func.params) - len(args) :]
     pools: dict[Var, str] = {
         pointer: str(arg.pool_info.pool_name) for pointer, arg in zip(pointers, args, strict=True)

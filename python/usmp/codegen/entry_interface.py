@@ -15,7 +15,6 @@ from usmp.codegen.names import not_a_macro, sanitise, symbol_prefix
 from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, MemoryPlan, PlacedBuffer, PoolAllocation, TensorInfo
 from usmp.objects.attributes import (
-    ACCELERATOR_FUNCTION_ATTR,
     INPUT_TENSORS_ATTR,
     IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     NAMES_018_ATTR,
@@ -25,6 +24,7 @@ from usmp.objects.attributes import (
 from usmp.objects.dynamic_allocation import takes_arena
 from usmp.objects.entries import concurrent_entries, entries_of, entry_function_name
 from usmp.objects.input_window import InputWindow, input_windows
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.streamed_io import streamed_names
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.objects.tensor_info import default_output_names, place_names
@@ -175,8 +175,7 @@ def read_entries(
     names = entries_of(mod)
     mains = [mod[entry_function_name(name)] for name in names]
     tensors = [
-        (list(attrs[INPUT_TENSORS_ATTR]), list(attrs[OUTPUT_TENSORS_ATTR]))
-        for attrs in (mod[entry_function_name(name)].attrs for name in names)
+        (INPUT_TENSORS_ATTR.required(main), OUTPUT_TENSORS_ATTR.required(main)) for main in mains
     ]
     has_only_main = names == [ONLY_ENTRY]
     by_rows = {name: streamed_names(mod[entry_function_name(name)]) for name in names}
@@ -186,7 +185,7 @@ def read_entries(
         {("" if has_only_main else n): both for n, both in zip(names, tensors, strict=True)},
         taken,
         {("" if has_only_main else n): both for n, both in by_rows.items()},
-        ["" if has_only_main else str(n) for n in mod.attrs.get(NAMES_018_ATTR, ())],
+        ["" if has_only_main else name for name in NAMES_018_ATTR.of(mod) or ()],
     )
     entries = [
         EntryInterface(
@@ -226,7 +225,7 @@ def _io_tensors(
 ) -> tuple[list[IOTensor], list[IOTensor]]:
     """The inputs and the outputs of an entry, with their places."""
     has_places = mod if entries_of(mod) == [ONLY_ENTRY] else mod[entry_function_name(entry)]
-    places = has_places.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR) or {}
+    places = IO_TENSOR_POOL_ALLOCATIONS_ATTR.of(has_places) or {}
     by_rows = streamed_names(mod[entry_function_name(entry)])
     are_by_rows = [
         str(info.name) in names
@@ -256,14 +255,13 @@ def _io_tensors(
 def _pools_of(mod: IRModule, function: str, pools: Sequence[PoolParameter]) -> list[PoolParameter]:
     """Those that a PrimFunc takes, in the order of its parameters."""
     by_name = {pool.name: pool for pool in pools}
-    return [by_name[str(arg.pool_info.pool_name)] for arg in mod[function].attrs[POOL_ARGS_ATTR]]
+    return [by_name[str(arg.pool_info.pool_name)] for arg in POOL_ARGS_ATTR.required(mod[function])]
 
 
 def _devices_of(mod: IRModule, called: Iterable[str]) -> list[str]:
     """The accelerators of some PrimFuncs, as their handles are called in C."""
-    attributes = [mod[name].attrs or {} for name in called]
-    functions = [a[ACCELERATOR_FUNCTION_ATTR] for a in attributes if ACCELERATOR_FUNCTION_ATTR in a]
-    return device_names(functions)
+    functions = (ACCELERATOR_FUNCTION_ATTR.of(mod[name]) for name in called)
+    return device_names([function for function in functions if function is not None])
 
 
 def member_names(

@@ -148,7 +148,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
     executor = executor_of(mod)
     check_entries(entries_of(mod))
     pools = _pools(mod)
-    plan = mod.attrs.get(MEMORY_PLAN_ATTR)
+    plan = MEMORY_PLAN_ATTR.of(mod)
     functions = accelerator_functions(mod)
     entries = with_sizes(mod, read_entries(mod, module_name, pools, plan, functions), executor)
     check_workspace_io(executor, any(entry.has_workspace_io for entry in entries))
@@ -165,7 +165,7 @@ def interface_of(mod: IRModule, module_name: str) -> Interface:
         executor.is_packed,
         functions,
         state_layout_of(mod, module_name),
-        [str(hook) for hook in mod.attrs.get(OPERATOR_HOOKS_ATTR, ())],
+        list(OPERATOR_HOOKS_ATTR.of(mod) or ()),
         emitted_calls(mod),
         dynamic_allocator(mod),
         workspace_sizes(mod),
@@ -177,7 +177,7 @@ def _pools(mod: IRModule) -> list[PoolParameter]:
 
     Applications are written for the pools that are named, whichever of them a model needs.
     """
-    used = list(mod.attrs[POOL_ARGS_ATTR])
+    used = list(POOL_ARGS_ATTR.required(mod))
     names = {str(info.pool_info.pool_name) for info in used}
     empty = [
         AllocatedPoolInfo(pool, 0, len(used) + number, DEFAULT_BYTE_ALIGNMENT)

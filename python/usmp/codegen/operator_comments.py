@@ -9,8 +9,9 @@ from tvm import tirx
 from usmp.codegen.c_text import comment_text
 from usmp.objects.cores import PORTABLE, core_of
 from usmp.objects.merged_functions import merged_functions
-from usmp.objects.schedule import Schedule, schedule_of
-from usmp.ops.operator_steps import OperatorStep, steps_of
+from usmp.objects.operator_step import OperatorStep
+from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
+from usmp.ops.operator_steps import steps_of
 
 
 def operator_comment(func: tirx.PrimFunc, name: str) -> str:
@@ -23,7 +24,7 @@ def operator_comment(func: tirx.PrimFunc, name: str) -> str:
     name
         of it there.
     """
-    schedule, merged = schedule_of(func), merged_functions(func)
+    schedule, merged = SCHEDULE_ATTR.of(func), merged_functions(func)
     if merged:
         return f"/* {comment_text(', '.join(merged))} */\n"
     if schedule is None:

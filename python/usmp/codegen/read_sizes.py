@@ -101,7 +101,7 @@ def _check_unbounded(mod: IRModule, entry: EntryInterface, size: str) -> None:
         they are in the workspace, or a program for a board has arrays for them.
     """
     reason = "inputs and outputs in the workspace have" if entry.has_workspace_io else ""
-    if BOARD_ATTR in (mod.attrs or {}):
+    if BOARD_ATTR.is_on(mod):
         reason = "programs for boards have arrays of"
     if reason:
         raise ValueError(

@@ -51,7 +51,7 @@ class WorkspaceSize:
 
 def workspace_sizes(mod: IRModule) -> list[WorkspaceSize]:
     """Those of a planned module, by name of the pool; none if offsets are constants."""
-    functions = (mod.attrs or {}).get(WORKSPACE_SIZE_FUNCTIONS_ATTR, {})
+    functions = WORKSPACE_SIZE_FUNCTIONS_ATTR.of(mod) or {}
     found = []
     for pool, name in sorted((str(pool), str(name)) for pool, name in functions.items()):
         *binds, last = tirx.stmt_list(mod[name].body)

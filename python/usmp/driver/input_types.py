@@ -51,7 +51,7 @@ def _input_types(mod: IRModule) -> dict[str, list[str]]:
     types: dict[str, list[str]] = {}
     for entry in relax_entries(mod):
         function = mod[entry]
-        states = (function.attrs or {}).get(STATES_ATTR, ())
+        states = STATES_ATTR.of(function) or ()
         kept = {str(state.name) for state in states if not state.is_input}
         for parameter in function.params:
             name, dtype = str(parameter.name), str(parameter.ty.dtype)

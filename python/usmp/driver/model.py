@@ -241,7 +241,7 @@ def _check_saves() -> None:
     if __version_tuple__[:3] > known and _is_ended(_SAVE):
         raise UsageError(
             f"a model cannot be saved with apache-tvm-ffi {__version__}: TVM's save_json, which "
-            f"writes it, crashes; `pip install apache-tvm-ffi=={name}`, or keep the file that the "
+            f"writes it, crashes; install apache-tvm-ffi {name}, or keep the file that the "
             "model was loaded from"
         )
 

@@ -185,16 +185,16 @@ def _after_passes(mod: IRModule, options: argparse.Namespace) -> IRModule:
     workspace, constants = memory_pools(options, targets)
     states = state_pool(options, targets)
     if workspace is not None:
-        mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, workspace)
+        mod = WORKSPACE_MEMORY_POOLS_ATTR.put(mod, workspace)
     if constants is not None:
-        mod = mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, constants)
+        mod = CONSTANT_MEMORY_POOLS_ATTR.put(mod, constants)
     if states is not None:
         states = choose_state_pool(states, workspace, targets.names)
-        mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, states)
+        mod = STATE_MEMORY_POOL_ATTR.put(mod, states)
     # A pass may be about to plan inputs and outputs.
     io_pool = choose_io_pool(options.io_pool, workspace, constants, states, is_planned=True)
     if io_pool is not None:
-        mod = mod.with_attr(IO_MEMORY_POOL_ATTR, io_pool)
+        mod = IO_MEMORY_POOL_ATTR.put(mod, io_pool)
     with pass_context(options.pass_config):
         # Here, as a pipeline reads options when it is made.
         passes = parse_passes(options.passes)

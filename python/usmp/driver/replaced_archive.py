@@ -44,7 +44,7 @@ def note_replaced_archive(
     """Say on stderr that the archive was that of other model files, if it was."""
     from usmp.objects.attributes import MODEL_FILES_ATTR
 
-    now = [str(name) for name in factory.ir_mod.attrs[MODEL_FILES_ATTR]]
+    now = list(MODEL_FILES_ATTR.required(factory.ir_mod))
     if before and set(before) != set(now):
         print(
             f"tvmc: {shown(options.output)} held {_listed(before)} and now holds {_listed(now)}; "

@@ -42,7 +42,7 @@ def _io_type_sentences(module: IRModule) -> Iterator[str]:
     """Which inputs and outputs `--io-type` made integers, and why others stay float."""
     from usmp.objects.attributes import IO_TYPES_ATTR
 
-    types = (module.attrs or {}).get(IO_TYPES_ATTR)
+    types = IO_TYPES_ATTR.of(module)
     if types is None:
         return
     integers = [f"{shown(name)} ({dtype})" for name, dtype in types["integers"].items()]

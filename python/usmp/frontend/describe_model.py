@@ -241,7 +241,7 @@ def _states(mod: Any, entry: str) -> list[DescribedState]:
     types = {str(param.name): param.ty for param in func.params}
     return [
         DescribedState(str(s.name), size_bytes(types[str(s.name)]), int(s.output) >= 0)
-        for s in (func.attrs or {}).get(STATES_ATTR, ())
+        for s in STATES_ATTR.of(func) or ()
         if not s.is_input
     ]
 
@@ -311,11 +311,11 @@ def _describe_relax(mod: Any, file_format: str, sizes: Sequence[DynamicSize]) ->
             names.append(str(expr.op.name).removeprefix("relax."))
 
     relax.analysis.post_order_visit(main, on_expression)
-    known = main.attrs.get(STATES_ATTR, ())
+    known = STATES_ATTR.of(main) or ()
     states = [str(state.name) for state in known if not state.is_input]
     updated = {str(state.name) for state in known if state.is_input}
     inputs = [(str(p.name), p.ty) for p in main.params if str(p.name) not in states]
-    outputs = zip(main.attrs[OUTPUT_NAMES_ATTR], flatten_types(main.body.body.ty), strict=False)
+    outputs = zip(OUTPUT_NAMES_ATTR.required(main), flatten_types(main.body.body.ty), strict=False)
     calls = _names_of(sizes)
     return ModelDescription(
         file_format,

@@ -8,8 +8,7 @@ from typing import Any
 
 from tvm.ir import IRModule
 
-SEARCH_ATTR = "usmp.search"
-"""On the IRModule: what each stage of the search compared, a list of `Compared` as plain data."""
+from usmp.objects.attribute import Attribute, plain
 
 
 @dataclass(frozen=True)
@@ -64,28 +63,6 @@ class Compared:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-def compared_of(mod: IRModule) -> list[Compared]:
-    """Return what the search compared, in the order of its stages."""
-    return [_read(line) for line in (mod.attrs or {}).get(SEARCH_ATTR, ())]
-
-
-def with_compared(mod: IRModule, lines: Iterable[Compared]) -> IRModule:
-    """Return the module with more lines of what was compared."""
-    known = [*compared_of(mod), *lines]
-    return mod.with_attr(SEARCH_ATTR, [_written(line) for line in known]) if known else mod
-
-
-def of_entry(mod: IRModule, entry: str) -> list[Compared]:
-    """Return the lines of a module as those of one of several entries."""
-    return [replace(line, entry=entry) for line in compared_of(mod)]
-
-
-def details_of(mod: IRModule, stage: str) -> list[Mapping[str, Any]]:
-    """Return the facts of a stage, by line; what entries chose alone is not among them."""
-    lines = compared_of(mod)
-    return [line.details for line in lines if line.stage == stage and not line.entry]
-
-
 def _written(line: Compared) -> dict[str, Any]:
     alternatives = [_known(vars(alternative)) for alternative in line.alternatives]
     return _known({**vars(line), "alternatives": alternatives, "details": dict(line.details)})
@@ -102,17 +79,8 @@ def _read(line: Mapping[str, Any]) -> Compared:
         _number(line, "peak_bytes"),
         tuple(_alternative(one) for one in line["alternatives"]),
         str(line["entry"]),
-        _plain(line["details"]),
+        plain(line["details"]),
     )
-
-
-def _plain(value: Any) -> Any:
-    """Return containers of TVM as those of Python."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(inner) for inner in value]
-    return str(value) if isinstance(value, str) else value
 
 
 def _alternative(one: Mapping[str, Any]) -> Alternative:
@@ -122,3 +90,34 @@ def _alternative(one: Mapping[str, Any]) -> Alternative:
 
 def _number(values: Mapping[str, Any], name: str) -> int | None:
     return int(values[name]) if name in values else None
+
+
+SEARCH_ATTR: Attribute[Sequence[Compared]] = Attribute(
+    "usmp.search",
+    "IRModule",
+    "what each stage of the search compared, as plain data",
+    lambda lines: [_read(line) for line in lines],
+    lambda lines: [_written(line) for line in lines],
+)
+
+
+def compared_of(mod: IRModule) -> list[Compared]:
+    """Return what the search compared, in the order of its stages."""
+    return list(SEARCH_ATTR.of(mod) or ())
+
+
+def with_compared(mod: IRModule, lines: Iterable[Compared]) -> IRModule:
+    """Return the module with more lines of what was compared."""
+    known = [*compared_of(mod), *lines]
+    return SEARCH_ATTR.put(mod, known) if known else mod
+
+
+def of_entry(mod: IRModule, entry: str) -> list[Compared]:
+    """Return the lines of a module as those of one of several entries."""
+    return [replace(line, entry=entry) for line in compared_of(mod)]
+
+
+def details_of(mod: IRModule, stage: str) -> list[Mapping[str, Any]]:
+    """Return the facts of a stage, by line; what entries chose alone is not among them."""
+    lines = compared_of(mod)
+    return [line.details for line in lines if line.stage == stage and not line.entry]

@@ -40,17 +40,17 @@ class DynamicAllocation(FFIObject):
 
 def dynamic_allocations(mod: IRModule) -> list[DynamicAllocation]:
     """The allocations of a module that are made while it runs."""
-    return list((mod.attrs or {}).get(DYNAMIC_ALLOCATIONS_ATTR, ()))
+    return list(DYNAMIC_ALLOCATIONS_ATTR.of(mod) or ())
 
 
 def dynamic_allocator(mod: IRModule) -> str:
     """What makes them; empty if there are none."""
-    return str((mod.attrs or {}).get(DYNAMIC_ALLOCATOR_ATTR, ""))
+    return DYNAMIC_ALLOCATOR_ATTR.of(mod) or ""
 
 
 def takes_arena(func: tirx.PrimFunc) -> bool:
     """Whether a PrimFunc has a parameter that is an arena, before those that are pools."""
-    return bool((func.attrs or {}).get(TAKES_ARENA_ATTR, False))
+    return bool(TAKES_ARENA_ATTR.of(func))
 
 
 def as_json(mod: IRModule) -> dict[str, Any]:

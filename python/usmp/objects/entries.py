@@ -21,7 +21,7 @@ _LONGEST_NAME = 64
 
 def entries_of(mod: IRModule) -> list[str]:
     """The names of the entries, in order: what the attribute `entries` lists, or "main"."""
-    listed = mod.attrs.get(ENTRIES_ATTR) if mod.attrs else None
+    listed = ENTRIES_ATTR.of(mod)
     return [ONLY_ENTRY] if listed is None else [str(name) for name in listed]
 
 
@@ -122,7 +122,7 @@ def check_concurrent(together: Sequence[Sequence[str]], entries: Sequence[str]) 
 def concurrent_entries(mod: IRModule) -> set[frozenset[str]]:
     """The pairs of entries that may run at once, by the attribute `concurrent_entries`, which
     lists sets of names: any two of a set may."""
-    listed = mod.attrs.get(CONCURRENT_ATTR) if mod.attrs else None
+    listed = CONCURRENT_ATTR.of(mod)
     sets = [[str(name) for name in together] for together in listed or ()]
     return {frozenset(pair) for together in sets for pair in combinations(together, 2)}
 

@@ -170,7 +170,7 @@ def check_workspace_io(executor: Executor, use_workspace_io: bool) -> None:
 
 def executor_of(mod: IRModule) -> Executor:
     """Return the executor of a module, or AoT with default options if the module has none."""
-    executor = mod.attrs.get(EXECUTOR_ATTR) if mod.attrs else None
+    executor = EXECUTOR_ATTR.of(mod)
     if executor is None:
         return Executor()
     if not isinstance(executor, Executor):

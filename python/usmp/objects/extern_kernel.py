@@ -13,8 +13,8 @@ import tvm_ffi
 from tvm import tirx
 from tvm_ffi.dataclasses import py_class
 
-from usmp.objects.attributes import EXTERN_KERNELS_ATTR
 from usmp.objects.ffi_object import FFIObject
+from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
 
 
 @py_class("usmp.KernelArgument")
@@ -155,7 +155,7 @@ def kernels_of(func: tirx.PrimFunc) -> dict[str, ExternKernel]:
     ValueError
         a statement that is wrong by itself, or a symbol that is stated twice.
     """
-    stated = func.attrs.get(EXTERN_KERNELS_ATTR) if func.attrs else None
+    stated = EXTERN_KERNELS_ATTR.of(func)
     if stated is None:
         return {}
     for kernel in stated:
@@ -174,7 +174,7 @@ def with_kernels(func: tirx.PrimFunc, *kernels: ExternKernel) -> tirx.PrimFunc:
         two of them have one symbol.
     """
     _check_symbols(kernels)
-    return func.with_attr(EXTERN_KERNELS_ATTR, list(kernels))
+    return EXTERN_KERNELS_ATTR.put(func, list(kernels))
 
 
 def _check_symbols(kernels: Iterable[ExternKernel]) -> None:

@@ -28,7 +28,7 @@ class InputWindow:
 
 def input_windows(mod: IRModule) -> dict[str, InputWindow]:
     """The inputs of a module that are windows, by name."""
-    said = (mod.attrs or {}).get(WINDOWS_ATTR) or {}
+    said = WINDOWS_ATTR.of(mod) or {}
     return {
         str(name): InputWindow(int(window["rows"]), int(window["window_rows"]))
         for name, window in said.get("inputs", {}).items()
@@ -38,7 +38,7 @@ def input_windows(mod: IRModule) -> dict[str, InputWindow]:
 def windows_as_json(mod: IRModule) -> dict[str, Any]:
     """What runs are given of windows, keep and compute, as `windows` of metadata.json; nothing if
     there are no windows."""
-    said = (mod.attrs or {}).get(WINDOWS_ATTR)
+    said = WINDOWS_ATTR.of(mod)
     if said is None:
         return {}
     inputs = {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 from tvm.ir import IRModule
 
+from usmp.objects.attribute import Attribute
 from usmp.objects.attributes import (
     BOARD_POOLS_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
@@ -14,13 +16,15 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.pools import ConstantMemoryPools, PoolInfo, WorkspaceMemoryPools
 
-_KINDS: dict[str, type[WorkspaceMemoryPools | ConstantMemoryPools]] = {
+_Lists: TypeAlias = WorkspaceMemoryPools | ConstantMemoryPools
+
+_KINDS: dict[Attribute[Any], type[_Lists]] = {
     WORKSPACE_MEMORY_POOLS_ATTR: WorkspaceMemoryPools,
     CONSTANT_MEMORY_POOLS_ATTR: ConstantMemoryPools,
 }
 
 
-def listed_pools(mod: IRModule, *attributes: str) -> list[PoolInfo]:
+def listed_pools(mod: IRModule, *attributes: Attribute[Any]) -> list[PoolInfo]:
     """Return the pools that a module lists.
 
     Parameters
@@ -35,7 +39,7 @@ def listed_pools(mod: IRModule, *attributes: str) -> list[PoolInfo]:
     """
     pools: list[PoolInfo] = []
     for attribute in attributes or _KINDS:
-        listed = mod.attrs.get(attribute) if mod.attrs else None
+        listed = attribute.of(mod)
         if listed is None:
             continue
         kind = _KINDS[attribute]
@@ -52,11 +56,10 @@ def named_pools(mod: IRModule) -> list[PoolInfo]:
 
     A board's own pools are none of them.
     """
-    attrs = mod.attrs or {}
-    pools = listed_pools(mod)
-    if STATE_MEMORY_POOL_ATTR in attrs:
-        pools.append(attrs[STATE_MEMORY_POOL_ATTR])
-    of_board = set(map(str, attrs.get(BOARD_POOLS_ATTR, ())))
+    pools, of_states = listed_pools(mod), STATE_MEMORY_POOL_ATTR.of(mod)
+    if of_states is not None:
+        pools.append(of_states)
+    of_board = set(BOARD_POOLS_ATTR.of(mod) or ())
     return [pool for pool in one_of_each_name(pools) if str(pool.pool_name) not in of_board]
 
 

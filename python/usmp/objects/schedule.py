@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tvm import tirx
 
-from usmp.objects.attributes import (
-    FASTER_SCHEDULES_ATTR,
-    ROW_SCHEDULE_ATTR,
-    SCHEDULE_ATTR,
-)
+from usmp.objects.attribute import Attribute
 
 
 @dataclass(frozen=True)
@@ -34,52 +30,61 @@ class Schedule:
         """What is known of it, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
-
-def schedule_of(func: tirx.PrimFunc) -> Schedule | None:
-    """The schedule of a PrimFunc; None if it has no tiles."""
-    said = (func.attrs or {}).get(SCHEDULE_ATTR)
-    if said is None:
-        return None
-    instructions = said.get("instructions")
-    return Schedule(str(said["tile"]), None if instructions is None else int(instructions))
+    @staticmethod
+    def from_json(value: Mapping[str, Any]) -> Schedule:
+        """What `as_json` gave, also if an attribute held it since."""
+        instructions = value.get("instructions")
+        return Schedule(str(value["tile"]), None if instructions is None else int(instructions))
 
 
-def with_schedule(func: tirx.PrimFunc, schedule: Schedule) -> tirx.PrimFunc:
-    """`func` with this schedule."""
-    return func.with_attr(SCHEDULE_ATTR, schedule.as_json())
+SCHEDULE_ATTR: Attribute[Schedule] = Attribute(
+    "schedule",
+    "PrimFunc of a kernel",
+    "the tiles that it computes in, and about how many instructions it takes",
+    Schedule.from_json,
+    Schedule.as_json,
+)
+
+FASTER_SCHEDULES_ATTR: Attribute[Sequence[tirx.PrimFunc]] = Attribute(
+    "faster_schedules",
+    "PrimFunc of a kernel",
+    "until `usmp.ChooseSchedules`, PrimFuncs with the same parameters that compute the same in "
+    "larger tiles, the fastest first",
+    tuple,
+    list,
+)
+
+ROW_SCHEDULE_ATTR: Attribute[tirx.PrimFunc] = Attribute(
+    "row_schedule",
+    "PrimFunc of a kernel",
+    "until `usmp.StreamOperators`, a PrimFunc with the same parameters that computes the same with "
+    "an outermost loop over rows. The rows are those of its input or output, for operators that "
+    "run interleaved",
+)
 
 
-def faster_schedules(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, ...]:
+def faster_schedules(func: tirx.PrimFunc) -> Sequence[tirx.PrimFunc]:
     """PrimFuncs that compute the same in larger tiles, the fastest first."""
-    return tuple((func.attrs or {}).get(FASTER_SCHEDULES_ATTR, ()))
+    return FASTER_SCHEDULES_ATTR.of(func) or ()
 
 
 def with_faster_schedules(func: tirx.PrimFunc, faster: Sequence[tirx.PrimFunc]) -> tirx.PrimFunc:
     """`func` with these in the place of those it had."""
     if faster:
-        return func.with_attr(FASTER_SCHEDULES_ATTR, list(faster))
-    if FASTER_SCHEDULES_ATTR in (func.attrs or {}):
-        return func.without_attr(FASTER_SCHEDULES_ATTR)
-    return func
-
-
-def row_schedule(func: tirx.PrimFunc) -> tirx.PrimFunc | None:
-    """The PrimFunc that computes the same row by row; None if there is none but itself."""
-    return (func.attrs or {}).get(ROW_SCHEDULE_ATTR)
+        return FASTER_SCHEDULES_ATTR.put(func, faster)
+    return FASTER_SCHEDULES_ATTR.removed(func)
 
 
 def with_row_schedule(func: tirx.PrimFunc, rows: tirx.PrimFunc | None) -> tirx.PrimFunc:
     """`func` with this in the place of the one it had."""
     if rows is not None:
-        return func.with_attr(ROW_SCHEDULE_ATTR, rows)
-    if ROW_SCHEDULE_ATTR in (func.attrs or {}):
-        return func.without_attr(ROW_SCHEDULE_ATTR)
-    return func
+        return ROW_SCHEDULE_ATTR.put(func, rows)
+    return ROW_SCHEDULE_ATTR.removed(func)
 
 
 def held_schedules(func: tirx.PrimFunc) -> tuple[tirx.PrimFunc, ...]:
     """All other PrimFuncs that compute the same: the faster ones, and the one by rows."""
-    rows = row_schedule(func)
+    rows = ROW_SCHEDULE_ATTR.of(func)
     return (*faster_schedules(func), *(() if rows is None else (rows,)))
 
 

@@ -14,7 +14,7 @@ from usmp.plain.state_place import StatePlace
 
 def state_layout_of(mod: IRModule, module_name: str) -> StateLayout | None:
     """The layout of a planned module; None if it has no state."""
-    states = mod.attrs.get(STATE_LAYOUT_ATTR) if mod.attrs else None
+    states = STATE_LAYOUT_ATTR.of(mod)
     return StateLayout(module_name, tuple(states)) if states else None
 
 

@@ -16,11 +16,7 @@ from usmp.objects.attributes import (
 
 def streamed_names(main: tirx.PrimFunc) -> tuple[Collection[str], Collection[str]]:
     """The names of the inputs that are given, and of the outputs that are taken row by row."""
-    inputs, outputs = (
-        [str(name) for name in (main.attrs or {}).get(attribute, ())]
-        for attribute in (STREAMED_INPUTS_ATTR, STREAMED_OUTPUTS_ATTR)
-    )
-    return inputs, outputs
+    return STREAMED_INPUTS_ATTR.of(main) or (), STREAMED_OUTPUTS_ATTR.of(main) or ()
 
 
 def streams_io(main: tirx.PrimFunc) -> bool:
@@ -36,10 +32,9 @@ def streamed_parameters(main: tirx.PrimFunc) -> set[int]:
     main
         whose inputs and outputs are still parameters.
     """
-    attrs = main.attrs or {}
     inputs, outputs = streamed_names(main)
-    given = list(attrs.get(INPUT_TENSORS_ATTR, ()))
-    taken = list(attrs.get(OUTPUT_TENSORS_ATTR, ()))
+    given = INPUT_TENSORS_ATTR.of(main) or ()
+    taken = OUTPUT_TENSORS_ATTR.of(main) or ()
     found = {index for index, tensor in enumerate(given) if str(tensor.name) in inputs}
     return found | {
         len(given) + index for index, tensor in enumerate(taken) if str(tensor.name) in outputs

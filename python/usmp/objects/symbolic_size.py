@@ -48,7 +48,7 @@ def symbolic_sizes(main: tirx.PrimFunc) -> list[SymbolicSize]:
     ValueError
         bounds that a size cannot have.
     """
-    sizes: list[SymbolicSize] = list((main.attrs or {}).get(SYMBOLIC_SIZES_ATTR, ()))
+    sizes: list[SymbolicSize] = list(SYMBOLIC_SIZES_ATTR.of(main) or ())
     for size in sizes:
         low, high = size.lower_bound, size.upper_bound
         if not 1 <= low <= (LARGEST_SIZE if high is None else high) <= LARGEST_SIZE:

@@ -13,7 +13,7 @@ from typing import Any
 from tvm import relax, tirx
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import CONTROL_FLOW_ATTR
+from usmp.objects.attribute import Attribute
 from usmp.ops.statements import call_in_place
 
 MOST_TRIPS = 2**31 - 1
@@ -67,11 +67,8 @@ class ControlFlow:
         }
 
     @staticmethod
-    def of(func: tirx.PrimFunc) -> ControlFlow | None:
-        """What a PrimFunc is; None if it computes by itself."""
-        found: Mapping[str, Any] | None = (func.attrs or {}).get(CONTROL_FLOW_ATTR)
-        if found is None:
-            return None
+    def of_attribute(found: Mapping[str, Any]) -> ControlFlow:
+        """What `as_attribute` gave."""
         return ControlFlow(
             tuple(found["bodies"]),
             int(found["trips"]),
@@ -79,6 +76,15 @@ class ControlFlow:
             int(found["scanned"]),
             bool(found["counts"]),
         )
+
+
+CONTROL_FLOW_ATTR: Attribute[ControlFlow] = Attribute(
+    "control_flow",
+    "PrimFunc of a loop or a choice",
+    "what the loop or choice of the model is, until `LowerControlFlow` writes it",
+    ControlFlow.of_attribute,
+    ControlFlow.as_attribute,
+)
 
 
 def call_control_flow(
@@ -111,5 +117,5 @@ def call_control_flow(
         [(f"x{index}", argument) for index, argument in enumerate(arguments)],
         range(flow.carried),
         [(f"y{index}", ty) for index, ty in enumerate(results)],
-        attributes={CONTROL_FLOW_ATTR: flow.as_attribute()},
+        attributes=CONTROL_FLOW_ATTR.entry(flow),
     )

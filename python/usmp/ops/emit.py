@@ -11,8 +11,10 @@ from tvm import relax, te, tirx
 from tvm.ir import GlobalVar, IRModule, Type
 from tvm.relax.utils import gen_call_tir_inputs
 
-from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
+from usmp.objects.attribute import Attribute
+from usmp.objects.operator_attributes import CODE_HASH_ATTR, SHARED_CODE_ATTR
 from usmp.ops.records import QuantizedOp
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.support.errors import UnsupportedModelError
 
 _BROADCAST, _OUT_ELEMENT_WISE_FUSABLE = 1, 4
@@ -20,8 +22,12 @@ _BROADCAST, _OUT_ELEMENT_WISE_FUSABLE = 1, 4
 AnnotateTIROpPattern replaces 0, which is more to the point, but no other number that it finds."""
 OPAQUE = 8
 """The same of operators that nothing is fused with."""
-ELEMENT_WISE_MARK = "usmp.is_element_wise"
-"""On a PrimFunc: it is element-wise, though TVM cannot see that; `FuseTables` reads it."""
+ELEMENT_WISE_ATTR: Attribute[bool] = Attribute(
+    "usmp.is_element_wise",
+    "PrimFunc of an operator",
+    "whether `usmp.FuseTables` makes its `op_pattern` that of element-wise operators",
+    bool,
+)
 
 
 class DynamicShapeError(UnsupportedModelError):
@@ -58,12 +64,16 @@ def call_operator(
     """
     attributes: dict[str, Any] = {"op_pattern": _OUT_ELEMENT_WISE_FUSABLE} if takes_epilogue else {}
     if is_element_wise:
-        attributes = {"op_pattern": _BROADCAST, ELEMENT_WISE_MARK: True}
+        attributes = {"op_pattern": _BROADCAST, **ELEMENT_WISE_ATTR.entry(True)}
     tensors = [constant(a) if isinstance(a, np.ndarray) else a for a in arguments]
     func, inputs, out_type = gen_call_tir_inputs(
         compute, *tensors, primfunc_attrs=attributes or None
     )
     return relax.call_tir(add_prim_func(builder, func, name, record), inputs, out_type)
+
+
+RECORD_ATTRIBUTES = (OPERATOR_ATTR, CODE_HASH_ATTR, SHARED_CODE_ATTR, ELEMENT_WISE_ATTR)
+"""The attributes of PrimFuncs of integer operators, which are read to find one that is equal."""
 
 
 def add_prim_func(
@@ -84,11 +94,12 @@ def add_prim_func(
         return builder.add_func(func, name)
     code = structural_hash(func)
     shared = _name_of_equal(builder.get(), func, code)
-    attributes = {OPERATOR_ATTR: record.as_json(), CODE_HASH_ATTR: code}
+    attributes = OPERATOR_ATTR.entry(record) | CODE_HASH_ATTR.entry(code)
     if shared is not None:
         known, recorded = shared
         if recorded != QuantizedOp.from_json(record.as_json()):
-            name, attributes[SHARED_CODE_ATTR] = f"{known}_again", known
+            name = f"{known}_again"
+            attributes |= SHARED_CODE_ATTR.entry(known)
     return builder.add_func(func.with_attrs(attributes), name)
 
 
@@ -100,22 +111,16 @@ def structural_hash(func: tirx.PrimFunc) -> int:
 def _name_of_equal(mod: IRModule, func: tirx.PrimFunc, code: int) -> tuple[str, QuantizedOp] | None:
     """Name and record of the first PrimFunc that is equal to `func` but for its record."""
     for variable, other in mod.functions.items():
-        attributes = other.attrs
-        if attributes is None or attributes.get(CODE_HASH_ATTR) != code:
+        if CODE_HASH_ATTR.of(other) != code or SHARED_CODE_ATTR.is_on(other):
             continue
-        if SHARED_CODE_ATTR not in attributes and tvm_ffi.structural_equal(
-            without_record(other), func
-        ):
-            return str(variable.name_hint), QuantizedOp.from_json(attributes[OPERATOR_ATTR])
+        if tvm_ffi.structural_equal(without_record(other), func):
+            return str(variable.name_hint), OPERATOR_ATTR.required(other)
     return None
 
 
 def without_record(func: tirx.PrimFunc) -> tirx.PrimFunc:
     """A PrimFunc as it was before `add_prim_func` gave it a record."""
-    for name in (OPERATOR_ATTR, CODE_HASH_ATTR, SHARED_CODE_ATTR):
-        if func.attrs and name in func.attrs:
-            func = func.without_attr(name)
-    return func
+    return SHARED_CODE_ATTR.removed(CODE_HASH_ATTR.removed(OPERATOR_ATTR.removed(func)))
 
 
 def constant(values: np.ndarray) -> relax.Expr:

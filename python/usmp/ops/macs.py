@@ -11,7 +11,7 @@ from math import prod
 from tvm import tirx
 from tvm.ir import TensorLoad
 
-from usmp.objects.attributes import CONTROL_FLOW_ATTR
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.ops.records import operators_of
 from usmp.ops.records.products import TransposeConv2d
 from usmp.tir.identity import identity
@@ -31,7 +31,7 @@ def macs_of(func: tirx.PrimFunc) -> int | None:
     int | None
         None if the loops do not say how often they run; if it runs bodies of control flow.
     """
-    if func.attrs and CONTROL_FLOW_ATTR in func.attrs:
+    if CONTROL_FLOW_ATTR.is_on(func):
         return None
     # Operators that share their code take the same products.
     if any(isinstance(records[0], TransposeConv2d) for records in operators_of(func)):

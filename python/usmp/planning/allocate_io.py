@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tvm
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.analysis.infer_io import IOParameter, check_declared_io, infer_io
-from usmp.objects.attributes import (
-    INPUT_TENSOR_ATTR,
-    INPUT_TENSORS_ATTR,
-    LIVE_THROUGHOUT_ATTR,
-    MAIN_FUNCTION_NAME,
-    OUTPUT_TENSOR_ATTR,
-    OUTPUT_TENSORS_ATTR,
-)
+from usmp.objects.annotations import INPUT_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR, OUTPUT_TENSOR_ATTR
+from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
 from usmp.objects.streamed_io import streamed_parameters
 from usmp.objects.tensor_info import place_names
 from usmp.tir.nodes import sequence
@@ -32,7 +24,7 @@ def allocate_io(mod: IRModule, name: str = MAIN_FUNCTION_NAME) -> tirx.PrimFunc:
         see `CreateAllocatesForIO`.
     """
     main = mod[name]
-    declared = [a for a in (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR) if a in (main.attrs or {})]
+    declared = [a for a in (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR) if a.is_on(main)]
     if len(declared) == 1:
         raise ValueError(
             f"{name} has the attribute {declared[0]} only; both "
@@ -47,7 +39,7 @@ def allocate_io(mod: IRModule, name: str = MAIN_FUNCTION_NAME) -> tirx.PrimFunc:
 
 
 def _declared_io(main: tirx.PrimFunc, name: str) -> list[IOParameter]:
-    inputs, outputs = list(main.attrs[INPUT_TENSORS_ATTR]), list(main.attrs[OUTPUT_TENSORS_ATTR])
+    inputs, outputs = INPUT_TENSORS_ATTR.required(main), OUTPUT_TENSORS_ATTR.required(main)
     tensors = [*inputs, *outputs]
     if len(tensors) > len(main.params):
         raise ValueError(
@@ -79,9 +71,9 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
             buffer = tirx.decl_buffer((size,), tensor.dtype, name)
             addresses[param] = buffer.data
         role = INPUT_TENSOR_ATTR if parameter.is_input else OUTPUT_TENSOR_ATTR
-        annotations: dict[str, Any] = {role: name}
+        annotations = role.entry(name)
         if tensor.is_updated or not parameter.is_certain:
-            annotations[LIVE_THROUGHOUT_ATTR] = tirx.const(True, "bool")  # as TVMScript reads it
+            annotations |= LIVE_THROUGHOUT_ATTR.entry(True)
         allocations.append(tirx.AllocBuffer(buffer, annotations))
     body = tvm_ffi.structural_map(main.body, (tirx.Var, lambda var: addresses.get(var, var)))
     allocated = {parameter.index for parameter in io} - streamed
@@ -93,9 +85,4 @@ def _allocate(main: tirx.PrimFunc, io: list[IOParameter]) -> tirx.PrimFunc:
         main.attrs,
         main.span,
     )
-    return func.with_attrs(
-        {
-            INPUT_TENSORS_ATTR: inputs,
-            OUTPUT_TENSORS_ATTR: outputs,
-        }
-    )
+    return func.with_attrs(INPUT_TENSORS_ATTR.entry(inputs) | OUTPUT_TENSORS_ATTR.entry(outputs))

@@ -21,12 +21,10 @@ from usmp.objects import (
     PoolInfoProperties,
     WorkspacePoolInfo,
 )
+from usmp.objects.annotations import CANDIDATE_POOLS_ATTR, CONSTANT_DATA_ATTR, INPUT_TENSOR_ATTR
 from usmp.objects.attributes import (
-    CANDIDATE_MEMORY_POOL_ATTR,
-    CONSTANT_DATA_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
-    INPUT_TENSOR_ATTR,
     STATE_LAYOUT_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
@@ -85,9 +83,7 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
         ("constants", names),
         [ConstantPoolInfo(DEFAULT_CONSTANT_POOL_NAME, known_targets, None, _internal())],
     )
-    of_states = [
-        mod.attrs.get(a) if mod.attrs else None for a in (STATE_LAYOUT_ATTR, EXECUTOR_ATTR)
-    ]
+    of_states = STATE_LAYOUT_ATTR.of(mod), EXECUTOR_ATTR.of(mod)
     chosen = (states.pool, io.pool, *of_states, *workspace, *constants)
     pools = tuple(map(identity, chosen)), len(workspace)
     annotated = IRModule(mod.functions, attrs=mod.attrs)
@@ -154,7 +150,7 @@ class _Assignment:
             if stmt.buffer.scope() not in PLANNED_SCOPES:
                 return stmt
             chosen = annotated_pools(stmt, name)
-            if CANDIDATE_MEMORY_POOL_ATTR in stmt.annotations:
+            if CANDIDATE_POOLS_ATTR.is_on(stmt):
                 self._check(stmt, name)
                 candidates = self.io.permitted(stmt, self.states.kept(stmt, chosen, name), name)
             else:
@@ -175,7 +171,7 @@ class _Assignment:
                 f"{name} has no target, so it is not known which memory it may access; "
                 "apply tirx.transform.BindTarget"
             )
-        is_constant = CONSTANT_DATA_ATTR in stmt.annotations
+        is_constant = CONSTANT_DATA_ATTR.is_on(stmt)
         pools = self.constants if is_constant else self.states.pools_of(stmt, self.workspace)
         pools = self.io.permitted(stmt, pools, name)
         if self._is_open(pools, is_constant):
@@ -213,7 +209,7 @@ class _Assignment:
         lists no targets at all says nothing about access."""
         target = self.targets[name]
         pools = [pool for pool in annotated_pools(stmt, name) if pool.targets]
-        if target is None or self._is_open(pools, CONSTANT_DATA_ATTR in stmt.annotations):
+        if target is None or self._is_open(pools, CONSTANT_DATA_ATTR.is_on(stmt)):
             return
         needs = self._needs(stmt, target, name)
         for pool in pools:
@@ -230,11 +226,11 @@ class _Assignment:
         use = self.facts.of(name).liveness.allocation_use.get(stmt, MemoryUse())
         needs = {str(target): _Need(target, name, Access.NONE)}
         accesses = dict(use.by_function)
-        if INPUT_TENSOR_ATTR in stmt.annotations:  # the application writes it
+        if INPUT_TENSOR_ATTR.is_on(stmt):  # the application writes it
             accesses[name] = accesses.get(name, Access.NONE) | Access.WRITE
         for function, access in accesses.items():
             accessing = self.targets[function] or target
-            if CONSTANT_DATA_ATTR in stmt.annotations:
+            if CONSTANT_DATA_ATTR.is_on(stmt):
                 access = Access.READ
             known = needs.get(str(accessing), _Need(accessing, function, Access.NONE))
             writes_first = access.may_write and not known.access.may_write

@@ -17,7 +17,7 @@ def check_unplanned(mod: IRModule) -> None:
     ValueError
         otherwise.
     """
-    if mod.attrs and MEMORY_PLAN_ATTR in mod.attrs:
+    if MEMORY_PLAN_ATTR.is_on(mod):
         raise ValueError("the module is planned already; plan the one that it was made from")
     names = {str(variable.name_hint) for variable in mod.functions}
     for entry in entries_of(mod):

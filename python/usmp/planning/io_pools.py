@@ -15,13 +15,15 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.attributes import (
+from usmp.objects.annotations import (
     CONSTANT_DATA_ATTR,
-    CONSTANT_MEMORY_POOLS_ATTR,
     INPUT_TENSOR_ATTR,
-    IO_MEMORY_POOL_ATTR,
     OUTPUT_TENSOR_ATTR,
     STREAMED_TENSOR_ATTR,
+)
+from usmp.objects.attributes import (
+    CONSTANT_MEMORY_POOLS_ATTR,
+    IO_MEMORY_POOL_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import called_by_users
@@ -64,7 +66,7 @@ class IOPools:
         ValueError
             there is none.
         """
-        if CONSTANT_DATA_ATTR in stmt.annotations:
+        if CONSTANT_DATA_ATTR.is_on(stmt):
             return pools
         is_io = is_io_tensor(stmt)
         permitted = [pool for pool in pools if self.permits(pool, is_io)]
@@ -95,7 +97,7 @@ def io_pools_of(mod: IRModule) -> IOPools:
     ValueError
         the attribute `io_memory_pool` is something else, or see `choose_io_pool`.
     """
-    given = mod.attrs.get(IO_MEMORY_POOL_ATTR) if mod.attrs else None
+    given = IO_MEMORY_POOL_ATTR.of(mod)
     if given is not None and not isinstance(given, WorkspacePoolInfo):
         raise ValueError(
             f'the attribute "{IO_MEMORY_POOL_ATTR}" of the module must be a WorkspacePoolInfo, '
@@ -228,4 +230,4 @@ def _check_planned(
 
 def is_io_tensor(stmt: tirx.AllocBuffer) -> bool:
     """Return whether an allocation holds an input or output, or rows of one in a ring."""
-    return any(name in stmt.annotations for name in _IO_TENSORS)
+    return any(annotation.is_on(stmt) for annotation in _IO_TENSORS)

@@ -15,7 +15,7 @@ from usmp.analysis.state_tails import kept_bytes, state_tails
 from usmp.analysis.stmt_pool_allocations import assign_stmt_pool_allocations, identical_constants
 from usmp.analysis.used_overlaps import used_overlaps
 from usmp.objects import BufferInfoKind, LiveRange, PlacedBuffer
-from usmp.objects.attributes import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.annotations import STATE_BYTES_ATTR, STATE_TENSOR_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.pool_places import line_bytes, rounded_up
 from usmp.plain.entry_names import ONLY_ENTRY
@@ -41,16 +41,14 @@ def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
     identical = identical_constants(stmts)
     overlaps = used_overlaps(found.buffers, found.allocations)
     extended = {
-        str(stmt.annotations[STATE_TENSOR_ATTR])
-        for stmt in functions
-        if STATE_BYTES_ATTR in stmt.annotations
+        STATE_TENSOR_ATTR.required(stmt) for stmt in functions if STATE_BYTES_ATTR.is_on(stmt)
     }
     placed: list[tuple[tirx.AllocBuffer, PlacedBuffer]] = []
     for buffer in found.buffers:
         stmt, allocation = stmts[buffer], found.allocations[buffer]
         is_state = buffer.kind == BufferInfoKind.STATE
         # The entry that has this statement need not be the one that extends the state.
-        is_extended = is_state and str(stmt.annotations[STATE_TENSOR_ATTR]) in extended
+        is_extended = is_state and STATE_TENSOR_ATTR.required(stmt) in extended
         one = PlacedBuffer(
             name=buffer.name_hint,
             function=functions[stmt],
@@ -83,7 +81,7 @@ def _tails(
 ) -> list[tuple[tirx.AllocBuffer, PlacedBuffer]]:
     """What lies behind states, each with the allocation that it is a part of."""
     stmts = found.analysis.buffer_info_stmts
-    if not any(STATE_BYTES_ATTR in stmt.annotations for stmt in stmts.values()):
+    if not any(STATE_BYTES_ATTR.is_on(stmt) for stmt in stmts.values()):
         return []
     allocations = assign_stmt_pool_allocations(stmts, found.allocations)
     alignments = {stmt: int(info.alignment) for info, stmt in stmts.items()}

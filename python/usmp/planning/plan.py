@@ -21,9 +21,7 @@ from usmp.analysis.plan_checker import check_relations, relations_of
 from usmp.analysis.stmt_pool_allocations import is_constant_info
 from usmp.names import PREFERENCE
 from usmp.objects import BufferInfo, BufferInfoAnalysis, PoolAllocation
-from usmp.objects.attributes import (
-    WORKSPACE_MEMORY_POOLS_ATTR,
-)
+from usmp.objects.attributes import WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.module_pools import listed_pools
 from usmp.planning.io_pools import preferred_order

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 from tvm_ffi import Object
 
 from usmp.names import BOUND, RAM
+from usmp.objects.attribute import Attribute
 from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
@@ -22,7 +24,7 @@ from usmp.objects.entries import concurrent_entries, entries_of
 from usmp.planning.options import PlanningOptions
 from usmp.tir.identity import identity
 
-PLAN_ATTRIBUTES = (
+PLAN_ATTRIBUTES: tuple[Attribute[Any], ...] = (
     WORKSPACE_MEMORY_POOLS_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     STATE_MEMORY_POOL_ATTR,
@@ -40,11 +42,12 @@ def module_key(mod: IRModule) -> Hashable:
     return tuple(functions), attributes_key(mod)
 
 
-def attributes_key(mod: IRModule, names: Iterable[str] = PLAN_ATTRIBUTES) -> Hashable:
+def attributes_key(
+    mod: IRModule, attributes: Iterable[Attribute[Any]] = PLAN_ATTRIBUTES
+) -> Hashable:
     """Return the key of some attributes of a module, and of its entries."""
-    attributes = (mod.attrs.get(name) if mod.attrs else None for name in names)
     entries = tuple(entries_of(mod)), tuple(sorted(map(sorted, concurrent_entries(mod))))
-    return tuple(map(identity, attributes)), repr(entries)
+    return tuple(identity(attribute.of(mod)) for attribute in attributes), repr(entries)
 
 
 def plan_key(options: PlanningOptions) -> PlanningOptions:

@@ -20,8 +20,9 @@ from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.safe_distance import SafeOverlap
 from usmp.objects import BufferInfo, BufferInfoKind
-from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR, OPERATOR_SHAPES_ATTR
+from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.operator_attributes import OPERATOR_SHAPES_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import Plan
@@ -147,7 +148,7 @@ class SharingReasons:
         func = prim_funcs(self._mod).get(because.functions[-1]) if because.functions else None
         if func is None:
             return None
-        shapes = (func.attrs or {}).get(OPERATOR_SHAPES_ATTR, {})
+        shapes = OPERATOR_SHAPES_ATTR.of(func) or {}
         extents = list(shapes.get(name, ())) if name is not None else []
         if len(extents) < _FEWEST_EXTENTS or not all(isinstance(e, int) for e in extents):
             return None
@@ -213,9 +214,8 @@ class SharingReasons:
         return self._is_kept(buffer) or buffer.kind == BufferInfoKind.INPUT
 
     def _is_kept(self, buffer: BufferInfo) -> bool:
-        annotations = self._stmts[buffer].annotations
-        throughout = bool(int(annotations.get(LIVE_THROUGHOUT_ATTR, False)))
-        return throughout or buffer.kind == BufferInfoKind.STATE
+        throughout = LIVE_THROUGHOUT_ATTR.of(self._stmts[buffer])
+        return bool(throughout) or buffer.kind == BufferInfoKind.STATE
 
 
 def _start(buffer: BufferInfo) -> int:

@@ -9,7 +9,8 @@ from tvm.ir import IRModule
 
 from usmp.analysis.module_states import ModuleState, flat_tensor, module_states, state_tensors
 from usmp.objects import BufferInfo, BufferInfoKind, PoolAllocation
-from usmp.objects.attributes import STATE_LAYOUT_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes import STATE_LAYOUT_ATTR
 from usmp.objects.placed_state import MARKS, PlacedState
 from usmp.plain.state_place import described_state
 from usmp.support.plain_text import shown
@@ -26,7 +27,7 @@ def given_places(mod: IRModule) -> dict[str, PlacedState]:
     ValueError
         the attribute is no list of `PlacedState`.
     """
-    places = mod.attrs.get(STATE_LAYOUT_ATTR, ()) if mod.attrs else ()
+    places = STATE_LAYOUT_ATTR.of(mod) or ()
     if not isinstance(places, Sequence) or not all(isinstance(p, PlacedState) for p in places):
         raise ValueError(
             f'the attribute "{STATE_LAYOUT_ATTR}" of the module must be a list of PlacedState, '
@@ -49,7 +50,7 @@ def check_state_layout(mod: IRModule, pools: Sequence[str]) -> None:
         a state that only one of them has, or that is another one there, or a pool that the
         module does not have; the message names the first differences.
     """
-    if not (mod.attrs and STATE_LAYOUT_ATTR in mod.attrs):
+    if not STATE_LAYOUT_ATTR.is_on(mod):
         return
     found = list(_differences(given_places(mod), module_states(mod), pools))
     if found:
@@ -94,7 +95,7 @@ def placed_states(
         if buffer.kind != BufferInfoKind.STATE:
             continue
         stmt = stmts[buffer]
-        name = str(stmt.annotations[STATE_TENSOR_ATTR])
+        name = STATE_TENSOR_ATTR.required(stmt)
         tensor = tensors.get(name) or flat_tensor(stmt)
         pool, offset = str(allocation.pool_info.pool_name), int(allocation.byte_offset)
         wanted = given.get(name)

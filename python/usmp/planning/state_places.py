@@ -11,8 +11,8 @@ from tvm.ir import IRModule
 
 from usmp.analysis.buffer_extraction import byte_alignment
 from usmp.objects import PoolInfo, WorkspacePoolInfo
-from usmp.objects.attributes import (
-    CANDIDATE_MEMORY_POOL_ATTR,
+from usmp.objects.annotations import (
+    CANDIDATE_POOLS_ATTR,
     CONSTANT_DATA_ATTR,
     FIXED_OFFSET_ATTR,
     STATE_TENSOR_ATTR,
@@ -43,7 +43,7 @@ class StatePlaces:
 
     def pools_of(self, stmt: tirx.AllocBuffer, workspace: list[PoolInfo]) -> list[PoolInfo]:
         """The pools that may hold what is no constant."""
-        is_alone = self.pool is not None and STATE_TENSOR_ATTR in stmt.annotations
+        is_alone = self.pool is not None and STATE_TENSOR_ATTR.is_on(stmt)
         return [self.pool] if is_alone and self.pool is not None else workspace
 
     def kept(self, stmt: tirx.AllocBuffer, chosen: list[PoolInfo], function: str) -> list[PoolInfo]:
@@ -54,9 +54,9 @@ class StatePlaces:
         ValueError
             none.
         """
-        if self.pool is None or CONSTANT_DATA_ATTR in stmt.annotations:
+        if self.pool is None or CONSTANT_DATA_ATTR.is_on(stmt):
             return chosen
-        name, is_state = str(self.pool.pool_name), STATE_TENSOR_ATTR in stmt.annotations
+        name, is_state = str(self.pool.pool_name), STATE_TENSOR_ATTR.is_on(stmt)
         kept = [pool for pool in chosen if (str(pool.pool_name) == name) == is_state]
         if not kept:
             what = "only" if is_state else "not"
@@ -69,14 +69,14 @@ class StatePlaces:
     def annotations(self, stmt: tirx.AllocBuffer, candidates: Sequence[PoolInfo]) -> dict[str, Any]:
         """Candidate pools, and the byte at which a state has to be if the layout has a place for
         it. One that it does not fit stays free: `check_state_layout` says so."""
-        free: dict[str, Any] = {CANDIDATE_MEMORY_POOL_ATTR: list(candidates)}
-        place = self.layout.get(str(stmt.annotations.get(STATE_TENSOR_ATTR, "")))
-        if place is None or FIXED_OFFSET_ATTR in stmt.annotations:
+        free = CANDIDATE_POOLS_ATTR.entry(candidates)
+        place = self.layout.get(STATE_TENSOR_ATTR.of(stmt) or "")
+        if place is None or FIXED_OFFSET_ATTR.is_on(stmt):
             return free
         pools = [pool for pool in candidates if str(pool.pool_name) == str(place.pool_name)]
         if not pools or not fits(place, stmt, byte_alignment(stmt, self.executor, pools)):
             return free
-        return {CANDIDATE_MEMORY_POOL_ATTR: pools, FIXED_OFFSET_ATTR: int(place.byte_offset)}
+        return CANDIDATE_POOLS_ATTR.entry(pools) | FIXED_OFFSET_ATTR.entry(int(place.byte_offset))
 
 
 def state_places_of(mod: IRModule) -> StatePlaces:

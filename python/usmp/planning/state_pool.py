@@ -55,7 +55,7 @@ def state_pool_of(mod: IRModule) -> WorkspacePoolInfo | None:
     ValueError
         the attribute is something else.
     """
-    pool = mod.attrs.get(STATE_MEMORY_POOL_ATTR) if mod.attrs else None
+    pool = STATE_MEMORY_POOL_ATTR.of(mod)
     if pool is not None and not isinstance(pool, WorkspacePoolInfo):
         raise ValueError(
             f'the attribute "{STATE_MEMORY_POOL_ATTR}" of the module must be a WorkspacePoolInfo, '

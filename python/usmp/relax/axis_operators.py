@@ -10,7 +10,7 @@ from tvm import relax, tirx
 from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
 
 from usmp.analysis.memory.addresses import is_op
-from usmp.objects.attributes import SHARED_CODE_ATTR
+from usmp.objects.operator_attributes import SHARED_CODE_ATTR
 from usmp.ops.emit import add_prim_func, constant, shape_of, without_record
 from usmp.ops.form import AxisAccess, Interval, along, form_of, part_of
 from usmp.ops.gather import GATHER_OPERATORS
@@ -82,7 +82,7 @@ class AxisOperator:
                 given, tensors = {**given, index: own}, {**tensors, index: constant(sliced)}
         func = self.access.form.func
         record, part = operator_of(func), without_record(part_of(self.access, indices, given))
-        name = str(func.attrs.get(SHARED_CODE_ATTR, self.callee.name_hint))
+        name = SHARED_CODE_ATTR.of(func) or str(self.callee.name_hint)
         if record is not None:
             record, name = self._record(record, indices, given), record.kind
         variable = add_prim_func(builder, part, name, record)

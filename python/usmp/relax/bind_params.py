@@ -44,7 +44,7 @@ def bind_params(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Ten
 def _bind(mod: IRModule, params: Mapping[str, np.ndarray | tvm.runtime.Tensor]) -> IRModule:
     main = main_function(mod)
     by_name = {str(param.name): param for param in main.params}
-    states = {str(state.name): state for state in (main.attrs or {}).get(STATES_ATTR, ())}
+    states = {str(state.name): state for state in STATES_ATTR.of(main) or ()}
     for name, value in params.items():
         if name not in by_name:
             known = ", ".join(f"{n}: {_described(p.ty)}" for n, p in by_name.items())

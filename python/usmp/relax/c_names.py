@@ -15,11 +15,11 @@ def with_output_names(mod: IRModule) -> IRModule:
     """Rename TVM 0.18's attribute of the names of outputs, and tell the user."""
     old = OLD_OUTPUT_NAMES_ATTR
     renamed = {
-        variable: function.without_attr(old).with_attr(OUTPUT_NAMES_ATTR, function.attrs[old])
+        variable: OUTPUT_NAMES_ATTR.put(function.without_attr(old), function.attrs[old])
         for variable, function in mod.functions.items()
         if isinstance(function, relax.Function)
         and old in (function.attrs or {})
-        and OUTPUT_NAMES_ATTR not in function.attrs
+        and not OUTPUT_NAMES_ATTR.is_on(function)
     }
     if not renamed:
         return mod
@@ -51,6 +51,6 @@ def with_c_names(mod: IRModule, c_names: str) -> IRModule:
         entry
         for entry in relax_entries(mod)
         if isinstance(function := functions.get(entry), relax.Function)
-        and NAMES_OUTPUTS_ATTR not in (function.attrs or {})
+        and not NAMES_OUTPUTS_ATTR.is_on(function)
     ]
-    return mod.with_attr(NAMES_018_ATTR, unnamed) if unnamed else mod
+    return NAMES_018_ATTR.put(mod, unnamed) if unnamed else mod

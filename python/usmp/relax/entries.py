@@ -31,7 +31,7 @@ def relax_entries(mod: IRModule) -> list[str]:
     functions = {
         str(v.name_hint): f for v, f in mod.functions.items() if isinstance(f, relax.Function)
     }
-    listed = mod.attrs.get(ENTRIES_ATTR) if mod.attrs else None
+    listed = ENTRIES_ATTR.of(mod)
     if listed is None:
         public = (name for name, func in functions.items() if _is_public(name, func))
         names = sorted(public) or [ONLY_ENTRY]
@@ -46,7 +46,7 @@ def relax_entries(mod: IRModule) -> list[str]:
                     f"{', '.join(sorted(functions)) or 'none'}"
                 )
     check_entries(names)
-    together = (mod.attrs or {}).get(CONCURRENT_ATTR, ())
+    together = CONCURRENT_ATTR.of(mod) or ()
     check_concurrent([[str(name) for name in pair] for pair in together], names)
     return names
 
@@ -58,11 +58,7 @@ def split_entries(mod: IRModule, names: list[str]) -> dict[str, IRModule]:
         for variable, func in mod.functions.items()
         if str(variable.name_hint) not in {*names, ONLY_ENTRY}
     }
-    attrs = {
-        name: value
-        for name, value in (mod.attrs or {}).items()
-        if name not in (ENTRIES_ATTR, CONCURRENT_ATTR)
-    }
+    attrs = CONCURRENT_ATTR.removed(ENTRIES_ATTR.removed(mod)).attrs or {}
     modules = {}
     for name in names:
         main = mod[name].with_attr(GLOBAL_SYMBOL_ATTR, ONLY_ENTRY)

@@ -9,10 +9,10 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import BaseFunc, GlobalVar, IRModule
 
+from usmp.objects.annotations import STATE_TENSOR_ATTR
 from usmp.objects.attributes import (
     CONCURRENT_ATTR,
     ENTRIES_ATTR,
-    STATE_TENSOR_ATTR,
     STATES_ATTR,
 )
 from usmp.objects.entries import check_entries
@@ -59,11 +59,11 @@ def join_models(models: Mapping[str, IRModule], shared_state: bool = False) -> I
     together = [
         [renamed[model][str(name)] for name in names]
         for model, mod in models.items()
-        for names in (mod.attrs or {}).get(CONCURRENT_ATTR, ())
+        for names in CONCURRENT_ATTR.of(mod) or ()
     ]
-    attrs = _attributes(models) | {ENTRIES_ATTR: listed}
+    attrs = _attributes(models) | ENTRIES_ATTR.entry(listed)
     if together:
-        attrs[CONCURRENT_ATTR] = together
+        attrs |= CONCURRENT_ATTR.entry(together)
     return IRModule(functions).with_attrs(attrs)
 
 
@@ -110,12 +110,8 @@ def _with_own_states(func: BaseFunc, model: str, is_entry: bool) -> BaseFunc:
         return func
 
     def rename(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
-        if STATE_TENSOR_ATTR not in stmt.annotations:
-            return stmt
-        name = f"{model}.{stmt.annotations[STATE_TENSOR_ATTR]}"
-        return tirx.AllocBuffer(
-            stmt.buffer, {**stmt.annotations, STATE_TENSOR_ATTR: name}, stmt.span
-        )
+        name = STATE_TENSOR_ATTR.of(stmt)
+        return stmt if name is None else STATE_TENSOR_ATTR.put(stmt, f"{model}.{name}")
 
     body = tvm_ffi.structural_map(func.body, (tirx.AllocBuffer, rename))
     return func if body.same_as(func.body) else func.with_body(body)
@@ -139,7 +135,7 @@ def _with_own_parameters(func: relax.Function, model: str) -> relax.Function:
         for s in states_of(func)
     ]
     changed = relax.Function(params, body, func.ret_ty, func.is_pure, func.attrs, func.span)
-    return changed.with_attr(STATES_ATTR, own)
+    return STATES_ATTR.put(changed, own)
 
 
 def _attributes(models: Mapping[str, IRModule]) -> dict[str, Any]:
@@ -147,9 +143,8 @@ def _attributes(models: Mapping[str, IRModule]) -> dict[str, Any]:
     attrs: dict[str, Any] = {}
     first: dict[str, str] = {}
     for model, mod in models.items():
-        for name, value in (mod.attrs or {}).items():
-            if name in (ENTRIES_ATTR, CONCURRENT_ATTR):
-                continue
+        others = CONCURRENT_ATTR.removed(ENTRIES_ATTR.removed(mod))
+        for name, value in (others.attrs or {}).items():
             if name in attrs and not tvm_ffi.structural_equal(attrs[name], value):
                 raise ValueError(
                     f'models "{first[name]}" and "{model}" have different values of the attribute '

@@ -13,9 +13,10 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import GlobalVar, IRModule
 
-from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
+from usmp.objects.operator_attributes import CODE_HASH_ATTR, SHARED_CODE_ATTR
 from usmp.ops.emit import without_record
 from usmp.ops.records import QuantizedOp, operator_of, with_operators
+from usmp.ops.records.attributes import OPERATOR_ATTR
 
 
 def merge_equal_operators(mod: IRModule) -> IRModule:
@@ -44,10 +45,10 @@ def merge_equal_operators(mod: IRModule) -> IRModule:
             record = operator_of(mod[variable])
             if record is not None and record not in records:
                 records.append(record)
-        name = str(group[0].name_hint)
-        if SHARED_CODE_ATTR in func.attrs and func.attrs[SHARED_CODE_ATTR] not in taken:
+        name, first = str(group[0].name_hint), SHARED_CODE_ATTR.of(func)
+        if first is not None and first not in taken:
             # The first one is gone: its name is free.
-            name = str(func.attrs[SHARED_CODE_ATTR])
+            name = first
         taken.add(name)
         replacement = builder.add_func(with_operators(without_record(func), [records]), name)
         replacements.update(dict.fromkeys(group, replacement))
@@ -67,13 +68,13 @@ def _equal_operators(mod: IRModule) -> list[list[GlobalVar]]:
     operators = [
         variable
         for variable, func in mod.functions.items()
-        if isinstance(func, tirx.PrimFunc) and func.attrs and OPERATOR_ATTR in func.attrs
+        if isinstance(func, tirx.PrimFunc) and OPERATOR_ATTR.is_on(func)
     ]
     # Those that share the code of another come after it, and so the names stay.
-    operators.sort(key=lambda v: (SHARED_CODE_ATTR in mod[v].attrs, len(v.name_hint), v.name_hint))
+    operators.sort(key=lambda v: (SHARED_CODE_ATTR.is_on(mod[v]), len(v.name_hint), v.name_hint))
     for variable in operators:
         func = mod[variable]
-        groups = by_hash[int(func.attrs[CODE_HASH_ATTR])]
+        groups = by_hash[CODE_HASH_ATTR.required(func)]
         plain = without_record(func)
         for group in groups:
             if tvm_ffi.structural_equal(without_record(mod[group[0]]), plain):

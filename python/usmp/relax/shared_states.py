@@ -172,7 +172,7 @@ def _with_constants(mod: IRModule, constant: list[StateInfo]) -> IRModule:
         if str(s.name) not in values
     ]
     changed = mod.clone()
-    func = _without_results(main, dropped).with_attr(STATES_ATTR, left)
+    func = STATES_ATTR.put(_without_results(main, dropped), left)
     changed.update_func(changed.get_global_var("main"), func)
     changed = relax.transform.Normalize()(changed)
     return relax.transform.BindParams(
@@ -226,7 +226,9 @@ def _set_together(
                 continue
             mod = modules[entry].clone()
             others = [states[name] for name in members if name not in own]
-            main = mod["main"].with_attrs({INITIAL_STATES_ATTR: others, STATES_FLAG_ATTR: flag})
+            main = mod["main"].with_attrs(
+                INITIAL_STATES_ATTR.entry(others) | STATES_FLAG_ATTR.entry(flag)
+            )
             mod.update_func(mod.get_global_var("main"), main)
             modules[entry] = mod
 

@@ -31,7 +31,7 @@ def states_of(main: relax.Function, entry: str = ONLY_ENTRY) -> list[StateInfo]:
         a state that is no parameter of `main`, or whose value after the run is no result of it
         or has another type; an alignment that is no power of two.
     """
-    states = (main.attrs or {}).get(STATES_ATTR, ())
+    states = STATES_ATTR.of(main) or ()
     if not isinstance(states, Sequence) or not all(isinstance(s, StateInfo) for s in states):
         raise ValueError(f'the attribute "{STATES_ATTR}" of {entry} must be a list of StateInfo')
     results = flatten_types(main.body.body.ty)

@@ -17,6 +17,7 @@ from tvm.ir import Expr, IRModule, Range, Type, Var
 from tvm.sym import Analyzer
 from tvm.tirx import IntImm
 
+from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.plain.entry_size import LARGEST_SIZE
 from usmp.relax.binding_titles import result_title
@@ -25,11 +26,6 @@ from usmp.relax.static_shapes import LARGEST_TENSOR_BYTES, flatten_types
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
-
-UPPER_BOUNDS_ATTR = "tir_var_upper_bound"
-"""{name: int} on a Relax function: the largest value of a shape variable, where there is one."""
-LOWER_BOUNDS_ATTR = "tir_var_lower_bound"
-"""The same of the smallest value, where it is more than 1."""
 
 
 def symbolic_sizes_of(main: relax.Function) -> list[SymbolicSize]:
@@ -41,7 +37,7 @@ def symbolic_sizes_of(main: relax.Function) -> list[SymbolicSize]:
         two variables have one name, or the attributes say what no bound can be.
     """
     variables = shape_variables(main)
-    bounds = [(main.attrs or {}).get(name, {}) for name in (UPPER_BOUNDS_ATTR, LOWER_BOUNDS_ATTR)]
+    bounds = [a.of(main) or {} for a in (UPPER_BOUNDS_ATTR, LOWER_BOUNDS_ATTR)]
     sizes = []
     for name in map(str, (variable.name for variable in variables)):
         upper, lower = (None if name not in each else int(each[name]) for each in bounds)
@@ -180,10 +176,7 @@ def with_bounds(function: relax.Function, sizes: Sequence[SymbolicSize]) -> rela
     upper = {str(s.name): int(s.upper_bound) for s in sizes if s.upper_bound is not None}
     lower = {str(s.name): int(s.lower_bound) for s in sizes if s.lower_bound > 1}
     for attribute, bounds in ((UPPER_BOUNDS_ATTR, upper), (LOWER_BOUNDS_ATTR, lower)):
-        if bounds:
-            function = function.with_attr(attribute, bounds)
-        elif function.attrs and attribute in function.attrs:
-            function = function.without_attr(attribute)
+        function = attribute.put(function, bounds) if bounds else attribute.removed(function)
     return function
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tvm_ffi import Object
+from typing import Any
 
 
-def identity(value: Object | None) -> int:
+def identity(value: Any) -> int:
     """The same for two objects of Python if they stand for one object of TVM, for as long as
     anyone holds that; 0 for None.
 

@@ -6,6 +6,7 @@ import tvm
 from tvm.ir import IRModule
 
 from usmp.passes import ModulePass
+from usmp.planning.attribute_access import PLANNING
 from usmp.planning.session import planning_session
 
 
@@ -36,6 +37,8 @@ class AssignPoolInfo(ModulePass):
         there already, may be accessed by all targets that need it; pools that contradict each
         other in what they say about inputs and outputs.
     """
+
+    uses = (PLANNING,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Annotate every PrimFunc."""

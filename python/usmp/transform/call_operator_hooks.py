@@ -8,8 +8,9 @@ from tvm.ir import IRModule
 
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.operator_statements import operator_statements
-from usmp.objects.attributes import OPERATOR_HOOKS_ATTR
+from usmp.objects.attributes import ENTRIES_ATTR, OPERATOR_HOOKS_ATTR
 from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.passes import ModulePass
 from usmp.tir.nodes import sequence
 
@@ -33,6 +34,9 @@ class CallOperatorHooks(ModulePass):
     ValueError
         a PrimFunc has the name of one of them.
     """
+
+    reads = (ENTRIES_ATTR, EXTERN_KERNELS_ATTR)
+    writes = (OPERATOR_HOOKS_ATTR,)
 
     def __init__(self, symbol_prefix: str = "tvmgen_default") -> None:
         self.hooks = [f"{symbol_prefix}_operator_{when}" for when in ("begin", "end")]
@@ -59,7 +63,7 @@ class CallOperatorHooks(ModulePass):
                     body.append(statement)
             first += len(operators)
             calling.update_func(mod.get_global_var(name), main.with_body(sequence(body)))
-        return calling.with_attr(OPERATOR_HOOKS_ATTR, self.hooks)
+        return OPERATOR_HOOKS_ATTR.put(calling, self.hooks)
 
 
 def _call(hook: str, number: int) -> tirx.Stmt:

@@ -96,7 +96,7 @@ class ComputedOffsets:
             func = _size_function(self._expressions, peak)
             mod.update_func(GlobalVar(name), func.with_attr("target", target) if target else func)
             names[pool] = name
-        return mod.with_attr(WORKSPACE_SIZE_FUNCTIONS_ATTR, names)
+        return WORKSPACE_SIZE_FUNCTIONS_ATTR.put(mod, names)
 
     @cached_property
     def _wanted(self) -> dict[str, list[Var]]:

@@ -17,19 +17,25 @@ from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.symbolic.all_sizes import largest_bytes_of
 from usmp.objects import AllocatedPoolInfo, ConstantInfo, ConstantPoolInfo, PoolAllocation, PoolInfo
-from usmp.objects.attributes import (
-    CANDIDATE_MEMORY_POOL_ATTR,
+from usmp.objects.annotations import (
+    ALIGNMENT_ATTR,
+    CANDIDATE_POOLS_ATTR,
     CONSTANT_DATA_ATTR,
-    FASTER_SCHEDULES_ATTR,
     INPUT_TENSOR_ATTR,
-    IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     OUTPUT_TENSOR_ATTR,
+)
+from usmp.objects.attributes import (
+    ENTRIES_ATTR,
+    EXECUTOR_ATTR,
+    IO_TENSOR_POOL_ALLOCATIONS_ATTR,
     POOL_ARGS_ATTR,
-    ROW_SCHEDULE_ATTR,
+    SYMBOLIC_SIZES_ATTR,
+    WORKSPACE_SIZE_FUNCTIONS_ATTR,
 )
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.executor import DEFAULT_BYTE_ALIGNMENT, executor_of
 from usmp.objects.pool_places import has_place, line_bytes, rounded_up
+from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR
 from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.planning.offset_expressions import OffsetExpressions
@@ -72,6 +78,13 @@ class ConvertPoolAllocationsToOffsets(ModulePass):
         name.
     """
 
+    reads = (
+        *(EXECUTOR_ATTR, ENTRIES_ATTR, SYMBOLIC_SIZES_ATTR, CANDIDATE_POOLS_ATTR),
+        *(CONSTANT_DATA_ATTR, ALIGNMENT_ATTR, INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR),
+        *(FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR),
+    )
+    writes = (POOL_ARGS_ATTR, IO_TENSOR_POOL_ALLOCATIONS_ATTR, WORKSPACE_SIZE_FUNCTIONS_ATTR)
+
     def __init__(
         self,
         pool_allocations: Mapping[tirx.AllocBuffer, PoolAllocation],
@@ -101,8 +114,7 @@ def _without_attributes(mod: IRModule) -> IRModule:
 
 
 def _without_pools(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
-    kept = {k: v for k, v in stmt.annotations.items() if k != CANDIDATE_MEMORY_POOL_ATTR}
-    return tirx.AllocBuffer(stmt.buffer, kept, stmt.span)
+    return CANDIDATE_POOLS_ATTR.removed(stmt)
 
 
 class _Converter:
@@ -135,15 +147,15 @@ class _Converter:
         for name, func in self.functions.items():
             variable = self.mod.get_global_var(name)
             converted.update_func(variable, self._convert(name, func, allocated))
-        converted = converted.with_attr(POOL_ARGS_ATTR, list(allocated.values()))
+        converted = POOL_ARGS_ATTR.put(converted, list(allocated.values()))
         converted = self.computed.with_size_functions(converted)
         entries = entries_of(self.mod)
         if entries == [ONLY_ENTRY]:
             places = self._io_tensors(self.plan)
-            return converted.with_attr(IO_TENSOR_POOL_ALLOCATIONS_ATTR, places)
+            return IO_TENSOR_POOL_ALLOCATIONS_ATTR.put(converted, places)
         for name in map(entry_function_name, entries):
             places = self._io_tensors(_allocations(self.functions[name].body))
-            func = converted[name].with_attr(IO_TENSOR_POOL_ALLOCATIONS_ATTR, places)
+            func = IO_TENSOR_POOL_ALLOCATIONS_ATTR.put(converted[name], places)
             converted.update_func(self.mod.get_global_var(name), func)
         return converted
 
@@ -223,9 +235,9 @@ class _Converter:
             func.attrs,
         )
         # Two buffers may share bytes now, at one time or at several; there is nothing to choose.
-        for name in ("tirx.noalias", FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR):
-            planned = planned.without_attr(name)
-        return planned.with_attr(POOL_ARGS_ATTR, pool_args)
+        planned = planned.without_attr("tirx.noalias")
+        planned = ROW_SCHEDULE_ATTR.removed(FASTER_SCHEDULES_ATTR.removed(planned))
+        return POOL_ARGS_ATTR.put(planned, pool_args)
 
     @cached_property
     def _placed(self) -> dict[str, list[tuple[tirx.AllocBuffer, int]]]:
@@ -280,7 +292,7 @@ class _Converter:
         constants: list[ConstantInfo] = []
         last, last_end = None, 0  # of those that have bytes
         for stmt, offset in self._placed[pool.pool_name]:
-            constant = ConstantInfo(stmt.buffer.name, offset, stmt.annotations[CONSTANT_DATA_ATTR])
+            constant = ConstantInfo(stmt.buffer.name, offset, CONSTANT_DATA_ATTR.required(stmt))
             size = size_bytes(stmt.buffer)
             if size and last is not None and offset < last_end:
                 if not _is_identical(constant, last):
@@ -298,10 +310,10 @@ class _Converter:
     def _io_tensors(self, stmts: Iterable[tirx.AllocBuffer]) -> dict[str, PoolAllocation]:
         places: dict[str, PoolAllocation] = {}
         for stmt in stmts:
-            for attribute in (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR):
-                if attribute not in stmt.annotations:
+            for annotation in (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR):
+                name = annotation.of(stmt)
+                if name is None:
                     continue
-                name = str(stmt.annotations[attribute])
                 if name in places:
                     raise ValueError(
                         f'two inputs or outputs are called "{name}", so they cannot have places in '

@@ -6,6 +6,7 @@ import tvm
 from tvm.ir import IRModule
 
 from usmp.passes import ModulePass
+from usmp.planning.attribute_access import PLANNING
 from usmp.planning.session import planning_session
 
 
@@ -26,6 +27,8 @@ class CreateAllocatesForIO(ModulePass):
         one of the attributes without the other, fewer parameters than they name, or a
         parameter whose size is not known or is not the declared one.
     """
+
+    uses = (PLANNING,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Rewrite `__tvm_main__`."""

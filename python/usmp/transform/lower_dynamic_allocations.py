@@ -13,16 +13,21 @@ from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.call_graph import CallGraph
 from usmp.analysis.memory.facts import ModuleFacts, module_facts
 from usmp.names import ARENA
+from usmp.objects.annotations import ALIGNMENT_ATTR, CANDIDATE_POOLS_ATTR, CONSTANT_DATA_ATTR
 from usmp.objects.attributes import (
     BOARD_ATTR,
     DYNAMIC_ALLOCATIONS_ATTR,
     DYNAMIC_ALLOCATOR_ATTR,
+    ENTRIES_ATTR,
+    EXECUTOR_ATTR,
     POOL_ARGS_ATTR,
+    SYMBOLIC_SIZES_ATTR,
     TAKES_ARENA_ATTR,
 )
 from usmp.objects.dynamic_allocation import DynamicAllocation
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.executor import Executor, executor_of
+from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.objects.symbolic_size import symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
@@ -70,6 +75,12 @@ class LowerDynamicAllocations(ModulePass):
         with a packed interface, or for another target than C.
     """
 
+    reads = (
+        *(BOARD_ATTR, EXECUTOR_ATTR, ENTRIES_ATTR, SYMBOLIC_SIZES_ATTR, POOL_ARGS_ATTR),
+        *(CANDIDATE_POOLS_ATTR, CONSTANT_DATA_ATTR, ALIGNMENT_ATTR, EXTERN_KERNELS_ATTR),
+    )
+    writes = (DYNAMIC_ALLOCATIONS_ATTR, DYNAMIC_ALLOCATOR_ATTR, TAKES_ARENA_ATTR)
+
     def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
         """Rewrite the PrimFuncs that allocate, and those that call them."""
         facts = module_facts(mod)
@@ -86,8 +97,8 @@ class LowerDynamicAllocations(ModulePass):
         for name in functions:
             func = _lowered(facts, name, functions, kind, executor_of(mod))
             lowered.update_func(mod.get_global_var(name), func)
-        lowered = lowered.with_attr(DYNAMIC_ALLOCATIONS_ATTR, found)
-        return lowered.with_attr(DYNAMIC_ALLOCATOR_ATTR, kind)
+        lowered = DYNAMIC_ALLOCATIONS_ATTR.put(lowered, found)
+        return DYNAMIC_ALLOCATOR_ATTR.put(lowered, kind)
 
 
 def _allocations(mod: IRModule, facts: ModuleFacts) -> list[DynamicAllocation]:
@@ -135,7 +146,7 @@ def _check_target(mod: IRModule, first: DynamicAllocation) -> None:
     elif executor_of(mod).is_packed:
         reason = "the packed interface passes no arena"
         advice = "--executor-aot-interface-api=c"
-    elif BOARD_ATTR in (mod.attrs or {}):
+    elif BOARD_ATTR.is_on(mod):
         reason = "the programs for boards give runs no memory"
         advice = "no --board, and a program of your own"
     else:
@@ -186,8 +197,8 @@ def _lowered(
     func = known.func
     arena = arena_parameter() if kind == ARENA else None
     allocations = StackAllocations(known, functions, DynamicAllocator(kind, arena), executor)
-    pools = len((func.attrs or {}).get(POOL_ARGS_ATTR, ()))
+    pools = len(POOL_ARGS_ATTR.of(func) or ())
     own, last = func.params[: len(func.params) - pools], func.params[len(func.params) - pools :]
     params = [*own, *([] if arena is None else [arena]), *last]
     lowered = tirx.PrimFunc(params, allocations.body(), PrimType("int32"), func.attrs)
-    return lowered if arena is None else lowered.with_attr(TAKES_ARENA_ATTR, True)
+    return lowered if arena is None else TAKES_ARENA_ATTR.put(lowered, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 import tvm
 from tvm import tirx
@@ -11,14 +12,15 @@ from tvm.ir import Call, GlobalVar, IRModule, TupleType
 
 from usmp.analysis.function_accesses import function_accesses
 from usmp.names import BALANCED, SMALL
-from usmp.objects.attributes import (
+from usmp.objects.attribute import Attribute
+from usmp.objects.attributes import CODE_ATTR, ENTRIES_ATTR
+from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.operator_attributes import (
     ACCELERATOR_FUNCTION_ATTR,
-    CODE_ATTR,
     EXTERN_KERNELS_ATTR,
     MERGED_FUNCTIONS_ATTR,
     SHARED_FUNCTION_ATTR,
 )
-from usmp.objects.entries import entries_of, entry_function_name
 from usmp.passes import ModulePass
 from usmp.support.unique_names import UniqueNames
 from usmp.tir.integer_constants import (
@@ -31,7 +33,7 @@ from usmp.tir.integer_constants import (
 )
 from usmp.tir.nodes import nodes_of
 
-_APART = (
+_APART: tuple[Attribute[Any], ...] = (
     ACCELERATOR_FUNCTION_ATTR,
     EXTERN_KERNELS_ATTR,
     MERGED_FUNCTIONS_ATTR,
@@ -87,6 +89,12 @@ class MergeSimilarFunctions(ModulePass):
         another code.
     """
 
+    reads = (
+        *(ENTRIES_ATTR, EXTERN_KERNELS_ATTR, MERGED_FUNCTIONS_ATTR, SHARED_FUNCTION_ATTR),
+        ACCELERATOR_FUNCTION_ATTR,
+    )
+    writes = (CODE_ATTR, MERGED_FUNCTIONS_ATTR, SHARED_FUNCTION_ATTR)
+
     def __init__(self, code: str = SMALL) -> None:
         if code not in _GROWTH:
             raise ValueError(
@@ -111,7 +119,7 @@ class MergeSimilarFunctions(ModulePass):
                 arguments = [values[index] for values in parameters.values]
                 call = _call(functions[name], shared, arguments)
                 merged.update_func(mod.get_global_var(name), call)
-        return merged.with_attr(CODE_ATTR, self.code)
+        return CODE_ATTR.put(merged, self.code)
 
 
 def _rarely_used(mains: Iterable[str], mod: IRModule) -> set[str]:
@@ -164,7 +172,7 @@ def _numbered(name: str) -> tuple[int, str]:
 
 
 def _may_be_merged(func: tirx.PrimFunc) -> bool:
-    has_reasons = any(name in (func.attrs or {}) for name in _APART)
+    has_reasons = any(attribute.is_on(func) for attribute in _APART)
     return not has_reasons and not nodes_of(func.body, tirx.Return)
 
 
@@ -182,11 +190,11 @@ def _shared(
     body = with_constants(first.body, parameters.constants)
     kept = {name: first.attrs[name] for name in _KEPT if name in (first.attrs or {})}
     shared = tirx.PrimFunc([*first.params, *parameters.variables], body)
-    return shared.with_attrs({**kept, MERGED_FUNCTIONS_ATTR: similar.functions})
+    return shared.with_attrs({**kept, **MERGED_FUNCTIONS_ATTR.entry(similar.functions)})
 
 
 def _call(func: tirx.PrimFunc, shared: GlobalVar, arguments: Iterable[int]) -> tirx.PrimFunc:
     constants = [tirx.IntImm(DTYPE, argument) for argument in arguments]
     call = Call(shared, [*func.params, *constants], ret_ty=TupleType([]))
     name = str(shared.name_hint)
-    return func.with_body(tirx.Evaluate(call)).with_attr(SHARED_FUNCTION_ATTR, name)
+    return SHARED_FUNCTION_ATTR.put(func.with_body(tirx.Evaluate(call)), name)

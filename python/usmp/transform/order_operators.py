@@ -7,6 +7,7 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.passes import ModulePass
+from usmp.planning.attribute_access import SEARCHING
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.planning.search import Search
@@ -34,6 +35,8 @@ class OrderOperators(ModulePass):
         a module that is planned already or has no `__tvm_main__`, or one that the planner
         refuses; options that it refuses.
     """
+
+    reads, writes, uses = OrderStage.reads, OrderStage.writes, (SEARCHING,)
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Reorder the statements, or return the module itself."""

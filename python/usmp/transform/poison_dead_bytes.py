@@ -7,6 +7,13 @@ from tvm import tirx
 from tvm.ir import IRModule, Var
 
 from usmp.analysis.live_byte_counts import ByteRange, LiveBytes, live_bytes, workspace_pool_buffers
+from usmp.objects.attributes import (
+    CONCURRENT_ATTR,
+    ENTRIES_ATTR,
+    MEMORY_PLAN_ATTR,
+    POOL_ARGS_ATTR,
+    SYMBOLIC_SIZES_ATTR,
+)
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import sequence
@@ -31,6 +38,8 @@ class PoisonDeadBytes(ModulePass):
     ValueError
         the module is not planned.
     """
+
+    reads = (ENTRIES_ATTR, CONCURRENT_ATTR, SYMBOLIC_SIZES_ATTR, MEMORY_PLAN_ATTR, POOL_ARGS_ATTR)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Insert the stores into the PrimFunc of each entry."""

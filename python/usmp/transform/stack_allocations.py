@@ -171,7 +171,7 @@ class StackAllocations:
         self._check_no_call(list(found.arguments))
         callee = self.facts.calls.functions[found.callee]
         # Pools are the last parameters, and a resource handle may come after all of them.
-        pools = len((callee.attrs or {}).get(POOL_ARGS_ATTR, ()))
+        pools = len(POOL_ARGS_ATTR.of(callee) or ())
         place = found.first_argument + len(callee.params) - pools
         arena = [] if self.allocator.arena is None else [self.allocator.arena]
         arguments = [*call.args[:place], *arena, *call.args[place:]]

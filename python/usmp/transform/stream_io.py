@@ -14,19 +14,27 @@ from tvm.ir.transform import PassContext
 from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.facts import FunctionFacts, module_facts
 from usmp.analysis.memory.main_statements import MainStatements, main_statements
+from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR, STREAMED_TENSOR_ATTR
 from usmp.objects.attributes import (
+    ENTRIES_ATTR,
+    EXECUTOR_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,
-    OPERATOR_SHAPES_ATTR,
-    OPERATOR_STEPS_ATTR,
-    OPERATORS_ATTR,
+    MEMORY_PLAN_ATTR,
     OUTPUT_TENSORS_ATTR,
     STREAMED_INPUTS_ATTR,
     STREAMED_OUTPUTS_ATTR,
-    STREAMED_TENSOR_ATTR,
+    SYMBOLIC_SIZES_ATTR,
 )
 from usmp.objects.entries import entries_of
 from usmp.objects.executor import executor_of
+from usmp.objects.operator_attributes import (
+    EXTERN_KERNELS_ATTR,
+    OPERATOR_SHAPES_ATTR,
+    OPERATOR_STEPS_ATTR,
+    OPERATORS_ATTR,
+)
+from usmp.objects.operator_step import OperatorStep
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.objects.tensor_info import TensorInfo
 from usmp.passes import ModulePass
@@ -66,6 +74,16 @@ class StreamIO(ModulePass):
         interface, target llvm, several entries, symbolic sizes, or statements of which it is not
         known what they do.
     """
+
+    reads = (
+        *(EXECUTOR_ATTR, ENTRIES_ATTR, INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR),
+        *(SYMBOLIC_SIZES_ATTR, MEMORY_PLAN_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR),
+        EXTERN_KERNELS_ATTR,
+    )
+    writes = (
+        *(STREAMED_INPUTS_ATTR, STREAMED_OUTPUTS_ATTR, STREAMED_TENSOR_ATTR, OPERATORS_ATTR),
+        *(OPERATOR_STEPS_ATTR, OPERATOR_SHAPES_ATTR),
+    )
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Add the operators, or return the module itself."""
@@ -130,8 +148,7 @@ def _check_interface(mod: IRModule) -> None:
 
 def _streamed(mod: IRModule, inputs: Sequence[str], outputs: Sequence[str]) -> IRModule:
     main = mod[MAIN_FUNCTION_NAME]
-    attrs = main.attrs or {}
-    given, taken = list(attrs.get(INPUT_TENSORS_ATTR, ())), list(attrs.get(OUTPUT_TENSORS_ATTR, ()))
+    given, taken = INPUT_TENSORS_ATTR.of(main) or (), OUTPUT_TENSORS_ATTR.of(main) or ()
     tensors = [
         *_named(given, inputs, 0, is_input=True),
         *_named(taken, outputs, len(given), is_input=False),
@@ -154,7 +171,7 @@ def _streamed(mod: IRModule, inputs: Sequence[str], outputs: Sequence[str]) -> I
         functions[variable] = _with_attributes(_rows(tensor), tensor, what, main)
         rewriter.add(tensor, variable, _beside(tensor, main.params[tensor.index], statements))
     functions[mod.get_global_var(MAIN_FUNCTION_NAME)] = rewriter.rewritten().with_attrs(
-        {STREAMED_INPUTS_ATTR: list(inputs), STREAMED_OUTPUTS_ATTR: list(outputs)}
+        STREAMED_INPUTS_ATTR.entry(inputs) | STREAMED_OUTPUTS_ATTR.entry(outputs)
     )
     return IRModule(functions, attrs=mod.attrs)
 
@@ -238,8 +255,12 @@ def _with_attributes(
     """What reports and targets ask operators for."""
     target = (main.attrs or {}).get("target")
     shapes = {str(func.params[0].name): [int(extent) for extent in tensor.info.shape]}
-    step = {"kind": f"{what}_{'input' if tensor.is_input else 'output'}", "macs": 0}
-    known = {OPERATORS_ATTR: [], OPERATOR_SHAPES_ATTR: shapes, OPERATOR_STEPS_ATTR: [step]}
+    step = OperatorStep(f"{what}_{'input' if tensor.is_input else 'output'}", 0)
+    known = {
+        **OPERATORS_ATTR.entry([]),
+        **OPERATOR_SHAPES_ATTR.entry(shapes),
+        **OPERATOR_STEPS_ATTR.entry([step]),
+    }
     return func.with_attrs(known | ({} if target is None else {"target": target}))
 
 
@@ -261,7 +282,7 @@ class _MainRewriter:
         buffer = self.buffers[param] = _tensor_at(self.main, param, tensor)
         handle = tirx.Var(f"{buffer.name}_rows", PointerType(PrimType("void")))
         self.handles[param] = handle
-        self.allocations.append(tirx.AllocBuffer(buffer, {STREAMED_TENSOR_ATTR: tensor.text}))
+        self.allocations.append(tirx.AllocBuffer(buffer, STREAMED_TENSOR_ATTR.entry(tensor.text)))
         call = Call(operator, [buffer.data, handle], ret_ty=TupleType([]))
         self.calls.append((beside, tensor.is_input, tirx.Evaluate(call)))
 

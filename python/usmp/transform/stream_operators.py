@@ -9,6 +9,7 @@ from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
 from usmp.passes import ModulePass
+from usmp.planning.attribute_access import SEARCHING
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.options import planning_options
 from usmp.planning.search import Search
@@ -51,6 +52,8 @@ class StreamOperators(ModulePass):
         refuses; options that it refuses; segments that cannot run interleaved; an input or
         output by rows of which more than half would have to be there.
     """
+
+    reads, writes, uses = SegmentStage.reads, SegmentStage.writes, (SEARCHING,)
 
     def __init__(
         self, segments: Sequence[tuple[int, int]] | None = None, by_columns: bool = False

@@ -24,6 +24,7 @@ from usmp.objects.entries import entries_of
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY
+from usmp.planning.attribute_access import PLANNING
 from usmp.planning.check_unplanned import check_unplanned
 from usmp.planning.io_pools import check_io_is_planned
 from usmp.planning.options import PlanningOptions, planning_options
@@ -60,6 +61,10 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         or a module that is planned already or has no `__tvm_main__`.
     """
 
+    reads = (OTHER_FORMS_ATTR,)
+    writes = (NOT_COMPARED_ATTR, STATE_LAYOUT_ATTR, MEMORY_PLAN_ATTR)
+    uses = (PLANNING,)
+
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Place every allocation."""
         check_unplanned(mod)
@@ -69,7 +74,7 @@ class UnifiedStaticMemoryPlanner(ModulePass):
             need = least_need(session, mod, options)
             if need is not None:
                 raise DoesNotFitError(need, not_compared=session.not_compared)
-            mod = mod.without_attr(OTHER_FORMS_ATTR)
+            mod = OTHER_FORMS_ATTR.removed(mod)
             if options.use_workspace_io:
                 mod = CreateAllocatesForIO()(mod)
             check_io_is_planned(mod)
@@ -96,10 +101,10 @@ class UnifiedStaticMemoryPlanner(ModulePass):
         memory_plan = _memory_plan(mod, found, options, session.is_cut_short)
         states = placed_states(mod, found.analysis.buffer_info_stmts, found.allocations)
         mod = ConvertPoolAllocationsToOffsets(allocations, offset_expressions=expressions)(mod)
-        mod = mod.with_attr(MEMORY_PLAN_ATTR, memory_plan)
+        mod = MEMORY_PLAN_ATTR.put(mod, memory_plan)
         if session.not_compared:
-            mod = mod.with_attr(NOT_COMPARED_ATTR, stages_in_order(session.not_compared))
-        return mod.with_attr(STATE_LAYOUT_ATTR, states) if states else mod
+            mod = NOT_COMPARED_ATTR.put(mod, stages_in_order(session.not_compared))
+        return STATE_LAYOUT_ATTR.put(mod, states) if states else mod
 
 
 def _memory_plan(

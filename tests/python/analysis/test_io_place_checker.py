@@ -28,9 +28,9 @@ def check(name: str, placed: WorkspacePoolInfo, *listed, io_pool=None) -> None:
     role = {ROLES[name]: name} if name in ROLES else {}
     stmt = tirx.AllocBuffer(tirx.decl_buffer((4,), "int8", name), role)
     buffer = BufferInfo(name, 4, [placed])
-    mod = IRModule({}).with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools(listed))
+    mod = IRModule({}).with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, WorkspaceMemoryPools(listed))
     if io_pool is not None:
-        mod = mod.with_attr(IO_MEMORY_POOL_ATTR, io_pool)
+        mod = mod.with_attr(IO_MEMORY_POOL_ATTR.name, io_pool)
     check_io_places(mod, {buffer: stmt}, {buffer: PoolAllocation(placed, 0)})
 
 

@@ -7,8 +7,8 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from usmp.aot.accelerator_devices import pass_devices, take_devices
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.extern_kernel import ExternKernel, KernelArgument, with_kernels
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.planning.operator_order.read_graph import operator_graph
 
@@ -40,7 +40,7 @@ def on_accelerators(mod: IRModule) -> IRModule:
     for name in ("a", "b"):
         function = AcceleratorFunction(f"{name}_main_0", name, "", [], [])
         variable = mod.get_global_var(f"on_{name}")
-        mod.update_func(variable, mod[variable].with_attr(ACCELERATOR_FUNCTION_ATTR, function))
+        mod.update_func(variable, mod[variable].with_attr(ACCELERATOR_FUNCTION_ATTR.name, function))
     return mod
 
 
@@ -102,7 +102,7 @@ def test_functions_that_cannot_fail_have_no_answer():
 
     def infallible(mod: IRModule) -> IRModule:
         variable, changed = mod.get_global_var("on_a"), mod.clone()
-        marked = mod[variable].with_attr(ACCELERATOR_FUNCTION_ATTR, function)
+        marked = mod[variable].with_attr(ACCELERATOR_FUNCTION_ATTR.name, function)
         changed.update_func(variable, marked)
         return changed
 
@@ -129,7 +129,7 @@ def test_functions_without_state_stay_in_no_order(keeps_state):
     kernel = ExternKernel("a_main_0", arguments, can_fail=False, keeps_state=keeps_state)
     function = AcceleratorFunction("a_main_0", "a", "", [], [], can_fail=False)
     variable, mod = Branches.get_global_var("on_a"), Branches.clone()
-    marked = mod[variable].with_attr(ACCELERATOR_FUNCTION_ATTR, function)
+    marked = mod[variable].with_attr(ACCELERATOR_FUNCTION_ATTR.name, function)
     mod.update_func(variable, with_kernels(marked, kernel))
     graph = operator_graph(pass_devices(take_devices(mod)), preserve_inputs=False, overlap=False)
     assert (graph is None) == keeps_state

@@ -14,7 +14,7 @@ from support.poison import poisoned
 from support.state_programs import program
 from usmp.aot.main_versions import MainVersions
 from usmp.aot_pipeline import lower_to_aot
-from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.runtime import HostModule
 
 pytestmark = pytest.mark.cc
@@ -42,7 +42,7 @@ def allocated(main):
         str(statement.buffer.name): int(statement.buffer.shape[0])
         for statement in main.body.seq
         if isinstance(statement, tirx.AllocBuffer)
-        and CONSTANT_DATA_ATTR not in statement.annotations
+        and CONSTANT_DATA_ATTR.name not in statement.annotations
     }
 
 

@@ -81,7 +81,7 @@ def planned(
     if limits:
         sizes = [PoolInfoProperties(size_hint_bytes=limit) for limit in limits]
         pools = [WorkspacePoolInfo(f"p{i}", [Target("c")], size) for i, size in enumerate(sizes)]
-        mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools(pools))
+        mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, WorkspaceMemoryPools(pools))
     config = {"tir.usmp.algorithm": algorithm, "tir.usmp.use_workspace_io": io}
     try:
         with tvm.transform.PassContext(config=config):
@@ -98,16 +98,16 @@ def run(
     """The outputs of some runs, one after the other, and then what they update."""
     owned = {name: np.broadcast_to(value, 4).astype(np.int8) for name, value in initial.items()}
     pools = {}
-    for arg in mod.attrs[POOL_ARGS_ATTR]:
+    for arg in mod.attrs[POOL_ARGS_ATTR.name]:
         memory: list[int | None] = [None] * int(arg.allocated_size)
         if isinstance(arg.pool_info, ConstantPoolInfo):
             for constant in arg.pool_info.constant_info_array:
                 data, start = constant.data.numpy().tobytes(), int(constant.byte_offset)
                 memory[start : start + len(data)] = data
         pools[str(arg.pool_info.pool_name)] = memory
-    states = [b for b in mod.attrs[MEMORY_PLAN_ATTR].buffers if b.kind == BufferInfoKind.STATE]
+    states = [b for b in mod.attrs[MEMORY_PLAN_ATTR.name].buffers if b.kind == BufferInfoKind.STATE]
     main = mod[MAIN_FUNCTION_NAME]
-    places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR, {})
+    places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR.name, {})
     kept = {(str(b.pool_name), i): 0 for b in states for i in range(b.byte_offset, end(b))}
     found = []
     for x in inputs:

@@ -116,8 +116,8 @@ def plan():
     def planned(mod, inputs=(), outputs=(), module_name="default", config=None, attrs=None):
         main = mod[MAIN_FUNCTION_NAME].with_attrs(
             {
-                INPUT_TENSORS_ATTR: [TensorInfo(*info) for info in inputs],
-                OUTPUT_TENSORS_ATTR: [TensorInfo(*info) for info in outputs],
+                INPUT_TENSORS_ATTR.name: [TensorInfo(*info) for info in inputs],
+                OUTPUT_TENSORS_ATTR.name: [TensorInfo(*info) for info in outputs],
             }
         )
         mod = IRModule({**mod.functions, mod.get_global_var(MAIN_FUNCTION_NAME): main})

@@ -9,7 +9,7 @@ from tvm import tirx
 from tvm.ir import GlobalVar, IRModule
 
 from usmp.codegen.accelerator_functions import accelerator_functions, plain
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.ops.accelerator_function import AcceleratorFunction
 
 
@@ -20,7 +20,7 @@ def test_they_are_in_the_order_of_their_numbers():
     for accelerator, index in reversed(wanted):
         symbol = f"tvmgen_default_{accelerator}_main_{index}"
         stated = AcceleratorFunction(symbol, accelerator, "", [], [], index=index)
-        func = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr(ACCELERATOR_FUNCTION_ATTR, stated)
+        func = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr(ACCELERATOR_FUNCTION_ATTR.name, stated)
         functions[GlobalVar(f"call_{accelerator}_{index}")] = func
     found = accelerator_functions(IRModule(functions))
     assert [(str(f.accelerator), int(f.index)) for f in found] == wanted

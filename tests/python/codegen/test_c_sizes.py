@@ -47,7 +47,7 @@ from usmp.runtime.write_files import write_files
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion"]
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 EXTERNAL = {
-    WORKSPACE_MEMORY_POOLS_ATTR: WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])]),
+    WORKSPACE_MEMORY_POOLS_ATTR.name: WorkspaceMemoryPools([WorkspacePoolInfo("sram", ["c"])]),
 }
 SEQ = EntrySize("seq", "seq", 1, 128)
 VARIABLE = tirx.Var("seq", "int64")
@@ -396,7 +396,7 @@ def test_the_packed_interface_has_fixed_shapes():
 
 def test_rows_and_windows_have_fixed_shapes():
     window = {"inputs": {"x": {"rows": 2, "window_rows": 4}}}
-    refused('"x" is given or taken as a window of time', attrs={WINDOWS_ATTR: window})
-    main = Attending["__tvm_main__"].with_attr(STREAMED_INPUTS_ATTR, ["x"])
+    refused('"x" is given or taken as a window of time', attrs={WINDOWS_ATTR.name: window})
+    main = Attending["__tvm_main__"].with_attr(STREAMED_INPUTS_ATTR.name, ["x"])
     mod = IRModule({**Attending.functions, Attending.get_global_var("__tvm_main__"): main})
     refused('"x" is given or taken by rows', mod)

@@ -83,7 +83,7 @@ POOLS_DRIVER = DRIVER.replace(
 @pytest.mark.parametrize("name", ["sram", "inputs", "outputs", "workspace_pools", "exp", "int"])
 def test_an_external_pool_may_have_any_name(name, emit, tmp_path):
     pools = WorkspaceMemoryPools([WorkspacePoolInfo(name, ["c"], PoolInfoProperties(1 << 20))])
-    text = emit(Shared, *SHARED_TENSORS, attrs={WORKSPACE_MEMORY_POOLS_ATTR: pools})
+    text = emit(Shared, *SHARED_TENSORS, attrs={WORKSPACE_MEMORY_POOLS_ATTR.name: pools})
     assert run_program(tmp_path, *text, ["-O2"], driver=POOLS_DRIVER) == "20 5\n"
 
 
@@ -93,7 +93,7 @@ def test_an_external_pool_may_have_any_name(name, emit, tmp_path):
 def test_an_internal_pool_may_have_any_name(name, emit, tmp_path):
     properties = PoolInfoProperties(is_internal=True)
     pools = WorkspaceMemoryPools([WorkspacePoolInfo(name, ["c"], properties)])
-    text = emit(Shared, *SHARED_TENSORS, attrs={WORKSPACE_MEMORY_POOLS_ATTR: pools})
+    text = emit(Shared, *SHARED_TENSORS, attrs={WORKSPACE_MEMORY_POOLS_ATTR.name: pools})
     assert run_program(tmp_path, *text, ["-O2"]) == "20 5\n"
 
 

@@ -15,8 +15,8 @@ from support.entry_models import entry_model
 from support.planner_views import plan
 from support.state_models import streaming_model
 from usmp.codegen.emitted_calls import OperatorTensor, emitted_calls
-from usmp.objects.attributes import SHARED_FUNCTION_ATTR
-from usmp.ops.operator_steps import OperatorStep
+from usmp.objects.operator_attributes import SHARED_FUNCTION_ATTR
+from usmp.objects.operator_step import OperatorStep
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
@@ -114,7 +114,7 @@ def test_copies_of_several_sizes_in_one_function_have_their_shapes(shared_model)
     with PassContext(config={"tir.usmp.code": "small"}):
         module = usmp.build(shared_model("mww_okay_nabu_v2_int8")).ir_mod
     copies = [c for c in emitted_calls(module) if c.functions[0].startswith("usmp_copy_")]
-    assert all(SHARED_FUNCTION_ATTR in module[call.functions[0]].attrs for call in copies)
+    assert all(SHARED_FUNCTION_ATTR.name in module[call.functions[0]].attrs for call in copies)
     sizes = [80, 128, 32, 128, 640, 896, 1408, 320]
     assert [(c.inputs, c.outputs) for c in copies] == [([int8(n)], [int8(n)]) for n in sizes]
 

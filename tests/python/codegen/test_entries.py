@@ -376,6 +376,6 @@ def test_only_functions_of_the_header_are_global(factory, tmp_path):
 
 
 def test_name_that_c_cannot_have(factory):
-    mod = factory.ir_mod.with_attr(ENTRIES_ATTR, ["learn", "a b"])
+    mod = factory.ir_mod.with_attr(ENTRIES_ATTR.name, ["learn", "a b"])
     with pytest.raises(ValueError, match='an entry cannot be called "a b"'):
         _ = usmp.AOTExecutorFactoryModule(mod, "default").interface

@@ -78,20 +78,20 @@ FUNCTIONS = {name: f"__tvm_{name}__" for name in "abcd"}
 @pytest.fixture(scope="module")
 def planned() -> IRModule:
     tensors = {
-        INPUT_TENSORS_ATTR: [TensorInfo("x", [4], "int8")],
-        OUTPUT_TENSORS_ATTR: [TensorInfo("y", [4], "int8")],
+        INPUT_TENSORS_ATTR.name: [TensorInfo("x", [4], "int8")],
+        OUTPUT_TENSORS_ATTR.name: [TensorInfo("y", [4], "int8")],
     }
     functions = {
         v: f.with_attrs(tensors) if v.name_hint in FUNCTIONS.values() else f
         for v, f in Program.functions.items()
     }
-    mod = IRModule(functions).with_attr(ENTRIES_ATTR, list(FUNCTIONS))
+    mod = IRModule(functions).with_attr(ENTRIES_ATTR.name, list(FUNCTIONS))
     mod = tirx.transform.BindTarget(tvm.target.Target("c"))(mod)
     return UnifiedStaticMemoryPlanner()(mod)
 
 
 def states_of(mod: IRModule) -> list[PlacedBuffer]:
-    return [b for b in mod.attrs[MEMORY_PLAN_ATTR].buffers if b.kind == BufferInfoKind.STATE]
+    return [b for b in mod.attrs[MEMORY_PLAN_ATTR.name].buffers if b.kind == BufferInfoKind.STATE]
 
 
 def test_used_states(planned):

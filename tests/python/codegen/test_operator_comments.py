@@ -7,8 +7,9 @@ from tvm.script import tirx as T
 from tvm.target import Target
 
 from usmp.codegen.operator_comments import operator_comment
-from usmp.objects.schedule import Schedule, with_schedule
-from usmp.ops.operator_steps import OperatorStep, with_steps
+from usmp.objects.operator_attributes import OPERATOR_STEPS_ATTR
+from usmp.objects.operator_step import OperatorStep
+from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 
 
 @T.prim_func
@@ -22,12 +23,12 @@ TILES = Schedule("2 pixels x 2 channels", 2600000)
 
 
 def said(target, schedule, *steps):
-    func = with_schedule(operator.with_attr("target", Target(target)), schedule)
-    return operator_comment(with_steps(func, steps), "operator")
+    func = SCHEDULE_ATTR.put(operator.with_attr("target", Target(target)), schedule)
+    return operator_comment(OPERATOR_STEPS_ATTR.put(func, steps), "operator")
 
 
 def test_nothing_of_an_operator_without_a_schedule():
-    assert operator_comment(with_steps(operator, [CONV2D]), "operator") == ""
+    assert operator_comment(OPERATOR_STEPS_ATTR.put(operator, [CONV2D]), "operator") == ""
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def main(sizes=(SIZE,), params=("x", "n"), dtype="int32"):
     """A PrimFunc with parameters of these names, of which all but "x" and "y" are sizes."""
     variables = [tirx.Var(name, "handle" if name in "xy" else dtype) for name in params]
     func = tirx.PrimFunc(variables, tirx.Evaluate(0))
-    return func.with_attr(SYMBOLIC_SIZES_ATTR, list(sizes)) if sizes else func
+    return func.with_attr(SYMBOLIC_SIZES_ATTR.name, list(sizes)) if sizes else func
 
 
 def shaped(shape, symbolic, name="x", **more):
@@ -133,15 +133,15 @@ def test_a_size_without_a_bound_needs_memory_of_the_application():
     func = main((OPEN,), ("x", "m"))
     x = shaped((3,), [M])
     assert sizes_of(func, [x]) == [("m", "m", 3, None)]
-    message = refusal(func, [x], **{BOARD_ATTR: "mps2-an385"})
+    message = refusal(func, [x], **{BOARD_ATTR.name: "mps2-an385"})
     assert message.startswith('size "m" has no upper bound, but programs for boards have arrays of')
     own = placed("x", shape=(3,), symbolic_shape=[M])
     message = refusal(main((OPEN,), ("m",)), [own])
     assert "inputs and outputs in the workspace have the largest size" in message
     # With bounds both are possible.
-    assert sizes_of(**{BOARD_ATTR: "mps2-an385"}) == [("n", "n", 2, 8)]
+    assert sizes_of(**{BOARD_ATTR.name: "mps2-an385"}) == [("n", "n", 2, 8)]
     both = main((SIZE, OPEN), ("x", "n", "m"))
-    assert refusal(both, [x], **{BOARD_ATTR: "mps2-an385"}).startswith('size "m" has no upper')
+    assert refusal(both, [x], **{BOARD_ATTR.name: "mps2-an385"}).startswith('size "m" has no upper')
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ POOL = workspace("sram")
 
 def metadata(planned, **known):
     """What the metadata of a plan of one pool says; operators take two positions each."""
-    found = planned.attrs[MEMORY_PLAN_ATTR]
+    found = planned.attrs[MEMORY_PLAN_ATTR.name]
     buffers = [
         {
             "name": str(b.name),

@@ -11,7 +11,9 @@ import usmp
 from conftest import ROOT
 from support.small_digits import small_convolutions
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.ops.operator_steps import OperatorStep, steps_of, with_steps
+from usmp.objects.operator_attributes import OPERATOR_STEPS_ATTR
+from usmp.objects.operator_step import OperatorStep
+from usmp.ops.operator_steps import steps_of
 
 DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
@@ -73,7 +75,7 @@ def test_a_fused_float_operator_has_the_names_of_what_it_is_made_of():
 def test_steps_survive_an_attribute():
     func = tirx.PrimFunc([], tirx.Evaluate(0))
     steps = (OperatorStep("max_pool", 0, (2, 3), (1, 2), (1, 1)), OperatorStep("mine", None))
-    assert steps_of(with_steps(func, steps), "other") == steps
+    assert steps_of(OPERATOR_STEPS_ATTR.put(func, steps), "other") == steps
 
 
 def test_a_function_without_the_attribute_is_one_step_of_its_name():

@@ -17,10 +17,11 @@ from support.qdq_models import qdq_module
 from support.quantized_kinds import of_each_kind
 from support.quantized_models import CATALOG
 from support.sample_records import sample_record
-from usmp.objects.attributes import CODE_HASH_ATTR, OPERATOR_ATTR, SHARED_CODE_ATTR
+from usmp.objects.operator_attributes import CODE_HASH_ATTR, SHARED_CODE_ATTR
 from usmp.ops import quantized
 from usmp.ops.quantized import Quantization
 from usmp.ops.records import KINDS, QuantizedOp, operator_of, operators_of, with_operators
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.ops.records.elementwise import Abs
 from usmp.ops.records.recurrent import Lstm
 from usmp.ops.records.reductions import Mean
@@ -105,7 +106,7 @@ def test_records_of_each_kind_are_attributes_and_json():
         record = sample_record(kind)
         if "rounding" in kind.__dataclass_fields__:
             record = replace(record, rounding=Rounding.AS_FLOAT)
-        func = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr(OPERATOR_ATTR, record.as_json())
+        func = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr(OPERATOR_ATTR.name, record.as_json())
         assert operator_of(func) == record
         assert QuantizedOp.from_json(json.loads(json.dumps(record.as_json()))) == record
 
@@ -194,7 +195,7 @@ def test_operators_that_share_their_code_keep_their_records():
     (func,) = prim_funcs(merged).values()
     assert [[record.inputs for record in step] for step in operators_of(func)] == [[(X,), (Y,)]]
     assert operator_of(func) is None
-    for name in (OPERATOR_ATTR, CODE_HASH_ATTR, SHARED_CODE_ATTR):
+    for name in (OPERATOR_ATTR.name, CODE_HASH_ATTR.name, SHARED_CODE_ATTR.name):
         assert name not in func.attrs
     called = [b.value.args[0].name_hint for b in merged["main"].body.blocks[0].bindings[:3]]
     assert called == ["clamp"] * 3
@@ -262,6 +263,6 @@ def test_steps_of_a_fused_operator_are_in_order():
 
 def test_steps_replace_a_record():
     record = Abs((X,), (Y,))
-    func = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr(OPERATOR_ATTR, record.as_json())
+    func = tirx.PrimFunc([], tirx.Evaluate(0)).with_attr(OPERATOR_ATTR.name, record.as_json())
     assert operators_of(with_operators(func, [[record, record]])) == ((record, record),)
     assert operators_of(with_operators(func, [])) == ()

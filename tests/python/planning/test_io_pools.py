@@ -150,14 +150,14 @@ def test_modules_say_which_pool_is_theirs():
     assert io_pools_of(IRModule({})).pool is None
     mod = module(workspace=[ANY, ONLY], constants=[FLASH])
     assert io_pools_of(mod).pool is None
-    assert io_pools_of(mod.with_attr(IO_MEMORY_POOL_ATTR, ONLY)).pool.same_as(ONLY)
+    assert io_pools_of(mod.with_attr(IO_MEMORY_POOL_ATTR.name, ONLY)).pool.same_as(ONLY)
     with pytest.raises(ValueError, match=r'^the attribute "io_memory_pool" of the module must be'):
-        io_pools_of(mod.with_attr(IO_MEMORY_POOL_ATTR, FLASH))
+        io_pools_of(mod.with_attr(IO_MEMORY_POOL_ATTR.name, FLASH))
     with pytest.raises(ValueError, match=r'^I/O pool "no" is no workspace pool'):
-        io_pools_of(mod.with_attr(IO_MEMORY_POOL_ATTR, NO))
-    states = {STATE_MEMORY_POOL_ATTR: ANY}
+        io_pools_of(mod.with_attr(IO_MEMORY_POOL_ATTR.name, NO))
+    states = {STATE_MEMORY_POOL_ATTR.name: ANY}
     with pytest.raises(ValueError, match=r'^I/O pool "any" is the state pool'):
-        io_pools_of(mod.with_attrs({IO_MEMORY_POOL_ATTR: ANY, **states}))
+        io_pools_of(mod.with_attrs({IO_MEMORY_POOL_ATTR.name: ANY, **states}))
 
 
 def test_pools_of_inputs_and_outputs_need_some_that_are_planned():
@@ -166,4 +166,4 @@ def test_pools_of_inputs_and_outputs_need_some_that_are_planned():
     with pytest.raises(ValueError, match=r'^io=only of pool "only": inputs and outputs are not'):
         check_io_is_planned(module(workspace=[ANY, ONLY]))
     with pytest.raises(ValueError, match=r'^I/O pool "any": inputs and outputs are not'):
-        check_io_is_planned(module(workspace=[ANY], **{IO_MEMORY_POOL_ATTR: ANY}))
+        check_io_is_planned(module(workspace=[ANY], **{IO_MEMORY_POOL_ATTR.name: ANY}))

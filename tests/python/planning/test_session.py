@@ -55,7 +55,9 @@ def placed(monkeypatch):
 
 
 def peak_of(mod) -> int:
-    (pool,) = [p for p in pool_usage(mod.attrs[MEMORY_PLAN_ATTR]) if "const" not in p.pool_name]
+    (pool,) = [
+        p for p in pool_usage(mod.attrs[MEMORY_PLAN_ATTR.name]) if "const" not in p.pool_name
+    ]
     return pool.peak_bytes
 
 
@@ -89,7 +91,7 @@ def test_plans_are_those_of_pools_options_and_executor(placed):
         (mod, {"tir.usmp.overlap": False}),
         (mod, {"tir.usmp.algorithm": "greedy_by_size"}),
         (mod, {"tir.usmp.use_workspace_io": True}),
-        (mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, pools), {}),
+        (mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, pools), {}),
         (mod.with_attr("executor", usmp.Executor("aot", {"workspace-byte-alignment": 1})), {}),
     ]
     with planning_session():

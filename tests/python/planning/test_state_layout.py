@@ -36,8 +36,8 @@ FIRST = PlacedState("first", [1], "bool", "sram", 48, 1, 1, "marks x")
 
 def module(*places, **attrs) -> IRModule:
     main = tirx.PrimFunc([], tirx.SeqStmt([*STMTS.values()]))
-    mod = IRModule({"__tvm_main__": main.with_attr(STATE_TENSORS_ATTR, TENSORS)})
-    return mod.with_attr(STATE_LAYOUT_ATTR, list(places)) if places else mod
+    mod = IRModule({"__tvm_main__": main.with_attr(STATE_TENSORS_ATTR.name, TENSORS)})
+    return mod.with_attr(STATE_LAYOUT_ATTR.name, list(places)) if places else mod
 
 
 def with_fields(state: PlacedState, **fields) -> PlacedState:
@@ -54,7 +54,7 @@ def test_places_are_known_by_name():
         with pytest.raises(
             ValueError, match=r'^the attribute "state_layout" of the module must be'
         ):
-            given_places(module().with_attr(STATE_LAYOUT_ATTR, wrong))
+            given_places(module().with_attr(STATE_LAYOUT_ATTR.name, wrong))
 
 
 def test_layouts_that_fit_are_taken():

@@ -64,5 +64,5 @@ def test_names_in_programs_of_several_models():
     mod = join_models({"one": updating_model(), "other": updating_model()})
     for name in ("one", "other"):
         assert [str(param.name) for param in mod[name].params] == ["x", "cache"]
-        (state,) = mod[name].attrs[STATES_ATTR]
+        (state,) = mod[name].attrs[STATES_ATTR.name]
         assert (state.name, state.is_input) == ("cache", True)

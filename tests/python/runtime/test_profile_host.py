@@ -115,7 +115,7 @@ def test_other_targets_and_interfaces(arguments):
 def test_times_are_those_of_the_operators():
     described = {
         name: [TensorInfo(tensor, [64], "float32")]
-        for name, tensor in ((INPUT_TENSORS_ATTR, "x"), (OUTPUT_TENSORS_ATTR, "y"))
+        for name, tensor in ((INPUT_TENSORS_ATTR.name, "x"), (OUTPUT_TENSORS_ATTR.name, "y"))
     }
     mod = IRModule(Unequal.functions)
     main = mod["__tvm_main__"].with_attrs(described)

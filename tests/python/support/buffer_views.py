@@ -20,7 +20,7 @@ FLASH = ConstantPoolInfo("flash", [TARGET])
 
 def analyze(mod, options=None):
     if options:
-        mod = mod.with_attr(EXECUTOR_ATTR, Executor("aot", options))
+        mod = mod.with_attr(EXECUTOR_ATTR.name, Executor("aot", options))
     mod = AssignPoolInfo()(tirx.transform.BindTarget(TARGET)(mod))
     return extract_buffer_info(mod["__tvm_main__"], mod)
 

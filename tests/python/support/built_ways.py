@@ -162,7 +162,7 @@ class Matrix:
 
     def expected(self, results: Runs) -> bytes:
         """What a reference computes, as `outputs` has it."""
-        return in_order(results, list(map(str, self.mod["main"].attrs[OUTPUT_NAMES_ATTR])))
+        return in_order(results, list(map(str, self.mod["main"].attrs[OUTPUT_NAMES_ATTR.name])))
 
     def failures(self, ways: Iterable[Way], expected: bytes) -> list[str]:
         """The ways that give something else, or nothing at all."""

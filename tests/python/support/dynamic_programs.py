@@ -66,7 +66,7 @@ def lowered(
     `options` are those of planning, without `tir.usmp.`.
     """
     if executor is not None:
-        mod = mod.with_attr(EXECUTOR_ATTR, executor)
+        mod = mod.with_attr(EXECUTOR_ATTR.name, executor)
     with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
         mod = LowerDynamicAllocations()(UnifiedStaticMemoryPlanner()(mod))
         return PoisonDeadBytes()(mod) if poison else mod

@@ -100,7 +100,7 @@ def module_of(
         )
         for name in functions
     }
-    return IRModule(changed).with_attr(ENTRIES_ATTR, list(functions))
+    return IRModule(changed).with_attr(ENTRIES_ATTR.name, list(functions))
 
 
 class Entries:

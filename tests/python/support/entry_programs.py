@@ -75,14 +75,14 @@ class Machine:
     def __init__(self, mod: IRModule) -> None:
         self.mod = mod
         self.pools: dict[str, list[int | None]] = {}
-        for arg in mod.attrs[POOL_ARGS_ATTR]:
+        for arg in mod.attrs[POOL_ARGS_ATTR.name]:
             memory: list[int | None] = [None] * int(arg.allocated_size)
             if isinstance(arg.pool_info, ConstantPoolInfo):
                 for constant in arg.pool_info.constant_info_array:
                     data, start = constant.data.numpy().tobytes(), int(constant.byte_offset)
                     memory[start : start + len(data)] = data
             self.pools[str(arg.pool_info.pool_name)] = memory
-        buffers = mod.attrs[MEMORY_PLAN_ATTR].buffers
+        buffers = mod.attrs[MEMORY_PLAN_ATTR.name].buffers
         self.states = {
             (str(b.pool_name), byte)
             for b in buffers
@@ -105,13 +105,14 @@ class Machine:
         """The outputs of a run; `interrupt` is called after some steps."""
         name = entry_function_name(entry)
         main = self.mod[name]
-        places = main.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR, {})
+        places = main.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR.name, {})
         given = [self._place(places, tensor) for tensor in main.attrs["input_tensors"]]
         results = [self._place(places, tensor) for tensor in main.attrs["output_tensors"]]
         for pointer in given:
             pointer.memory[pointer.offset : pointer.offset + 4] = x.tobytes()
         pools = [
-            Pointer(self.pools[str(arg.pool_info.pool_name)]) for arg in main.attrs[POOL_ARGS_ATTR]
+            Pointer(self.pools[str(arg.pool_info.pool_name)])
+            for arg in main.attrs[POOL_ARGS_ATTR.name]
         ]
         arguments = [*([] if places else [*given, *results]), *pools]
         steps = Interpreter(self.mod).calling(name, arguments)
@@ -144,7 +145,7 @@ class Machine:
 
 def bytes_of_entries(mod: IRModule) -> dict[str, set[tuple[str, int]]]:
     """The bytes of workspace pools that buffers of each entry have, without states."""
-    plan = mod.attrs[MEMORY_PLAN_ATTR]
+    plan = mod.attrs[MEMORY_PLAN_ATTR.name]
     found: dict[str, set[tuple[str, int]]] = {}
     for entry in entries_of(mod):
         span = plan.entry_ranges[entry]

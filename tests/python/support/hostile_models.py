@@ -111,8 +111,8 @@ def _tir(random: Random, folder: Path) -> AOTExecutorFactoryModule:
     names = _names(random, 2)
     functions[GlobalVar(MAIN_FUNCTION_NAME)] = main.with_attrs(
         {
-            INPUT_TENSORS_ATTR: [TensorInfo(names[0], [4], "int32")],
-            OUTPUT_TENSORS_ATTR: [TensorInfo(names[1], [4], "int32")],
+            INPUT_TENSORS_ATTR.name: [TensorInfo(names[0], [4], "int32")],
+            OUTPUT_TENSORS_ATTR.name: [TensorInfo(names[1], [4], "int32")],
         }
     )
     mod = tirx.transform.BindTarget(tvm.target.Target("c"))(IRModule(functions))

@@ -13,7 +13,7 @@ from tvm.ir.transform import PassContext
 
 from support.relax_vm import TARGET, load_fixed_point_functions, load_rescaling_functions
 from usmp.objects.cores import CORES
-from usmp.objects.schedule import faster_schedules, row_schedule
+from usmp.objects.schedule import ROW_SCHEDULE_ATTR, faster_schedules
 from usmp.ops.kernels.kernel import Kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.pack_constants import with_packed_constants
@@ -62,7 +62,7 @@ def output_of(func: tirx.PrimFunc, arguments: list[np.ndarray]) -> np.ndarray:
 
 def bodies_of(kernel: Kernel) -> list[tirx.PrimFunc]:
     """All ways to compute a kernel."""
-    rows = row_schedule(kernel.func)
+    rows = ROW_SCHEDULE_ATTR.of(kernel.func)
     return [kernel.func, *faster_schedules(kernel.func), *([] if rows is None else [rows])]
 
 

@@ -63,11 +63,15 @@ def draw_chain(random: Random) -> Program:
     body.append(call(y))
     tensors = [TensorInfo(name, [ELEMENTS], "int8") for name in names]
     main = tirx.PrimFunc(handles, block(body)).with_attrs(
-        {"target": TARGET, INPUT_TENSORS_ATTR: tensors[:1], OUTPUT_TENSORS_ATTR: tensors[1:]}
+        {
+            "target": TARGET,
+            INPUT_TENSORS_ATTR.name: tensors[:1],
+            OUTPUT_TENSORS_ATTR.name: tensors[1:],
+        }
     )
     functions[GlobalVar(MAIN_FUNCTION_NAME)] = main
     options = {"workspace-byte-alignment": 1, "constant-byte-alignment": 1}
-    mod = IRModule(functions).with_attrs({EXECUTOR_ATTR: Executor("aot", options)})
+    mod = IRModule(functions).with_attrs({EXECUTOR_ATTR.name: Executor("aot", options)})
     content = random.randbytes(ELEMENTS)
     return Program(mod, [(tensors[0], content)], tensors[1:], random.random() < 0.7, 1, False)
 

@@ -11,12 +11,8 @@ from tvm.ir import Call, IRModule, Op
 
 from support.tir_interpreter import CONCURRENT
 from support.tir_programs import Program
-from usmp.objects.attributes import (
-    CANDIDATE_MEMORY_POOL_ATTR,
-    CONSTANT_DATA_ATTR,
-    MAIN_FUNCTION_NAME,
-    POOL_ARGS_ATTR,
-)
+from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR, CONSTANT_DATA_ATTR
+from usmp.objects.attributes import MAIN_FUNCTION_NAME, POOL_ARGS_ATTR
 from usmp.transform import AssignPoolInfo, CreateAllocatesForIO
 
 
@@ -36,7 +32,7 @@ def check_places(program: Program, planned: IRModule) -> None:
     and perhaps that of unrolled ones."""
     candidates = _candidates(program)
     sizes = {}
-    for arg in planned.attrs[POOL_ARGS_ATTR]:
+    for arg in planned.attrs[POOL_ARGS_ATTR.name]:
         sizes[str(arg.pool_info.pool_name)] = int(arg.allocated_size)
         limit = int(arg.pool_info.size_hint_bytes)
         assert limit == -1 or arg.allocated_size <= limit, arg.pool_info.pool_name
@@ -67,7 +63,7 @@ def _candidates(program: Program) -> dict[str, list[str]]:
 
 def _places(func: tirx.PrimFunc) -> dict[str, Place]:
     """The buffers of a planned PrimFunc that are in pools, by name."""
-    args = func.attrs.get(POOL_ARGS_ATTR, [])
+    args = func.attrs.get(POOL_ARGS_ATTR.name, [])
     pointers = list(func.params)[len(func.params) - len(args) :]
     names = {p: str(a.pool_info.pool_name) for p, a in zip(pointers, args, strict=True)}
     pools: dict[tirx.Var, str] = {}
@@ -93,7 +89,7 @@ def _allocations(stmt: tirx.Stmt) -> set[str]:
     names: set[str] = set()
 
     def on_allocation(stmt: tirx.AllocBuffer) -> None:
-        if CONSTANT_DATA_ATTR not in stmt.annotations:
+        if CONSTANT_DATA_ATTR.name not in stmt.annotations:
             names.add(str(stmt.buffer.name))
 
     tvm_ffi.structural_walk(stmt, (tirx.AllocBuffer, on_allocation))

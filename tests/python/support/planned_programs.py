@@ -78,9 +78,9 @@ def run(
     """
     pools = {
         str(arg.pool_info.pool_name): _content(arg)
-        for arg in mod[MAIN_FUNCTION_NAME].attrs.get(POOL_ARGS_ATTR, [])
+        for arg in mod[MAIN_FUNCTION_NAME].attrs.get(POOL_ARGS_ATTR.name, [])
     }
-    places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR, {})
+    places = mod.attrs.get(IO_TENSOR_POOL_ALLOCATIONS_ATTR.name, {})
 
     def place(info: TensorInfo) -> Pointer:
         if info.name in places:

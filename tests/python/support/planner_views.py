@@ -88,9 +88,9 @@ class WithScratch:
 
 def bound(mod, pools=(), constant_pools=(), **attrs):
     if pools:
-        attrs[WORKSPACE_MEMORY_POOLS_ATTR] = WorkspaceMemoryPools(pools)
+        attrs[WORKSPACE_MEMORY_POOLS_ATTR.name] = WorkspaceMemoryPools(pools)
     if constant_pools:
-        attrs[CONSTANT_MEMORY_POOLS_ATTR] = ConstantMemoryPools(constant_pools)
+        attrs[CONSTANT_MEMORY_POOLS_ATTR.name] = ConstantMemoryPools(constant_pools)
     return tirx.transform.BindTarget(TARGET)(mod).with_attrs(attrs)
 
 
@@ -106,7 +106,9 @@ def plan(mod, pools=(), constant_pools=(), **config):
 
 
 def places(planned):
-    return {b.name: (b.pool_name, b.byte_offset) for b in planned.attrs[MEMORY_PLAN_ATTR].buffers}
+    return {
+        b.name: (b.pool_name, b.byte_offset) for b in planned.attrs[MEMORY_PLAN_ATTR.name].buffers
+    }
 
 
 def offsets(planned):
@@ -115,15 +117,16 @@ def offsets(planned):
 
 def pool_args(func_or_mod):
     return [
-        (arg.pool_info.pool_name, arg.allocated_size) for arg in func_or_mod.attrs[POOL_ARGS_ATTR]
+        (arg.pool_info.pool_name, arg.allocated_size)
+        for arg in func_or_mod.attrs[POOL_ARGS_ATTR.name]
     ]
 
 
 def with_io(mod):
     main = mod["__tvm_main__"].with_attrs(
         {
-            INPUT_TENSORS_ATTR: [TensorInfo("in", [16], "int8")],
-            OUTPUT_TENSORS_ATTR: [TensorInfo("out", [16], "int8")],
+            INPUT_TENSORS_ATTR.name: [TensorInfo("in", [16], "int8")],
+            OUTPUT_TENSORS_ATTR.name: [TensorInfo("out", [16], "int8")],
         }
     )
     told = tvm.IRModule(mod.functions, attrs=mod.attrs)

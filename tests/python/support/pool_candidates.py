@@ -12,9 +12,9 @@ from usmp.objects.attributes import CONSTANT_MEMORY_POOLS_ATTR, WORKSPACE_MEMORY
 def with_pools(mod, workspace=(), constant=()):
     attrs = {}
     if workspace:
-        attrs[WORKSPACE_MEMORY_POOLS_ATTR] = WorkspaceMemoryPools(workspace)
+        attrs[WORKSPACE_MEMORY_POOLS_ATTR.name] = WorkspaceMemoryPools(workspace)
     if constant:
-        attrs[CONSTANT_MEMORY_POOLS_ATTR] = ConstantMemoryPools(constant)
+        attrs[CONSTANT_MEMORY_POOLS_ATTR.name] = ConstantMemoryPools(constant)
     return mod.with_attrs(attrs)
 
 

@@ -29,12 +29,12 @@ def assert_becomes(before, places, expected):
     """Compare without the attribute `pool_args`, which has tests of its own."""
     after = convert(before, places)
     assert tirx.analysis.verify_well_formed(after)
-    plain = {v: f.without_attr(POOL_ARGS_ATTR) for v, f in after.functions.items()}
+    plain = {v: f.without_attr(POOL_ARGS_ATTR.name) for v, f in after.functions.items()}
     tvm.ir.assert_structural_equal(tvm.IRModule(plain), expected)
 
 
 def pool_args(func_or_mod):
     return [
         (arg.pool_info.pool_name, arg.allocated_size, arg.pool_var_idx)
-        for arg in func_or_mod.attrs[POOL_ARGS_ATTR]
+        for arg in func_or_mod.attrs[POOL_ARGS_ATTR.name]
     ]

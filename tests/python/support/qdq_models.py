@@ -186,5 +186,5 @@ def integer_calls(mod: IRModule) -> list[str]:
 
 def float_counts(mod: IRModule) -> dict[str, int]:
     """The attribute `float_operators` after `use_integer_operators`."""
-    counted = (integer_module(mod).attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
+    counted = (integer_module(mod).attrs or {}).get(FLOAT_OPERATORS_ATTR.name, {})
     return {str(name): int(count) for name, count in counted.items()}

@@ -107,7 +107,7 @@ class Program:
             GlobalVar(name): mod[name].with_attrs(self._attributes(entry))
             for name, entry in self.entries.items()
         }
-        return IRModule(functions).with_attr(ENTRIES_ATTR, list(self.entries))
+        return IRModule(functions).with_attr(ENTRIES_ATTR.name, list(self.entries))
 
     def _emit(
         self, emit: Callable, entry: Entry, params: Mapping[str, relax.Var]

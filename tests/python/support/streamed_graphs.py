@@ -118,8 +118,8 @@ def program_of(
     infos = [TensorInfo(t.name, [t.size], t.dtype) for t in (*inputs, *outputs)]
     main = mod[MAIN_FUNCTION_NAME].with_attrs(
         {
-            INPUT_TENSORS_ATTR: infos[: len(inputs)],
-            OUTPUT_TENSORS_ATTR: infos[len(inputs) :],
+            INPUT_TENSORS_ATTR.name: infos[: len(inputs)],
+            OUTPUT_TENSORS_ATTR.name: infos[len(inputs) :],
             "target": tvm.target.Target("c"),
         }
     )

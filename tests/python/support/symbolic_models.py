@@ -91,9 +91,9 @@ def with_interface(
     """A module whose main function, or that of an entry, has inputs, outputs and sizes."""
     main = mod[name].with_attrs(
         {
-            INPUT_TENSORS_ATTR: list(tensors[0]),
-            OUTPUT_TENSORS_ATTR: list(tensors[1]),
-            SYMBOLIC_SIZES_ATTR: list(sizes),
+            INPUT_TENSORS_ATTR.name: list(tensors[0]),
+            OUTPUT_TENSORS_ATTR.name: list(tensors[1]),
+            SYMBOLIC_SIZES_ATTR.name: list(sizes),
         }
     )
     mod = IRModule({**mod.functions, mod.get_global_var(name): main})
@@ -183,5 +183,5 @@ def build_two_sizes(board: Board | None = None, **options: object) -> AOTExecuto
     mod = with_interface(TwoSizes, outer, sizes, name="__tvm_outer__")
     mod = with_interface(mod, total, [SymbolicSize("rows", 1, 9)], name="__tvm_total__")
     with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
-        planned = UnifiedStaticMemoryPlanner()(mod.with_attr(ENTRIES_ATTR, ["outer", "total"]))
+        planned = UnifiedStaticMemoryPlanner()(mod.with_attr(ENTRIES_ATTR.name, ["outer", "total"]))
     return AOTExecutorFactoryModule(planned, "default", board)

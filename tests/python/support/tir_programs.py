@@ -22,9 +22,8 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
+from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR, CONSTANT_DATA_ATTR
 from usmp.objects.attributes import (
-    CANDIDATE_MEMORY_POOL_ATTR,
-    CONSTANT_DATA_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     EXECUTOR_ATTR,
     INPUT_TENSORS_ATTR,
@@ -82,7 +81,7 @@ def draw_program(random: Random) -> Program:
     functions[GlobalVar(MAIN_FUNCTION_NAME)] = main.with_attr("target", TARGET)
     alignment = random.choice([1, 4, 16])
     options = {"workspace-byte-alignment": alignment, "constant-byte-alignment": alignment}
-    attributes = {EXECUTOR_ATTR: Executor("aot", options), **memories.attributes()}
+    attributes = {EXECUTOR_ATTR.name: Executor("aot", options), **memories.attributes()}
     return Program(
         IRModule(functions).with_attrs(attributes),
         [(info, random.randbytes(info.size_bytes)) for info in map(tensor, inputs)],
@@ -119,9 +118,9 @@ class Memories:
         """Of the module; pools that are not told are the planner's own."""
         attributes: dict = {}
         if self.pools:
-            attributes[WORKSPACE_MEMORY_POOLS_ATTR] = WorkspaceMemoryPools(self.pools)
+            attributes[WORKSPACE_MEMORY_POOLS_ATTR.name] = WorkspaceMemoryPools(self.pools)
         if self.constant_pools:
-            attributes[CONSTANT_MEMORY_POOLS_ATTR] = ConstantMemoryPools(self.constant_pools)
+            attributes[CONSTANT_MEMORY_POOLS_ATTR.name] = ConstantMemoryPools(self.constant_pools)
         return attributes
 
     def workspace(self) -> dict:
@@ -138,7 +137,7 @@ class Memories:
             content = np.array([self.random.randint(-99, 99) for _ in range(elements)], dtype)
             self.contents.append(content)
         data = tvm.runtime.tensor(content)
-        return len(content), {CONSTANT_DATA_ATTR: data, **self.candidates(self.constant_pools)}
+        return len(content), {CONSTANT_DATA_ATTR.name: data, **self.candidates(self.constant_pools)}
 
     def candidates(self, pools: list[PoolInfo]) -> dict:
         """Now and then a choice of pools for one buffer."""
@@ -264,7 +263,7 @@ def main_function(
         pointers.append(body.handle)
     write_all(body, scope, stmts, sinks=[])
     attributes = {
-        INPUT_TENSORS_ATTR: [tensor(p) for p in inputs],
-        OUTPUT_TENSORS_ATTR: [tensor(p) for p in outputs],
+        INPUT_TENSORS_ATTR.name: [tensor(p) for p in inputs],
+        OUTPUT_TENSORS_ATTR.name: [tensor(p) for p in outputs],
     }
     return tirx.PrimFunc(pointers, block(stmts)).with_attrs(attributes)

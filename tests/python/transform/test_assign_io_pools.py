@@ -9,11 +9,8 @@ from tvm.target import Target
 
 from support.pool_candidates import candidates, first_line, with_pools
 from usmp import ConstantPoolInfo, PoolInfoProperties, WorkspacePoolInfo
-from usmp.objects.attributes import (
-    CANDIDATE_MEMORY_POOL_ATTR,
-    IO_MEMORY_POOL_ATTR,
-    STATE_MEMORY_POOL_ATTR,
-)
+from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR
+from usmp.objects.attributes import IO_MEMORY_POOL_ATTR, STATE_MEMORY_POOL_ATTR
 from usmp.planning.session import planning_session
 from usmp.transform import AssignPoolInfo
 
@@ -49,9 +46,9 @@ class Before:
 def assigned(*workspace, io_pool=None, states=None, constants=(), mod=Before):
     given = with_pools(mod, workspace, constants)
     if io_pool is not None:
-        given = given.with_attr(IO_MEMORY_POOL_ATTR, io_pool)
+        given = given.with_attr(IO_MEMORY_POOL_ATTR.name, io_pool)
     if states is not None:
-        given = given.with_attr(STATE_MEMORY_POOL_ATTR, states)
+        given = given.with_attr(STATE_MEMORY_POOL_ATTR.name, states)
     return AssignPoolInfo()(given)
 
 

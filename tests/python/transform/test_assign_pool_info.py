@@ -228,7 +228,7 @@ def test_no_pool_for_a_target(workspace, constant, message):
 
 def test_pools_that_are_no_memory_pools():
     with pytest.raises(ValueError) as error:
-        AssignPoolInfo()(Before.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, [SRAM]))
+        AssignPoolInfo()(Before.with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, [SRAM]))
     assert first_line(error).startswith(
         'the attribute "workspace_memory_pools" of the module must be WorkspaceMemoryPools, not '
     )

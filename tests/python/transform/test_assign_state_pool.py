@@ -9,7 +9,8 @@ from tvm.target import Target
 
 from support.pool_candidates import candidates, first_line, with_pools
 from usmp import PoolInfoProperties, WorkspacePoolInfo
-from usmp.objects.attributes import CANDIDATE_MEMORY_POOL_ATTR, STATE_MEMORY_POOL_ATTR
+from usmp.objects.annotations import CANDIDATE_MEMORY_POOL_ATTR
+from usmp.objects.attributes import STATE_MEMORY_POOL_ATTR
 from usmp.planning.session import planning_session
 from usmp.transform import AssignPoolInfo
 
@@ -35,7 +36,7 @@ class Before:
 
 
 def assigned(pool, *workspace, mod=Before):
-    given = with_pools(mod, workspace).with_attr(STATE_MEMORY_POOL_ATTR, pool)
+    given = with_pools(mod, workspace).with_attr(STATE_MEMORY_POOL_ATTR.name, pool)
     return AssignPoolInfo()(given)
 
 

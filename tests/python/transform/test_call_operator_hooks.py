@@ -61,7 +61,7 @@ def test_each_call_lies_between_its_hooks():
     assert lines(after["__tvm_main__"]) == expected
     tvm.ir.assert_structural_equal(after["op"], planned["op"])
     names = ["tvmgen_net_operator_begin", "tvmgen_net_operator_end"]
-    assert list(after.attrs[OPERATOR_HOOKS_ATTR]) == names
+    assert list(after.attrs[OPERATOR_HOOKS_ATTR.name]) == names
     assert after.attrs["memory_plan"].same_as(planned.attrs["memory_plan"])
 
 
@@ -151,4 +151,4 @@ def test_a_function_with_the_name_of_a_hook_is_refused():
 
 @pytest.mark.slow
 def test_the_option_is_off_by_default():
-    assert OPERATOR_HOOKS_ATTR not in usmp.build(entry_model()).ir_mod.attrs
+    assert OPERATOR_HOOKS_ATTR.name not in usmp.build(entry_model()).ir_mod.attrs

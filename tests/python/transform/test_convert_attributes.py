@@ -28,7 +28,7 @@ def test_inputs_and_outputs_are_listed():
             y[0] = a[0]
 
     after = convert(Before, {"x": (FAST, 16), "y": (SLOW, 0), "a": (FAST, 0)})
-    listed = after.attrs[IO_TENSOR_POOL_ALLOCATIONS_ATTR]
+    listed = after.attrs[IO_TENSOR_POOL_ALLOCATIONS_ATTR.name]
     assert {
         name: (place.pool_info.pool_name, place.byte_offset) for name, place in listed.items()
     } == {"in": ("fast", 16), "out": ("slow", 0)}

@@ -39,7 +39,7 @@ def test_constants_become_content_of_their_pool():
 
     places = {"late": (FLASH, 16), "early": (FLASH, 0), "a": (FAST, 0)}
     assert_becomes(Before, places, Expected)
-    fast, flash = convert(Before, places).attrs[POOL_ARGS_ATTR]
+    fast, flash = convert(Before, places).attrs[POOL_ARGS_ATTR.name]
     assert isinstance(fast.pool_info, WorkspacePoolInfo)
     assert [
         (constant.name_hint, constant.byte_offset, constant.data.numpy().tolist())
@@ -65,7 +65,7 @@ class TwoConstants:
 
 
 def content(mod):
-    (flash,) = mod.attrs[POOL_ARGS_ATTR]
+    (flash,) = mod.attrs[POOL_ARGS_ATTR.name]
     return [(c.name_hint, c.byte_offset) for c in flash.pool_info.constant_info_array]
 
 
@@ -91,7 +91,7 @@ def test_different_content_in_the_same_bytes(name, offset, where):
 def test_constants_of_several_pools():
     rom = ConstantPoolInfo("rom", ["c"])
     after = convert(TwoConstants, {"first": (FLASH, 0), "same": (rom, 0), "other": (rom, 16)})
-    flash, in_rom = after.attrs[POOL_ARGS_ATTR]
+    flash, in_rom = after.attrs[POOL_ARGS_ATTR.name]
     assert [c.name_hint for c in flash.pool_info.constant_info_array] == ["first"]
     assert [c.name_hint for c in in_rom.pool_info.constant_info_array] == ["same", "other"]
     assert pool_args(after["op"]) == [("rom", 20, 1)]

@@ -327,7 +327,7 @@ def test_a_pool_is_aligned_as_its_most_demanding_buffer():
             T.evaluate(T.call_extern("int32", "f", c.data))
 
     after = convert(Before, {"a": (FAST, 0), "b": (SLOW, 0), "c": (FAST, 32)})
-    assert {arg.pool_info.pool_name: arg.alignment for arg in after.attrs[POOL_ARGS_ATTR]} == {
+    assert {arg.pool_info.pool_name: arg.alignment for arg in after.attrs[POOL_ARGS_ATTR.name]} == {
         "fast": 32,
         "slow": 128,
     }

@@ -10,7 +10,7 @@ from usmp.transform import CreateAllocatesForIO
 
 
 def with_io(mod, inputs, outputs):
-    attrs = {INPUT_TENSORS_ATTR: inputs, OUTPUT_TENSORS_ATTR: outputs}
+    attrs = {INPUT_TENSORS_ATTR.name: inputs, OUTPUT_TENSORS_ATTR.name: outputs}
     mod = tvm.IRModule(mod.functions, attrs=mod.attrs)
     mod.update_func(mod.get_global_var("__tvm_main__"), mod["__tvm_main__"].with_attrs(attrs))
     return mod
@@ -250,7 +250,7 @@ def test_only_the_inputs_are_told():
         def __tvm_main__(x: T.Buffer((4,), "int8")):
             T.evaluate(x[0])
 
-    main = Mod["__tvm_main__"].with_attr(INPUT_TENSORS_ATTR, [TensorInfo("x", [4], "int8")])
+    main = Mod["__tvm_main__"].with_attr(INPUT_TENSORS_ATTR.name, [TensorInfo("x", [4], "int8")])
     with pytest.raises(ValueError) as error:
         CreateAllocatesForIO()(tvm.IRModule({"__tvm_main__": main}))
     assert str(error.value).partition("\n")[0] == (

@@ -30,7 +30,7 @@ RUNS = 6
 def planned(model, algorithm, io, concurrent=()):
     mod = model.build()
     if concurrent:
-        mod = mod.with_attr(CONCURRENT_ATTR, concurrent)
+        mod = mod.with_attr(CONCURRENT_ATTR.name, concurrent)
     config = {"tir.usmp.algorithm": algorithm, "tir.usmp.use_workspace_io": io}
     with tvm.transform.PassContext(config=config):
         return UnifiedStaticMemoryPlanner()(bound_to_c(LowerEntries()(mod)))

@@ -29,7 +29,8 @@ def order(mod) -> dict[str, int]:
 
 def peak(mod, *pools, **config) -> list[int]:
     return [
-        use.peak_bytes for use in pool_usage(plan(mod, pools, **config).attrs[MEMORY_PLAN_ATTR])
+        use.peak_bytes
+        for use in pool_usage(plan(mod, pools, **config).attrs[MEMORY_PLAN_ATTR.name])
     ]
 
 

@@ -17,6 +17,6 @@ def test_planned_chains_compute_the_same():
     for seed in range(number(10, in_long_run=100)):
         program = draw_chain(Random(seed))
         assert check_planned(program, "auto", expected_results(program))
-        placed = plan(program, "auto").attrs[MEMORY_PLAN_ATTR].buffers
+        placed = plan(program, "auto").attrs[MEMORY_PLAN_ATTR.name].buffers
         overlaps.append(any(dict(buffer.overlaps) for buffer in placed))
     assert sum(overlaps) > 0.5 * len(overlaps)

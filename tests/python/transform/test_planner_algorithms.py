@@ -43,7 +43,7 @@ def test_custom_algorithm_wins(algorithm):
     planned = plan(Chain, custom_algorithm="mine", algorithm="greedy_by_size")
     assert seen == [(["a", "b", "c"], 80)]
     assert offsets(planned) == {"a": 0, "b": 64, "c": 128}
-    assert planned.attrs[MEMORY_PLAN_ATTR].algorithm == "mine"
+    assert planned.attrs[MEMORY_PLAN_ATTR.name].algorithm == "mine"
 
 
 def overlapping(buffers, memory_pressure):

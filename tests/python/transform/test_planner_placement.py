@@ -35,7 +35,7 @@ DTCM, SRAM = pool("dtcm", 32), pool("sram", latency=4)
 
 
 def estimate(planned):
-    memory_plan = planned.attrs[MEMORY_PLAN_ATTR]
+    memory_plan = planned.attrs[MEMORY_PLAN_ATTR.name]
     found = memory_plan.access_estimate
     return memory_plan.placement, {
         "by preference": found.cycles_by_preference,
@@ -128,12 +128,12 @@ def test_every_algorithm(algorithm):
         "hot": "sram",
         "weights": "global_const_workspace",
     }
-    assert planned.attrs[MEMORY_PLAN_ATTR].algorithm == algorithm
+    assert planned.attrs[MEMORY_PLAN_ATTR.name].algorithm == algorithm
 
 
 def test_pools_of_unknown_speed_are_not_estimated():
     planned = plan(Chain, [workspace("sram")])
-    assert planned.attrs[MEMORY_PLAN_ATTR].access_estimate is None
+    assert planned.attrs[MEMORY_PLAN_ATTR.name].access_estimate is None
 
 
 def test_unknown_placement():
@@ -226,7 +226,9 @@ def test_programs_planned_by_cost_compute_the_same(seed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tir_programs, "PoolInfoProperties", properties)
         program = draw_program(Random(seed))
-    told = {WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR} & set(program.mod.attrs.keys())
+    told = {WORKSPACE_MEMORY_POOLS_ATTR.name, CONSTANT_MEMORY_POOLS_ATTR.name} & set(
+        program.mod.attrs.keys()
+    )
     if told:
         algorithm = ALGORITHMS[seed % len(ALGORITHMS)]
         check_planned(program, algorithm, expected_results(program), placement="cost")

@@ -97,7 +97,7 @@ def test_nothing_to_plan():
     assert pool_args(planned) == []
     assert places(planned) == {}
     tvm.ir.assert_structural_equal(
-        planned["__tvm_main__"].without_attr(POOL_ARGS_ATTR), bound(Mod)["__tvm_main__"]
+        planned["__tvm_main__"].without_attr(POOL_ARGS_ATTR.name), bound(Mod)["__tvm_main__"]
     )
 
 
@@ -149,10 +149,10 @@ class SharedConstants:
 def test_identical_constants_are_stored_once(algorithm):
     planned = plan(SharedConstants, algorithm=algorithm)
     assert pool_args(planned) == [("global_const_workspace", 4)]
-    (pool,) = planned.attrs[POOL_ARGS_ATTR]
+    (pool,) = planned.attrs[POOL_ARGS_ATTR.name]
     (constant,) = pool.pool_info.constant_info_array
     assert constant.data.numpy().tolist() == [0, 1, 2, 3]
-    (placed,) = planned.attrs[MEMORY_PLAN_ATTR].buffers
+    (placed,) = planned.attrs[MEMORY_PLAN_ATTR.name].buffers
     assert (placed.name, placed.byte_offset, list(placed.identical)) == ("k", 0, ["w", "w_1"])
     for name in ("first", "second", "__tvm_main__"):
         views = [s for s in planned[name].body.seq if isinstance(s, tirx.DeclBuffer)]

@@ -11,7 +11,7 @@ from usmp.objects.attributes import MEMORY_PLAN_ATTR
 
 def proved(planned):
     """Lower bound and whether the peak is optimal, by pool, and what ended the search."""
-    memory_plan = planned.attrs[MEMORY_PLAN_ATTR]
+    memory_plan = planned.attrs[MEMORY_PLAN_ATTR.name]
     bounds = {
         name: (bound.lower_bound_bytes, bound.optimal)
         for name, bound in memory_plan.pool_bounds.items()
@@ -21,7 +21,7 @@ def proved(planned):
 
 def test_auto_is_the_default():
     planned = plan(Chain)
-    assert planned.attrs[MEMORY_PLAN_ATTR].algorithm == "auto"
+    assert planned.attrs[MEMORY_PLAN_ATTR.name].algorithm == "auto"
     assert pool_args(planned) == [("global_workspace", 80)]
     assert proved(planned) == ({"global_workspace": (80, True)}, "proof")
 

@@ -48,9 +48,9 @@ def place(name: str, offset: int, pool: str = "sram", **fields) -> PlacedState:
 
 
 def planned(*states, pools=(SRAM,), state_pool=None, mod=Before, **options):
-    mod = with_pools(mod, pools).with_attr(STATE_LAYOUT_ATTR, list(states))
+    mod = with_pools(mod, pools).with_attr(STATE_LAYOUT_ATTR.name, list(states))
     if state_pool is not None:
-        mod = mod.with_attr(STATE_MEMORY_POOL_ATTR, state_pool)
+        mod = mod.with_attr(STATE_MEMORY_POOL_ATTR.name, state_pool)
     with PassContext(config={f"tir.usmp.{name}": value for name, value in options.items()}):
         return UnifiedStaticMemoryPlanner()(mod)
 
@@ -80,7 +80,7 @@ def test_states_in_their_places_and_all_else_around():
 
 def test_the_layout_of_a_plan_is_kept_by_the_next():
     first = UnifiedStaticMemoryPlanner()(with_pools(Before, [SRAM]))
-    layout = list(first.attrs[STATE_LAYOUT_ATTR])
+    layout = list(first.attrs[STATE_LAYOUT_ATTR.name])
     assert places(planned(*layout)) == places(first)
 
 
@@ -110,7 +110,7 @@ def test_pins_of_another_session_are_not_taken():
 
 def test_assigning_pools_twice_is_assigning_them_once():
     mod = with_pools(Before, [SRAM])
-    mod = mod.with_attr(STATE_LAYOUT_ATTR, [place("last", 16), place("kept", 64)])
+    mod = mod.with_attr(STATE_LAYOUT_ATTR.name, [place("last", 16), place("kept", 64)])
     once = AssignPoolInfo()(mod)
     for name in ("__tvm_main__", "op"):
         assert AssignPoolInfo()(once)[name].same_as(once[name])
@@ -151,7 +151,9 @@ def test_a_place_beyond_the_pool():
 
 def test_an_attribute_that_is_no_layout():
     with pytest.raises(ValueError) as error:
-        UnifiedStaticMemoryPlanner()(with_pools(Before, [SRAM]).with_attr(STATE_LAYOUT_ATTR, [1]))
+        UnifiedStaticMemoryPlanner()(
+            with_pools(Before, [SRAM]).with_attr(STATE_LAYOUT_ATTR.name, [1])
+        )
     assert first_line(error).startswith(
         'the attribute "state_layout" of the module must be a list of PlacedState, not '
     )

@@ -22,9 +22,9 @@ from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     MEMORY_PLAN_ATTR,
     OUTPUT_TENSORS_ATTR,
-    SEGMENT_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
+from usmp.objects.operator_attributes import SEGMENT_ATTR
 from usmp.passes import apply_passes
 from usmp.transform import StreamIO, StreamOperators, UnifiedStaticMemoryPlanner
 
@@ -114,8 +114,8 @@ def program(
     mod = module(*functions, main)
     func = mod[MAIN_FUNCTION_NAME].with_attrs(
         {
-            INPUT_TENSORS_ATTR: [infos[name] for name in inputs],
-            OUTPUT_TENSORS_ATTR: [infos[name] for name in outputs],
+            INPUT_TENSORS_ATTR.name: [infos[name] for name in inputs],
+            OUTPUT_TENSORS_ATTR.name: [infos[name] for name in outputs],
         }
     )
     mod.update_func(mod.get_global_var(MAIN_FUNCTION_NAME), func)
@@ -144,11 +144,13 @@ def planned(mod: IRModule, inputs: str = "", outputs: str = "", **options: objec
 
 
 def sizes(mod: IRModule) -> dict[str, int]:
-    return {str(b.name): int(b.size_bytes) for b in mod.attrs[MEMORY_PLAN_ATTR].buffers}
+    return {str(b.name): int(b.size_bytes) for b in mod.attrs[MEMORY_PLAN_ATTR.name].buffers}
 
 
 def segments(mod: IRModule) -> list[list[str]]:
-    found = [f.attrs[SEGMENT_ATTR] for f in mod.functions.values() if SEGMENT_ATTR in f.attrs]
+    found = [
+        f.attrs[SEGMENT_ATTR.name] for f in mod.functions.values() if SEGMENT_ATTR.name in f.attrs
+    ]
     return sorted(list(map(str, segment["operators"])) for segment in found)
 
 
@@ -200,7 +202,7 @@ def test_for_speed_few_operators_run_interleaved():
 
 def test_for_speed_more_of_them_do_where_nothing_else_fits():
     pools = WorkspaceMemoryPools([workspace("small", SIZE)])
-    mod = CHAIN.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, pools)
+    mod = CHAIN.with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, pools)
     made = planned(mod, "x", "y", optimize="speed")
     assert segments(made) == [["read_x", "first", "second", "write_y"]]
 
@@ -328,7 +330,9 @@ def test_names_that_are_refused(inputs, outputs, message):
     ("change", "message"),
     [
         (
-            lambda mod: mod.with_attr(EXECUTOR_ATTR, Executor("aot", {"interface-api": "packed"})),
+            lambda mod: mod.with_attr(
+                EXECUTOR_ATTR.name, Executor("aot", {"interface-api": "packed"})
+            ),
             "inputs and outputs by rows need the C interface, whose structs have callbacks: leave "
             "out interface-api=packed, or tir.usmp.stream_inputs and tir.usmp.stream_outputs",
         ),
@@ -338,7 +342,7 @@ def test_names_that_are_refused(inputs, outputs, message):
             "tir.usmp.stream_inputs and tir.usmp.stream_outputs",
         ),
         (
-            lambda mod: mod.with_attr(ENTRIES_ATTR, ["one", "other"]),
+            lambda mod: mod.with_attr(ENTRIES_ATTR.name, ["one", "other"]),
             "inputs and outputs by rows are for models with one entry, but this one has one, "
             "other; compile it alone, or leave out tir.usmp.stream_inputs and "
             "tir.usmp.stream_outputs",

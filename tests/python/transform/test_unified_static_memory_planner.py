@@ -61,12 +61,12 @@ def test_allocations_become_views_of_the_pool():
     planned = plan(Chain, algorithm="greedy_by_size")
     expected = bound(Expected)
     for name in ("op", "__tvm_main__"):
-        func = planned[name].without_attr(POOL_ARGS_ATTR)
+        func = planned[name].without_attr(POOL_ARGS_ATTR.name)
         tvm.ir.assert_structural_equal(func, expected[name], map_free_vars=True)
 
 
 def test_the_plan_is_left_on_the_module():
-    memory_plan = plan(Chain, algorithm="greedy_by_size").attrs[MEMORY_PLAN_ATTR]
+    memory_plan = plan(Chain, algorithm="greedy_by_size").attrs[MEMORY_PLAN_ATTR.name]
     assert memory_plan.algorithm == "greedy_by_size"
     assert memory_plan.memory_pressure == 80
     assert [
@@ -85,7 +85,7 @@ def test_the_plan_is_left_on_the_module():
 
 
 def test_scratch_is_reported_with_its_function():
-    memory_plan = plan(WithScratch).attrs[MEMORY_PLAN_ATTR]
+    memory_plan = plan(WithScratch).attrs[MEMORY_PLAN_ATTR.name]
     assert [(b.name, b.function) for b in memory_plan.buffers] == [
         ("scratch", "first"),
         ("weights", "second"),
@@ -105,11 +105,11 @@ def test_algorithm_by_name(name, expected, peak):
     planned = plan(Chain, algorithm=name)
     assert offsets(planned) == expected
     assert pool_args(planned) == [("global_workspace", peak)]
-    assert planned.attrs[MEMORY_PLAN_ATTR].algorithm == name
+    assert planned.attrs[MEMORY_PLAN_ATTR.name].algorithm == name
 
 
 def test_workspace_byte_alignment():
-    mod = Chain.with_attr(EXECUTOR_ATTR, Executor("aot", {"workspace-byte-alignment": 64}))
+    mod = Chain.with_attr(EXECUTOR_ATTR.name, Executor("aot", {"workspace-byte-alignment": 64}))
     assert offsets(plan(mod)) == {"a": 64, "b": 0, "c": 64}
 
 
@@ -121,9 +121,9 @@ def test_inputs_and_outputs_in_the_workspace():
     # The input is dead before b is written, and b before the output is.
     assert offsets(planned) == {"in": 0, "out": 0, "a": 48, "b": 0, "c": 48}
     assert [param.name for param in planned["__tvm_main__"].params] == ["global_workspace_0_var"]
-    listed = planned.attrs[IO_TENSOR_POOL_ALLOCATIONS_ATTR]
+    listed = planned.attrs[IO_TENSOR_POOL_ALLOCATIONS_ATTR.name]
     assert {name: place.byte_offset for name, place in listed.items()} == {"in": 0, "out": 0}
-    kinds = {b.name: b.kind for b in planned.attrs[MEMORY_PLAN_ATTR].buffers}
+    kinds = {b.name: b.kind for b in planned.attrs[MEMORY_PLAN_ATTR.name].buffers}
     assert kinds == {
         "in": BufferInfoKind.INPUT,
         "out": BufferInfoKind.OUTPUT,
@@ -138,14 +138,14 @@ def test_inputs_and_outputs_stay_with_the_caller(config):
     planned = plan(with_io(Chain), **config)
     assert set(places(planned)) == {"a", "b", "c"}
     assert len(planned["__tvm_main__"].params) == 3
-    assert dict(planned.attrs[IO_TENSOR_POOL_ALLOCATIONS_ATTR]) == {}
+    assert dict(planned.attrs[IO_TENSOR_POOL_ALLOCATIONS_ATTR.name]) == {}
 
 
 # ---- safe overlap
 
 
 def overlaps(planned):
-    return {b.name: dict(b.overlaps.items()) for b in planned.attrs[MEMORY_PLAN_ATTR].buffers}
+    return {b.name: dict(b.overlaps.items()) for b in planned.attrs[MEMORY_PLAN_ATTR.name].buffers}
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_an_output_may_overwrite_its_dying_input(algorithm):
     planned = plan(Copies, algorithm=algorithm)
     assert offsets(planned) == {"a": 0, "b": 0, "c": 0}
     assert overlaps(planned) == {"a": {}, "b": {"a": 0}, "c": {"b": 0}}
-    memory_plan = planned.attrs[MEMORY_PLAN_ATTR]
+    memory_plan = planned.attrs[MEMORY_PLAN_ATTR.name]
     (bound,) = memory_plan.pool_bounds.values()
     assert (bound.lower_bound_bytes, bound.optimal) == (48, True)
     assert memory_plan.memory_pressure == 80
@@ -165,14 +165,14 @@ def test_live_buffers_stay_apart_where_overlap_is_switched_off():
     planned = plan(Copies, overlap=False)
     assert offsets(planned) == {"a": 48, "b": 0, "c": 48}
     assert overlaps(planned) == {"a": {}, "b": {}, "c": {}}
-    (bound,) = planned.attrs[MEMORY_PLAN_ATTR].pool_bounds.values()
+    (bound,) = planned.attrs[MEMORY_PLAN_ATTR.name].pool_bounds.values()
     assert (bound.lower_bound_bytes, bound.optimal) == (80, True)
 
 
 @pytest.mark.parametrize("overlap", [False, True])
 def test_preserved_inputs_share_their_bytes_with_nobody(overlap):
     planned = plan(with_io(Copies), use_workspace_io=True, preserve_inputs=True, overlap=overlap)
-    placed = {b.name: b for b in planned.attrs[MEMORY_PLAN_ATTR].buffers}
+    placed = {b.name: b for b in planned.attrs[MEMORY_PLAN_ATTR.name].buffers}
     kept = placed.pop("in")
     end = max(r.stop for r in placed["out"].live_ranges)
     assert [(r.start, r.stop) for r in kept.live_ranges] == [(0, end)]
@@ -215,7 +215,7 @@ def test_step_by_step():
     stmts = assign_stmt_pool_allocations(analysis.buffer_info_stmts, allocations)
     by_hand = ConvertPoolAllocationsToOffsets(stmts)(mod)
     planned = plan(with_io(Chain), [workspace("sram")], use_workspace_io=True)
-    tvm.ir.assert_structural_equal(by_hand, planned.without_attr(MEMORY_PLAN_ATTR))
+    tvm.ir.assert_structural_equal(by_hand, planned.without_attr(MEMORY_PLAN_ATTR.name))
 
 
 def test_a_module_that_is_planned_already():

@@ -18,8 +18,8 @@ from support.levels import number
 from support.planned_programs import check_planned, expected_results, missing_conflicts, plan, run
 from support.tir_interpreter import Interpreter
 from support.tir_programs import draw_program
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.objects.attributes import (
-    CONSTANT_DATA_ATTR,
     CONSTANT_MEMORY_POOLS_ATTR,
     MAIN_FUNCTION_NAME,
     WORKSPACE_MEMORY_POOLS_ATTR,
@@ -116,8 +116,8 @@ def features(program):
         tvm_ffi.structural_walk(functions.functions[name].body, (Call, on_call))
 
     def on_allocation(stmt):
-        if CONSTANT_DATA_ATTR in stmt.annotations:
-            contents.add(stmt.annotations[CONSTANT_DATA_ATTR].numpy().tobytes())
+        if CONSTANT_DATA_ATTR.name in stmt.annotations:
+            contents.add(stmt.annotations[CONSTANT_DATA_ATTR.name].numpy().tobytes())
 
     visit(MAIN_FUNCTION_NAME, 0)
     for func in program.mod.functions.values():
@@ -126,7 +126,7 @@ def features(program):
         constants.update(contents)
     pools = [
         program.mod.attrs[attribute].pools if attribute in program.mod.attrs else []
-        for attribute in (WORKSPACE_MEMORY_POOLS_ATTR, CONSTANT_MEMORY_POOLS_ATTR)
+        for attribute in (WORKSPACE_MEMORY_POOLS_ATTR.name, CONSTANT_MEMORY_POOLS_ATTR.name)
     ]
     others = {
         "several workspace pools": len(pools[0]) > 1,

@@ -147,7 +147,7 @@ def test_the_planner_by_its_old_names_alone():
     assert "alloc_buffer" in mod.script()
     assert "alloc_buffer" not in convert(allocations, True)(mod).script()
     planned = function("tir.transform.UnifiedStaticMemoryPlanner")()(MODULE)
-    assert [int(pool.allocated_size) for pool in planned.attrs[POOL_ARGS_ATTR]] == [128]
+    assert [int(pool.allocated_size) for pool in planned.attrs[POOL_ARGS_ATTR.name]] == [128]
 
 
 def test_functions_that_are_refused_say_why():

@@ -64,5 +64,5 @@ def test_alignment():
 )
 def test_candidate_pools_are_in_the_users_order(names):
     pools = WorkspaceMemoryPools([WorkspacePoolInfo(name, [TARGET]) for name in names])
-    found = buffers(LINEAR.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, pools)).values()
+    found = buffers(LINEAR.with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, pools)).values()
     assert [[pool.pool_name for pool in info.pool_candidates] for info in found] == [names] * 5

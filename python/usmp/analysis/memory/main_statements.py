@@ -19,7 +19,8 @@ from usmp.analysis.memory.facts import FunctionFacts, ModuleFacts
 from usmp.analysis.memory.function_liveness import PositionRange, StatementLiveness
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.side_effects import Effect
-from usmp.objects.attributes import LIVE_THROUGHOUT_ATTR, MAIN_FUNCTION_NAME, STATE_TENSOR_ATTR
+from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.attributes import MAIN_FUNCTION_NAME
 
 DECLARATIONS = tirx.AllocBuffer | tirx.DeclBuffer | tirx.Bind
 """Statements that access no memory."""
@@ -257,7 +258,7 @@ class _Reader:
         """Accesses to memory that lives throughout, in what the statement calls."""
         accesses = []
         for stmt in statement.allocations:
-            if STATE_TENSOR_ATTR in stmt.annotations or LIVE_THROUGHOUT_ATTR in stmt.annotations:
+            if STATE_TENSOR_ATTR.is_on(stmt) or LIVE_THROUGHOUT_ATTR.is_on(stmt):
                 self.found.memories[stmt.buffer] = stmt
                 accesses.append(MemoryAccess(stmt.buffer, may_write=True))
         return accesses

@@ -11,7 +11,7 @@ import numpy as np
 import tvm_ffi
 from tvm import tirx
 
-from usmp.objects.schedule import held_schedules, schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR, held_schedules
 from usmp.ops.kernels.kernel import Kernel
 
 
@@ -79,7 +79,7 @@ class KernelBody:
     @property
     def title(self) -> str:
         """The tiles, the operator and the core."""
-        schedule = schedule_of(self.func)
+        schedule = SCHEDULE_ATTR.of(self.func)
         tiles = f" in tiles of {schedule.tile}" if schedule else ""
         return f"the kernel of {self.operator.title} for {self.core}{tiles}"
 

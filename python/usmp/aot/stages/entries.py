@@ -6,17 +6,20 @@ What saves bytes of one entry may cost bytes of all: the plan is a joint one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from tvm import tirx
 from tvm.ir import IRModule
 
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.names import COPIES, GROUPS
+from usmp.objects.annotations import STATE_BYTES_ATTR
+from usmp.objects.attribute import Attribute, Attributes
 from usmp.objects.attributes import (
+    CONCURRENT_ATTR,
+    ENTRIES_ATTR,
     EXTENDS_STATES_ATTR,
     FIXED_CHOICES_ATTR,
-    STATE_BYTES_ATTR,
 )
 from usmp.objects.compared import compared_of
 from usmp.objects.entries import entries_of, entry_function_name
@@ -40,9 +43,10 @@ class EntryStage(Stage):
     """
 
     rewrites_model = True
+    reads: ClassVar[Attributes] = (ENTRIES_ATTR, CONCURRENT_ATTR)
     own: Choice
     other: Choice
-    attribute: str
+    attribute: Attribute[Any]
     value: Any
 
     def is_open(self, joined: IRModule) -> bool:
@@ -57,7 +61,7 @@ class EntryStage(Stage):
 
     def apply(self, mod: IRModule, choice: Choice) -> IRModule:
         """Return the module with the attribute that later passes read."""
-        return mod if choice == self.own else mod.with_attr(self.attribute, self.value)
+        return mod if choice == self.own else self.attribute.put(mod, self.value)
 
 
 class EntryGroupStage(EntryStage):
@@ -71,6 +75,7 @@ class EntryGroupStage(EntryStage):
     own = Choice("own", "as each entry alone", (1,))
     other = Choice("fused", "all fused", (0,))
     attribute = FIXED_CHOICES_ATTR
+    writes = (FIXED_CHOICES_ATTR,)
     value = {GROUPS: FUSED.label}  # noqa: RUF012
 
     def is_open(self, joined: IRModule) -> bool:
@@ -90,13 +95,15 @@ class EntryStateStage(EntryStage):
     own = Choice("behind", "concatenations behind states", (0,))
     other = Choice("apart", "concatenations apart from states", (1,))
     attribute = EXTENDS_STATES_ATTR
+    reads = (*EntryStage.reads, STATE_BYTES_ATTR)
+    writes = (EXTENDS_STATES_ATTR,)
     value = False
 
     def is_open(self, joined: IRModule) -> bool:
         """Return whether a state is the start of a larger buffer."""
         functions = prim_funcs(joined)
         return any(
-            STATE_BYTES_ATTR in stmt.annotations
+            STATE_BYTES_ATTR.is_on(stmt)
             for name in map(entry_function_name, entries_of(joined))
             for stmt in nodes_of(functions[name].body, tirx.AllocBuffer)
         )

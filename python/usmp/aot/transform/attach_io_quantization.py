@@ -5,6 +5,7 @@ from __future__ import annotations
 import tvm
 from tvm.ir import IRModule
 
+from usmp.objects.attributes import INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR, STATES_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.static_shapes import main_function
 from usmp.relax.transform.qdq.io_quantization import io_quantization, with_io_quantization
@@ -26,6 +27,9 @@ class AttachIOQuantization(ModulePass):
     ValueError
         an attribute is not what it should be.
     """
+
+    reads = (INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR, STATES_ATTR)
+    writes = (INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Attach what is read."""

@@ -7,7 +7,9 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.codegen.accelerator_functions import accelerator_functions
+from usmp.objects.attributes import EXECUTOR_ATTR
 from usmp.objects.executor import executor_of
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.passes import ModulePass
 
 
@@ -28,6 +30,8 @@ class CheckAccelerators(ModulePass):
         there are such functions, and the target is not c, or the interface is packed; or two of
         them have one symbol.
     """
+
+    reads = (EXECUTOR_ATTR, ACCELERATOR_FUNCTION_ATTR)
 
     def __init__(self, target: Target | None = None) -> None:
         self.target = target

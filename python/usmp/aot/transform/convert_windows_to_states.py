@@ -12,8 +12,16 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule, Var
 
 from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.codegen.llvm import evaluate
-from usmp.objects.attributes import WINDOWS_ATTR
-from usmp.ops.emit import shape_of, without_record
+from usmp.objects.attributes import (
+    INPUT_QUANTIZATION_ATTR,
+    OUTPUT_QUANTIZATION_ATTR,
+    SIZE_BOUNDS,
+    STATES_ATTR,
+    WINDOWS_ATTR,
+)
+from usmp.objects.operator_attributes import OPERATORS_ATTR
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
+from usmp.ops.emit import RECORD_ATTRIBUTES, shape_of, without_record
 from usmp.ops.form import part_of
 from usmp.ops.macs import macs_of
 from usmp.passes import ModulePass
@@ -68,6 +76,14 @@ class ConvertWindowsToStates(ModulePass):
         not less than the window, or no operator that computes less.
     """
 
+    reads = (
+        *SIZE_BOUNDS,
+        *RECORD_ATTRIBUTES,
+        *(INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR, STATES_ATTR),
+        *(OPERATORS_ATTR, CONTROL_FLOW_ATTR),
+    )
+    writes = (*RECORD_ATTRIBUTES, STATES_ATTR, WINDOWS_ATTR)
+
     def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
         """Rewrite `main`, or return the module itself."""
         hops = planning_options(context.config).hops
@@ -104,7 +120,7 @@ def _converted(mod: IRModule, hops: Mapping[str, int]) -> IRModule:
         "window_macs": _macs(mod),
         "whole": list(wholes),
     }
-    return converted.with_attr(WINDOWS_ATTR, said)
+    return WINDOWS_ATTR.put(converted, said)
 
 
 def _windows(main: relax.Function, hops: Mapping[str, int]) -> dict[Var, Slide]:

@@ -12,8 +12,13 @@ from tvm.ir.transform import PassContext
 from usmp.aot.control_flow import with_carried_tensors, write_control_flow
 from usmp.aot.shared_functions import SharedFunctions
 from usmp.aot.transform.lower_main import LowerMain
-from usmp.ops.control_flow import ControlFlow
+from usmp.objects.annotations import STATE_TENSOR_ATTR
+from usmp.objects.attributes import EXTENDS_STATES_ATTR, STATES_ATTR
+from usmp.objects.operator_attributes import OPERATORS_ATTR
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR, ControlFlow
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass, apply_passes
+from usmp.planning.attribute_access import SEARCHING
 from usmp.tir.identity import identity
 
 
@@ -39,6 +44,10 @@ class LowerControlFlow(ModulePass):
     UnsupportedModelError
         a body cannot be lowered.
     """
+
+    reads = (STATE_TENSOR_ATTR, OPERATORS_ATTR, CONTROL_FLOW_ATTR, OPERATOR_ATTR)
+    writes = (STATES_ATTR, EXTENDS_STATES_ATTR)
+    uses = (SEARCHING,)
 
     def __init__(self, lower: Callable[[IRModule], IRModule] = _lower_main) -> None:
         self.lower = lower
@@ -86,7 +95,7 @@ class LowerControlFlow(ModulePass):
 
 
 def _flow(func: object) -> ControlFlow | None:
-    return ControlFlow.of(func) if isinstance(func, tirx.PrimFunc) else None
+    return CONTROL_FLOW_ATTR.of(func) if isinstance(func, tirx.PrimFunc) else None
 
 
 def _are_repeated(flow: ControlFlow) -> list[bool]:

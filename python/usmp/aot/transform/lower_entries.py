@@ -10,9 +10,24 @@ from tvm.ir.transform import PassContext
 
 from usmp.aot.join_entries import join_entries
 from usmp.aot.transform.lower_main import LowerMain
-from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR, MAIN_FUNCTION_NAME
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.attributes import (
+    CONCURRENT_ATTR,
+    ENTRIES_ATTR,
+    FLOAT_OPERATORS_ATTR,
+    INITIAL_STATES_ATTR,
+    MAIN_FUNCTION_NAME,
+    OTHER_FORMS_ATTR,
+    PRUNED_CHANNELS_ATTR,
+    STATES_ATTR,
+    STATES_FLAG_ATTR,
+)
+from usmp.objects.operator_attributes import OPERATORS_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes, symbolic_sizes
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass, apply_passes
+from usmp.planning.attribute_access import SEARCHING
 from usmp.relax.entries import relax_entries, split_entries
 from usmp.relax.shared_states import share_states
 from usmp.support.errors import UnsupportedModelError
@@ -45,6 +60,17 @@ class LowerEntries(ModulePass):
         two ways; what is no entry.
     """
 
+    reads = (
+        *(ENTRIES_ATTR, CONCURRENT_ATTR, STATES_ATTR, OTHER_FORMS_ATTR, PRUNED_CHANNELS_ATTR),
+        *(FLOAT_OPERATORS_ATTR, CONSTANT_DATA_ATTR, OPERATORS_ATTR, CONTROL_FLOW_ATTR),
+        OPERATOR_ATTR,
+    )
+    writes = (
+        *(ENTRIES_ATTR, STATES_ATTR, INITIAL_STATES_ATTR, STATES_FLAG_ATTR),
+        *(FLOAT_OPERATORS_ATTR, PRUNED_CHANNELS_ATTR, OTHER_FORMS_ATTR),
+    )
+    uses = (SEARCHING,)
+
     def __init__(self, lower: Callable[[str, IRModule], IRModule] = _lower_main) -> None:
         self.lower = lower
         self._last: tuple[IRModule, dict[str, IRModule]] | None = None
@@ -67,8 +93,7 @@ class LowerEntries(ModulePass):
             or not _has_same_functions(self._last[0], mod)
         ):
             self._last = mod, share_states(split_entries(mod, names))
-        of_all = (ENTRIES_ATTR, CONCURRENT_ATTR)
-        attrs = {name: v for name, v in (mod.attrs or {}).items() if name not in of_all}
+        attrs = CONCURRENT_ATTR.removed(ENTRIES_ATTR.removed(mod)).attrs or {}
         return {name: alone.with_attrs(attrs) for name, alone in self._last[1].items()}
 
     def _lowered(self, name: str, alone: IRModule) -> IRModule:

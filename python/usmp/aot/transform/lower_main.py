@@ -8,7 +8,30 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 from usmp.aot.stages import copy_stage
+from usmp.objects.annotations import (
+    ALIGNMENT_ATTR,
+    CONSTANT_DATA_ATTR,
+    STATE_BYTES_ATTR,
+    STATE_TENSOR_ATTR,
+)
+from usmp.objects.attributes import (
+    EXTENDS_STATES_ATTR,
+    INITIAL_STATES_ATTR,
+    INPUT_QUANTIZATION_ATTR,
+    INPUT_TENSORS_ATTR,
+    OUTPUT_NAMES_ATTR,
+    OUTPUT_QUANTIZATION_ATTR,
+    OUTPUT_TENSORS_ATTR,
+    SIZE_BOUNDS,
+    STATE_MEMORY_POOL_ATTR,
+    STATE_TENSORS_ATTR,
+    STATES_ATTR,
+    STATES_FLAG_ATTR,
+    SYMBOLIC_SIZES_ATTR,
+)
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.passes import ModulePass
+from usmp.planning.attribute_access import SEARCHING
 from usmp.planning.options import planning_options
 from usmp.planning.search import Search
 from usmp.planning.session import planning_session
@@ -44,6 +67,18 @@ class LowerMain(ModulePass):
         a state that is not a parameter and a result of `main`; a choice that the planner refuses,
         or options that it refuses.
     """
+
+    reads = (
+        *SIZE_BOUNDS,
+        *(STATE_MEMORY_POOL_ATTR, OUTPUT_NAMES_ATTR, INPUT_QUANTIZATION_ATTR),
+        *(OUTPUT_QUANTIZATION_ATTR, STATES_ATTR, INITIAL_STATES_ATTR, STATES_FLAG_ATTR),
+        *(EXTENDS_STATES_ATTR, INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR, ACCELERATOR_FUNCTION_ATTR),
+    )
+    writes = (
+        *(STATE_TENSORS_ATTR, INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR, SYMBOLIC_SIZES_ATTR),
+        *(CONSTANT_DATA_ATTR, ALIGNMENT_ATTR, STATE_TENSOR_ATTR, STATE_BYTES_ATTR),
+    )
+    uses = (SEARCHING,)
 
     def __init__(self, target: Target | None = None) -> None:
         self.target = target

@@ -8,6 +8,8 @@ from tvm.ir import IRModule
 from usmp.aot.faster_schedules import with_schedules
 from usmp.aot.size_parameters import with_size_parameters, with_size_ranges
 from usmp.aot.transform.pass_buffers_as_pointers import PassBuffersAsPointers
+from usmp.objects.attributes import SIZE_BOUNDS
+from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR
 from usmp.passes import ModulePass
 from usmp.support.tvm_errors import apply_to_functions
 from usmp.transform.define_arithmetic import DefineArithmetic
@@ -32,6 +34,9 @@ class LowerOperators(ModulePass):
     UnsupportedModelError
         TVM cannot lower an operator; the message has its name and the reason.
     """
+
+    reads = (*SIZE_BOUNDS, FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR)
+    writes = (FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Apply the passes that do so, in their order."""

@@ -24,7 +24,7 @@ from tvm.s_tir.schedule import LoopRV, SBlockRV, ScheduleError
 from tvm.sym import Analyzer
 
 from usmp.analysis.memory.addresses import is_op
-from usmp.objects.schedule import with_row_schedule
+from usmp.objects.schedule import ROW_SCHEDULE_ATTR, with_row_schedule
 from usmp.passes import ModulePass, with_prim_funcs
 from usmp.tir.nodes import nodes_of
 
@@ -49,6 +49,8 @@ class ScheduleOperators(ModulePass):
     What reduces its data over the outermost axis, as pools and means of whole images do, gets a row
     schedule, too (see `usmp.objects.schedule`).
     """
+
+    writes = (ROW_SCHEDULE_ATTR,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Schedule every PrimFunc that is still in block form."""

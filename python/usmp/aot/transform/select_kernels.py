@@ -11,11 +11,15 @@ from tvm.ir import Call, GenericConst, GlobalVar, IRModule
 
 from usmp.aot.kernel_checks.kernel_body import KernelBody, ReplacedOperator, bodies_of
 from usmp.aot.kernel_checks.verify_kernels import verify_kernels
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.objects.cores import PORTABLE, Core
+from usmp.objects.operator_attributes import OPERATORS_ATTR
+from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR, SCHEDULE_ATTR
 from usmp.ops.emit import constant
 from usmp.ops.kernels.kernel import Kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.support.model_operators import titles
@@ -46,6 +50,12 @@ class SelectKernels(ModulePass):
         with that option: this host has no C compiler.
 
     """
+
+    reads = (
+        *(CONSTANT_DATA_ATTR, OPERATORS_ATTR, SCHEDULE_ATTR, FASTER_SCHEDULES_ATTR),
+        *(ROW_SCHEDULE_ATTR, OPERATOR_ATTR),
+    )
+    writes = (SCHEDULE_ATTR, FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR)
 
     def __init__(self, core: Core = PORTABLE) -> None:
         self.core = core

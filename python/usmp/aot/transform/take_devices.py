@@ -6,6 +6,7 @@ import tvm
 from tvm.ir import IRModule
 
 from usmp.aot.accelerator_devices import take_devices
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR
 from usmp.passes import ModulePass
 
 
@@ -16,6 +17,9 @@ class TakeDevices(ModulePass):
     It becomes the last parameter, and the last argument of the call. A module without such
     functions is returned as it is.
     """
+
+    reads = (EXTERN_KERNELS_ATTR, ACCELERATOR_FUNCTION_ATTR)
+    writes = (EXTERN_KERNELS_ATTR,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Rewrite these PrimFuncs."""

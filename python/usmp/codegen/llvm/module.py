@@ -18,7 +18,7 @@ from usmp.codegen.c_source import function_symbols, functions_of_entries, lowere
 from usmp.codegen.interface import Interface
 from usmp.codegen.llvm.aliasing import may_alias
 from usmp.codegen.llvm.expressions import Expressions, UnsupportedByLLVM
-from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.support.temporary_folder import temporary_folder
 from usmp.support.tvm_errors import reason_of
 from usmp.tir.nodes import nodes_of
@@ -140,7 +140,7 @@ def _failing(
 def _checked(name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
     """`func`, which returns nothing, or 0 as TVM has it, and has every constant in a pool."""
     for stmt in nodes_of(func.body, tirx.AllocBuffer):
-        if CONSTANT_DATA_ATTR in stmt.annotations:
+        if CONSTANT_DATA_ATTR.is_on(stmt):
             raise UnsupportedByLLVM(f"{name}: constant {stmt.buffer.name} is in no constant pool")
     if any(_is_bfloat16(variable) for variable in (*func.params, *nodes_of(func.body, Var))):
         raise UnsupportedByLLVM(f"{name} has tensors of bfloat16; compile the model with target c")

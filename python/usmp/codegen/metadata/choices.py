@@ -20,13 +20,13 @@ from usmp.objects.merged_functions import merged_functions
 
 def float_operators(mod: IRModule) -> dict[str, int]:
     """How many operators of a quantized graph are computed in float, by name."""
-    counted = (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
+    counted = FLOAT_OPERATORS_ATTR.of(mod) or {}
     return {str(name): int(counted[name]) for name in sorted(counted, key=str)}
 
 
 def pruned_channels(mod: IRModule) -> dict[str, dict[str, int]]:
     """What was removed of channels that are constant or not read, if anything was."""
-    said = (mod.attrs or {}).get(PRUNED_CHANNELS_ATTR)
+    said = PRUNED_CHANNELS_ATTR.of(mod)
     if said is None:
         return {}
     return {"pruned_channels": {str(name): int(said[name]) for name in sorted(said, key=str)}}
@@ -34,13 +34,13 @@ def pruned_channels(mod: IRModule) -> dict[str, dict[str, int]]:
 
 def model_files(mod: IRModule) -> dict[str, list[str]]:
     """Return the names of the files that the module was made from, if it was made from files."""
-    names = (mod.attrs or {}).get(MODEL_FILES_ATTR)
+    names = MODEL_FILES_ATTR.of(mod)
     return {} if names is None else {"model_files": [str(name) for name in names]}
 
 
 def reference(mod: IRModule) -> dict[str, dict[str, str]]:
     """Return where the reference build is or why there is none, if one was asked for."""
-    given = (mod.attrs or {}).get(REFERENCE_ATTR)
+    given = REFERENCE_ATTR.of(mod)
     return {} if given is None else {"reference": {str(k): str(v) for k, v in given.items()}}
 
 
@@ -95,7 +95,7 @@ def merged_operators(mod: IRModule) -> dict[str, dict[str, list[str]]]:
     """The functions that operators share, and whose code they are; if the code is to be small also
     that there are none."""
     merged = {str(v.name_hint): merged_functions(func) for v, func in mod.functions.items()}
-    if not any(merged.values()) and (mod.attrs or {}).get(CODE_ATTR) != SMALL:
+    if not any(merged.values()) and CODE_ATTR.of(mod) != SMALL:
         return {}
     return {"merged_functions": {name: merged[name] for name in sorted(merged) if merged[name]}}
 

@@ -30,7 +30,6 @@ from usmp.codegen.metadata.operator_memory import operator_memory
 from usmp.codegen.metadata.operators import operators_metadata
 from usmp.codegen.metadata.pools import io_pool, placement, pools, search
 from usmp.codegen.metadata.strips import strips_metadata
-from usmp.objects import MemoryPlan
 from usmp.objects.attributes import BOARD_ATTR, MEMORY_PLAN_ATTR
 from usmp.objects.dynamic_allocation import as_json as dynamic_as_json
 from usmp.objects.input_window import windows_as_json
@@ -40,7 +39,7 @@ from usmp.plain.model_library_format import FORMAT_VERSION
 
 def metadata(mod: IRModule, interface: Interface) -> dict[str, Any]:
     """The content of metadata.json."""
-    plan: MemoryPlan = mod.attrs[MEMORY_PLAN_ATTR]
+    plan = MEMORY_PLAN_ATTR.required(mod)
     return {
         "version": FORMAT_VERSION,
         "modules": {
@@ -105,7 +104,7 @@ def _targets(mod: IRModule, interface: Interface) -> list[str]:
 
 def _board(mod: IRModule) -> dict[str, str]:
     """The board that the archive has a project for, if it has one."""
-    return {"board": str(mod.attrs[BOARD_ATTR])} if BOARD_ATTR in mod.attrs else {}
+    return {"board": BOARD_ATTR.required(mod)} if BOARD_ATTR.is_on(mod) else {}
 
 
 def _accelerator_metadata(interface: Interface) -> dict[str, Any]:

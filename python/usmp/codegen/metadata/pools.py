@@ -84,7 +84,7 @@ def _io(pool: PoolParameter) -> dict[str, str]:
 
 def io_pool(mod: IRModule) -> dict[str, str]:
     """The name of the I/O pool, if there is one."""
-    pool = (mod.attrs or {}).get(IO_MEMORY_POOL_ATTR)
+    pool = IO_MEMORY_POOL_ATTR.of(mod)
     return {} if pool is None else {"io_pool": str(pool.pool_name)}
 
 
@@ -127,7 +127,7 @@ def placement(plan: MemoryPlan) -> dict[str, Any]:
 def search(mod: IRModule, plan: MemoryPlan) -> dict[str, Any]:
     """What ended the search, if there was one, and the stages that a time budget ended."""
     ended_by = plan.search_ended_by
-    stages = (mod.attrs or {}).get(NOT_COMPARED_ATTR)
+    stages = NOT_COMPARED_ATTR.of(mod)
     return {
         **({} if ended_by is None else {"search_ended_by": str(ended_by)}),
         **({} if stages is None else {"not_compared": [str(stage) for stage in stages]}),

@@ -15,7 +15,7 @@ from usmp.objects.compared import details_of
 def strips_metadata(mod: IRModule) -> dict[str, Any]:
     """Return which operators are in strips, and what was chosen from, if some could be."""
     # A module that went through `SplitIntoStrips` was not compared.
-    before = (mod.attrs or {}).get(STRIPS_ATTR, {})
+    before = STRIPS_ATTR.of(mod) or {}
     compared = [said for said in details_of(mod, STRIPS) if said]
     found = compared or ([before] if "max_extra_macs" in before else [])
     if not found:

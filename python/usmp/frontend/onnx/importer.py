@@ -78,7 +78,7 @@ def import_onnx(
     main = with_bounds(mod["main"], sizes)
     names = [output.name for output in model.graph.output]
     main = with_function_span(main, nodes.joined_span(types.of))
-    mod.update_func(mod.get_global_var("main"), main.with_attr(OUTPUT_NAMES_ATTR, names))
+    mod.update_func(mod.get_global_var("main"), OUTPUT_NAMES_ATTR.put(main, names))
     return mod
 
 

@@ -99,7 +99,7 @@ def import_pytorch_methods(
         with _errors_of(method):
             programs[method] = read_program(content, trust, limits)
     asked = asked or AskedSizes(is_for_one_model=False)
-    return _imported(programs, limits, asked).with_attr(ENTRIES_ATTR, list(programs))
+    return ENTRIES_ATTR.put(_imported(programs, limits, asked), list(programs))
 
 
 class _Builder(LimitedBuilder):
@@ -145,9 +145,9 @@ def _imported(programs: Mapping[str, Program], limits: Limits, asked: AskedSizes
         variable = mod.get_global_var(method)
         states = _state_infos(kept[method], names, len(program.output_names))
         states += _updated_infos(mod[variable], updated[method])
-        attributes: dict[str, Any] = {OUTPUT_NAMES_ATTR: program.output_names}
+        attributes = OUTPUT_NAMES_ATTR.entry(program.output_names)
         if states:
-            attributes[STATES_ATTR] = states
+            attributes |= STATES_ATTR.entry(states)
         function = with_function_span(mod[method], spans[method]).with_attrs(attributes)
         mod.update_func(variable, with_bounds(function, sizes[method].bounded))
     return mod

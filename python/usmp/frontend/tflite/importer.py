@@ -100,7 +100,7 @@ def _import(content: bytes, limits: Limits, asked: AskedSizes) -> IRModule:
     for name, attrs in attributes.items():
         function = with_function_span(folded[name].give_back(mod[name]), spans[name])
         mod.update_func(mod.get_global_var(name), function.with_attrs(attrs))
-    return mod if len(signatures) == 1 else mod.with_attr(ENTRIES_ATTR, list(attributes))
+    return mod if len(signatures) == 1 else ENTRIES_ATTR.put(mod, list(attributes))
 
 
 def _add_function(
@@ -142,11 +142,11 @@ def _add_function(
             result = builder.emit_output(results[0] if len(results) == 1 else relax.Tuple(results))
         builder.emit_func_output(result, [*params, *(s.before for s in context.states.values())])
     return {
-        OUTPUT_NAMES_ATTR: [name for name, _ in named_outputs],
-        NAMES_OUTPUTS_ATTR: True,
-        INPUT_QUANTIZATION_ATTR: dict(zip(names, map(_quantization, inputs), strict=True)),
-        OUTPUT_QUANTIZATION_ATTR: [_quantization(t) for t in outputs],
-        STATES_ATTR: states,
+        **OUTPUT_NAMES_ATTR.entry([name for name, _ in named_outputs]),
+        **NAMES_OUTPUTS_ATTR.entry(True),
+        **INPUT_QUANTIZATION_ATTR.entry(dict(zip(names, map(_quantization, inputs), strict=True))),
+        **OUTPUT_QUANTIZATION_ATTR.entry([_quantization(t) for t in outputs]),
+        **STATES_ATTR.entry(states),
         "num_input": len(inputs),
     }
 

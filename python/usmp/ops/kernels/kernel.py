@@ -9,10 +9,10 @@ import numpy as np
 from tvm import tirx
 
 from usmp.objects.schedule import (
+    SCHEDULE_ATTR,
     Schedule,
     with_faster_schedules,
     with_row_schedule,
-    with_schedule,
 )
 from usmp.ops.kernels.operator_call import OperatorCall
 
@@ -75,7 +75,7 @@ def kernel(
 
     def made(tiled: TiledBody) -> tirx.PrimFunc:
         func = tirx.PrimFunc(params, tiled.body).with_attrs(attributes)
-        return with_schedule(func, tiled.schedule)
+        return SCHEDULE_ATTR.put(func, tiled.schedule)
 
     smallest, *faster = map(made, [bodies[-1], *_faster(bodies)])
     func = with_faster_schedules(smallest, faster)

@@ -3,22 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from tvm import tirx
 
-from usmp.objects.attributes import OPERATOR_ATTR, OPERATORS_ATTR
+from usmp.objects.attribute import Attribute
+from usmp.objects.operator_attributes import OPERATORS_ATTR
 from usmp.ops.records.base import QuantizedOp
+from usmp.tir.identity import identity
 
 Steps: TypeAlias = "tuple[tuple[QuantizedOp, ...], ...]"
 """What a fused PrimFunc computes, one integer operator after the other. A step has several records
 if operators share the code: they compute the same integers, at other scales or by other tables."""
 
+_MOST_DECODED = 4096
+"""Records that are kept. A build asks for each some hundred times, and decoding takes 0.2 ms."""
+
+
+class _Held:
+    """What an attribute holds of a record; equal if it is one object of TVM."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self._identity = value, identity(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return self._identity
+
+
+@lru_cache(_MOST_DECODED)
+def _decoded(held: _Held) -> QuantizedOp:
+    return QuantizedOp.from_json(held.value)
+
+
+OPERATOR_ATTR: Attribute[QuantizedOp] = Attribute(
+    "quantized_operator",
+    "PrimFunc of an operator",
+    "what an integer operator computes, before equal ones are merged",
+    lambda held: _decoded(_Held(held)),
+    lambda record: record.as_json(),
+)
+
 
 def operator_of(func: tirx.PrimFunc) -> QuantizedOp | None:
     """Return the record of a PrimFunc that is one operator, before fusion; None if it has none."""
-    held = func.attrs.get(OPERATOR_ATTR) if func.attrs else None
-    return None if held is None else QuantizedOp.from_json(held)
+    return OPERATOR_ATTR.of(func)
 
 
 def operators_of(func: tirx.PrimFunc) -> Steps:
@@ -26,13 +58,12 @@ def operators_of(func: tirx.PrimFunc) -> Steps:
     single = operator_of(func)
     if single is not None:
         return ((single,),)
-    steps = func.attrs.get(OPERATORS_ATTR) if func.attrs else None
-    return tuple(tuple(QuantizedOp.from_json(held) for held in step) for step in steps or ())
+    steps = OPERATORS_ATTR.of(func) or ()
+    return tuple(tuple(_decoded(_Held(held)) for held in step) for step in steps)
 
 
 def with_operators(func: tirx.PrimFunc, steps: Iterable[Sequence[QuantizedOp]]) -> tirx.PrimFunc:
     """Return `func` with these steps and no other record."""
     held = [[operator.as_json() for operator in step] for step in steps]
-    if func.attrs and OPERATOR_ATTR in func.attrs:
-        func = func.without_attr(OPERATOR_ATTR)
-    return func.with_attr(OPERATORS_ATTR, held) if held else func
+    func = OPERATOR_ATTR.removed(func)
+    return OPERATORS_ATTR.put(func, held) if held else func

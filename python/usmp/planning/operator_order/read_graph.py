@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tvm import tirx
 from tvm.ir import IRModule
@@ -19,17 +20,22 @@ from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.main_statements import MainStatement, MemoryAccess, main_statements
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.side_effects import Effect
-from usmp.objects.attributes import (
+from usmp.objects.annotations import (
     CONSTANT_DATA_ATTR,
     INPUT_TENSOR_ATTR,
     LIVE_THROUGHOUT_ATTR,
     OUTPUT_TENSOR_ATTR,
     STATE_TENSOR_ATTR,
 )
+from usmp.objects.attribute import Annotation
 from usmp.planning.operator_order.graph import GraphCall, GraphTensor, OperatorGraph, TensorUse
 from usmp.planning.operator_order.reuse_bytes import MemoryOfCallee, ReuseBytes
 
-_NOT_COUNTED = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
+_NOT_COUNTED: tuple[Annotation[Any], ...] = (
+    CONSTANT_DATA_ATTR,
+    LIVE_THROUGHOUT_ATTR,
+    STATE_TENSOR_ATTR,
+)
 """Annotations of what is live all the time, in whatever order."""
 
 
@@ -69,8 +75,8 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
     for memory, stmt in found.memories.items():
         if memory in used and stmt is not None and _is_counted(stmt):
             counted[memory] = len(tensors)
-            is_input = INPUT_TENSOR_ATTR in stmt.annotations
-            at_exit = OUTPUT_TENSOR_ATTR in stmt.annotations or (is_input and preserve_inputs)
+            is_input = INPUT_TENSOR_ATTR.is_on(stmt)
+            at_exit = OUTPUT_TENSOR_ATTR.is_on(stmt) or (is_input and preserve_inputs)
             tensors.append(GraphTensor(size_bytes(stmt.buffer), is_input, at_exit))
     calls = []
     for statement, before in zip(found.statements, after, strict=True):
@@ -96,7 +102,7 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
 
 
 def _is_counted(stmt: tirx.AllocBuffer) -> bool:
-    return is_plannable(stmt) and not any(name in stmt.annotations for name in _NOT_COUNTED)
+    return is_plannable(stmt) and not any(annotation.is_on(stmt) for annotation in _NOT_COUNTED)
 
 
 @dataclass

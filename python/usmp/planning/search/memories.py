@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tvm.ir import IRModule
 
+from usmp.objects.attribute import Attribute
 from usmp.objects.attributes import (
     EXECUTOR_ATTR,
     EXTENDS_STATES_ATTR,
@@ -13,7 +16,7 @@ from usmp.objects.attributes import (
 )
 from usmp.objects.executor import executor_of
 
-_OF_PLANNING = (
+_OF_PLANNING: tuple[Attribute[Any], ...] = (
     WORKSPACE_MEMORY_POOLS_ATTR,
     IO_MEMORY_POOL_ATTR,
     EXECUTOR_ATTR,
@@ -26,16 +29,16 @@ _OF_PLANNING = (
 def without_memories(mod: IRModule) -> IRModule:
     """Return a module without the attributes of planning."""
     # Passes ask whether the interface is packed.
-    is_packed = EXECUTOR_ATTR in (mod.attrs or {}) and executor_of(mod).is_packed
-    for name in _OF_PLANNING:
-        if name in (mod.attrs or {}) and not (name == EXECUTOR_ATTR and is_packed):
-            mod = mod.without_attr(name)
+    is_packed = EXECUTOR_ATTR.is_on(mod) and executor_of(mod).is_packed
+    for attribute in _OF_PLANNING:
+        if not (attribute is EXECUTOR_ATTR and is_packed):
+            mod = attribute.removed(mod)
     return mod
 
 
 def with_memories(made: IRModule, mod: IRModule) -> IRModule:
     """Return a module with the attributes of planning of another one, unless it has its own."""
-    for name in _OF_PLANNING:
-        if name in (mod.attrs or {}) and name not in (made.attrs or {}):
-            made = made.with_attr(name, mod.attrs[name])
+    for attribute in _OF_PLANNING:
+        if attribute.is_on(mod) and not attribute.is_on(made):
+            made = attribute.moved(made, mod)
     return made

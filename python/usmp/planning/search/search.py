@@ -167,7 +167,7 @@ class Search:
 
     def _race(self, position: int, stage: Stage, mod: IRModule, is_decided: bool) -> Race:
         """Return the race of a stage for a module, which is run once in the session."""
-        fixed = (mod.attrs or {}).get(FIXED_CHOICES_ATTR, {}).get(stage.name)
+        fixed = (FIXED_CHOICES_ATTR.of(mod) or {}).get(stage.name)
         end = self._end_of(position, stage)
 
         def run() -> Race:

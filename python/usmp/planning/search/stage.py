@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tvm.ir import IRModule
 
+from usmp.objects.attribute import Attributes
 from usmp.objects.compared import Compared
 from usmp.planning.search.choice import Allowance, Choice
 from usmp.planning.search.record import compared_leaves
@@ -38,6 +39,10 @@ class Stage(ABC):
     decides
         names of later stages that are decided for each choice before it is planned; other stages
         take their first choice.
+    reads, writes
+        the attributes of the IR that it reads and writes itself, not in passes that it runs, nor in
+        the search. A stage that PassInstruments see as a pass of `usmp.transform` or
+        `usmp.relax.transform` also reads and writes what that declares.
     """
 
     name: ClassVar[str]
@@ -47,6 +52,8 @@ class Stage(ABC):
     allowance: ClassVar[Allowance] = Allowance.LEAST
     rewrites_model: ClassVar[bool] = False
     decides: ClassVar[frozenset[str]] = frozenset()
+    reads: ClassVar[Attributes] = ()
+    writes: ClassVar[Attributes] = ()
 
     @property
     def key(self) -> Hashable:

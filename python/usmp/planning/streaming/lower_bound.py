@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from hashlib import sha256
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from tvm import tirx
@@ -32,21 +32,24 @@ from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.memories import Memory
 from usmp.objects import PoolInfo
-from usmp.objects.attributes import (
+from usmp.objects.annotations import (
     CONSTANT_DATA_ATTR,
     INPUT_TENSOR_ATTR,
     LIVE_THROUGHOUT_ATTR,
+    OUTPUT_TENSOR_ATTR,
+    STATE_BYTES_ATTR,
+    STATE_TENSOR_ATTR,
+)
+from usmp.objects.attribute import Annotation
+from usmp.objects.attributes import (
     MAIN_FUNCTION_NAME,
     OTHER_FORMS_ATTR,
-    OUTPUT_TENSOR_ATTR,
-    SEGMENT_ATTR,
-    STATE_BYTES_ATTR,
     STATE_MEMORY_POOL_ATTR,
-    STATE_TENSOR_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.module_pools import listed_pools, one_of_each_name
+from usmp.objects.operator_attributes import SEGMENT_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.planning.io_pools import io_pools_of, is_io_tensor
 from usmp.planning.options import PlanningOptions
@@ -99,16 +102,16 @@ def least_need(
     if own is not None and session.not_compared:
         # Forms that a time budget left out may need less.
         return replace(own, is_of_all_forms=False)
-    others = (mod.attrs or {}).get(OTHER_FORMS_ATTR)
+    others = OTHER_FORMS_ATTR.of(mod)
     if own is None or others is None:
         return own
-    if [str(name) for name in others["pools"]] != [pool.name for pool in own.pools]:
+    if others["pools"] != [pool.name for pool in own.pools]:
         return replace(own, is_of_all_forms=False)
-    if int(others["needed_bytes"]) <= own.available_bytes:
+    if others["needed_bytes"] <= own.available_bytes:
         return replace(own, is_of_all_forms=False)
-    if own.needed_bytes <= int(others["needed_bytes"]):
+    if own.needed_bytes <= others["needed_bytes"]:
         return own
-    return replace(own, needed_bytes=int(others["needed_bytes"]), largest=None)
+    return replace(own, needed_bytes=others["needed_bytes"], largest=None)
 
 
 def with_needs_of_forms(
@@ -135,10 +138,10 @@ def with_needs_of_forms(
         len(known) == len(needs)
         and len(places) == 1
         and all(need.is_of_all_forms for need in known)
-        and OTHER_FORMS_ATTR not in (mod.attrs or {})
+        and not OTHER_FORMS_ATTR.is_on(mod)
     )
-    return mod.with_attr(
-        OTHER_FORMS_ATTR,
+    return OTHER_FORMS_ATTR.put(
+        mod,
         {
             "needed_bytes": min((need.needed_bytes for need in known), default=0),
             "pools": [pool.name for pool in known[0].pools] if is_proved else [],
@@ -212,14 +215,14 @@ def _constants(mod: IRModule) -> LeastNeed | None:
         (name, stmt)
         for name in _reached(mod)
         for stmt in nodes_of(mod[name].body, tirx.AllocBuffer)
-        if CONSTANT_DATA_ATTR in stmt.annotations and is_plannable(stmt)
+        if CONSTANT_DATA_ATTR.is_on(stmt) and is_plannable(stmt)
     ]
     pools = _pools_of(stmts)
     if any(int(pool.size_hint_bytes) < 0 for pool in pools):
         return None
     contents: dict[bytes, _Named] = {}
     for _, stmt in stmts:
-        content = stmt.annotations[CONSTANT_DATA_ATTR].numpy().tobytes()
+        content = CONSTANT_DATA_ATTR.required(stmt).numpy().tobytes()
         contents.setdefault(sha256(content).digest(), (len(content), str(stmt.buffer.name)))
     sizes = [size for size, _ in contents.values()]
     return _need(sum(sizes), pools, "the constants", max(contents.values(), default=_NOTHING))
@@ -248,7 +251,7 @@ def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | No
     if main is None:
         return
     states = [
-        (int(stmt.annotations.get(STATE_BYTES_ATTR, size_bytes(stmt.buffer))), stmt)
+        (STATE_BYTES_ATTR.get(stmt, size_bytes(stmt.buffer)), stmt)
         for stmt in _used(main, STATE_TENSOR_ATTR)
     ]
     inputs, outputs = ([], []) if options.streams_io or options.hops else _io(main)
@@ -259,7 +262,7 @@ def _written(mod: IRModule, options: PlanningOptions) -> Iterator[LeastNeed | No
     largest_state = max([_NOTHING, *((size, str(stmt.buffer.name)) for size, stmt in states)])
     pools = _workspace_pools(mod, main)
     of_states = _pools_of((MAIN_FUNCTION_NAME, stmt) for _, stmt in states)
-    if STATE_MEMORY_POOL_ATTR in (mod.attrs or {}):
+    if STATE_MEMORY_POOL_ATTR.is_on(mod):
         yield _need(bytes_of_states, of_states, "the states", largest_state)
         yield _need(together, pools, "the model", largest)
     else:
@@ -301,19 +304,19 @@ def _is_other(stmt: tirx.AllocBuffer | None) -> TypeGuard[tirx.AllocBuffer]:
     return (
         stmt is not None
         and is_plannable(stmt)
-        and CONSTANT_DATA_ATTR not in stmt.annotations
-        and STATE_TENSOR_ATTR not in stmt.annotations
+        and not CONSTANT_DATA_ATTR.is_on(stmt)
+        and not STATE_TENSOR_ATTR.is_on(stmt)
     )
 
 
-def _used(main: StreamedMain, annotation: str) -> list[tirx.AllocBuffer]:
+def _used(main: StreamedMain, annotation: Annotation[Any]) -> list[tirx.AllocBuffer]:
     """Allocations of main that have an annotation, and that an operator accesses."""
     return [
         stmt
         for memory, stmt in main.allocations.items()
         if stmt is not None
         and is_plannable(stmt)
-        and annotation in stmt.annotations
+        and annotation.is_on(stmt)
         and memory in main.users
     ]
 
@@ -353,7 +356,7 @@ def _operators(main: StreamedMain, tensors: Set[Memory]) -> Iterator[_Named]:
 def _is_chosen(main: StreamedMain, func: tirx.PrimFunc, name: str) -> bool:
     """Return whether a PrimFunc is made of several operators: a segment, or the body of a loop or
     branch."""
-    return SEGMENT_ATTR in (func.attrs or {}) or bool(main.facts.of(name).callees)
+    return SEGMENT_ATTR.is_on(func) or bool(main.facts.of(name).callees)
 
 
 def _scratch_bytes(main: StreamedMain, operator: MainOperator, name: str) -> int:
@@ -366,9 +369,11 @@ def _scratch_bytes(main: StreamedMain, operator: MainOperator, name: str) -> int
 def _updates_kept(main: StreamedMain, operator: MainOperator) -> bool:
     """Return whether an operator accesses a state or an updated input: in place, it may have
     another schedule."""
-    kept = (STATE_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR)
-    stmts = [main.allocations.get(memory) for memory in operator.statement.ranges]
-    return any(stmt is not None and any(a in stmt.annotations for a in kept) for stmt in stmts)
+    stmts = (main.allocations.get(memory) for memory in operator.statement.ranges)
+    return any(
+        stmt is not None and (STATE_TENSOR_ATTR.is_on(stmt) or LIVE_THROUGHOUT_ATTR.is_on(stmt))
+        for stmt in stmts
+    )
 
 
 def _window_bytes(read: ByteRanges, size: int) -> int:

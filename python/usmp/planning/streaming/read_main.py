@@ -8,13 +8,9 @@ from tvm.ir import IRModule
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import ModuleFacts, facts_of_functions, module_facts
 from usmp.analysis.memory.main_statements import main_statements
-from usmp.objects.attributes import (
-    ACCELERATOR_FUNCTION_ATTR,
-    EXTERN_KERNELS_ATTR,
-    LIVE_THROUGHOUT_ATTR,
-    STATE_TENSOR_ATTR,
-)
-from usmp.objects.schedule import row_schedule
+from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR
+from usmp.objects.schedule import ROW_SCHEDULE_ATTR
 from usmp.planning.streaming.operator_loop import OperatorLoop, operator_loop
 from usmp.planning.streaming.segment import MainOperator
 from usmp.planning.streaming.streamed_main import StreamedMain
@@ -64,16 +60,17 @@ def streamed_main(
 
 def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop | None:
     """A PrimFunc as a loop, or what computes the same by rows."""
-    others = (ACCELERATOR_FUNCTION_ATTR, EXTERN_KERNELS_ATTR)
-    if any(a in (func.attrs or {}) for a in others) or _keeps_memory(func):
+    is_other = ACCELERATOR_FUNCTION_ATTR.is_on(func) or EXTERN_KERNELS_ATTR.is_on(func)
+    if is_other or _keeps_memory(func):
         return None
-    rows = row_schedule(func)
+    rows = ROW_SCHEDULE_ATTR.of(func)
     own = facts.of(name) if rows is None else facts_of_functions({name: rows}).of(name)
     return own.once("operator_loop", operator_loop)
 
 
 def _keeps_memory(func: tirx.PrimFunc) -> bool:
     """Whether it has memory that must be the same whenever it is called."""
-    kept = (STATE_TENSOR_ATTR, LIVE_THROUGHOUT_ATTR)
-    allocations = nodes_of(func.body, tirx.AllocBuffer)
-    return any(name in stmt.annotations for stmt in allocations for name in kept)
+    return any(
+        STATE_TENSOR_ATTR.is_on(stmt) or LIVE_THROUGHOUT_ATTR.is_on(stmt)
+        for stmt in nodes_of(func.body, tirx.AllocBuffer)
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from tvm import tirx
@@ -13,7 +14,8 @@ from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import UNBOUNDED, Memory
-from usmp.objects.attributes import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR
+from usmp.objects.attribute import Annotation
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.parts import bytes_of_parts
 from usmp.planning.streaming.segment import MainOperator, Segment
@@ -21,7 +23,7 @@ from usmp.planning.streaming.streamed_main import StreamedMain
 from usmp.planning.streaming.timing import Timing
 from usmp.tir.nodes import nodes_of
 
-_NO_SCRATCH = (CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR)
+_NO_SCRATCH: tuple[Annotation[Any], ...] = (CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR)
 """Annotations of what is kept from one run to the next."""
 
 
@@ -137,7 +139,7 @@ def greatest_scratch(facts: FunctionFacts) -> int:
 
 def _is_scratch(stmt: tirx.AllocBuffer) -> bool:
     """Whether it is in the workspace: no constant, no state, and not on the stack."""
-    return is_plannable(stmt) and not any(name in stmt.annotations for name in _NO_SCRATCH)
+    return is_plannable(stmt) and not any(annotation.is_on(stmt) for annotation in _NO_SCRATCH)
 
 
 def _peaks(segment: Segment, uses: Sequence[_Use]) -> tuple[int, int]:

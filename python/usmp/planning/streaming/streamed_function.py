@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import tvm_ffi
 from tvm import tirx
@@ -13,15 +14,15 @@ from tvm.sym import Analyzer
 from usmp.analysis.memory.access import item_bytes
 from usmp.analysis.memory.buffer_size import size_bytes
 from usmp.analysis.memory.memories import Memory
-from usmp.objects.attributes import (
-    ALIGNMENT_ATTR,
+from usmp.objects.annotations import ALIGNMENT_ATTR
+from usmp.objects.attribute import Attribute
+from usmp.objects.operator_attributes import (
     OPERATOR_SHAPES_ATTR,
     OPERATOR_STEPS_ATTR,
     OPERATORS_ATTR,
-    SCHEDULE_ATTR,
     SEGMENT_ATTR,
 )
-from usmp.objects.schedule import Schedule, schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.ring_elements import Elements, Fronts, Kept, NotStreamed
 from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
@@ -107,7 +108,7 @@ class _Builder:
             self.kept[memory] = Kept(buffer)
             return
         # Words are moved faster than bytes.
-        annotations |= {ALIGNMENT_ATTR: _WORD} if ring.places > ring.moved else {}
+        annotations |= ALIGNMENT_ATTR.entry(_WORD) if ring.places > ring.moved else {}
         self.declarations.append(tirx.AllocBuffer(buffer, annotations))
         maker = interleaving.timings[self.segment.makers[memory]]
         by_column = [
@@ -357,36 +358,37 @@ def _attributes(segment: Segment, names: Mapping[tirx.Var, str]) -> dict[str, ob
         of the parameters of the PrimFunc, by those of the operators.
     """
     functions = [operator.loop.func for operator in segment.operators if operator.loop]
-    attributes = [
-        dict(operator.func.attrs or {}) for operator in segment.operators if operator.func
-    ]
-    found = {k: v for k, v in attributes[0].items() if k in _OF_FIRST}
-    for name in (OPERATORS_ATTR, OPERATOR_STEPS_ATTR):
-        if all(name in known for known in attributes):
-            found[name] = [item for known in attributes for item in known[name]]
+    called = [operator.func for operator in segment.operators if operator.func]
+    found: dict[str, Any] = {k: v for k, v in dict(called[0].attrs or {}).items() if k in _OF_FIRST}
+    joined: tuple[Attribute[Sequence[Any]], ...] = (OPERATORS_ATTR, OPERATOR_STEPS_ATTR)
+    for attribute in joined:
+        if all(attribute.is_on(func) for func in called):
+            items = [item for func in called for item in attribute.required(func)]
+            found |= attribute.entry(items)
     known_shapes = {
-        names[param]: list(shapes[param.name])
-        for func, known in zip(functions, attributes, strict=True)
-        for shapes in [known.get(OPERATOR_SHAPES_ATTR, {})]
+        names[param]: shapes[param.name]
+        for func, known in zip(functions, called, strict=True)
+        for shapes in [OPERATOR_SHAPES_ATTR.of(known) or {}]
         for param in func.params
         if param in names and param.name in shapes
     }
     if known_shapes:
-        found[OPERATOR_SHAPES_ATTR] = known_shapes
+        found |= OPERATOR_SHAPES_ATTR.entry(known_shapes)
     rings, timings = segment.interleaving.rings, segment.interleaving.timings
     moved = 0
     for memory, ring in rings.items():
         moved += ring.moved_bytes(timings[segment.makers[memory]].parts)
-    found[SEGMENT_ATTR] = {
+    said = {
         "operators": [str(operator.statement.callee) for operator in segment.operators],
         "by": "columns" if segment.interleaving.columns > 1 else "rows",
         "ring_size_bytes": sum(ring.size_bytes for ring in rings.values()),
         "tensor_size_bytes": sum(size_bytes(memory) for memory in rings),
         "moved_bytes": moved,
     }
-    schedules = [schedule for func in functions if (schedule := schedule_of(func)) is not None]
+    found |= SEGMENT_ATTR.entry(said)
+    schedules = [schedule for func in functions if (schedule := SCHEDULE_ATTR.of(func)) is not None]
     if schedules:
         tiles = " and ".join(dict.fromkeys(schedule.tile for schedule in schedules))
         instructions = segment.work + interleaving_instructions(segment)
-        found[SCHEDULE_ATTR] = Schedule(tiles, instructions).as_json()
+        found |= SCHEDULE_ATTR.entry(Schedule(tiles, instructions))
     return found

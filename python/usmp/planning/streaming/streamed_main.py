@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
+from typing import Any
 
 from tvm import tirx
 from tvm.ir import IRModule
@@ -14,20 +15,19 @@ from usmp.analysis.buffer_extraction import is_plannable
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
 from usmp.analysis.memory.facts import ModuleFacts
 from usmp.analysis.memory.memories import Memory
-from usmp.objects.attributes import (
+from usmp.objects.annotations import (
     ALIGNMENT_ATTR,
     CONSTANT_DATA_ATTR,
     FIXED_OFFSET_ATTR,
     INPUT_TENSOR_ATTR,
-    INPUT_TENSORS_ATTR,
     LIVE_THROUGHOUT_ATTR,
-    MAIN_FUNCTION_NAME,
     OUTPUT_TENSOR_ATTR,
-    OUTPUT_TENSORS_ATTR,
     STATE_TENSOR_ATTR,
     STREAMED_TENSOR_ATTR,
 )
-from usmp.objects.schedule import schedule_of
+from usmp.objects.attribute import Annotation
+from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
+from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.planning.streaming.by_columns import by_columns, fewest_bytes
 from usmp.planning.streaming.interleaving import interleave
 from usmp.planning.streaming.live_ends import LiveEnds
@@ -36,7 +36,11 @@ from usmp.planning.streaming.reading import Maker, Reading
 from usmp.planning.streaming.scheduler import Scheduler
 from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
 
-_NOT_COUNTED = (CONSTANT_DATA_ATTR, LIVE_THROUGHOUT_ATTR, STATE_TENSOR_ATTR)
+_NOT_COUNTED: tuple[Annotation[Any], ...] = (
+    CONSTANT_DATA_ATTR,
+    LIVE_THROUGHOUT_ATTR,
+    STATE_TENSOR_ATTR,
+)
 """Annotations of what is live all the time."""
 
 _STAYS = (
@@ -104,7 +108,7 @@ class StreamedMain:
             if allocation is not None
             and is_plannable(allocation)
             and has_static_size(memory)
-            and not any(name in allocation.annotations for name in _NOT_COUNTED)
+            and not any(annotation.is_on(allocation) for annotation in _NOT_COUNTED)
         }
 
     @cached_property
@@ -118,9 +122,9 @@ class StreamedMain:
     def by_rows(self) -> Mapping[Memory, str]:
         """The tensors that are given or taken row by row, and what they are called in errors."""
         return {
-            memory: str(allocation.annotations[STREAMED_TENSOR_ATTR])
+            memory: STREAMED_TENSOR_ATTR.required(allocation)
             for memory, allocation in self.allocations.items()
-            if allocation is not None and STREAMED_TENSOR_ATTR in allocation.annotations
+            if allocation is not None and STREAMED_TENSOR_ATTR.is_on(allocation)
         }
 
     @cached_property
@@ -130,9 +134,8 @@ class StreamedMain:
         found = {}
         for memory, users in self.users.items():
             if memory in self.sizes:
-                is_input, is_output = (
-                    self._has(memory, name) for name in (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR)
-                )
+                is_input = self._has(memory, INPUT_TENSOR_ATTR)
+                is_output = self._has(memory, OUTPUT_TENSOR_ATTR)
                 kept = is_output or (is_input and self.preserve_inputs)
                 end = len(self.operators) + 1 if kept else users[-1] + 1
                 found[memory] = -1 if is_input else users[0], end
@@ -154,9 +157,9 @@ class StreamedMain:
             and not any(start <= user < stop for user in self.users[memory])
         ]
 
-    def _has(self, memory: Memory, annotation: str) -> bool:
+    def _has(self, memory: Memory, annotation: Annotation[Any]) -> bool:
         allocation = self.allocations.get(memory)
-        return allocation is not None and annotation in allocation.annotations
+        return allocation is not None and annotation.is_on(allocation)
 
     def segment(self, start: int, stop: int) -> Segment | None:
         """The operators from `start` to before `stop` as a segment; None if they cannot be one."""
@@ -249,7 +252,7 @@ class StreamedMain:
     def _work(self, operator: MainOperator) -> int:
         if operator.func is None:
             return 0
-        schedule = schedule_of(operator.func)
+        schedule = SCHEDULE_ATTR.of(operator.func)
         if schedule is not None and schedule.instructions is not None:
             return schedule.instructions
         uses = self.facts.of(str(operator.statement.callee)).liveness.parameter_use.values()
@@ -329,9 +332,7 @@ class StreamedMain:
         if isinstance(memory.ty, tirx.BufferType):
             return size_bytes(memory) if has_static_size(memory) else None
         main = self.mod[MAIN_FUNCTION_NAME]
-        attributes = main.attrs or {}
-        names = (INPUT_TENSORS_ATTR, OUTPUT_TENSORS_ATTR)
-        tensors = [tensor for name in names for tensor in attributes.get(name, ())]
+        tensors = [*(INPUT_TENSORS_ATTR.of(main) or ()), *(OUTPUT_TENSORS_ATTR.of(main) or ())]
         found = (t for p, t in zip(main.params, tensors, strict=False) if p.same_as(memory))
         tensor = next(found, None)
         return None if tensor is None else int(tensor.size_bytes)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tvm import tirx
 from tvm.ir import StringImm
 
-from usmp.relax.storage.tensor_bytes import LOWER_BOUND_ATTR, UPPER_BOUND_ATTR
+from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
 from usmp.tir.nodes import sequence
 
 
@@ -35,7 +35,7 @@ def size_check(name: str, bounds: Mapping[tirx.Var, tuple[int, int]]) -> tirx.Pr
 
 
 def _check(condition: tirx.Expr, fault: str, side: str) -> tirx.Stmt:
-    attribute = UPPER_BOUND_ATTR if side == "upper" else LOWER_BOUND_ATTR
+    attribute = UPPER_BOUNDS_ATTR if side == "upper" else LOWER_BOUNDS_ATTR
     message = StringImm(f"{fault}, its {side} bound in {attribute}")
     # TVM 0.27 has the first two in another order than it says.
     return tirx.AssertStmt(condition, StringImm("ValueError"), [message])

@@ -17,6 +17,7 @@ from usmp.analysis.function_memory import (
 )
 from usmp.analysis.memory.facts import shared_facts
 from usmp.analysis.read_function import read_function
+from usmp.objects.attributes import UPPER_BOUNDS_ATTR
 from usmp.relax.storage.allocated_bytes import allocations_of
 from usmp.relax.storage.bound_storages import storages_are_bound
 from usmp.relax.storage.function_plan import (
@@ -32,9 +33,8 @@ from usmp.relax.storage.storage_plan import (
     STORAGE_PLAN_ATTR,
     FunctionStorage,
     MemoryStorage,
-    with_storage_plan,
 )
-from usmp.relax.storage.tensor_bytes import UPPER_BOUND_ATTR, SizeBounds
+from usmp.relax.storage.tensor_bytes import SizeBounds
 from usmp.tir.nodes import nodes_of
 
 Planned = dict[str, tuple[FunctionMemory, FunctionPlan]]
@@ -74,7 +74,7 @@ def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
     bounds = {
         name: SizeBounds(name, mod[name])
         for name in _relax_functions(mod)
-        if STORAGE_PLAN_ATTR not in (mod[name].attrs or {})
+        if not STORAGE_PLAN_ATTR.is_on(mod[name])
     }
     by_tvm = relax.transform.StaticPlanBlockMemory()(mod)
     with shared_facts():
@@ -89,7 +89,7 @@ def plan_module(mod: IRModule, options: StorageOptions) -> IRModule:
             not storages_are_bound(tvms)
         )
         chosen = ours if is_better else tvms
-        function = with_storage_plan(chosen, _facts(name, *planned[name], chosen, is_better))
+        function = STORAGE_PLAN_ATTR.put(chosen, _facts(name, *planned[name], chosen, is_better))
         by_both.update_func(by_both.get_global_var(name), function)
     return _without_unused(by_both, mod)
 
@@ -176,7 +176,7 @@ def _no_bound(name: str, tensor: ManagedTensor, bounds: SizeBounds) -> str:
     entries = ", ".join(f'"{size}": {bound}' for size, bound in known.items())
     return (
         f"{name}: {what}, since {several} has none; write the largest, as "
-        f'R.func_attr({{"{UPPER_BOUND_ATTR}": {{{entries}}}}}). For a size that is not in the '
+        f'R.func_attr({{"{UPPER_BOUNDS_ATTR}": {{{entries}}}}}). For a size that is not in the '
         "signature of the function there is no bound: leave require_bounds off"
     )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from tvm import relax
 from tvm.ir import IRModule
 
-STORAGE_PLAN_ATTR = "usmp.storage_plan"
-"""On a Relax function: the facts of its storage, as `storage_plan` reads them."""
+from usmp.objects.attribute import Attribute
 
 
 @dataclass(frozen=True)
@@ -87,30 +87,7 @@ class FunctionStorage:
         return "\n".join([*lines, left, f"{self.function}: outputs: {self.output_bytes} bytes"])
 
 
-def storage_plan(mod: IRModule) -> tuple[FunctionStorage, ...]:
-    """The facts of each function that `PlanStorage` planned, by name of the function.
-
-    Parameters
-    ----------
-    mod
-        what the pass returned, or what later passes made of it.
-    """
-    found = []
-    for variable, function in mod.functions.items():
-        facts = (getattr(function, "attrs", None) or {}).get(STORAGE_PLAN_ATTR)
-        if facts is not None:
-            found.append(_read(str(variable.name_hint), facts))
-    return tuple(sorted(found, key=lambda each: each.function))
-
-
-def with_storage_plan(function: relax.Function, facts: FunctionStorage) -> relax.Function:
-    """The function with the facts of its storage."""
-    fields = {**asdict(facts), "storages": [asdict(each) for each in facts.storages]}
-    return function.with_attr(STORAGE_PLAN_ATTR, fields)
-
-
-def _read(name: str, facts: object) -> FunctionStorage:
-    fields = dict(facts)  # type: ignore[call-overload]
+def _read(facts: Mapping[str, Any]) -> FunctionStorage:
     storages = tuple(
         MemoryStorage(
             device_index=int(each["device_index"]),
@@ -121,13 +98,38 @@ def _read(name: str, facts: object) -> FunctionStorage:
             num_tensors=int(each["num_tensors"]),
             num_in_place=int(each["num_in_place"]),
         )
-        for each in fields["storages"]
+        for each in facts["storages"]
     )
     return FunctionStorage(
-        name,
+        str(facts["function"]),
         storages,
-        int(fields["left_bytes"]),
-        int(fields["num_left"]),
-        int(fields["output_bytes"]),
-        bool(fields["needs_less_by_tvm"]),
+        int(facts["left_bytes"]),
+        int(facts["num_left"]),
+        int(facts["output_bytes"]),
+        bool(facts["needs_less_by_tvm"]),
     )
+
+
+STORAGE_PLAN_ATTR: Attribute[FunctionStorage] = Attribute(
+    "usmp.storage_plan",
+    "Relax function",
+    "the facts of its storage, as `storage_plan` reads them",
+    _read,
+    lambda facts: {**asdict(facts), "storages": [asdict(each) for each in facts.storages]},
+)
+
+
+def storage_plan(mod: IRModule) -> tuple[FunctionStorage, ...]:
+    """The facts of each function that `PlanStorage` planned, by name of the function.
+
+    Parameters
+    ----------
+    mod
+        what the pass returned, or what later passes made of it.
+    """
+    found = []
+    for variable, function in mod.functions.items():
+        facts = STORAGE_PLAN_ATTR.read(getattr(function, "attrs", None))
+        if facts is not None:
+            found.append(replace(facts, function=str(variable.name_hint)))
+    return tuple(sorted(found, key=lambda each: each.function))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import prod
+from typing import Any
 
 from tvm import relax, tirx
 from tvm.ir import Range
@@ -11,10 +12,10 @@ from tvm.sym import Analyzer, IntervalSet
 
 from usmp.analysis.function_memory import ManagedTensor
 from usmp.analysis.memory.access import item_bytes
+from usmp.objects.attribute import Attribute
+from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
 from usmp.tir.nodes import nodes_of
 
-UPPER_BOUND_ATTR = "tir_var_upper_bound"
-LOWER_BOUND_ATTR = "tir_var_lower_bound"
 ALIGNMENT = 64
 """Bytes of which the place of a tensor is a multiple: TVM's own allocators align so."""
 _NO_BOUND = (1 << 63) - 1
@@ -40,7 +41,7 @@ class SizeBounds:
         self.analyzer = Analyzer()
         self.domains: dict[tirx.Var, IntervalSet] = {}
         upper, lower = (
-            _attribute(name, function, key) for key in (UPPER_BOUND_ATTR, LOWER_BOUND_ATTR)
+            _attribute(name, function, key) for key in (UPPER_BOUNDS_ATTR, LOWER_BOUNDS_ATTR)
         )
         self.upper = upper
         for variable in _sizes_of_parameters(function):
@@ -50,7 +51,7 @@ class SizeBounds:
             first, last = lower.get(size, 0), upper[size]
             if last < 1 or last < first:
                 raise ValueError(
-                    f'{name}: the bound {last} of "{size}" in {UPPER_BOUND_ATTR} is no size: '
+                    f'{name}: the bound {last} of "{size}" in {UPPER_BOUNDS_ATTR} is no size: '
                     f"write the largest that runs are given, at least {max(first, 1)}"
                 )
             values = Range.from_min_extent(
@@ -110,9 +111,9 @@ def _sizes_of_parameters(function: relax.Function) -> list[tirx.Var]:
     return list(dict.fromkeys(variable for each in found for variable in each))
 
 
-def _attribute(name: str, function: relax.Function, key: str) -> Mapping[str, int]:
+def _attribute(name: str, function: relax.Function, key: Attribute[Any]) -> Mapping[str, int]:
     """The numbers of an attribute; what is none is an error of TVM's own pass."""
-    bounds = (function.attrs or {}).get(key) or {}
+    bounds = key.of(function) or {}
     if not isinstance(bounds, Mapping):
         raise ValueError(
             f'{name}: {key} is {bounds}, not a dictionary from names of sizes, as {{"n": 1024}}'

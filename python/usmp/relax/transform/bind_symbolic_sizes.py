@@ -9,6 +9,7 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, Var
 
+from usmp.objects.attributes import SIZE_BOUNDS
 from usmp.passes import ModulePass
 from usmp.relax.static_shapes import flatten_types, main_function
 from usmp.support.errors import UnsupportedModelError
@@ -31,6 +32,8 @@ class BindSymbolicSizes(ModulePass):
     UnsupportedModelError
         a shape of a PrimFunc that its arguments do not tell.
     """
+
+    reads = SIZE_BOUNDS
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Replace the PrimFuncs that have shape variables."""

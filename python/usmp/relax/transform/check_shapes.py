@@ -10,6 +10,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import IRModule, Var
 
+from usmp.objects.attributes import SIZE_BOUNDS
 from usmp.passes import ModulePass
 from usmp.relax.binding_titles import operator_title, result_title
 from usmp.relax.static_shapes import (
@@ -44,6 +45,8 @@ class CheckShapes(ModulePass):
         there is no Relax function `main`; a tensor's shape is not known, impossible, or too
         large; or an operator is not known to compute the same for all sizes.
     """
+
+    reads = SIZE_BOUNDS
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Look at `main`."""

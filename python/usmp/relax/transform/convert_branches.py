@@ -10,7 +10,8 @@ from tvm import relax
 from tvm.ir import GenericConst, GlobalVar, IRModule, TupleType, Var
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
-from usmp.ops.control_flow import ControlFlow, call_control_flow
+from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR, ControlFlow, call_control_flow
 from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import relax_entries
@@ -35,6 +36,9 @@ class ConvertBranches(ModulePass):
         a condition that is no single bool or integer; branches that give tensors of other shapes or
         element types, or that read what is no tensor of static shape.
     """
+
+    reads = (ENTRIES_ATTR, CONCURRENT_ATTR)
+    writes = (CONTROL_FLOW_ATTR,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Rewrite the entries that branch."""

@@ -6,6 +6,8 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.objects.attributes import SIZE_BOUNDS
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.transform.image_layouts import float_channels_last
 
@@ -28,6 +30,11 @@ class ConvertImageLayout(ModulePass):
     UnsupportedModelError
         no Relax function `main`.
     """
+
+    reads = (
+        *SIZE_BOUNDS,
+        CONTROL_FLOW_ATTR,
+    )
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Rewrite `main`."""

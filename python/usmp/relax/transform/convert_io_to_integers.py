@@ -12,9 +12,18 @@ from tvm import relax
 from tvm.ir import Call, IRModule
 
 from usmp.names import FLOAT, INT8, IO_TYPES, QUANTIZED
-from usmp.objects.attributes import IO_TYPES_ATTR, OUTPUT_NAMES_ATTR
+from usmp.objects.attributes import (
+    CONCURRENT_ATTR,
+    ENTRIES_ATTR,
+    INPUT_QUANTIZATION_ATTR,
+    IO_TYPES_ATTR,
+    OUTPUT_NAMES_ATTR,
+    OUTPUT_QUANTIZATION_ATTR,
+    STATES_ATTR,
+)
 from usmp.ops.quantization import Quantization
 from usmp.ops.records import operator_of
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 from usmp.plain.entry_names import ONLY_ENTRY
 from usmp.relax.entries import join_functions, relax_entries, split_entries
@@ -61,6 +70,12 @@ class ConvertIOToIntegers(ModulePass):
         and outputs are computed in float.
     """
 
+    reads = (
+        *(ENTRIES_ATTR, CONCURRENT_ATTR, OUTPUT_NAMES_ATTR, INPUT_QUANTIZATION_ATTR),
+        *(OUTPUT_QUANTIZATION_ATTR, STATES_ATTR, OPERATOR_ATTR),
+    )
+    writes = (INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR, IO_TYPES_ATTR)
+
     def __init__(self, io_type: str = QUANTIZED) -> None:
         if io_type not in IO_TYPES:
             raise ValueError(f'unknown io_type "{io_type}"; supported: {", ".join(IO_TYPES)}')
@@ -91,7 +106,7 @@ class ConvertIOToIntegers(ModulePass):
         changed = {name: _converted(entry) for name, entry in entries.items() if entry.changes}
         if changed:
             mod = relax.transform.DeadCodeElimination(names)(join_functions(mod, changed))
-        return mod.with_attr(IO_TYPES_ATTR, {"integers": integers, "float": floats})
+        return IO_TYPES_ATTR.put(mod, {"integers": integers, "float": floats})
 
 
 @dataclass(frozen=True)
@@ -387,7 +402,7 @@ def _operators(values: Iterable[relax.Expr]) -> str:
 
 def _output_names(function: relax.Function, count: int) -> list[str]:
     """As the model has them, or else as `LowerMain` calls them."""
-    names = [str(name) for name in (function.attrs or {}).get(OUTPUT_NAMES_ATTR, ())]
+    names = list(OUTPUT_NAMES_ATTR.of(function) or ())
     if len(names) == count:
         return names
     return ["output"] if count == 1 else [f"output{index}" for index in range(count)]

@@ -6,6 +6,9 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.objects.attributes import FLOAT_OPERATORS_ATTR
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
+from usmp.ops.emit import RECORD_ATTRIBUTES
 from usmp.passes import ModulePass
 from usmp.relax.transform.image_layouts import integer_layouts
 
@@ -31,6 +34,9 @@ class ConvertQDQToIntegers(ModulePass):
     UnsupportedModelError
         no Relax function `main`.
     """
+
+    reads = (*RECORD_ATTRIBUTES, FLOAT_OPERATORS_ATTR, CONTROL_FLOW_ATTR)
+    writes = (*RECORD_ATTRIBUTES, FLOAT_OPERATORS_ATTR)
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Rewrite `main`."""

@@ -6,8 +6,15 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.objects.attributes import OPERATOR_SHAPES_ATTR
-from usmp.ops.operator_steps import steps_of, with_steps
+from usmp.objects.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    OPERATOR_SHAPES_ATTR,
+    OPERATOR_STEPS_ATTR,
+    OPERATORS_ATTR,
+)
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
+from usmp.ops.operator_steps import steps_of
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 
 
@@ -19,13 +26,19 @@ class DescribeOperators(ModulePass):
     from something else, nor shapes.
     """
 
+    reads = (
+        *(OPERATORS_ATTR, OPERATOR_STEPS_ATTR, ACCELERATOR_FUNCTION_ATTR, CONTROL_FLOW_ATTR),
+        OPERATOR_ATTR,
+    )
+    writes = (OPERATOR_STEPS_ATTR, OPERATOR_SHAPES_ATTR)
+
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Look at each PrimFunc."""
         described = IRModule(mod.functions, attrs=mod.attrs)
         for variable, func in mod.functions.items():
             if isinstance(func, tirx.PrimFunc):
                 steps = steps_of(func, str(variable.name_hint))
-                described.update_func(variable, _with_shapes(with_steps(func, steps)))
+                described.update_func(variable, _with_shapes(OPERATOR_STEPS_ATTR.put(func, steps)))
         return described
 
 
@@ -35,4 +48,4 @@ def _with_shapes(func: tirx.PrimFunc) -> tirx.PrimFunc:
         for param in func.params
         if tirx.is_buffer_var(param) and all(isinstance(e, tirx.IntImm) for e in param.shape)
     }
-    return func.with_attr(OPERATOR_SHAPES_ATTR, shapes)
+    return OPERATOR_SHAPES_ATTR.put(func, shapes)

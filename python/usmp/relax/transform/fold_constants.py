@@ -8,7 +8,7 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType
 
-from usmp.ops.control_flow import ControlFlow
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.count_iterations import iterations_of
 from usmp.relax.fold_exact_calls import fold_exact_calls
@@ -32,6 +32,8 @@ class FoldConstants(ModulePass):
     there only the emitted C has these functions, and a division by zero would end it.
     """
 
+    reads = (CONTROL_FLOW_ATTR,)
+
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Fold what Relax functions call."""
         return _fold_constants(mod)
@@ -43,7 +45,12 @@ def _fold_constants(mod: IRModule) -> IRModule:
         variable: func
         for variable, func in mod.functions.items()
         if isinstance(func, tirx.PrimFunc)
-        and (variable in apart or _calls_c(func) or _takes_addresses(func) or ControlFlow.of(func))
+        and (
+            variable in apart
+            or _calls_c(func)
+            or _takes_addresses(func)
+            or CONTROL_FLOW_ATTR.of(func)
+        )
     }
     folded = IRModule(mod.functions, attrs=mod.attrs)
     for variable in hidden:

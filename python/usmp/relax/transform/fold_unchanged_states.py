@@ -5,6 +5,7 @@ from __future__ import annotations
 import tvm
 from tvm.ir import IRModule
 
+from usmp.objects.attributes import STATES_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.shared_states import share_states
 
@@ -22,6 +23,9 @@ class FoldUnchangedStates(ModulePass):
     ValueError
         a state that is no parameter or no result of `main`, or one of another type.
     """
+
+    reads = (STATES_ATTR,)
+    writes = (STATES_ATTR,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Bind the parameters, and leave out the results."""

@@ -7,8 +7,17 @@ from tvm import relax, tirx
 from tvm.ir import Call, IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.ops.operator_steps import OperatorStep, steps_of, with_steps
+from usmp.objects.attributes import SIZE_BOUNDS, STATES_ATTR
+from usmp.objects.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    OPERATOR_STEPS_ATTR,
+    OPERATORS_ATTR,
+)
+from usmp.objects.operator_step import OperatorStep
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
+from usmp.ops.operator_steps import steps_of
 from usmp.ops.records import Steps, operators_of, with_operators
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.grouped_spans import with_grouped_spans
 from usmp.tir.nodes import nodes_of
@@ -32,6 +41,13 @@ class FuseRecordedOperators(ModulePass):
     UnsupportedModelError
         no Relax function `main`.
     """
+
+    reads = (
+        *SIZE_BOUNDS,
+        *(STATES_ATTR, OPERATORS_ATTR, OPERATOR_STEPS_ATTR, ACCELERATOR_FUNCTION_ATTR),
+        *(CONTROL_FLOW_ATTR, OPERATOR_ATTR),
+    )
+    writes = (OPERATORS_ATTR, OPERATOR_STEPS_ATTR)
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Fuse the operators of `main`."""
@@ -58,7 +74,7 @@ def fuse_grouped_operators(grouped: IRModule) -> IRModule:
         names = called.get(str(variable.name_hint))
         if names is not None and isinstance(func, tirx.PrimFunc):
             func = with_operators(func, _records(grouped, names))
-            recorded.update_func(variable, with_steps(func, _steps(grouped, names)))
+            recorded.update_func(variable, OPERATOR_STEPS_ATTR.put(func, _steps(grouped, names)))
     return functions_with_spans(grouped, recorded)
 
 

@@ -6,7 +6,7 @@ import tvm
 from tvm import tirx
 from tvm.ir import IRModule
 
-from usmp.ops.emit import ELEMENT_WISE_MARK
+from usmp.ops.emit import ELEMENT_WISE_ATTR
 from usmp.passes import ModulePass, with_prim_funcs
 
 _ELEMENT_WISE = 0
@@ -21,12 +21,14 @@ class FuseTables(ModulePass):
     it takes such an operator for one that nothing is to be fused with.
     """
 
+    reads = (ELEMENT_WISE_ATTR,)
+
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
-        """Replace the mark (`usmp.ops.emit.ELEMENT_WISE_MARK`) by the pattern."""
+        """Replace the mark (`usmp.ops.emit.ELEMENT_WISE_ATTR`) by the pattern."""
         return with_prim_funcs(mod, _with_pattern)
 
 
 def _with_pattern(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    if ELEMENT_WISE_MARK not in (func.attrs or {}):
+    if not ELEMENT_WISE_ATTR.is_on(func):
         return func
-    return func.without_attr(ELEMENT_WISE_MARK).with_attr("op_pattern", _ELEMENT_WISE)
+    return ELEMENT_WISE_ATTR.removed(func).with_attr("op_pattern", _ELEMENT_WISE)

@@ -8,7 +8,14 @@ import tvm
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, TensorLoad, Var
 
-from usmp.objects.attributes import OPERATOR_ATTR, OPERATOR_STEPS_ATTR, OPERATORS_ATTR
+from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    OPERATOR_STEPS_ATTR,
+    OPERATORS_ATTR,
+)
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body
 from usmp.relax.states import states_of
@@ -20,7 +27,7 @@ _OPAQUE = 8
 """The operator pattern that nothing is fused with; TVM's `relay::kOpaque`."""
 _KNOWN = {
     *("op_pattern", "s_tir", "tirx.noalias"),
-    *(OPERATOR_ATTR, OPERATORS_ATTR, OPERATOR_STEPS_ATTR),
+    *(OPERATOR_ATTR.name, OPERATORS_ATTR.name, OPERATOR_STEPS_ATTR.name),
 }
 """Attributes that are kept, or that nothing needs after fusion."""
 
@@ -41,6 +48,12 @@ class FuseWindowSlices(ModulePass):
     ValueError
         states that are no parameters and results of `main`.
     """
+
+    reads = (
+        *(STATES_ATTR, OPERATORS_ATTR, OPERATOR_STEPS_ATTR, ACCELERATOR_FUNCTION_ATTR),
+        *(CONTROL_FLOW_ATTR, OPERATOR_ATTR),
+    )
+    writes = (OPERATOR_STEPS_ATTR,)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Fuse what there is to fuse in `main`."""

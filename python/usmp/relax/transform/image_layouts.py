@@ -43,5 +43,5 @@ def integer_layouts(mod: IRModule) -> tuple[IRModule, IRModule | None]:
 
 
 def _has_float_convolutions(mod: IRModule) -> bool:
-    operators = (mod.attrs or {}).get(FLOAT_OPERATORS_ATTR, {})
+    operators = FLOAT_OPERATORS_ATTR.of(mod) or {}
     return any(str(name).startswith("conv") for name in operators)

@@ -9,7 +9,7 @@ import tvm_ffi
 from tvm import relax
 from tvm.ir import Call, GlobalVar, IRModule, Var
 
-from usmp.objects.attributes import STATES_ATTR
+from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR, STATES_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.entries import is_part, relax_entries
 from usmp.support.errors import UnsupportedModelError
@@ -34,6 +34,8 @@ class InlineFunctions(ModulePass):
         see `relax_entries`.
     """
 
+    reads = (ENTRIES_ATTR, CONCURRENT_ATTR, STATES_ATTR)
+
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Inline into each entry."""
         entries = [name for name in relax_entries(mod) if _has_function(mod, name)]
@@ -51,7 +53,7 @@ class InlineFunctions(ModulePass):
             variable = mod.get_global_var(name)
             reached = _reached(variable, calls)
             for callee in reached:
-                if STATES_ATTR in (functions[callee].attrs or {}):
+                if STATES_ATTR.is_on(functions[callee]):
                     raise UnsupportedModelError(
                         f'function "{name}" calls "{callee.name_hint}", which keeps states; pass '
                         "them as arguments, and let the function that is called return them"

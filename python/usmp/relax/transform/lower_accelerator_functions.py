@@ -11,10 +11,16 @@ import tvm_ffi
 from tvm import relax, tirx
 from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType
 
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.objects.extern_kernel import with_kernels
+from usmp.objects.operator_attributes import (
+    ACCELERATOR_FUNCTION_ATTR,
+    EXTERN_KERNELS_ATTR,
+    OPERATORS_ATTR,
+)
 from usmp.objects.targets import accelerator_target
 from usmp.ops.accelerator_function import AcceleratorFunction, AcceleratorParameter
+from usmp.ops.emit import RECORD_ATTRIBUTES
 from usmp.passes import ModulePass
 from usmp.relax.accelerators.describe import Partition, describe_partition
 from usmp.relax.accelerators.kernels import (
@@ -57,6 +63,9 @@ class LowerAcceleratorFunctions(ModulePass):
     UnsupportedModelError
         a function that only passes a tensor on.
     """
+
+    reads = RECORD_ATTRIBUTES
+    writes = (CONSTANT_DATA_ATTR, OPERATORS_ATTR, EXTERN_KERNELS_ATTR, ACCELERATOR_FUNCTION_ATTR)
 
     def __init__(
         self, accelerators: Sequence[str] = (), symbol_prefix: str = "tvmgen_default"
@@ -154,7 +163,7 @@ def _prim_func(
             constant = partition.constants.get(parameter.name)
             annotations = {}
             if constant is not None:
-                annotations = {CONSTANT_DATA_ATTR: tvm.runtime.tensor(constant)}
+                annotations = CONSTANT_DATA_ATTR.entry(tvm.runtime.tensor(constant))
             buffer = tirx.decl_buffer((_elements(parameter),), parameter.dtype, parameter.name)
             allocations.append(tirx.AllocBuffer(buffer, annotations))
             data = buffer.data
@@ -180,7 +189,7 @@ def _prim_func(
         {
             "target": accelerator_target(accelerator),
             "op_pattern": _OPAQUE,
-            ACCELERATOR_FUNCTION_ATTR: function,
+            **ACCELERATOR_FUNCTION_ATTR.entry(function),
         }
     )
 

@@ -8,6 +8,8 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
+from usmp.objects.attributes import SIZE_BOUNDS
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.accelerators.patterns import matching_in, patterns_of
 from usmp.relax.grouped_spans import with_grouped_spans
@@ -34,6 +36,11 @@ class PartitionForAccelerators(ModulePass):
     UnsupportedModelError
         there are accelerators, and sizes that only the run knows.
     """
+
+    reads = (
+        *SIZE_BOUNDS,
+        OPERATOR_ATTR,
+    )
 
     def __init__(self, accelerators: Sequence[str] = ()) -> None:
         self.accelerators = tuple(accelerators)

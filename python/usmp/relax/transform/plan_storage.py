@@ -8,9 +8,12 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.objects.attributes import LOWER_BOUNDS_ATTR, UPPER_BOUNDS_ATTR
+from usmp.objects.operator_attributes import EXTERN_KERNELS_ATTR
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.relax.storage.plan_module import StorageOptions, plan_module
+from usmp.relax.storage.storage_plan import STORAGE_PLAN_ATTR
 from usmp.support.paused_collection import paused_collection
 from usmp_solver import solve
 from usmp_solver.solver import ALGORITHMS
@@ -50,6 +53,9 @@ class PlanStorage(ModulePass):
         the algorithm is unknown, the budget is not positive, a bound of a size is not positive, or
         there is none where it is required.
     """
+
+    reads = (EXTERN_KERNELS_ATTR, STORAGE_PLAN_ATTR, UPPER_BOUNDS_ATTR, LOWER_BOUNDS_ATTR)
+    writes = (STORAGE_PLAN_ATTR,)
 
     def __init__(
         self,

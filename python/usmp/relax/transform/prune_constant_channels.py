@@ -12,6 +12,7 @@ from tvm.ir import Call, IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
 from usmp.objects.attributes import PRUNED_CHANNELS_ATTR
+from usmp.ops.emit import RECORD_ATTRIBUTES
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import rewrite_main, without_callees
 from usmp.relax.static_shapes import main_function
@@ -41,6 +42,9 @@ class PruneConstantChannels(ModulePass):
     UnsupportedModelError
         no Relax function `main`.
     """
+
+    reads = RECORD_ATTRIBUTES
+    writes = (*RECORD_ATTRIBUTES, PRUNED_CHANNELS_ATTR)
 
     def transform_module(self, mod: IRModule, context: tvm.transform.PassContext) -> IRModule:
         """Rewrite `main`."""
@@ -101,7 +105,7 @@ def _rewritten(
     alone = without_callees(mod, set(changed))
     pruned = rewrite_main(alone, lambda mod: _Rewriter(mod, changes, changed))
     said = _said(weight_costs(mod), weight_costs(pruned))
-    return pruned.with_attr(PRUNED_CHANNELS_ATTR, said)
+    return PRUNED_CHANNELS_ATTR.put(pruned, said)
 
 
 def _said(before: WeightCosts, after: WeightCosts) -> dict[str, int]:

@@ -7,6 +7,7 @@ from tvm import relax
 from tvm.ir import IRModule
 from tvm.relax.expr_functor import PyExprMutator, mutator
 
+from usmp.objects.attributes import CONCURRENT_ATTR, ENTRIES_ATTR
 from usmp.passes import ModulePass
 from usmp.relax.entries import relax_entries
 from usmp.tir.nodes import nodes_of
@@ -19,6 +20,8 @@ class ResolveMatchCasts(ModulePass):
     Its new shape variables are replaced by the extents. One of a tensor whose shape only the run
     knows stays, and a module without any is returned as it is.
     """
+
+    reads = (ENTRIES_ATTR, CONCURRENT_ATTR)
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Rewrite the entries."""

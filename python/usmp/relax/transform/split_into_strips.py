@@ -6,6 +6,9 @@ import tvm
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
+from usmp.objects.attributes import SIZE_BOUNDS, STRIPS_ATTR
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
+from usmp.ops.emit import RECORD_ATTRIBUTES
 from usmp.passes import ModulePass
 from usmp.planning.options import planning_options
 from usmp.relax.transform.strips.described_strips import choices_of_strips, in_strips
@@ -35,6 +38,9 @@ class SplitIntoStrips(ModulePass):
     ValueError
         options that the planner refuses.
     """
+
+    reads = (*SIZE_BOUNDS, *RECORD_ATTRIBUTES, STRIPS_ATTR, CONTROL_FLOW_ATTR)
+    writes = (*RECORD_ATTRIBUTES, STRIPS_ATTR)
 
     def transform_module(self, mod: IRModule, context: PassContext) -> IRModule:
         """Rewrite `main`, or return the module itself."""

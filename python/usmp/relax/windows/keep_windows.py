@@ -114,7 +114,7 @@ class _Rewriter:
             self.builder.emit_func_output(relax.Tuple(outputs))
         mod = self.builder.get()
         variable = mod.get_global_var("main")
-        attrs = {**dict(self.main.attrs or {}), STATES_ATTR: self._infos()}
+        attrs = {**dict(self.main.attrs or {}), **STATES_ATTR.entry(self._infos())}
         attrs.pop("global_symbol", None)
         if "num_input" in attrs:
             attrs["num_input"] = len(params)

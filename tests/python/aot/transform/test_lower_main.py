@@ -13,7 +13,7 @@ from support.lowered_main import lower_main
 from support.main_calls import called
 from usmp.aot_pipeline import lower_to_aot
 from usmp.build_module import build
-from usmp.objects.attributes import CONSTANT_DATA_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.support.errors import UnsupportedModelError
 
 F4 = ("x", (4,), "float32")
@@ -26,7 +26,7 @@ def main_of(mod):
 def allocations(func, constant=False):
     found = []
     tvm_ffi.structural_walk(func.body, (tirx.AllocBuffer, lambda stmt: found.append(stmt)))
-    return [a for a in found if (CONSTANT_DATA_ATTR in a.annotations) == constant]
+    return [a for a in found if (CONSTANT_DATA_ATTR.name in a.annotations) == constant]
 
 
 def infos(func, what):

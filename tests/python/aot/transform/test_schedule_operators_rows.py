@@ -10,7 +10,7 @@ from support.counted_stores import is_update, stores
 from support.tir_memory import Pointer
 from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.aot.transform.schedule_operators import ScheduleOperators
-from usmp.objects.schedule import row_schedule
+from usmp.objects.schedule import ROW_SCHEDULE_ATTR
 from usmp.ops.quantized.parameters import Quantization
 from usmp.ops.quantized.pooling import average_pool
 from usmp.ops.window import Layout, Window
@@ -74,7 +74,7 @@ def is_view_of(stmt, param):
 def test_rows_of_an_image_are_reduced_one_after_the_other(name, model, random_array):
     body, shape, dtype = REDUCED[name]
     func = last_operator(model(body, ("x", shape, dtype)))
-    rows = row_schedule(func)
+    rows = ROW_SCHEDULE_ATTR.of(func)
     outermost = [int(s.extent) for s in tirx.stmt_list(rows.body) if isinstance(s, tirx.For)]
     assert outermost[1:-1] == [next(extent for extent in shape if extent > 1)]
     assert stores(rows, is_update) == stores(func, is_update)
@@ -99,4 +99,4 @@ NOT_BY_ROWS = {
 def test_others_have_no_schedule_by_rows(name, model, random_array):
     body, shape = NOT_BY_ROWS[name]
     mod = model(lambda b, x: body(b, x, random_array), ("x", shape, "float32"))
-    assert row_schedule(last_operator(mod)) is None
+    assert ROW_SCHEDULE_ATTR.of(last_operator(mod)) is None

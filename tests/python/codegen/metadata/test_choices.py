@@ -21,22 +21,22 @@ from usmp.codegen.metadata.choices import (
 from usmp.objects.attributes import (
     CODE_ATTR,
     FLOAT_OPERATORS_ATTR,
-    MERGED_FUNCTIONS_ATTR,
     MODEL_FILES_ATTR,
     PRUNED_CHANNELS_ATTR,
     REFERENCE_ATTR,
 )
 from usmp.objects.compared import Alternative, Compared, with_compared
+from usmp.objects.operator_attributes import MERGED_FUNCTIONS_ATTR
 
 CASES = {
-    float_operators: (FLOAT_OPERATORS_ATTR, {"exp": 2, "add": 1}, {"add": 1, "exp": 2}),
+    float_operators: (FLOAT_OPERATORS_ATTR.name, {"exp": 2, "add": 1}, {"add": 1, "exp": 2}),
     pruned_channels: (
-        PRUNED_CHANNELS_ATTR,
+        PRUNED_CHANNELS_ATTR.name,
         {"macs": 7, "channels": 3},
         {"pruned_channels": {"channels": 3, "macs": 7}},
     ),
-    model_files: (MODEL_FILES_ATTR, ["a.onnx", "b"], {"model_files": ["a.onnx", "b"]}),
-    reference: (REFERENCE_ATTR, {"file": "r.so"}, {"reference": {"file": "r.so"}}),
+    model_files: (MODEL_FILES_ATTR.name, ["a.onnx", "b"], {"model_files": ["a.onnx", "b"]}),
+    reference: (REFERENCE_ATTR.name, {"file": "r.so"}, {"reference": {"file": "r.so"}}),
 }
 
 
@@ -138,7 +138,7 @@ def test_shared_functions_are_said_with_their_origins():
         T.evaluate(0)
 
     names = {"b": ["y", "x"], "a": ["z"]}
-    merged = {name: body.with_attr(MERGED_FUNCTIONS_ATTR, of) for name, of in names.items()}
+    merged = {name: body.with_attr(MERGED_FUNCTIONS_ATTR.name, of) for name, of in names.items()}
     mod = IRModule({**merged, "plain": body})
     said = merged_operators(mod)
     assert said == {"merged_functions": {"a": ["z"], "b": ["y", "x"]}}
@@ -147,4 +147,4 @@ def test_shared_functions_are_said_with_their_origins():
 
 @pytest.mark.parametrize(("code", "said"), [("small", {"merged_functions": {}}), ("fast", {})])
 def test_small_code_says_also_that_no_functions_are_shared(code, said):
-    assert merged_operators(IRModule({}).with_attr(CODE_ATTR, code)) == said
+    assert merged_operators(IRModule({}).with_attr(CODE_ATTR.name, code)) == said

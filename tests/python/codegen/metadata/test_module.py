@@ -36,7 +36,7 @@ def planned(functions=("__tvm_main__",), **attrs):
     bounds = {name: PoolBound(16, True) for name in ("sram", "flash")}
     mod = IRModule({name: body for name in functions})
     plan = MemoryPlan("auto", 16, buffers, pool_bounds=bounds)
-    return mod.with_attrs({MEMORY_PLAN_ATTR: plan, **attrs})
+    return mod.with_attrs({MEMORY_PLAN_ATTR.name: plan, **attrs})
 
 
 def of(mod=None, model=None):
@@ -65,7 +65,7 @@ def test_what_was_chosen_is_said():
         state_layout=layout,
         accelerator_functions=[AcceleratorFunction("npu_0", "npu", "", [], [], True, 0)],
     )
-    said = of(planned(**{BOARD_ATTR: "mps2-an385"}), model)
+    said = of(planned(**{BOARD_ATTR.name: "mps2-an385"}), model)
     assert said["board"] == "mps2-an385"
     assert said["interface_api"] == "packed"
     assert said["operator_hooks"] == ["begin", "end"]
@@ -84,11 +84,11 @@ def test_targets_are_the_cpu_then_accelerators_by_name():
 
 def test_the_target_is_that_of_the_first_entry():
     names = ["__tvm_a__", "__tvm_b__"]
-    mod = planned(names, **{ENTRIES_ATTR: ["a", "b"]})
+    mod = planned(names, **{ENTRIES_ATTR.name: ["a", "b"]})
     body = nothing.with_attr("target", Target("llvm"))
     mod.update_func(mod.get_global_var("__tvm_b__"), body)
     ranges = {"a": LiveRange(0, 1), "b": LiveRange(1, 2)}
-    mod = mod.with_attr(MEMORY_PLAN_ATTR, MemoryPlan("auto", 0, [], entry_ranges=ranges))
+    mod = mod.with_attr(MEMORY_PLAN_ATTR.name, MemoryPlan("auto", 0, [], entry_ranges=ranges))
     assert of(mod, Interface("default", [entry("a"), entry("b")], []))["target"] == ["c"]
 
 

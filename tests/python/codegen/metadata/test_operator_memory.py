@@ -9,7 +9,7 @@ from tvm.target import Target
 from support.interface_views import constants, interface, workspace
 from usmp.codegen.metadata.operator_memory import operator_memory
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
-from usmp.objects.attributes import MERGED_FUNCTIONS_ATTR
+from usmp.objects.operator_attributes import MERGED_FUNCTIONS_ATTR
 from usmp.objects.targets import accelerator_target
 
 MODEL = interface(pools=[workspace("sram"), workspace("fast"), constants("flash")])
@@ -32,7 +32,7 @@ def said(functions, *buffers):
 
 
 def test_operators_are_in_the_order_of_their_names_without_entries_and_shared_functions():
-    shared = nothing.with_attr(MERGED_FUNCTIONS_ATTR, ["b", "a"])
+    shared = nothing.with_attr(MERGED_FUNCTIONS_ATTR.name, ["b", "a"])
     found = said({"b": nothing, "a": nothing, "c": shared})
     assert [each["function_name"] for each in found] == ["a", "b"]
 

@@ -140,7 +140,7 @@ def test_the_io_pool_is_said_if_there_is_one():
     assert io_pool(EMPTY) == {}
     assert io_pool(EMPTY.with_attr("other", 1)) == {}
     pool = WorkspacePoolInfo("io", ["c"])
-    assert io_pool(EMPTY.with_attr(IO_MEMORY_POOL_ATTR, pool)) == {"io_pool": "io"}
+    assert io_pool(EMPTY.with_attr(IO_MEMORY_POOL_ATTR.name, pool)) == {"io_pool": "io"}
 
 
 def test_cycles_of_accesses_are_said_if_pools_say_how_fast_they_are():
@@ -160,5 +160,5 @@ def test_cycles_of_accesses_are_said_if_pools_say_how_fast_they_are():
 def test_what_ended_the_search_is_said_if_there_was_one():
     assert search(EMPTY, plan()) == {}
     assert search(EMPTY, plan(search_ended_by="time")) == {"search_ended_by": "time"}
-    mod = EMPTY.with_attr(NOT_COMPARED_ATTR, ["strips"])
+    mod = EMPTY.with_attr(NOT_COMPARED_ATTR.name, ["strips"])
     assert search(mod, plan()) == {"not_compared": ["strips"]}

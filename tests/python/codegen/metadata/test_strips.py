@@ -27,6 +27,9 @@ def test_chains_and_choices_are_said_with_their_counts():
     }
     compared = with_compared(IRModule({}), [Compared("strips", "a", details=said)])
     # A module that went through the pass; and one of a search, whose attribute says less.
-    for mod in (IRModule({}).with_attr(STRIPS_ATTR, said), compared.with_attr(STRIPS_ATTR, chain)):
+    for mod in (
+        IRModule({}).with_attr(STRIPS_ATTR.name, said),
+        compared.with_attr(STRIPS_ATTR.name, chain),
+    ):
         assert strips_metadata(mod) == {"strips": said}
-    assert strips_metadata(IRModule({}).with_attr(STRIPS_ATTR, chain)) == {}
+    assert strips_metadata(IRModule({}).with_attr(STRIPS_ATTR.name, chain)) == {}

@@ -13,7 +13,7 @@ import usmp
 from support.lazy import TorchModule, lazy
 from support.pytorch_models import exported, nn, torch
 from usmp.aot_pipeline import lower_to_aot
-from usmp.objects.attributes import STATE_TENSOR_ATTR
+from usmp.objects.annotations import STATE_TENSOR_ATTR
 
 import_pytorch = lazy("usmp.frontend.pytorch.importer:import_pytorch")
 
@@ -154,7 +154,7 @@ def test_states_are_the_only_large_buffers():
     states: list[str] = []
 
     def note(statement: tirx.AllocBuffer) -> None:
-        if STATE_TENSOR_ATTR in statement.annotations:
+        if STATE_TENSOR_ATTR.name in statement.annotations:
             states.append(str(statement.buffer.name))
 
     tvm_ffi.structural_walk(main.body, (tirx.AllocBuffer, note))

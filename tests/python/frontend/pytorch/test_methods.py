@@ -76,8 +76,8 @@ def message_of(methods: dict[str, bytes]) -> str:
 @pytest.mark.slow
 def test_what_one_method_changes_is_a_state_of_all_that_use_it():
     mod = import_pytorch_methods(contents(Memory(3.0)))
-    assert list(mod.attrs[ENTRIES_ATTR]) == ["store", "load", "unrelated"]
-    params = {name: [p.name for p in mod[name].params] for name in mod.attrs[ENTRIES_ATTR]}
+    assert list(mod.attrs[ENTRIES_ATTR.name]) == ["store", "load", "unrelated"]
+    params = {name: [p.name for p in mod[name].params] for name in mod.attrs[ENTRIES_ATTR.name]}
     assert params == {
         "store": ["x", "more_0", "memory.cells"],
         "load": ["x", "memory.cells"],
@@ -85,8 +85,8 @@ def test_what_one_method_changes_is_a_state_of_all_that_use_it():
     }
     states = {
         name: [(s.name, s.output, s.initial_value.numpy().tolist()) for s in listed]
-        for name in mod.attrs[ENTRIES_ATTR]
-        for listed in [mod[name].attrs.get(STATES_ATTR, ())]
+        for name in mod.attrs[ENTRIES_ATTR.name]
+        for listed in [mod[name].attrs.get(STATES_ATTR.name, ())]
     }
     assert states == {
         "store": [("memory.cells", 1, [3.0] * 4)],
@@ -159,7 +159,7 @@ def test_what_no_method_changes_is_a_constant():
     del methods["store"]
     mod = import_pytorch_methods(methods)
     assert [p.name for p in mod["load"].params] == ["x"]
-    assert STATES_ATTR not in mod["load"].attrs
+    assert STATES_ATTR.name not in mod["load"].attrs
 
 
 @pytest.mark.slow
@@ -248,9 +248,9 @@ def files(tmp_path):
 @pytest.mark.slow
 def test_files_by_name(files):
     mod = usmp.import_model(files)
-    assert list(mod.attrs[ENTRIES_ATTR]) == ["store", "load", "unrelated"]
+    assert list(mod.attrs[ENTRIES_ATTR.name]) == ["store", "load", "unrelated"]
     np.testing.assert_array_equal(
-        mod["load"].attrs[STATES_ATTR][0].initial_value.numpy(), [3, 3, 3, 3]
+        mod["load"].attrs[STATES_ATTR.name][0].initial_value.numpy(), [3, 3, 3, 3]
     )
 
 

@@ -190,7 +190,10 @@ def test_a_program_without_inputs():
 def test_a_program_without_outputs():
     main = import_pytorch(exported(Counting(False)))["main"]
     assert list(main.attrs["output_names"]) == []
-    assert [(s.name, s.output) for s in main.attrs[STATES_ATTR]] == [("count", 0), ("cells", 1)]
+    assert [(s.name, s.output) for s in main.attrs[STATES_ATTR.name]] == [
+        ("count", 0),
+        ("cells", 1),
+    ]
     assert usmp.build(import_pytorch(exported(Counting(False)))).load().run({}) == {}
 
 
@@ -210,11 +213,11 @@ def test_a_state_has_the_name_of_its_buffer():
     rows = torch.randn(1, 2, 1, 2)
     main = import_pytorch(exported(module, rows))["main"]
     assert [param.name for param in main.params] == ["inputs_0", "inner.cache", "inner.count"]
-    assert [(s.name, s.output) for s in main.attrs[STATES_ATTR]] == [
+    assert [(s.name, s.output) for s in main.attrs[STATES_ATTR.name]] == [
         ("inner.cache", 1),
         ("inner.count", 2),
     ]
-    np.testing.assert_array_equal(main.attrs[STATES_ATTR][0].initial_value.numpy(), cache())
+    np.testing.assert_array_equal(main.attrs[STATES_ATTR.name][0].initial_value.numpy(), cache())
     assert list(main.attrs["output_names"]) == ["sum_1"]
 
 
@@ -231,14 +234,14 @@ def test_a_state_and_an_input_of_one_name():
     module = Named(update, cache=torch.zeros(2))
     main = import_pytorch(exported(module, torch.ones(2)))["main"]
     assert [param.name for param in main.params] == ["cache", "cache_1"]
-    assert [s.name for s in main.attrs[STATES_ATTR]] == ["cache_1"]
+    assert [s.name for s in main.attrs[STATES_ATTR.name]] == ["cache_1"]
 
 
 def test_buffers_that_nothing_changes_are_constants():
     module = Keeping(lambda m, x: x * m.scale, scale=torch.full((2,), 3.0))
     main = import_pytorch(exported(module, torch.ones(2)))["main"]
     assert [param.name for param in main.params] == ["inputs_0"]
-    assert STATES_ATTR not in main.attrs
+    assert STATES_ATTR.name not in main.attrs
 
 
 def test_programs_without_states_import_as_before():

@@ -126,7 +126,7 @@ def test_an_array_that_is_read_only_stays_as_it_is():
         x.add_(1)
 
     mod = imported(update, torch.ones(3))
-    (state,) = mod["main"].attrs[STATES_ATTR]
+    (state,) = mod["main"].attrs[STATES_ATTR.name]
     assert (state.name, state.output, state.is_input) == ("inputs_0", 0, True)
     factory = usmp.build(mod)
     array = np.ones(3, np.float32)

@@ -19,7 +19,7 @@ from support.tflite_refusals import message_of
 from usmp.frontend.tflite.check import check_tflite
 from usmp.frontend.tflite.graph import Tensors, operators_of
 from usmp.frontend.tflite.importer import import_tflite
-from usmp.ops.control_flow import ControlFlow
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.ops.macs import macs_of
 from usmp.relax.limits import Limits
 
@@ -280,7 +280,9 @@ def test_what_loops_and_branches_multiply_is_not_known():
     """How often a body runs is not, and no product at all would be wrong."""
     mod = import_tflite(write_model(*looping()))
     of_bodies = [
-        f for f in mod.functions.values() if isinstance(f, tirx.PrimFunc) and ControlFlow.of(f)
+        f
+        for f in mod.functions.values()
+        if isinstance(f, tirx.PrimFunc) and CONTROL_FLOW_ATTR.of(f)
     ]
     assert [macs_of(func) for func in of_bodies] == [None, None]
 

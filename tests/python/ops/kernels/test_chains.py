@@ -18,7 +18,7 @@ from support.operator_trials.trial import Trial
 from support.tflite_tensors import graph_tensors
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.names import CORES
-from usmp.objects.schedule import schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR
 
 pytestmark = [pytest.mark.models, pytest.mark.slow]
 
@@ -66,9 +66,9 @@ def test_pairs_behind_sums_are_computed_whole_by_vectors():
     branches = pairs(SUMS, BY_VECTORS)
     bodies = kernel_bodies(import_tflite(chains_model(Draw(Random(2)), IMAGE, branches)), CORE)
     # The others are operators whose constants are packed.
-    fused = [b for b in bodies if " to " in b.operator.title and schedule_of(b.func)]
+    fused = [b for b in bodies if " to " in b.operator.title and SCHEDULE_ATTR.of(b.func)]
     assert len({body.operator.title for body in fused}) > 0.88 * len(branches)
-    assert [b.title for b in fused if ", vectors" not in schedule_of(b.func).tile] == []
+    assert [b.title for b in fused if ", vectors" not in SCHEDULE_ATTR.of(b.func).tile] == []
     assert differences(bodies) == []
 
 

@@ -13,7 +13,7 @@ from support.tir_interpreter import Interpreter
 from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
 from usmp.objects.cores import CORES, PORTABLE
-from usmp.objects.schedule import schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.ops.kernels.copies import copy_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.tir.nodes import nodes_of
@@ -122,7 +122,7 @@ def test_runs_are_copied(name):
 
 
 def test_the_schedule_says_how_many_elements_are_copied_at_once():
-    assert schedule_of(kernel_of(func_of(*CASES["rows"][0])).func).tile == "60 elements"
+    assert SCHEDULE_ATTR.of(kernel_of(func_of(*CASES["rows"][0])).func).tile == "60 elements"
 
 
 @pytest.mark.parametrize("name", CASES)

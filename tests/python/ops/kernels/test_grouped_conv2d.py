@@ -9,7 +9,7 @@ from tvm.ir import Call, GenericConst
 
 from support.kernel_models import check_functions_and_loops, check_schedule
 from usmp.objects.cores import CORES
-from usmp.objects.schedule import faster_schedules, schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR, faster_schedules
 from usmp.ops import quantized
 from usmp.ops.kernels.grouped_conv2d import grouped_conv2d_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
@@ -63,7 +63,7 @@ def kernel_of(*arguments):
 
 def test_tiles_of_a_group():
     func = kernel_of(8, 2).func
-    tiles = [schedule_of(f).tile for f in (func, *faster_schedules(func))]
+    tiles = [SCHEDULE_ATTR.of(f).tile for f in (func, *faster_schedules(func))]
     assert tiles == ["1 pixel x 4 channels, 2 groups", "2 pixels x 2 channels, 2 groups"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvm import tirx
 from tvm.script import tirx as T
 
-from usmp.objects.schedule import Schedule, faster_schedules, schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR, Schedule, faster_schedules
 from usmp.ops.kernels.kernel import TiledBody, kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 
@@ -24,8 +24,8 @@ def bodies(*instructions):
 
 def test_the_last_one_is_taken_and_those_that_are_faster_are_kept():
     func = kernel(CALL, bodies(30, 10, 20, 50, 25), {}).func
-    assert schedule_of(func) == Schedule("25", 25)
-    assert [schedule_of(other) for other in faster_schedules(func)] == [
+    assert SCHEDULE_ATTR.of(func) == Schedule("25", 25)
+    assert [SCHEDULE_ATTR.of(other) for other in faster_schedules(func)] == [
         Schedule("10", 10),
         Schedule("20", 20),
     ]
@@ -35,4 +35,4 @@ def test_the_last_one_is_taken_and_those_that_are_faster_are_kept():
 
 def test_one_schedule_is_no_choice():
     func = kernel(CALL, bodies(10), {}).func
-    assert (schedule_of(func), faster_schedules(func)) == (Schedule("10", 10), ())
+    assert (SCHEDULE_ATTR.of(func), faster_schedules(func)) == (Schedule("10", 10), ())

@@ -13,7 +13,7 @@ import usmp
 from support.c_program import SANITIZERS, run_as_program
 from support.kernel_models import differences, kernel_bodies
 from support.levels import sample
-from usmp.objects.schedule import schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.ops import quantized
 from usmp.ops.quantized import (
     Layout,
@@ -109,7 +109,7 @@ def expected(name, data):
 @pytest.mark.parametrize("core", ["generic", *sample(["cortex-m3", "cortex-m4"], 1), "cortex-m55"])
 def test_kernels(core):
     bodies = kernel_bodies(convolutions(), core)
-    tiles = [schedule_of(body.func).tile for body in bodies]
+    tiles = [SCHEDULE_ATTR.of(body.func).tile for body in bodies]
     tile = re.compile(r"[12] pixels? x \d channels?(, vectors)?")
     assert all(tile.match(text) for text in tiles)
     assert {"vectors" in text for text in tiles} == {core == "cortex-m55"}

@@ -14,7 +14,7 @@ from support.tir_interpreter import Interpreter
 from support.tir_memory import Pointer
 from usmp.aot.transform import LowerOperators, ScheduleOperators
 from usmp.objects.cores import CORES, PORTABLE
-from usmp.objects.schedule import schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
 from usmp.ops.kernels.sums_over_axes import sums_over_axes_kernel
@@ -81,7 +81,7 @@ def check(shape, make):
     func = operator(shape, make)
     kernel = select_kernel(OperatorCall(func, (None,)), DSP)
     assert kernel.arguments == (0,)
-    assert schedule_of(kernel.func).tile.endswith("4 channels")
+    assert SCHEDULE_ATTR.of(kernel.func).tile.endswith("4 channels")
     for seed in seeds(1, 2):
         data = np.random.default_rng(seed).integers(-128, 128, shape, np.int8)
         np.testing.assert_array_equal(run(kernel.func, data), run(func, data))

@@ -8,7 +8,7 @@ from tvm import tirx
 
 from ops.kernels.test_pooling import AFTER, BEFORE, operator, pool, run
 from usmp.objects.cores import CORES, PORTABLE
-from usmp.objects.schedule import row_schedule, schedule_of
+from usmp.objects.schedule import ROW_SCHEDULE_ATTR, SCHEDULE_ATTR
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.kernels.select import select_kernel
 from usmp.ops.quantized.parameters import Quantization
@@ -44,7 +44,7 @@ def rescaled(builder, x):
 
 def rows_of(func, core):
     """The row schedule of the kernel of an operator."""
-    return row_schedule(select_kernel(OperatorCall(func, (None,)), core).func)
+    return ROW_SCHEDULE_ATTR.of(select_kernel(OperatorCall(func, (None,)), core).func)
 
 
 def loops(func):
@@ -105,7 +105,9 @@ def test_rows_that_16_bits_cannot_sum_are_no_vectors():
 
 def test_the_schedule_says_what_it_is():
     func = operator((1, 6, 5, 8), mean_of([1, 2]))
-    assert schedule_of(rows_of(func, PORTABLE)).tile == "1 row, an accumulator for each channel"
+    assert (
+        SCHEDULE_ATTR.of(rows_of(func, PORTABLE)).tile == "1 row, an accumulator for each channel"
+    )
 
 
 @pytest.mark.parametrize("core", KINDS.values(), ids=KINDS)

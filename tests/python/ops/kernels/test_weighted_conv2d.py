@@ -8,7 +8,7 @@ import pytest
 from ops.kernels.test_convolution_edges import DATA, LIMITS, OUTPUT, WEIGHT, operator
 from support.kernel_loops import M4, check_loops, operator_call
 from usmp.objects.cores import CORES
-from usmp.objects.schedule import faster_schedules, schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR, faster_schedules
 from usmp.ops import quantized
 from usmp.ops.kernels.weighted_conv2d import conv2d_kernel
 from usmp.ops.quantized import Layout, Rescale, Window
@@ -24,7 +24,7 @@ SHIFTED = Window((4, 5), (1, 1), (1, 1), (1, 1), (1, 0), (5, 5))
 
 def tiles_of(kernel):
     funcs = (kernel.func, *faster_schedules(kernel.func))
-    return {schedule_of(f).tile: schedule_of(f).instructions for f in funcs}
+    return {SCHEDULE_ATTR.of(f).tile: SCHEDULE_ATTR.of(f).instructions for f in funcs}
 
 
 @pytest.mark.parametrize(

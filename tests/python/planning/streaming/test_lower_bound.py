@@ -31,15 +31,17 @@ from usmp.objects import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.objects.attributes import (
+from usmp.objects.annotations import (
     CANDIDATE_MEMORY_POOL_ATTR,
     CONSTANT_DATA_ATTR,
+    STATE_TENSOR_ATTR,
+)
+from usmp.objects.attributes import (
     CONSTANT_MEMORY_POOLS_ATTR,
     INPUT_TENSORS_ATTR,
     MAIN_FUNCTION_NAME,
     OUTPUT_TENSORS_ATTR,
     STATE_MEMORY_POOL_ATTR,
-    STATE_TENSOR_ATTR,
     WORKSPACE_MEMORY_POOLS_ATTR,
 )
 from usmp.planning.main_function import with_main
@@ -64,7 +66,7 @@ def workspace(name: str, limit: int) -> WorkspacePoolInfo:
 
 def limited(mod: IRModule, *limits: int) -> IRModule:
     pools = [workspace(f"p{index}", limit) for index, limit in enumerate(limits)]
-    return mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools(pools))
+    return mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, WorkspaceMemoryPools(pools))
 
 
 def need_of(mod: IRModule, options: PlanningOptions = OPTIONS) -> LeastNeed | None:
@@ -164,7 +166,7 @@ def annotated(annotations: dict[str, object]) -> IRModule:
 
 
 def test_states_are_whole():
-    mod = annotated({STATE_TENSOR_ATTR: "a"})
+    mod = annotated({STATE_TENSOR_ATTR.name: "a"})
     need = need_of(limited(mod, 70))
     assert need is not None
     assert (need.needed_bytes, need.largest) == (80, ("a", 80))
@@ -172,8 +174,8 @@ def test_states_are_whole():
 
 
 def test_states_in_a_pool_of_their_own():
-    mod = annotated({STATE_TENSOR_ATTR: "a"})
-    apart = limited(mod, 1).with_attr(STATE_MEMORY_POOL_ATTR, workspace("kept", 70))
+    mod = annotated({STATE_TENSOR_ATTR.name: "a"})
+    apart = limited(mod, 1).with_attr(STATE_MEMORY_POOL_ATTR.name, workspace("kept", 70))
     need = need_of(apart)
     assert need is not None
     assert (need.needed_bytes, need.holds, need.pools) == (80, "the states", (Pool("kept", 70),))
@@ -199,13 +201,13 @@ def test_what_the_planner_does_not_place_is_not_needed():
 
     assert needed_bytes(mod("T.serial")) == 64
     assert needed_bytes(mod("T.parallel")) < 64
-    state = f', annotations={{"{STATE_TENSOR_ATTR}": "kept"}}'
-    apart = mod("T.serial", state).with_attr(STATE_MEMORY_POOL_ATTR, workspace("kept", 100))
+    state = f', annotations={{"{STATE_TENSOR_ATTR.name}": "kept"}}'
+    apart = mod("T.serial", state).with_attr(STATE_MEMORY_POOL_ATTR.name, workspace("kept", 100))
     assert needed_bytes(apart) < 64
 
 
 def test_states_in_pools_that_the_module_does_not_list():
-    states = {STATE_TENSOR_ATTR: "a", CANDIDATE_MEMORY_POOL_ATTR: [workspace("big", 100)]}
+    states = {STATE_TENSOR_ATTR.name: "a", CANDIDATE_MEMORY_POOL_ATTR: [workspace("big", 100)]}
     assert need_of(limited(annotated(states), 79)) is None
 
 
@@ -215,13 +217,13 @@ def test_each_constant_once():
     statements = tirx.stmt_list(main.body)
     (allocation,) = [stmt for stmt in statements if isinstance(stmt, tirx.AllocBuffer)]
     twice = [
-        tirx.AllocBuffer(tirx.decl_buffer((80,), "int8", name), {CONSTANT_DATA_ATTR: constant})
+        tirx.AllocBuffer(tirx.decl_buffer((80,), "int8", name), {CONSTANT_DATA_ATTR.name: constant})
         for name in ("v", "w")
     ]
     mod = with_main(CHAIN, main.with_body(tirx.SeqStmt([*twice, *statements])))
     assert allocation.buffer.name == "a"
     flash = ConstantPoolInfo("flash", [C], None, PoolInfoProperties(size_hint_bytes=70))
-    need = need_of(mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR, ConstantMemoryPools([flash])))
+    need = need_of(mod.with_attr(CONSTANT_MEMORY_POOLS_ATTR.name, ConstantMemoryPools([flash])))
     assert need is not None
     assert (need.needed_bytes, need.holds, need.largest) == (80, "the constants", ("v", 80))
 
@@ -238,7 +240,7 @@ def test_inputs_are_there_together():
     main = main_function([(name, "int8") for name in "xyz"], [], ["both x y z"])
     infos = [TensorInfo(*each, "int8") for each in (("x", [40]), ("y", [24]), ("z", [8]))]
     mod = module(both, main)
-    io = {INPUT_TENSORS_ATTR: infos[:2], OUTPUT_TENSORS_ATTR: infos[2:]}
+    io = {INPUT_TENSORS_ATTR.name: infos[:2], OUTPUT_TENSORS_ATTR.name: infos[2:]}
     mod = with_main(mod, mod[MAIN_FUNCTION_NAME].with_attrs(io))
     assert needed_bytes(mod) == 0
     assert needed_bytes(mod, IN_WORKSPACE) == 64
@@ -323,7 +325,7 @@ def test_of_forms_the_one_that_needs_least():
 
 
 def test_bytes_of_one_pool_are_not_compared_with_bytes_of_all():
-    of_one, of_all = limited(CHAIN, 8, 10), limited(annotated({STATE_TENSOR_ATTR: "a"}), 8, 10)
+    of_one, of_all = limited(CHAIN, 8, 10), limited(annotated({STATE_TENSOR_ATTR.name: "a"}), 8, 10)
     with planning_session() as session:
         mod = with_needs_of_forms(session, of_all, [of_one, of_all], OPTIONS)
         need = least_need(session, mod, OPTIONS)

@@ -10,8 +10,8 @@ from tvm import tirx
 from support.random_segments import possible_segments
 from support.random_streamed_graphs import draw_streamed
 from support.streamed_graphs import counted_run, main_function, module, operator
-from usmp.objects.attributes import SEGMENT_ATTR
-from usmp.objects.schedule import Schedule, schedule_of, with_schedule
+from usmp.objects.operator_attributes import SEGMENT_ATTR
+from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 from usmp.transform import StreamOperators
 
 
@@ -52,15 +52,15 @@ def test_the_segment_says_what_its_rings_take():
         ),
     )
     for name, tile in (("first", "1 row"), ("second", "2 rows"), ("third", "1 row")):
-        mod.update_func(mod.get_global_var(name), with_schedule(mod[name], Schedule(tile, 100)))
+        mod.update_func(mod.get_global_var(name), SCHEDULE_ATTR.put(mod[name], Schedule(tile, 100)))
     streamed = StreamOperators([(0, 3)], False)(mod)
-    (func,) = (f for f in streamed.functions.values() if f.attrs and SEGMENT_ATTR in f.attrs)
-    segment = func.attrs[SEGMENT_ATTR]
+    (func,) = (f for f in streamed.functions.values() if f.attrs and SEGMENT_ATTR.name in f.attrs)
+    segment = func.attrs[SEGMENT_ATTR.name]
     assert list(segment["operators"]) == ["first", "second", "third"]
     assert segment["by"] == "rows"
     assert int(segment["ring_size_bytes"]) == 3 * 4 + 4
     assert int(segment["tensor_size_bytes"]) == 72
     assert int(segment["moved_bytes"]) == 7 * 2 * 4
     # 56 bytes move, in ten ticks three operators ask what is next, and 26 rows are made.
-    assert schedule_of(func).tile == "1 row and 2 rows"
-    assert schedule_of(func).instructions == 300 + 56 // 8 + 10 * 3 * 6 + 26 * 20
+    assert SCHEDULE_ATTR.of(func).tile == "1 row and 2 rows"
+    assert SCHEDULE_ATTR.of(func).instructions == 300 + 56 // 8 + 10 * 3 * 6 + 26 * 20

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from support.streamed_graphs import module, operator
-from usmp.objects.schedule import Schedule, with_schedule
+from usmp.objects.schedule import SCHEDULE_ATTR, Schedule
 from usmp.planning.streaming.interleaving import Interleaving
 from usmp.planning.streaming.read_main import streamed_main
 from usmp.planning.streaming.segment import Segment, interleaving_instructions
@@ -41,7 +41,7 @@ def main_of(instructions: int, more_percent: float) -> StreamedMain:
     """Two operators that together take so many instructions, after a call of a function in C."""
     schedule = Schedule("8 elements", instructions // 2)
     operators = [
-        each if each.func is None else replace(each, func=with_schedule(each.func, schedule))
+        each if each.func is None else replace(each, func=SCHEDULE_ATTR.put(each.func, schedule))
         for each in unscheduled_main().operators
     ]
     return replace(unscheduled_main(), operators=operators, more_percent=more_percent)

@@ -10,8 +10,8 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 
 from support.accelerator_models import registered, stated
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.extern_kernel import kernels_of
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.passes import apply_passes
 from usmp.relax.accelerators.describe import Partition, describe_partition
 from usmp.relax.accelerators.kernels import stated_facts
@@ -42,13 +42,13 @@ def lowered():
 def test_nothing_is_stated():
     func = lowered()
     assert kernels_of(func) == {}
-    assert func.attrs[ACCELERATOR_FUNCTION_ATTR].can_fail
+    assert func.attrs[ACCELERATOR_FUNCTION_ATTR.name].can_fail
     assert str(func.ret_type.dtype) == "int32"
 
 
 def test_a_workspace_by_the_shapes_of_the_tensors():
     with stated("accel.relu", workspace_bytes=lambda tensors: 2 * prod(tensors["input"].shape)):
-        function = lowered().attrs[ACCELERATOR_FUNCTION_ATTR]
+        function = lowered().attrs[ACCELERATOR_FUNCTION_ATTR.name]
     parameters = [(str(p.name), [int(e) for e in p.shape]) for p in function.parameters]
     assert parameters == [("input", [3, 5]), ("output", [3, 5]), ("workspace", [30])]
 
@@ -67,7 +67,7 @@ def test_distances_by_the_names_of_the_tensors():
     (distance,) = kernel.safe_distances
     assert (int(distance.input), int(distance.output), int(distance.size_bytes)) == (0, 1, 8)
     assert (kernel.can_fail, kernel.keeps_state) == (False, False)
-    assert not func.attrs[ACCELERATOR_FUNCTION_ATTR].can_fail
+    assert not func.attrs[ACCELERATOR_FUNCTION_ATTR.name].can_fail
 
 
 def test_distances_by_a_function():

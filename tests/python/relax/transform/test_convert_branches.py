@@ -10,7 +10,7 @@ from tvm.ir import Call, IRModule
 from tvm.script import ir as I
 from tvm.script import relax as R
 
-from usmp.ops.control_flow import ControlFlow
+from usmp.ops.control_flow import CONTROL_FLOW_ATTR, ControlFlow
 from usmp.relax.transform.convert_branches import ConvertBranches
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import nodes_of
@@ -25,7 +25,7 @@ def flows(mod: IRModule, name: str = "main") -> list[tuple[ControlFlow, list[str
             "relax.call_tir",
             "relax.call_tir_inplace",
         ):
-            flow = ControlFlow.of(mod[call.args[0]])
+            flow = CONTROL_FLOW_ATTR.of(mod[call.args[0]])
             given = [described(field.ty) for field in call.args[1].fields]
             found.append((flow, given, [described(ty) for ty in call.ty_args[0:1]]))
     return found

@@ -12,10 +12,12 @@ from tvm.script import relax as R
 from support.accelerator_models import CONV2D, MATMUL, Two, registered
 from support.relax_models import PARAMS, Attention
 from usmp import UnsupportedModelError, import_model
-from usmp.objects.attributes import ACCELERATOR_FUNCTION_ATTR, CONSTANT_DATA_ATTR, OPERATOR_ATTR
+from usmp.objects.annotations import CONSTANT_DATA_ATTR
+from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR
 from usmp.objects.targets import accelerator_of
 from usmp.ops.accelerator_function import AcceleratorFunction
 from usmp.ops.records import operator_of, operators_of
+from usmp.ops.records.attributes import OPERATOR_ATTR
 from usmp.passes import apply_passes
 from usmp.relax.bind_params import bind_params
 from usmp.relax.transform.lower_accelerator_functions import LowerAcceleratorFunctions
@@ -27,7 +29,7 @@ def lower(mod: IRModule, *accelerators: str) -> IRModule:
 
 
 def told(mod: IRModule, name: str) -> AcceleratorFunction:
-    return mod[name].attrs[ACCELERATOR_FUNCTION_ATTR]
+    return mod[name].attrs[ACCELERATOR_FUNCTION_ATTR.name]
 
 
 def parameters(function: AcceleratorFunction) -> list[tuple]:
@@ -92,7 +94,7 @@ def test_constants_and_workspace_are_its_own(digits_model):
     allocated = [s for s in func.body.seq if isinstance(s, tirx.AllocBuffer)]
     names = ["weight", "bias", "multiplier", "shift", "workspace"]
     assert [s.buffer.name for s in allocated] == names
-    assert [CONSTANT_DATA_ATTR in s.annotations for s in allocated] == [True] * 4 + [False]
+    assert [CONSTANT_DATA_ATTR.name in s.annotations for s in allocated] == [True] * 4 + [False]
     assert [param.name for param in func.params] == ["input", "output"]
     assert accesses(func) == [1, 1, 1, 1, 1, 2, 3]
     assert parameters(told(mod, "call_accel_main_0")) == [
@@ -139,7 +141,9 @@ def test_operators_that_stay_are_merged_and_keep_their_records(digits_model):
     record = operator_of(mod["conv2d"])
     for lowered in (lower(mod), lower(import_model(digits_model), "accel")):
         assert operators_of(lowered["conv2d"]) == ((record,),)
-        assert all(OPERATOR_ATTR not in f.attrs for v, f in lowered.functions.items() if f.attrs)
+        assert all(
+            OPERATOR_ATTR.name not in f.attrs for v, f in lowered.functions.items() if f.attrs
+        )
 
 
 def test_merged_functions_have_all_their_operators():

@@ -37,15 +37,16 @@ class OrderStage(Stage):
 
     name = ORDER
     pass_name = "usmp.OrderOperators"
+    reads = (STRIPS_ATTR,)
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
         """Yield the importer's order, and the other one if its peak of live bytes is lower."""
         yield _IMPORTED
         # The entries of a joint module were ordered one by one. The order of strips was chosen with
         # them: one strip after the other.
-        options, attributes = race.options, mod.attrs or {}
+        options = race.options
         is_free = options.order_operators and options.shares_memory
-        has_strips = bool(attributes.get(STRIPS_ATTR, {}).get("chains"))
+        has_strips = bool((STRIPS_ATTR.of(mod) or {}).get("chains"))
         if not is_free or has_strips or entries_of(mod) != [ONLY_ENTRY] or race.is_hopeless:
             return
         found = least_order(race.session, mod, options)

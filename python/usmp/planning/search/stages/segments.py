@@ -11,8 +11,16 @@ from typing import Any
 from tvm.ir import IRModule
 
 from usmp.names import SEGMENTS, SPEED
+from usmp.objects.annotations import ALIGNMENT_ATTR
 from usmp.objects.attributes import MAIN_FUNCTION_NAME, STRIPS_ATTR
 from usmp.objects.entries import entries_of
+from usmp.objects.operator_attributes import (
+    OPERATOR_SHAPES_ATTR,
+    OPERATOR_STEPS_ATTR,
+    OPERATORS_ATTR,
+    SEGMENT_ATTR,
+)
+from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.objects.streamed_io import streams_io
 from usmp.objects.symbolic_size import has_symbolic_sizes
 from usmp.plain.entry_names import ONLY_ENTRY
@@ -41,6 +49,11 @@ class SegmentStage(Stage):
 
     name = SEGMENTS
     pass_name = "usmp.StreamOperators"
+    reads = (STRIPS_ATTR, OPERATORS_ATTR, OPERATOR_STEPS_ATTR, OPERATOR_SHAPES_ATTR, SCHEDULE_ATTR)
+    writes = (
+        *(ALIGNMENT_ATTR, OPERATORS_ATTR, OPERATOR_STEPS_ATTR, OPERATOR_SHAPES_ATTR, SEGMENT_ATTR),
+        SCHEDULE_ATTR,
+    )
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
         """Yield the module without segments, then choices by their bounds, the least first."""
@@ -115,7 +128,7 @@ def _prepared_main(
 def _more_percent(mod: IRModule, options: PlanningOptions) -> float:
     """Return the percentage of multiply-accumulates that strips leave to segments; 0 without
     strips."""
-    said = (mod.attrs or {}).get(STRIPS_ATTR, {})
+    said = STRIPS_ATTR.of(mod) or {}
     if not said.get("chains"):
         return 0.0
     before, after = (max(int(said[name]), 1) for name in ("macs_before", "macs"))

@@ -18,23 +18,22 @@ from tvm.ir import Call, IRModule
 from usmp.analysis.memory.calls import prim_funcs
 from usmp.analysis.memory.facts import module_facts
 from usmp.names import BALANCED, OPTIMIZE, PREFERENCE, RAM, TILES
-from usmp.objects.attributes import (
+from usmp.objects.compared import Alternative, Compared
+from usmp.objects.entries import entries_of, entry_function_name
+from usmp.objects.operator_attributes import SEGMENT_ATTR
+from usmp.objects.schedule import (
     FASTER_SCHEDULES_ATTR,
     ROW_SCHEDULE_ATTR,
     SCHEDULE_ATTR,
-    SEGMENT_ATTR,
+    Schedule,
+    faster_schedules,
 )
-from usmp.objects.compared import Alternative, Compared
-from usmp.objects.entries import entries_of, entry_function_name
-from usmp.objects.schedule import Schedule, faster_schedules, schedule_of
 from usmp.planning.options import PlanningOptions
 from usmp.planning.search.choice import Allowance, Choice
 from usmp.planning.search.race import Race
 from usmp.planning.search.stage import Stage
 from usmp.planning.session import planning_session
 from usmp.tir.nodes import nodes_of
-
-_HELD = (FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR)
 
 _MOST_TRIALS = 24
 """Choices of schedules that are planned for one goal."""
@@ -48,6 +47,7 @@ class TileStage(Stage):
 
     name = TILES
     pass_name = "usmp.ChooseSchedules"
+    reads = (SCHEDULE_ATTR, FASTER_SCHEDULES_ATTR)
     allowance = Allowance.WITHIN
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
@@ -160,7 +160,7 @@ def _goals(mod: IRModule, options: PlanningOptions) -> Sequence[str]:
     if not is_quick:
         return [options.optimize]
     # Nothing would run interleaved for speed alone.
-    is_streamed = any(SEGMENT_ATTR in (func.attrs or {}) for func in prim_funcs(mod).values())
+    is_streamed = any(SEGMENT_ATTR.is_on(func) for func in prim_funcs(mod).values())
     return (
         [goal for goal in OPTIMIZE if goal in (options.optimize, RAM, BALANCED)]
         if is_streamed
@@ -200,12 +200,12 @@ def _most_saved_first(schedules: Mapping[str, Sequence[tirx.PrimFunc]]) -> list[
 
 
 def _instructions(func: tirx.PrimFunc) -> int:
-    schedule = schedule_of(func) or Schedule("")
+    schedule = SCHEDULE_ATTR.of(func) or Schedule("")
     return schedule.instructions or 0
 
 
 def _in_the_place_of(func: tirx.PrimFunc, schedule: tirx.PrimFunc) -> tirx.PrimFunc:
     """Return a faster schedule with the attributes of a function, its target among them."""
-    known = {k: v for k, v in dict(func.attrs).items() if k not in _HELD}
     made = tirx.PrimFunc(schedule.params, schedule.body, func.ret_type)
-    return made.with_attrs({**known, SCHEDULE_ATTR: schedule.attrs[SCHEDULE_ATTR]})
+    made = ROW_SCHEDULE_ATTR.removed(FASTER_SCHEDULES_ATTR.removed(made.with_attrs(func.attrs)))
+    return SCHEDULE_ATTR.moved(made, schedule)

@@ -68,7 +68,7 @@ def use_integer_operators(mod: IRModule) -> IRModule:
     mod = rewrite_main(use_signed_integers(mod), _Rewriter)
     remaining = float_operators(mod["main"])
     if remaining:
-        mod = mod.with_attr(FLOAT_OPERATORS_ATTR, dict(remaining))
+        mod = FLOAT_OPERATORS_ATTR.put(mod, dict(remaining))
     return mod
 
 

@@ -56,13 +56,13 @@ def io_quantization(main: relax.Function) -> IOQuantization:
     attrs = _with_new_names(main.attrs or {})
     graph = Graph(relax.BlockBuilder(), _bound(main).get, lambda *_: None)
     inputs, outputs = _dequantized(main, graph), _quantized(main, graph)
-    of_inputs = attrs.get(INPUT_QUANTIZATION_ATTR, {})
+    of_inputs = INPUT_QUANTIZATION_ATTR.read(attrs) or {}
     if not isinstance(of_inputs, Mapping):
         raise ValueError(f'the attribute "{INPUT_QUANTIZATION_ATTR}" of main must be a dictionary')
     for name, stated in of_inputs.items():
         inputs[str(name)] = _read(stated, f'{INPUT_QUANTIZATION_ATTR}"["{name}"]')
-    if OUTPUT_QUANTIZATION_ATTR in attrs:
-        of_outputs = attrs[OUTPUT_QUANTIZATION_ATTR]
+    of_outputs = OUTPUT_QUANTIZATION_ATTR.read(attrs)
+    if of_outputs is not None:
         if not isinstance(of_outputs, Sequence) or len(of_outputs) != len(outputs):
             raise ValueError(
                 f'the attribute "{OUTPUT_QUANTIZATION_ATTR}" of main must be a list with an '
@@ -75,10 +75,8 @@ def io_quantization(main: relax.Function) -> IOQuantization:
 def with_io_quantization(main: relax.Function, quantization: IOQuantization) -> relax.Function:
     """`main` with the attributes that say so."""
     return main.with_attrs(
-        {
-            INPUT_QUANTIZATION_ATTR: {n: _listed(p) for n, p in quantization.inputs.items()},
-            OUTPUT_QUANTIZATION_ATTR: [_listed(p) for p in quantization.outputs],
-        }
+        INPUT_QUANTIZATION_ATTR.entry({n: _listed(p) for n, p in quantization.inputs.items()})
+        | OUTPUT_QUANTIZATION_ATTR.entry([_listed(p) for p in quantization.outputs])
     )
 
 
@@ -90,7 +88,7 @@ def _listed(parameters: Parameters) -> list[float | int]:
 def _with_new_names(attrs: Mapping[str, object]) -> dict[str, Any]:
     """The attributes, each under the name that it has now."""
     named = dict(attrs.items())
-    for new in (INPUT_QUANTIZATION_ATTR, OUTPUT_QUANTIZATION_ATTR):
+    for new in (INPUT_QUANTIZATION_ATTR.name, OUTPUT_QUANTIZATION_ATTR.name):
         old = new.replace("quantization", "quantisation")
         if old in named:
             warn_renamed(f'the attribute "{old}" of main', f'"{new}"')
@@ -103,14 +101,14 @@ def attach_quantization(mod: IRModule, quantization: IOQuantization) -> IRModule
     main = mod[MAIN_FUNCTION_NAME]
     inputs = [
         _with_quantization(t, quantization.inputs.get(str(t.name)))
-        for t in main.attrs[INPUT_TENSORS_ATTR]
+        for t in INPUT_TENSORS_ATTR.required(main)
     ]
-    pairs = zip(main.attrs[OUTPUT_TENSORS_ATTR], quantization.outputs, strict=True)
+    pairs = zip(OUTPUT_TENSORS_ATTR.required(main), quantization.outputs, strict=True)
     outputs = [_with_quantization(tensor, parameters) for tensor, parameters in pairs]
     result = IRModule(mod.functions, attrs=mod.attrs)
     result.update_func(
         mod.get_global_var(MAIN_FUNCTION_NAME),
-        main.with_attrs({INPUT_TENSORS_ATTR: inputs, OUTPUT_TENSORS_ATTR: outputs}),
+        main.with_attrs(INPUT_TENSORS_ATTR.entry(inputs) | OUTPUT_TENSORS_ATTR.entry(outputs)),
     )
     return result
 

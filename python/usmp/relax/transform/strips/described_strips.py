@@ -29,7 +29,7 @@ def choices_of_strips(
     if not options.max_extra_macs or not (options.streaming and options.shares_memory):
         return None
     # The number of columns of an image must be known. Strips have taken their allowance.
-    if size_variables(main_function(mod)) or STRIPS_ATTR in (mod.attrs or {}):
+    if size_variables(main_function(mod)) or STRIPS_ATTR.is_on(mod):
         return None
     main = strip_main(mod, options)
     return main, strip_choices(main, int(main.macs * options.max_extra_macs / 100))
@@ -44,7 +44,7 @@ def in_strips(main: StripMain, chains: Sequence[StripChain], **others: Any) -> I
         what the attribute says beside the chains.
     """
     made = with_strips(main, chains)
-    return made.with_attr(STRIPS_ATTR, {**others, **described_chains(main, chains)})
+    return STRIPS_ATTR.put(made, {**others, **described_chains(main, chains)})
 
 
 def described_chains(main: StripMain, chains: Sequence[StripChain]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from tvm import tirx
 
 from ops.kernels.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
 from usmp.objects.cores import CORES
-from usmp.objects.schedule import faster_schedules, row_schedule, schedule_of
+from usmp.objects.schedule import ROW_SCHEDULE_ATTR, SCHEDULE_ATTR, faster_schedules
 from usmp.ops.kernels.mve.conv2d import mve_conv2d_kernel
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
@@ -53,7 +53,7 @@ def scratch_of(func):
 )
 def test_windows_on_the_stack_and_in_place(channels, window, tiles, scratch):
     func = kernel_of(channels, window).func
-    assert [schedule_of(f).tile for f in (func, *faster_schedules(func))] == tiles
+    assert [SCHEDULE_ATTR.of(f).tile for f in (func, *faster_schedules(func))] == tiles
     assert scratch_of(func) == scratch
 
 
@@ -61,8 +61,8 @@ def test_single_pixels_have_a_way_by_rows():
     """Its pixels are written where they stay: of operators that run interleaved, nothing that is
     read lies there."""
     func = kernel_of(16, POINT).func
-    rows = row_schedule(func)
-    assert [schedule_of(f).tile for f in (func, rows)] == [f"{TWO}, copied", TWO]
+    rows = ROW_SCHEDULE_ATTR.of(func)
+    assert [SCHEDULE_ATTR.of(f).tile for f in (func, rows)] == [f"{TWO}, copied", TWO]
     assert (int(rows.body.extent), scratch_of(rows)) == (4, [])
     calls = map(intrinsic_call, nodes_of(rows.body, tirx.AttrStmt))
     pixels = [(str(call.args[0].value), int(call.args[7])) for call in calls]
@@ -70,7 +70,7 @@ def test_single_pixels_have_a_way_by_rows():
 
 
 def test_windows_are_by_rows_anyway():
-    assert row_schedule(kernel_of(16, WINDOW).func) is None
+    assert ROW_SCHEDULE_ATTR.of(kernel_of(16, WINDOW).func) is None
 
 
 def test_other_convolutions_stay():

@@ -7,7 +7,7 @@ import pytest
 from tvm import tirx
 
 from support.kernel_loops import M4, M55, check_loops, operator_call
-from usmp.objects.schedule import schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.ops import quantized
 from usmp.ops.kernels.mve.depthwise import mve_depthwise_kernel
 from usmp.ops.quantized import Layout, OutputLimits, Quantization, Rescale, Window
@@ -98,7 +98,7 @@ def test_weights_are_packed_by_lanes():
 
 
 def test_schedules_are_of_one_pixel():
-    schedule = schedule_of(mve_depthwise_kernel(operator(WINDOWS["padded"], 16), M55).func)
+    schedule = SCHEDULE_ATTR.of(mve_depthwise_kernel(operator(WINDOWS["padded"], 16), M55).func)
     assert schedule.tile == "1 pixel x 16 channels, vectors"
     assert schedule.instructions == 4 * (140 + 5 * (40 + 9 * 9))
 

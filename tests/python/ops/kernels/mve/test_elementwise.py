@@ -7,7 +7,7 @@ from tvm import relax, tirx
 from tvm.ir import IRModule
 
 from usmp.objects.cores import CORES
-from usmp.objects.schedule import row_schedule
+from usmp.objects.schedule import ROW_SCHEDULE_ATTR
 from usmp.ops.kernels.mve.elementwise import mve_elementwise_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.quantized.activations import abs_, clamp, leaky_relu, relu
@@ -109,13 +109,13 @@ def test_functions_of_one_element(make, function):
 
 
 def test_a_way_by_rows():
-    rows = row_schedule(kernel_of(add, (1, 6, 5, 20), (1, 6, 5, 20)).func)
+    rows = ROW_SCHEDULE_ATTR.of(kernel_of(add, (1, 6, 5, 20), (1, 6, 5, 20)).func)
     assert int(rows.body.extent) == 6
     assert calls_in(rows) == [("tvmgen_mve_add", 100)]
 
 
 def test_a_row_of_one_element_that_is_repeated():
-    rows = row_schedule(kernel_of(add, (1, 6, 5, 20), (1,)).func)
+    rows = ROW_SCHEDULE_ATTR.of(kernel_of(add, (1, 6, 5, 20), (1,)).func)
     assert int(rows.body.extent) == 6
     assert calls_in(rows) == [("tvmgen_mve_fill", 100), ("tvmgen_mve_add", 100)]
 
@@ -125,7 +125,7 @@ def test_a_row_of_one_element_that_is_repeated():
 )
 def test_no_other_way_by_rows(first, second):
     """There is a loop over rows; a row has too few elements; there is no row."""
-    assert row_schedule(kernel_of(add, first, second).func) is None
+    assert ROW_SCHEDULE_ATTR.of(kernel_of(add, first, second).func) is None
 
 
 def test_others_stay():

@@ -9,7 +9,7 @@ from tvm import tirx
 from ops.kernels.test_grouped_conv2d import DILATED, POINT, WINDOW, operator
 from support.kernel_loops import check_loops
 from usmp.objects.cores import CORES
-from usmp.objects.schedule import faster_schedules, schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR, faster_schedules
 from usmp.ops.kernels.mve.grouped_conv2d import mve_grouped_conv2d_kernel
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
@@ -36,7 +36,7 @@ def kernel_of(channels, groups, layout="NHWC", core="cortex-m55", **fields):
 )
 def test_as_many_pixels_at_once_as_fit_the_stack(channels, window, tile, functions, stack):
     func = kernel_of(channels, 2, window=window).func
-    assert schedule_of(func).tile == f"{tile}, vectors, 2 groups"
+    assert SCHEDULE_ATTR.of(func).tile == f"{tile}, vectors, 2 groups"
     assert faster_schedules(func) == ()
     calls = [intrinsic_call(stmt).args[0].value for stmt in nodes_of(func.body, tirx.AttrStmt)]
     convolutions = [name for name in calls if "conv2d" in name]
@@ -65,7 +65,7 @@ def test_loops_compute_the_operator(channels, groups, window):
 
 def test_two_channels_of_a_group_are_computed_of_four_pixels_at_once():
     kernel = kernel_of(8, 4)
-    assert schedule_of(kernel.func).tile == "4 pixels x 1 channel, vectors, 4 groups"
+    assert SCHEDULE_ATTR.of(kernel.func).tile == "4 pixels x 1 channel, vectors, 4 groups"
     calls = [intrinsic_call(stmt) for stmt in nodes_of(kernel.func.body, tirx.AttrStmt)]
     (call,) = (call for call in calls if "conv2d" in call.args[0].value)
     assert call.args[0].value == "tvmgen_mve_conv2d_4x1"
@@ -76,7 +76,9 @@ def test_two_channels_of_a_group_are_computed_of_four_pixels_at_once():
 @pytest.mark.parametrize("window", [WINDOW, DILATED])
 def test_windows_that_are_larger_than_what_the_stack_is_used_for_stay_in_place(window):
     func = kernel_of(240, 2, window=window).func
-    assert schedule_of(func).tile == "1 pixel x 4 channels, vectors, 2 groups, windows in place"
+    assert (
+        SCHEDULE_ATTR.of(func).tile == "1 pixel x 4 channels, vectors, 2 groups, windows in place"
+    )
     assert faster_schedules(func) == ()
     calls = [intrinsic_call(stmt).args[0].value for stmt in nodes_of(func.body, tirx.AttrStmt)]
     assert calls == ["tvmgen_mve_conv2d_taps"]

@@ -7,7 +7,7 @@ from tvm import tirx
 
 from ops.kernels.test_pooling import operator, pool
 from usmp.objects.cores import CORES
-from usmp.objects.schedule import schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.ops.kernels.mve.pooling import mve_pool_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.window import Window
@@ -28,7 +28,7 @@ def kernel_of(kind, window, core="cortex-m55"):
 )
 def test_windows_at_the_border_are_computed_by_the_same_function(kind, function, lanes):
     func = kernel_of(kind, PADDED).func
-    assert schedule_of(func).tile == f"1 pixel x {lanes} channels, vectors"
+    assert SCHEDULE_ATTR.of(func).tile == f"1 pixel x {lanes} channels, vectors"
     calls = map(intrinsic_call, nodes_of(func.body, tirx.AttrStmt))
     assert [call.args[0].value for call in calls] == [function, function]
 

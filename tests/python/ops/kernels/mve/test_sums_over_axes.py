@@ -7,7 +7,7 @@ from tvm import tirx
 
 from ops.kernels.test_pooling import AFTER, BEFORE, operator
 from usmp.objects.cores import CORES
-from usmp.objects.schedule import schedule_of
+from usmp.objects.schedule import SCHEDULE_ATTR
 from usmp.ops.kernels.mve.sums_over_axes import mve_sums_over_axes_kernel
 from usmp.ops.kernels.operator_call import OperatorCall
 from usmp.ops.quantized.parameters import Quantization
@@ -26,7 +26,7 @@ def kernel_of(shape, axes, function=mean, after=AFTER, core="cortex-m55"):
 @pytest.mark.parametrize("function", [mean, reduce_sum])
 def test_a_call_computes_all_channels(function):
     func = kernel_of((2, 3, 4, 40), [1, 2], function, Quantization("int8", (3.7,), (5,))).func
-    assert schedule_of(func).tile == "16 channels, vectors"
+    assert SCHEDULE_ATTR.of(func).tile == "16 channels, vectors"
     (call,) = map(intrinsic_call, nodes_of(func.body, tirx.AttrStmt))
     assert call.args[0].value == "tvmgen_mve_sums"
     # Pixels, channels, and minus the zero point of all of them.

@@ -10,14 +10,14 @@ from tvm.target import Target
 from support.deadlines import OVER, after_looks
 from support.streamed_graphs import main_function, module, operator
 from usmp.objects import Executor, PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.objects.attributes import EXECUTOR_ATTR, SEGMENT_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
+from usmp.objects.attributes import EXECUTOR_ATTR, WORKSPACE_MEMORY_POOLS_ATTR
 from usmp.objects.compared import details_of
+from usmp.objects.operator_attributes import SEGMENT_ATTR
 from usmp.objects.schedule import (
+    SCHEDULE_ATTR,
     Schedule,
     faster_schedules,
-    schedule_of,
     with_faster_schedules,
-    with_schedule,
 )
 from usmp.planning.options import PlanningOptions
 from usmp.planning.search import Search, Searched
@@ -97,7 +97,7 @@ FASTER = {"one": ["six", "two"], "small_one": ["small_ten"]}
 
 
 def function(name):
-    return with_schedule(FUNCTIONS[name], Schedule(name, INSTRUCTIONS[name]))
+    return SCHEDULE_ATTR.put(FUNCTIONS[name], Schedule(name, INSTRUCTIONS[name]))
 
 
 def scheduled_module(size_hint_bytes=None):
@@ -107,12 +107,12 @@ def scheduled_module(size_hint_bytes=None):
         faster = [function(other) for other in others]
         functions[Module.get_global_var(name)] = with_faster_schedules(function(name), faster)
     executor = Executor("aot", {"workspace-byte-alignment": 1})
-    mod = IRModule(functions).with_attr(EXECUTOR_ATTR, executor)
+    mod = IRModule(functions).with_attr(EXECUTOR_ATTR.name, executor)
     if size_hint_bytes is None:
         return mod
     properties = PoolInfoProperties(size_hint_bytes=size_hint_bytes)
     pool = WorkspacePoolInfo("ram", [Target("c")], properties)
-    return mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools([pool]))
+    return mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, WorkspaceMemoryPools([pool]))
 
 
 def searched(mod, deadline=None, **options) -> Searched:
@@ -128,10 +128,10 @@ def found(mod, optimize):
     for name in FASTER:
         taken = {"one": 0, **chosen}.get(name, 0)
         slowest_first = [name, *reversed(FASTER[name])]
-        assert schedule_of(found.mod[name]) == Schedule(
+        assert SCHEDULE_ATTR.of(found.mod[name]) == Schedule(
             slowest_first[taken], INSTRUCTIONS[slowest_first[taken]]
         )
-    return race.best.peaks, [schedule_of(found.mod[name]).tile for name in FASTER]
+    return race.best.peaks, [SCHEDULE_ATTR.of(found.mod[name]).tile for name in FASTER]
 
 
 def test_what_is_small_may_take_more_as_long_as_the_peak_stays():
@@ -174,11 +174,11 @@ def test_what_is_taken_has_the_attributes_of_what_it_stands_for():
 
 @pytest.mark.parametrize(("optimize", "tile"), [("ram", "1"), ("balanced", "1"), ("speed", "6")])
 def test_the_first_memory_of_all_is_for_speed_only(optimize, tile):
-    slow = with_schedule(WithoutBuffers["copy"], Schedule("1", 2))
-    fast = with_schedule(WithoutBuffers["by_scratch"], Schedule("6", 1))
+    slow = SCHEDULE_ATTR.put(WithoutBuffers["copy"], Schedule("1", 2))
+    fast = SCHEDULE_ATTR.put(WithoutBuffers["by_scratch"], Schedule("6", 1))
     mod = IRModule(WithoutBuffers.functions)
     mod.update_func(mod.get_global_var("copy"), with_faster_schedules(slow, [fast]))
-    assert schedule_of(searched(mod, optimize=optimize).mod["copy"]).tile == tile
+    assert SCHEDULE_ATTR.of(searched(mod, optimize=optimize).mod["copy"]).tile == tile
 
 
 ALL_GOALS = {"ram": (60, 170), "balanced": (61, 150), "speed": (65, 130)}
@@ -203,14 +203,14 @@ def test_placement_by_cost_plans_for_one_goal():
         read_bandwidth_bytes_per_cycle=1, write_bandwidth_bytes_per_cycle=1
     )
     pool = WorkspacePoolInfo("ram", [Target("c")], properties)
-    mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR, WorkspaceMemoryPools([pool]))
+    mod = mod.with_attr(WORKSPACE_MEMORY_POOLS_ATTR.name, WorkspaceMemoryPools([pool]))
     said = goals(mod, optimize="balanced", placement="cost")
     assert said == {"optimize": "balanced", "balanced": ALL_GOALS["balanced"]}
 
 
 def test_nothing_is_streamed_for_speed_alone():
     mod = scheduled_module()
-    mod.update_func(mod.get_global_var("narrow"), mod["narrow"].with_attr(SEGMENT_ATTR, 1))
+    mod.update_func(mod.get_global_var("narrow"), mod["narrow"].with_attr(SEGMENT_ATTR.name, 1))
     assert goals(mod).keys() == {"optimize", "ram", "balanced"}
     assert goals(mod, optimize="speed") == {"optimize": "speed", **ALL_GOALS}
 

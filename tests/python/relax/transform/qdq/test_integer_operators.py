@@ -21,7 +21,8 @@ from support.qdq_models import (
     steps_of_outputs,
 )
 from usmp.objects import StateInfo
-from usmp.objects.attributes import CODE_HASH_ATTR, OUTPUT_NAMES_ATTR, STATES_ATTR
+from usmp.objects.attributes import OUTPUT_NAMES_ATTR, STATES_ATTR
+from usmp.objects.operator_attributes import CODE_HASH_ATTR
 from usmp.relax.transform.qdq import use_integer_operators
 
 
@@ -87,7 +88,7 @@ def test_before_and_after():
     after = relax.transform.CanonicalizeBindings()(use_integer_operators(Before))
     clamp = after.get_global_var("clamp")
     # A number that says which functions are equal but for their records.
-    after.update_func(clamp, after[clamp].without_attr(CODE_HASH_ATTR))
+    after.update_func(clamp, after[clamp].without_attr(CODE_HASH_ATTR.name))
     tvm.ir.assert_structural_equal(after, Expected)
 
 
@@ -122,13 +123,13 @@ def test_attributes_survive():
         ((3,), "int8"),
         ((3,), "int8"),
     )
-    attrs = {OUTPUT_NAMES_ATTR: ["y"], STATES_ATTR: [state], "num_input": 2}
+    attrs = {OUTPUT_NAMES_ATTR.name: ["y"], STATES_ATTR.name: [state], "num_input": 2}
     mod.update_func(mod.get_global_var("main"), mod["main"].with_attrs(attrs))
     after = use_integer_operators(mod.with_attr("mine", 7))
     # To twice the scale, where each odd number is a half.
     assert calls_of(after) == ["table"]
-    assert [str(name) for name in after["main"].attrs[OUTPUT_NAMES_ATTR]] == ["y"]
-    assert after["main"].attrs[STATES_ATTR][0].same_as(state)
+    assert [str(name) for name in after["main"].attrs[OUTPUT_NAMES_ATTR.name]] == ["y"]
+    assert after["main"].attrs[STATES_ATTR.name][0].same_as(state)
     assert int(after["main"].attrs["num_input"]) == 2
     assert int(after.attrs["mine"]) == 7
     assert list(usmp.build(mod).run({"x0": np.zeros(3, np.int8)})) == ["y"]

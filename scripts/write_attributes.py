@@ -1,0 +1,111 @@
+"""Writes the table of attributes in CONTRIBUTING.md: what each says, who writes it, who reads it.
+
+The lines between the comments `<!-- attributes -->` and `<!-- end -->` are written anew; all other
+lines stay.
+
+    python scripts/write_attributes.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import usmp.aot_pipeline
+import usmp.vm_pipeline  # noqa: F401  for its passes
+from usmp import outside_passes
+from usmp.objects import annotations, attributes, compared, operator_attributes, schedule
+from usmp.objects.attribute import Attribute, AttributeAccess
+from usmp.ops import control_flow, emit
+from usmp.ops.records import attributes as records
+from usmp.passes import ModulePass
+from usmp.planning.attribute_access import PLANNING, SEARCHING
+from usmp.planning.search.stage import stage_classes
+from usmp.relax.storage import storage_plan
+
+PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
+
+_TABLE = re.compile(r"(<!-- attributes -->\n).*?(<!-- end -->)", re.DOTALL)
+
+_HOMES = (
+    *(
+        attributes,
+        annotations,
+        operator_attributes,
+        schedule,
+        compared,
+        control_flow,
+        records,
+        emit,
+    ),
+    storage_plan,
+)
+
+
+def all_attributes() -> list[Attribute]:
+    """Return all attributes, those of modules and functions first."""
+    found = [value for home in _HOMES for value in vars(home).values()]
+    return list(dict.fromkeys(value for value in found if isinstance(value, Attribute)))
+
+
+def accesses() -> dict[str, AttributeAccess]:
+    """Return all that reads or writes attributes, by name: what is outside, passes and stages."""
+    outside = [
+        value for value in vars(outside_passes).values() if isinstance(value, AttributeAccess)
+    ]
+    passes: dict[str, AttributeAccess] = {}
+    for each in filter(_is_of_product, ModulePass.__subclasses__()):
+        passes[each.__name__] = AttributeAccess(each.__name__, each.reads, each.writes, each.uses)
+    for stage in filter(_is_of_product, stage_classes()):
+        name = stage.pass_name.removeprefix("usmp.")
+        known = passes.get(name, AttributeAccess(name))
+        passes[name] = _joined(known, stage.reads, stage.writes)
+    first = {each.name: each for each in [*outside, PLANNING, SEARCHING]}
+    return first | dict(sorted(passes.items()))
+
+
+def _is_of_product(known: type) -> bool:
+    """Return whether a class is none of a test."""
+    return known.__module__.startswith("usmp.")
+
+
+def _joined(
+    access: AttributeAccess, reads: Sequence[Attribute], writes: Sequence[Attribute]
+) -> AttributeAccess:
+    """Return what a pass and a stage of one name do."""
+    return replace(
+        access,
+        reads=tuple(dict.fromkeys([*access.reads, *reads])),
+        writes=tuple(dict.fromkeys([*access.writes, *writes])),
+        uses=tuple(dict.fromkeys([*access.uses, SEARCHING])),
+    )
+
+
+def reached(access: AttributeAccess) -> Iterator[AttributeAccess]:
+    """Yield what something does, and what all that it uses does."""
+    yield access
+    for used in access.uses:
+        yield from reached(used)
+
+
+def with_table(page: str) -> str:
+    """Return the text of the page with the table as the code declares it."""
+    return _TABLE.sub(lambda found: found[1] + "\n".join([*_lines(), ""]) + found[2], page)
+
+
+def _lines() -> Iterator[str]:
+    yield "| attribute | on | meaning | written by | read by |"
+    yield "|---|---|---|---|---|"
+    known = accesses().values()
+    for attribute in all_attributes():
+        writers = ", ".join(each.name for each in known if attribute in each.writes)
+        readers = ", ".join(each.name for each in known if attribute in each.reads)
+        meaning, *_ = attribute.meaning.split(". ")
+        cells = (f"`{attribute.name}`", attribute.holder, meaning, writers, readers)
+        yield f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_table(PAGE.read_text()))
