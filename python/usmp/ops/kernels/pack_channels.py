@@ -148,11 +148,12 @@ class _Factors:
     high: int
     accumulators: AccumulatorRange
 
-    def at_the_ends(self, multiplier: np.ndarray) -> np.ndarray:
-        """The outputs of the least and the greatest accumulators: (2, channels)."""
-        ends = np.stack([self.accumulators.least, self.accumulators.greatest])
+    def at_the_ends(self, multiplier: np.ndarray, channels: np.ndarray) -> np.ndarray:
+        """The outputs of the least and the greatest accumulators of some channels, (2, channels),
+        by these multipliers."""
+        ends = np.stack([self.accumulators.least[channels], self.accumulators.greatest[channels]])
         outputs: np.ndarray = np.clip(
-            rescaled_twice(ends, multiplier, self.shift), self.low, self.high
+            rescaled_twice(ends, multiplier, self.shift[channels]), self.low, self.high
         )
         return outputs
 
@@ -194,17 +195,19 @@ def _shorten(factors: _Factors, mantissa_bits: int) -> np.ndarray | None:
     if dropped == 0:
         return factors.multiplier - one
     thresholds, levels, is_level = factors.thresholds
-    ends = factors.at_the_ends(factors.multiplier)
     nearest = (factors.multiplier + (1 << (dropped - 1))) >> dropped
     found = np.where(factors.constant, 0, -1)
     for offset in _NEARBY:
-        if (found >= 0).all():
+        left = np.flatnonzero(found < 0)
+        if not left.size:
             break
-        candidate = np.clip(nearest + offset, one, 2 * one - 1)
-        factor, shift = (candidate << dropped)[:, None], factors.shift[:, None]
-        at = rescaled_twice(thresholds, factor, shift) >= levels
-        before = rescaled_twice(thresholds - 1, factor, shift) < levels
-        same = ((at & before) | ~is_level).all(axis=1)
-        same &= (factors.at_the_ends(candidate << dropped) == ends).all(axis=0)
-        found = np.where((found < 0) & same, candidate - one, found)
+        candidate = np.clip(nearest[left] + offset, one, 2 * one - 1)
+        factor, shift = (candidate << dropped)[:, None], factors.shift[left, None]
+        at = rescaled_twice(thresholds[left], factor, shift) >= levels[left]
+        before = rescaled_twice(thresholds[left] - 1, factor, shift) < levels[left]
+        same = ((at & before) | ~is_level[left]).all(axis=1)
+        of_both = (factors.multiplier[left], candidate << dropped)
+        ends, shortened = (factors.at_the_ends(each, left) for each in of_both)
+        same &= (shortened == ends).all(axis=0)
+        found[left[same]] = candidate[same] - one
     return found if (found >= 0).all() else None
