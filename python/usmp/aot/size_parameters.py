@@ -64,6 +64,11 @@ def with_size_parameters(apply: Transform, mod: IRModule) -> IRModule:
     return mod
 
 
+def has_symbolic_operators(mod: IRModule) -> bool:
+    """Return whether PrimFuncs mention shape variables of `main`."""
+    return bool(_symbolic(mod))
+
+
 def _symbolic(mod: IRModule) -> dict[GlobalVar, dict[Var, SymbolicSize]]:
     """The shape variables of `main` that each PrimFunc mentions, in their order there."""
     main = next((f for v, f in mod.functions.items() if v.name_hint == "main"), None)

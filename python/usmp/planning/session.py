@@ -39,6 +39,7 @@ from usmp.planning.plan import NoPlan, Plan, make_plan, may_improve, smaller, wo
 from usmp.planning.session_keys import module_key, need_key, plan_key
 from usmp.support.deadline import Deadline, earliest, has_passed
 from usmp.tir.nodes import nodes_of
+from usmp.tir.once_for_equal import shared_functions
 from usmp.tir.same_text import hash_of_text, is_same_text
 from usmp_solver import lower_bound
 
@@ -319,7 +320,7 @@ _SESSION: ContextVar[PlanningSession | None] = ContextVar("usmp_planning_session
 @contextmanager
 def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSession]:
     """Yield the session that is open, or else one that lasts until the end. Within, all analyses
-    share the facts of PrimFuncs.
+    share the facts of PrimFuncs, and equal ones are lowered once.
 
     Parameters
     ----------
@@ -338,7 +339,7 @@ def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSessi
     session = PlanningSession(deadline)
     token = _SESSION.set(session)
     try:
-        with shared_facts():
+        with shared_facts(), shared_functions():
             yield session
     finally:
         _SESSION.reset(token)

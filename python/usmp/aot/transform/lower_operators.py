@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import tvm
-from tvm.ir import IRModule
+from collections.abc import Hashable
 
+import tvm
+from tvm.ir import GlobalVar, IRModule
+from tvm.ir.transform import PassContext
+
+from usmp.analysis.argument_ranges import argument_ranges
 from usmp.aot.faster_schedules import with_schedules
-from usmp.aot.size_parameters import with_size_parameters, with_size_ranges
+from usmp.aot.size_parameters import has_symbolic_operators, with_size_parameters, with_size_ranges
 from usmp.aot.transform.pass_buffers_as_pointers import PassBuffersAsPointers
 from usmp.objects.attributes import SIZE_BOUNDS
 from usmp.objects.schedule import FASTER_SCHEDULES_ATTR, ROW_SCHEDULE_ATTR
 from usmp.passes import ModulePass
+from usmp.planning.options import PLANNING_OPTION_NAMES
+from usmp.planning.session_keys import context_key
 from usmp.support.tvm_errors import apply_to_functions
+from usmp.tir.once_for_equal import once_for_equal
 from usmp.transform.define_arithmetic import DefineArithmetic
 from usmp.transform.lower_to_flat_tir import FLATTEN_BUFFERS, NARROW_INDICES, TO_LOOPS
 from usmp.transform.skip_padding import SkipPadding
@@ -40,7 +47,21 @@ class LowerOperators(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Apply the passes that do so, in their order."""
-        return with_schedules(_lowered, mod)
+        return with_schedules(_lowered_once, mod)
+
+
+def _lowered_once(mod: IRModule) -> IRModule:
+    if has_symbolic_operators(mod):
+        # What is known of the sizes is in the module.
+        return _lowered(mod)
+    constants = argument_ranges(mod)
+    context = context_key(PassContext.current(), without=PLANNING_OPTION_NAMES)
+
+    def depends_on(variable: GlobalVar) -> Hashable:
+        known = constants[variable]
+        return context, tuple(known.get(param) for param in mod[variable].params)
+
+    return once_for_equal(_lowered, mod, depends_on)
 
 
 def _lowered(mod: IRModule) -> IRModule:

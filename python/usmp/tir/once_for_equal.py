@@ -1,0 +1,69 @@
+"""Passes over PrimFuncs of which several modules have equal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from tvm import tirx
+from tvm.ir import GlobalVar, IRModule
+
+from usmp.tir.nodes import nodes_of
+from usmp.tir.same_text import hash_of_text, is_same_text
+
+_Made = dict[tuple[Hashable, int], list[tuple[tirx.PrimFunc, tirx.PrimFunc]]]
+
+_MADE: ContextVar[_Made | None] = ContextVar("made_of_equal_functions", default=None)
+
+
+@contextmanager
+def shared_functions() -> Iterator[None]:
+    """Within, what passes make of a PrimFunc is made once for all that are written the same; one
+    that is within another one shares with it."""
+    if _MADE.get() is not None:
+        yield
+        return
+    token = _MADE.set({})
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
+
+
+def once_for_equal(
+    apply: Callable[[IRModule], IRModule],
+    mod: IRModule,
+    depends_on: Callable[[GlobalVar], Hashable],
+) -> IRModule:
+    """What passes make of a module.
+
+    Parameters
+    ----------
+    apply
+        the passes, which look at one PrimFunc at a time; the same object for the same passes.
+    depends_on
+        tells on what the result depends beside the PrimFunc.
+    """
+    made = _MADE.get()
+    if made is None:
+        return apply(mod)
+    known: dict[GlobalVar, tirx.PrimFunc] = {}
+    new: dict[GlobalVar, list[tuple[tirx.PrimFunc, tirx.PrimFunc]]] = {}
+    for variable, func in mod.functions.items():
+        # One that calls others names functions of its own module.
+        if not isinstance(func, tirx.PrimFunc) or nodes_of(func.body, GlobalVar):
+            continue
+        key = (apply, depends_on(variable)), hash_of_text(func)
+        same = made.setdefault(key, [])
+        result = next((after for before, after in same if is_same_text(before, func)), None)
+        if result is None:
+            new[variable] = same
+        else:
+            known[variable] = result
+    left = {v: func for v, func in mod.functions.items() if v not in known}
+    changed = apply(IRModule(left, attrs=mod.attrs))
+    for variable, same in new.items():
+        same.append((mod[variable], changed[variable]))
+    functions = {v: known[v] if v in known else changed[v] for v in mod.functions}
+    return IRModule(functions, attrs=changed.attrs)
