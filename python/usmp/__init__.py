@@ -65,10 +65,7 @@ if not TYPE_CHECKING:
             return get_include
         if name in __all__:
             from usmp import _public
-            from usmp.registration import register
 
-            # For a TVM that is told to load no extensions.
-            register()
             globals().update({public: getattr(_public, public) for public in __all__})
             return globals()[name]
         reason = ""
@@ -97,11 +94,21 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *modules})
 
 
+def _register() -> None:
+    """Register with TVM."""
+    from usmp.registration import register
+
+    register()
+
+
 # TVM calls `register` at the end of its import. A thread that imported modules of TVM before, while
 # another one loads TVM, would get some that are half loaded.
 _tvm = sys.modules.get("tvm")
 if _tvm is not None and not getattr(_tvm.__spec__, "_initializing", False):
-    from usmp.registration import register
+    _register()
+else:
+    # For a TVM that is told to load no extensions.
+    from usmp.support.when_tvm_is_loaded import CALLBACKS
 
-    register()
+    CALLBACKS.append(_register)
 del _tvm

@@ -6,5 +6,8 @@
 import tvm  # noqa: F401
 
 from usmp.support.distribution import load_library
+from usmp.support.when_tvm_is_loaded import CALLBACKS
 
 LIBRARY = load_library("usmp")
+for callback in CALLBACKS:
+    callback()

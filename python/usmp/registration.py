@@ -28,8 +28,8 @@ def register() -> None:
 
     TVM calls this at the end of its own import, as this package's entry point in the group
     "tvm.backends". This package calls it when it is imported after TVM, and, for a TVM that is told
-    to load no extensions, when the first of its names is asked for. TVM without its compiler has
-    no pass options.
+    to load no extensions, when it has loaded TVM itself. TVM without its compiler has no pass
+    options.
     """
     # Not usmp._ffi: another thread may be loading that, and wait for TVM there.
     from tvm.base import _LOADED_LIBS

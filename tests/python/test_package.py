@@ -129,13 +129,13 @@ def test_threads_load_tvm_and_the_package_side_by_side():
 
 
 @pytest.mark.slow
-def test_options_are_registered_with_the_first_name_where_tvm_loads_no_extensions():
+@pytest.mark.parametrize("statement", ["import usmp, tvm; usmp.Executor", "import usmp.transform"])
+def test_options_are_registered_where_tvm_loads_no_extensions(statement):
     script = (
-        "import usmp, tvm, usmp.algorithms\n"
-        "assert not usmp.algorithms.registered_algorithms()\n"
-        "usmp.Executor\n"
-        "assert 'exact' in usmp.algorithms.registered_algorithms()\n"
+        f"{statement}\n"
+        "import tvm, usmp.algorithms\n"
         "tvm.transform.PassContext(config={'tir.usmp.enable': True})\n"
+        "assert 'exact' in usmp.algorithms.registered_algorithms()\n"
     )
     assert done(script, TVM_DEVICE_BACKEND_AUTOLOAD="0") == ""
 

@@ -8,8 +8,11 @@ from math import prod
 
 from usmp.support.plain_text import shown
 
-_TYPE = re.compile(r"(?:u?int|b?float)(\d+)(?:_e\dm\d(?:b11)?(?:fn)?(?:uz?)?)?", re.ASCII)
-"""Names of types with their bits; those of small floats say the bits of exponent and mantissa."""
+_TYPE = re.compile(
+    r"(?:u?int|b?float)(\d+)(?:_e\dm\d(?:b11)?(?:fn)?(?:uz?)?)?(?:x(\d{1,4}))?", re.ASCII
+)
+"""Names of types with their bits and lanes; those of small floats say the bits of exponent and
+mantissa."""
 
 _MOST_BITS = 64
 
@@ -33,7 +36,8 @@ def element_bytes(dtype: str) -> int:
     bits = int(matched[1]) if matched and len(matched[1]) <= 2 else 0
     if not 1 <= bits <= _MOST_BITS:
         raise ValueError(f'"{shown(dtype)}" is no element type')
-    return (bits + 7) // 8
+    lanes = int(matched[2]) if matched and matched[2] else 1
+    return (bits * lanes + 7) // 8
 
 
 def tensor_bytes(shape: Iterable[int], dtype: str) -> int:

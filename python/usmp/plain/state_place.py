@@ -41,6 +41,10 @@ class StatePlace:
     alignment: int = 1
     initial_value: str = ""
 
+    def __hash__(self) -> int:
+        """Equal places have equal hashes; a list of extents has none."""
+        return hash((self.name, self.pool_name, self.byte_offset, self.size_bytes))
+
 
 def plain_place(state: StatePlace) -> StatePlace:
     """Return a place that is equal to others with the same fields, whatever class has them."""

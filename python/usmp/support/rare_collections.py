@@ -12,7 +12,10 @@ _OBJECTS = 100_000
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let Python look for cycles at most once in so many objects."""
+    """Let Python look for cycles at most once in so many objects.
+
+    The setting is the process's: one thread at a time may be inside (see `compiler_lock`).
+    """
     before = gc.get_threshold()
     # 0 says that nothing is collected, which stays.
     gc.set_threshold(max(before[0], _OBJECTS) if before[0] else 0, *before[1:])

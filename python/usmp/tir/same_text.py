@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tvm_ffi
@@ -18,13 +19,14 @@ def hash_of_text(func: tirx.PrimFunc) -> int:
 
 def is_same_text(a: tirx.PrimFunc, b: tirx.PrimFunc) -> bool:
     """Whether two functions are written the same: statements, types, attributes, and what
-    structural equality does not see, the names of variables and the spans of the function and its
-    calls. Other spans tell nothing of a model (`usmp.tir.model_operator`)."""
+    structural equality does not see: the names of variables, the spans of the function and its
+    calls, and the order of attributes. Other spans tell nothing of a model
+    (`usmp.tir.model_operator`)."""
     return bool(tvm_ffi.structural_equal(a, b)) and _unseen(a) == _unseen(b)
 
 
 def _unseen(func: tirx.PrimFunc) -> list[object]:
-    found: list[object] = [_places(func.span), *(param.name for param in func.params)]
+    found: list[object] = [_places(func.span), _keys(dict(func.attrs or {}))]
 
     def on_call(call: Call) -> None:
         if call.span is not None:
@@ -32,8 +34,19 @@ def _unseen(func: tirx.PrimFunc) -> list[object]:
 
     # Equal structures are walked in the same order.
     named = (tirx.Var, lambda var: found.append(var.name))
-    tvm_ffi.structural_walk(func.body, [named, (Call, on_call)], order="pre")
+    types = [param.ty for param in func.params]
+    tvm_ffi.structural_walk(types, named, order="pre")
+    tvm_ffi.structural_walk([*func.params, func.body], [named, (Call, on_call)], order="pre")
     return found
+
+
+def _keys(value: object) -> object:
+    """The keys of maps within attributes, in their order."""
+    if isinstance(value, Mapping):
+        return [(str(key), _keys(inner)) for key, inner in value.items()]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_keys(inner) for inner in value]
+    return None
 
 
 def _places(span: Any) -> tuple[tuple[object, ...], ...]:

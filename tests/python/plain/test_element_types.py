@@ -21,6 +21,7 @@ SMALL_FLOATS = (
         *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (1, 4, 8, 16, 32, 64)),
         *("float16", "float32", "float64", "bfloat16"),
         *SMALL_FLOATS,
+        *("int8x4", "uint8x16", "float32x4", "int4x8", "int4x3"),
     ],
 )
 def test_bytes_are_those_of_tvm(dtype):
@@ -30,7 +31,10 @@ def test_bytes_are_those_of_tvm(dtype):
 
 @pytest.mark.parametrize(
     "dtype",
-    ["", "int", "int0", "int65", "int9000", "int-8", " int8", "int8 ", "int\uff18", "object"],
+    [
+        *("", "int", "int0", "int65", "int9000", "int-8", " int8", "int8 "),
+        *("int8x", "int\uff18", "object"),
+    ],
 )
 def test_what_is_no_element_type(dtype):
     with pytest.raises(ValueError, match=r"^\"[^\"]*\" is no element type$"):

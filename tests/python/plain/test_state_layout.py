@@ -289,3 +289,9 @@ def test_files(tmp_path):
     assert str(error.value) == f"{path}: not a state layout: it is not JSON"
     with pytest.raises(FileNotFoundError):
         StateLayout.read(tmp_path / "none")
+
+
+def test_equal_layouts_have_equal_hashes():
+    again = StateLayout.from_json(LAYOUT.to_json())
+    assert again == LAYOUT
+    assert hash(again) == hash(LAYOUT)

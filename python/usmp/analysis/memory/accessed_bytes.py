@@ -213,13 +213,16 @@ def _variables_of_bounds(loop: TracedLoop, bound: Bindings) -> set[tirx.Var]:
 
 
 class _Kind(Enum):
-    """Which iterations of a loop are looked at."""
+    """Which iterations of a loop are looked at.
+
+    `ONE` is enough where nothing depends on the loop, `ENDS` are the first and the last one, and of
+    an `UNKNOWN` loop there are none: its variable is not known.
+    """
 
     ONE = 0
     ENDS = 1
     ALL = 2
     UNKNOWN = 3
-    """None: its variable is not known."""
 
 
 class _Iterations:

@@ -194,7 +194,9 @@ class _Walk:
         """What a value points to is accessed later."""
         # Without these it has no pointer.
         if any(isinstance(part, Pass | CallFunction | CallKernel) for part in found.parts):
-            found.parts.append(Keep(tuple(address_of(value).bases)))
+            bases = tuple(address_of(value).bases)
+            if bases:
+                found.parts.append(Keep(bases))
 
     # ---- expressions
 

@@ -65,9 +65,7 @@ class FunctionFacts:
         self.calls = calls
         self.callees = callees
         self._accessed = accessed
-        self._events: Sequence[Event] | None = None
-        self._folds = {"liveness", "overlap"}
-        """Those that are still to be made of the events."""
+        self._kept_events: Sequence[Event] | None = None
         self._liveness: FunctionLiveness | None = None
         self._overlap: SafeOverlap | None = None
         self._effect: Effect | None = None
@@ -100,8 +98,9 @@ class FunctionFacts:
         for facts in self._callees_first("_liveness"):
             callees = {name: callee.liveness for name, callee in facts.callees.items()}
             facts._liveness = fold_liveness(
-                facts.name, facts._take_events("liveness"), facts.calls, facts.points_to, callees
+                facts.name, facts._events(), facts.calls, facts.points_to, callees
             )
+            facts._forget_events()
         assert self._liveness is not None
         return self._liveness
 
@@ -112,26 +111,27 @@ class FunctionFacts:
             callees = {name: callee.overlap for name, callee in facts.callees.items()}
             reach = {name: callee.reach for name, callee in callees.items()}
             points = facts.points_to
-            trace = fold_trace(facts._take_events("overlap"), points, reach)
+            trace = fold_trace(facts._events(), points, reach)
             called: dict[str, SafeOverlap | StatedKernel] = {**callees}
             called |= {kernel.key: kernel for kernel in facts.kernels.values()}
             facts._overlap = SafeOverlap(
                 facts.name, facts.func, points, trace, called, facts._accessed
             )
+            facts._forget_events()
         assert self._overlap is not None
         return self._overlap
 
-    def _take_events(self, fold: str) -> Sequence[Event]:
-        """What it does, for a fold over it; each is made once, so that they are kept no longer."""
-        if self._events is None:
-            self._events = memory_events(
+    def _events(self) -> Sequence[Event]:
+        """What it does, for the folds over it: kept until both are made."""
+        if self._kept_events is None:
+            self._kept_events = memory_events(
                 self.name, self.func.body, self.calls.resolve, self.kernels
             )
-        events = self._events
-        self._folds.remove(fold)
-        if not self._folds:
-            self._events = None
-        return events
+        return self._kept_events
+
+    def _forget_events(self) -> None:
+        if self._liveness is not None and self._overlap is not None:
+            self._kept_events = None
 
     @property
     def effect(self) -> Effect:
