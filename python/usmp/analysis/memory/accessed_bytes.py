@@ -236,11 +236,11 @@ class _Iterations:
             if kind == _Kind.ONE:
                 looked_at[axis] = np.zeros(1, np.int64)
             elif kind != _Kind.UNKNOWN and loop.trips is not None:
-                every = np.arange(loop.trips)
-                looked_at[axis] = every if kind == _Kind.ALL else np.unique(every[[0, -1]])
+                ends = [0, loop.trips - 1]
+                looked_at[axis] = np.arange(loop.trips) if kind == _Kind.ALL else np.unique(ends)
         self.count = prod(values.size for values in looked_at.values())
-        ends = [axis for axis, kind in enumerate(kinds) if kind == _Kind.ENDS]
-        self.definitions, self._exist = definitions_in(loops, bound, looked_at, ends)
+        at_ends = [axis for axis, kind in enumerate(kinds) if kind == _Kind.ENDS]
+        self.definitions, self._exist = definitions_in(loops, bound, looked_at, at_ends)
         self._where: dict[tuple[tuple[int, bool], ...], tuple[Sequence[Condition], Truth | None]]
         self._where = {}
 

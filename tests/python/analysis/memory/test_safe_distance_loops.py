@@ -1,5 +1,7 @@
 """Distances where loops may not run, are long, or hold many accesses, and variables are odd."""
 
+import tracemalloc
+
 import pytest
 from tvm import tirx
 from tvm.script import tirx as T
@@ -91,3 +93,19 @@ def test_variable_of_two_loops():
     body = tirx.SeqStmt([once, tirx.BufferStore(y, x[i], [i])])
     func = tirx.PrimFunc([x, y], tirx.For(i, 0, 8, serial, body))
     assert distance(func, "x", "y") == 8
+
+
+def test_of_a_long_loop_the_ends_are_looked_at():
+    @T.prim_func
+    def func(x: T.Buffer((1 << 30,), "int8"), y: T.Buffer((1 << 30,), "int8")):
+        for k in range(2):
+            for j in range(k + 1):
+                for i in range((1 << 30) - 1):
+                    y[i + j] = x[i + j]
+
+    tracemalloc.start()
+    found = distance(func, "x", "y")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == (1 << 30) - 1
+    assert peak < 1 << 26
