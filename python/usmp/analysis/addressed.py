@@ -10,12 +10,15 @@ from tvm import s_tir, tirx
 from tvm.ir import Call, TensorLoad, Var
 
 from usmp.analysis.memory.addresses import is_op
+from usmp.tir.identity import identity
 
 
 def addressed(body: tirx.Stmt) -> set[Var]:
     """Buffers whose address something takes, or of which there is another view; and all variables
     that are no buffers."""
     found: set[Var] = set()
+    # To compare two objects of one variable takes longer than all else.
+    mentioned: dict[int, Var] = {}
 
     def on_load(load: TensorLoad, visitor: tvm_ffi.StructuralVisitor) -> None:
         for index in load.indices:
@@ -42,7 +45,7 @@ def addressed(body: tirx.Stmt) -> set[Var]:
         visitor.default_visit(call)
 
     def on_variable(var: Var, visitor: tvm_ffi.StructuralVisitor) -> None:
-        found.add(var)
+        mentioned[identity(var)] = var
         visitor.default_visit(var)
 
     callbacks: list[tuple[type, Callable[[Any, tvm_ffi.StructuralVisitor], None]]] = [
@@ -54,4 +57,4 @@ def addressed(body: tirx.Stmt) -> set[Var]:
         (Var, on_variable),
     ]
     tvm_ffi.structural_visit(body, callbacks)
-    return found
+    return found.union(mentioned.values())

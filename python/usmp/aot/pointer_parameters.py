@@ -7,6 +7,8 @@ import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op, PointerType
 
+from usmp.tir.identity import identity
+
 
 def pass_buffers_as_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
     """What `PassBuffersAsPointers` makes of one PrimFunc."""
@@ -15,7 +17,7 @@ def pass_buffers_as_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
         for param in func.params
         if tirx.is_buffer_var(param)
     }
-    used: set[tirx.Var] = set()
+    used: set[int] = set()
     buffer_data = Op.get("tirx.buffer_data")
 
     def replace_data(call: Call) -> tirx.Expr:
@@ -24,14 +26,14 @@ def pass_buffers_as_pointers(func: tirx.PrimFunc) -> tirx.PrimFunc:
         return call
 
     def on_variable(var: tirx.Var) -> None:
-        used.add(var)
+        used.add(identity(var))
 
     body = tvm_ffi.structural_map(func.body, (Call, replace_data))
     tvm_ffi.structural_walk(body, (tirx.Var, on_variable))
     declarations = [
         tirx.DeclBuffer(buffer, data=pointer)
         for buffer, pointer in pointers.items()
-        if buffer in used
+        if identity(buffer) in used
     ]
     if declarations:
         body = tirx.SeqStmt([*declarations, *tirx.stmt_list(body)])

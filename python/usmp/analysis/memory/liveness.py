@@ -273,20 +273,24 @@ class _Fold:
                 self.keep_type(bases)
 
     def mention(self, mentioned: dict[Memory, Access], var: tirx.Var, access: Access) -> None:
-        for memory in self.points.memories_behind.get(var, ()):
+        known = self.points.known(var)
+        if known is None:
+            return
+        for memory in self.points.memories_behind[known]:
             mentioned[memory] = mentioned.get(memory, Access.NONE) | access
-            self.note(var, access)
-        for memory in self.points.layouts.get(var, ()):
+            self.note(known, access)
+        for memory in self.points.layouts.get(known, ()):
             mentioned[memory] = mentioned.get(memory, Access.NONE) | Access.READ
 
     def move(self, var: tirx.Var, access: Access, value: PrimType | None = None) -> None:
         """Count a load or store of a `value`; without one, of the whole memory."""
-        memories = self.points.memories_behind.get(var, ())
-        if not memories:
+        known = self.points.known(var)
+        memories = () if known is None else self.points.memories_behind[known]
+        if known is None or not memories:
             return
         sizes = (1, 0)
         if value is not None:
-            sizes = self.points.element_bytes(var), item_bytes(str(value.dtype))
+            sizes = self.points.element_bytes(known), item_bytes(str(value.dtype))
         movement = Movement(self.name, access, *sizes)
         for memory in memories:
             self.memories[memory].use.movements[movement] += self.times
