@@ -107,8 +107,9 @@ _tvm = sys.modules.get("tvm")
 if _tvm is not None and not getattr(_tvm.__spec__, "_initializing", False):
     _register()
 else:
-    # For a TVM that is told to load no extensions.
-    from usmp.support.when_tvm_is_loaded import CALLBACKS
+    from usmp.support import WHEN_TVM_IS_LOADED
 
-    CALLBACKS.append(_register)
+    # For a TVM that is told to load no extensions.
+    WHEN_TVM_IS_LOADED.append(_register)
+    del WHEN_TVM_IS_LOADED
 del _tvm

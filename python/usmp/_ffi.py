@@ -5,9 +5,9 @@
 
 import tvm  # noqa: F401
 
+from usmp.support import WHEN_TVM_IS_LOADED
 from usmp.support.distribution import load_library
-from usmp.support.when_tvm_is_loaded import CALLBACKS
 
 LIBRARY = load_library("usmp")
-for callback in CALLBACKS:
+for callback in WHEN_TVM_IS_LOADED:
     callback()
