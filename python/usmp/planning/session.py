@@ -12,8 +12,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from tvm import tirx
-from tvm.ir import GlobalVar, IRModule
+from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
@@ -38,9 +37,7 @@ from usmp.planning.options import PlanningOptions
 from usmp.planning.plan import NoPlan, Plan, make_plan, may_improve, smaller, workspace_buffers
 from usmp.planning.session_keys import module_key, need_key, plan_key
 from usmp.support.deadline import Deadline, earliest, has_passed
-from usmp.tir.nodes import nodes_of
-from usmp.tir.once_for_equal import shared_functions
-from usmp.tir.same_text import hash_of_text, is_same_text
+from usmp.tir.once_for_equal import once_for_equal, shared_functions
 from usmp_solver import lower_bound
 
 Peaks: TypeAlias = tuple[int, ...]
@@ -117,20 +114,7 @@ class PlanningSession:
         What is known of these is known of the module then. A PrimFunc that calls others stays,
         because it names functions of its own module.
         """
-        functions = dict(mod.functions.items())
-        for name, func in prim_funcs(mod).items():
-            if nodes_of(func.body, GlobalVar):
-                continue
-            functions[mod.get_global_var(name)] = self._known_function(name, func)
-        return IRModule(functions, attrs=mod.attrs)
-
-    def _known_function(self, name: str, func: tirx.PrimFunc) -> tirx.PrimFunc:
-        same: list[tirx.PrimFunc] = self._known.setdefault(("text", name, hash_of_text(func)), [])
-        for known in same:
-            if known.same_as(func) or is_same_text(known, func):
-                return known
-        same.append(func)
-        return func
+        return once_for_equal(_unchanged, mod, lambda variable: str(variable.name_hint))
 
     def allocate_io(self, mod: IRModule) -> IRModule:
         """As `usmp.transform.CreateAllocatesForIO`.
@@ -343,6 +327,10 @@ def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSessi
             yield session
     finally:
         _SESSION.reset(token)
+
+
+def _unchanged(mod: IRModule) -> IRModule:
+    return mod
 
 
 def _unwatched() -> AbstractContextManager[Watch]:

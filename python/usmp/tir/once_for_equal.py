@@ -56,7 +56,10 @@ def once_for_equal(
             continue
         key = (apply, depends_on(variable)), hash_of_text(func)
         same = made.setdefault(key, [])
-        result = next((after for before, after in same if is_same_text(before, func)), None)
+        equal = (
+            after for before, after in same if before.same_as(func) or is_same_text(before, func)
+        )
+        result = next(equal, None)
         if result is None:
             new[variable] = same
         else:
