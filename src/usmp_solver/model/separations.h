@@ -53,6 +53,14 @@ class Separations {
   std::vector<bool> overlaps_any_;
 };
 
+/*!
+ * \brief Whether outputs and inputs go round in a circle.
+ *
+ * Programs give none, since an input dies before its output does. Two items that are each other's
+ * output at distance 0 do not count: they do not conflict.
+ */
+bool HasCircle(const PoolProblem& problem);
+
 }  // namespace usmp
 
 #endif  // USMP_SOLVER_MODEL_SEPARATIONS_H_

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "usmp_solver/model/scale.h"
+#include "usmp_solver/model/separations.h"
 #include "usmp_solver/search/branch_and_bound.h"
 #include "usmp_solver/search/clause_learning.h"
 #include "usmp_solver/search/luby.h"

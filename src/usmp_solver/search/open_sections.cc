@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "usmp_solver/search/placing_rules.h"
+#include "usmp_solver/model/separations.h"
 
 namespace usmp {
 

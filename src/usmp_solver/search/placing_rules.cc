@@ -34,27 +34,6 @@ PlacingRules::PlacingRules(const PoolProblem& problem) {
   }
 }
 
-bool HasCircle(const PoolProblem& problem) {
-  std::vector<std::vector<int32_t>> inputs(problem.items.size());
-  std::vector<int32_t> outputs_left(problem.items.size(), 0);
-  for (const PoolProblem::Overlap& overlap : problem.overlaps) {
-    const auto back = FindDistance(problem.overlaps, overlap.input, overlap.output);
-    if (overlap.distance == 0 && back == 0) continue;
-    inputs[overlap.output].push_back(overlap.input);
-    ++outputs_left[overlap.input];
-  }
-  std::vector<int32_t> ready;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (outputs_left[i] == 0) ready.push_back(static_cast<int32_t>(i));
-  }
-  for (size_t next = 0; next < ready.size(); ++next) {
-    for (int32_t input : inputs[ready[next]]) {
-      if (--outputs_left[input] == 0) ready.push_back(input);
-    }
-  }
-  return ready.size() < problem.items.size();
-}
-
 std::vector<int32_t> NextTwins(const PoolProblem& problem) {
   std::vector<int32_t> next(problem.items.size(), -1);
   std::vector<char> overlaps(problem.items.size(), 0);

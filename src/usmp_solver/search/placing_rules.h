@@ -28,14 +28,6 @@ struct PlacingRules {
 };
 
 /*!
- * \brief Whether outputs and inputs go round in a circle.
- *
- * Programs give none, since an input dies before its output does. Two items that are each other's
- * output at distance 0 do not count: they do not conflict.
- */
-bool HasCircle(const PoolProblem& problem);
-
-/*!
  * \brief By item, the next of the items that are like it, which may as well come above; -1 if none.
  *
  * Items that are alike may be exchanged, so one order of them is enough.

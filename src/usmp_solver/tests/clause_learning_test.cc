@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "usmp_solver/model/separations.h"
 #include "usmp_solver/search/exact.h"
-#include "usmp_solver/search/placing_rules.h"
 #include "usmp_solver/tests/cases.h"
 #include "usmp_solver/tests/fail.h"
 #include "usmp_solver/tests/one_pool.h"
