@@ -7,6 +7,7 @@
 #include "usmp_solver/bounds/section_bound.h"
 #include "usmp_solver/bounds/stack_bound.h"
 #include "usmp_solver/bounds/star_bound.h"
+#include "usmp_solver/bounds/start_order_bound.h"
 
 namespace usmp {
 
@@ -21,6 +22,8 @@ int64_t LowerBound(const PoolProblem& problem, Budget* budget) {
   int64_t bound = SectionBound(problem, budget);
   Budget stars(budget, kSearchSteps);
   bound = StarBound(problem, bound, &stars);
+  Budget start_orders(budget, kSearchSteps);
+  bound = StartOrderBound(problem, bound, &start_orders);
   Budget search(budget, kSearchSteps);
   bound = StackBound(problem, bound, &search);
   bound = CliqueBound(problem, bound, &search);

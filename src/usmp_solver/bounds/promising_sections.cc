@@ -28,6 +28,10 @@ std::vector<int32_t> SectionsAbove(const std::vector<WideBytes>& most, int64_t b
 
 }  // namespace
 
+WideBytes MostBytes(const PoolProblem::Item& item) {
+  return WideBytes{item.size} + (item.alignment - 1);
+}
+
 std::vector<PromisingSection> PromisingSections(const PoolProblem& problem,
                                                 const std::vector<WideBytes>& most, int64_t bound) {
   const std::vector<int32_t> sections = SectionsAbove(most, bound);

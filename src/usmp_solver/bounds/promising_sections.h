@@ -16,6 +16,10 @@ struct PromisingSection {
   std::vector<int32_t> items;
 };
 
+/*! \brief Return the bytes that an item adds to a section at most, if its size is rounded up to a
+ *         divisor of its alignment. */
+WideBytes MostBytes(const PoolProblem::Item& item);
+
 /*!
  * \brief Return the sections that may need more than `bound` bytes, those of the most bytes first.
  *

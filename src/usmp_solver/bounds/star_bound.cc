@@ -21,13 +21,6 @@ constexpr int64_t kStepsPerItem = 4;
 /*! \brief The same to look up and round the distances of a leaf. */
 constexpr int64_t kStepsPerLeaf = 16;
 
-/*! \brief Return the bytes that an item adds to a star at most: rounding adds less than
- * `alignment`.
- */
-WideBytes MostBytes(const PoolProblem::Item& item) {
-  return WideBytes{item.size} + (item.alignment - 1);
-}
-
 /*! \brief A leaf that may start within the center. */
 struct LeafAbove {
   /*! \brief Bytes from the start of the center to that of the leaf, at least. */

@@ -12,6 +12,7 @@
 #include "usmp_solver/bounds/section_bound.h"
 #include "usmp_solver/bounds/stack_bound.h"
 #include "usmp_solver/bounds/star_bound.h"
+#include "usmp_solver/bounds/start_order_bound.h"
 #include "usmp_solver/tests/cases.h"
 #include "usmp_solver/tests/one_pool.h"
 
@@ -50,20 +51,30 @@ void CheckBounds(const Problem& problem, int64_t load, int64_t bound) {
 
 const Ranges kNow = {{0, 1}};
 
-/*! \brief Check the bound of stars, and the largest of the other bounds. */
-void CheckStar(const Problem& problem, int64_t star, int64_t others) {
-  const PoolProblem pool = InOnePool(problem);
+/*! \brief Return the largest of the bounds but those of stars and of orders of starts. */
+int64_t OtherBounds(const PoolProblem& pool) {
   Budget budget;
-  CHECK(StarBound(pool, 0, &budget) == star);
   int64_t bound = SectionBound(pool, &budget);
   bound = StackBound(pool, bound, &budget);
   bound = CliqueBound(pool, bound, &budget);
-  CHECK(OrderBound(pool, bound, &budget) == others);
-  CHECK(LowerBound(pool, &budget) == std::max(star, others));
+  return OrderBound(pool, bound, &budget);
 }
 
-/*! \brief Draw four to seven buffers of a few sections with many overlaps, in both directions. */
-OnePool DrawOverlaps(uint64_t seed) {
+/*! \brief Check the bound of stars, the largest of all bounds, and that of the others. */
+void CheckStar(const Problem& problem, int64_t star, int64_t bound, int64_t others) {
+  const PoolProblem pool = InOnePool(problem);
+  Budget budget;
+  CHECK(StarBound(pool, 0, &budget) == star);
+  CHECK(OtherBounds(pool) == others);
+  CHECK(LowerBound(pool, &budget) == bound);
+}
+
+/*!
+ * \brief Draw four to seven buffers of a few sections with many overlaps.
+ *
+ * \param both_directions whether some inputs are earlier buffers; if not, there is no circle.
+ */
+OnePool DrawOverlaps(uint64_t seed, bool both_directions) {
   std::mt19937_64 random(seed);
   const auto below = [&](uint64_t bound) { return static_cast<int64_t>(random() % bound); };
   OnePool drawn{Empty(), {}};
@@ -82,7 +93,7 @@ OnePool DrawOverlaps(uint64_t seed) {
     for (size_t b = 0; b < buffers; ++b) {
       if (a == b) continue;
       if (lists_pairs && below(2) == 0) drawn.problem.conflicts.push_back({a, b});
-      if (below(3) > 0) continue;
+      if ((a > b && !both_directions) || below(3) > 0) continue;
       const int64_t size = drawn.problem.buffers[a].size;
       drawn.problem.overlaps.push_back({a, b, below(3) == 0 ? 0 : below(size + 1)});
     }
@@ -121,22 +132,23 @@ TEST_CASE("the bound of a star") {
                                                {5, 0, 0}, {5, 1, 0}, {5, 2, 0}, {5, 3, 0}};
   problem.overlaps = {{1, 0, 4}, {2, 0, 5}, {3, 0, 6}};
   problem.overlaps.insert(problem.overlaps.end(), small.begin(), small.end());
-  CheckStar(problem, 30, 24);
+  CheckStar(problem, 30, 30, 24);
 
   // The first one covers bytes of one of the large ones from below.
   problem.overlaps = {{0, 1, 4}, {0, 2, 5}, {0, 3, 6}};
   problem.overlaps.insert(problem.overlaps.end(), small.begin(), small.end());
-  CheckStar(problem, 28, 24);
+  CheckStar(problem, 28, 28, 24);
 
   // One of the large ones covers its first 2 bytes, another one its last 3.
   problem.overlaps = {{1, 0, 6}, {0, 2, 7}};
   problem.overlaps.insert(problem.overlaps.end(), small.begin(), small.end());
-  CheckStar(problem, 29, 24);
+  CheckStar(problem, 29, 29, 24);
 
   // Offsets are multiples of 4 bytes, so the distances count as 8 bytes and the first one as 12:
-  // only 4 of these are covered. Its last 2 bytes do not count if it is the topmost.
+  // only 4 of these are covered. Its last 2 bytes do not count if it is the topmost, which it is
+  // not in the lowest order of all.
   for (Problem::Buffer& buffer : problem.buffers) buffer.alignment = 4;
-  CheckStar(problem, 30, 26);
+  CheckStar(problem, 30, 32, 26);
 }
 
 TEST_CASE("no star is above the optimum and some are all that reaches it") {
@@ -144,7 +156,7 @@ TEST_CASE("no star is above the optimum and some are all that reaches it") {
   int reached = 0;
   int alone = 0;
   for (int seed = 0; seed < cases; ++seed) {
-    const OnePool drawn = DrawOverlaps(seed);
+    const OnePool drawn = DrawOverlaps(seed, /*both_directions=*/true);
     const int64_t optimum = LowestPeak(drawn);
     Budget budget;
     const int64_t star = StarBound(drawn.pool, 0, &budget);
@@ -152,12 +164,61 @@ TEST_CASE("no star is above the optimum and some are all that reaches it") {
     REQUIRE(star <= optimum);
     if (star < optimum) continue;
     ++reached;
-    int64_t others = SectionBound(drawn.pool, &budget);
-    others = StackBound(drawn.pool, others, &budget);
-    others = CliqueBound(drawn.pool, others, &budget);
-    alone += OrderBound(drawn.pool, others, &budget) < optimum;
+    alone += OtherBounds(drawn.pool) < optimum;
   }
   CHECK(reached > cases / 3);
+  CHECK(alone > cases / 50);
+}
+
+TEST_CASE("the bound of orders of starts") {
+  // Any two of the large ones may overlap, so no star has all three of them.
+  Problem problem = Empty();
+  Add(&problem, 64, kNow);
+  Add(&problem, 24, kNow);
+  Add(&problem, 62, kNow);
+  Add(&problem, 1, kNow);
+  problem.overlaps = {{1, 0, 0}, {1, 2, 21}, {1, 3, 23}, {2, 0, 41}, {3, 0, 0}};
+  const PoolProblem pool = InOnePool(problem);
+  Budget budget;
+  CHECK(std::max(StarBound(pool, 0, &budget), OtherBounds(pool)) == 126);
+  CHECK(StartOrderBound(pool, 0, &budget) == 127);
+  CHECK(LowestPeak({problem, pool}) == 127);
+
+  Add(&problem, 3, kNow);  // It overlaps nothing, so it takes its size.
+  CheckBounds(problem, 154, 130);
+  for (Problem::Buffer& buffer : problem.buffers) buffer.alignment = 4;
+  CHECK(LowestPeak({problem, InOnePool(problem)}) == 133);
+  CheckBounds(problem, 154, 133);
+
+  // Some orders, but not all: nothing is proved.
+  Budget few_steps(30);
+  CHECK(StartOrderBound(pool, 0, &few_steps) == 0);
+}
+
+TEST_CASE("no order of starts is above the optimum and in one section all reach it") {
+  const int cases = Cases(4000);
+  int in_one_section = 0;
+  int alone = 0;
+  for (int seed = 0; seed < cases; ++seed) {
+    const OnePool drawn = DrawOverlaps(seed, /*both_directions=*/seed % 4 == 0);
+    const int64_t optimum = LowestPeak(drawn);
+    Budget budget;
+    const int64_t bound = StartOrderBound(drawn.pool, 0, &budget);
+    CAPTURE(seed);
+    REQUIRE(bound <= optimum);
+    if (bound == 0) continue;
+    const auto& items = drawn.pool.items;
+    if (drawn.pool.num_sections == 1 &&
+        std::all_of(items.begin(), items.end(), [&](const PoolProblem::Item& item) {
+          return item.fixed_offset < 0 && item.alignment == items[0].alignment;
+        })) {
+      REQUIRE(bound == optimum);
+      ++in_one_section;
+    }
+    if (bound < optimum) continue;
+    alone += std::max(StarBound(drawn.pool, 0, &budget), OtherBounds(drawn.pool)) < optimum;
+  }
+  CHECK(in_one_section > cases / 10);
   CHECK(alone > cases / 50);
 }
 
