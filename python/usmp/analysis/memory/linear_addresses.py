@@ -2,13 +2,14 @@
 
 Most indices are linear: the least and the greatest address are those at the ends of the loops, and
 no iteration needs to be looked at. What is not linear, such as a quotient, is one value of the sum,
-evaluated in all iterations of the loops that it depends on; and so are conditions. They are found
-once for all accesses in the same loops.
+evaluated in all iterations of the loops that it depends on; and so are conditions, and the extents
+of loops that are no constants. They are found once for all accesses in the same loops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -30,25 +31,22 @@ from usmp.analysis.memory.index_values import (
 )
 from usmp.analysis.memory.iterations import TracedLoop, definitions_in
 from usmp.analysis.memory.linear_sums import (
+    MOST_BYTES,
     NonlinearTerm,
     NotLinear,
     Sum,
-    cast_sum,
+    SumReader,
     constant_sum,
-    held_sum,
 )
 from usmp.analysis.memory.memories import Term
 from usmp.tir.identity import identity
 
-_MOST_KEPT = 1 << 12
+_MOST_KEPT = 1 << 14
 """Values of one expression that are kept."""
-
-_MOST_BYTES = 1 << 60
-"""Of an address."""
 
 
 class LoopNest:
-    """Expressions in the same loops, all of which have constant bounds.
+    """Expressions in the same loops, all of which begin at constants.
 
     Parameters
     ----------
@@ -64,13 +62,11 @@ class LoopNest:
         named = [(axis, loop) for axis, loop in enumerate(loops) if loop.variable is not None]
         self.axes = {identity(loop.variable): axis for axis, loop in named}
         """By identity of the variable of a loop."""
-        self.is_regular = len(self.axes) == len(named) and all(
-            _is_regular(loop) for _, loop in named
-        )
-        self._variables: dict[int, Sum | None] = {}
+        self._are_named_once = len(self.axes) == len(named)
         self._definitions: dict[frozenset[int], Definitions] = {}
         self._truths: dict[tuple[int, bool], tuple[tirx.Expr, Truth | None]] = {}
         self._holds: dict[tuple[tuple[int, bool], ...], ConditionTruth] = {}
+        self._reader = SumReader(loops, self.axes, bound, self._part)
         self._sums: dict[int, tuple[Sequence[Term], Sum | None]] = {}
 
     @classmethod
@@ -104,10 +100,10 @@ class LoopNest:
         NotLinear
             it takes other rules.
         """
-        if not self.is_regular:
+        if self._extents is None:
             raise NotLinear
         if id(terms) not in self._sums:
-            self._sums[id(terms)] = terms, self._sum_or_none(terms)
+            self._sums[id(terms)] = terms, self._reader.of(terms)
         found = self._sums[id(terms)][1]
         if found is None:
             raise NotLinear
@@ -115,14 +111,19 @@ class LoopNest:
             where = self._where(conditions)
         except RecursionError:
             raise NotLinear from None
-        if where.by_axis is not None and all(len(t.axes) == 1 for t, _ in found.nonlinear.values()):
+        is_by_axis = all(len(term.axes) == 1 for term, _ in found.nonlinear.values())
+        if (
+            where.by_axis is not None
+            and is_by_axis
+            and self._extents.keys().isdisjoint(found.factors)
+        ):
             return self._ends_by_axis(found, where.by_axis, common)
         least, greatest = self._ends(found, where.axes, common)
         inner = tuple(range(common, least.ndim))
         if where.happens is None:
             return least.min(axis=inner), greatest.max(axis=inner), None
-        least = np.where(where.happens, least, _MOST_BYTES).min(axis=inner)
-        greatest = np.where(where.happens, greatest, -_MOST_BYTES).max(axis=inner)
+        least = np.where(where.happens, least, MOST_BYTES).min(axis=inner)
+        greatest = np.where(where.happens, greatest, -MOST_BYTES).max(axis=inner)
         return least, greatest, np.asarray(where.happens.any(axis=inner))
 
     def greatest(self, terms: Sequence[Term]) -> int:
@@ -133,27 +134,40 @@ class LoopNest:
         NotLinear
             it takes other rules.
         """
-        found = self._sum_or_none(terms) if self.is_regular else None
+        found = None if self._extents is None else self._reader.of(terms)
         if found is None:
             raise NotLinear
         return int(self._ends(found, frozenset(), 0)[1].max())
 
     def _ends(self, found: Sum, guards: frozenset[int], common: int) -> tuple[Values, Values]:
-        seen = guards.union(*(term.axes for term, _ in found.nonlinear.values()))
+        assert self._extents is not None
+        extents = {axis: e for axis, e in self._extents.items() if found.factors.get(axis)}
+        seen = guards.union(
+            *(term.axes for term, _ in found.nonlinear.values()),
+            *(extent.axes for extent in extents.values()),
+        )
         shown = {axis for axis, n in found.factors.items() if n and (axis < common or axis in seen)}
         if prod(self._trips(axis) for axis in seen | shown) > MOST_VALUES:
+            raise NotLinear
+        if not shown.isdisjoint(extents):
             raise NotLinear
         least = greatest = found.constant
         offsets = np.zeros((1,) * (len(self.loops) + 1), np.int64)
         for axis, factor in found.factors.items():
             if axis in shown:
                 offsets = offsets + self._along(axis) * factor
-                continue
-            last = factor * (self._values_of(axis, found) - 1)
-            least, greatest = least + min(last, 0), greatest + max(last, 0)
+            elif axis not in extents:
+                last = factor * (self._values_of(axis, found) - 1)
+                least, greatest = least + min(last, 0), greatest + max(last, 0)
         for term, factor in found.nonlinear.values():
             offsets = offsets + term.values * factor
-        return offsets + least, offsets + greatest
+        lowest, highest = offsets + least, offsets + greatest
+        for axis, extent in extents.items():
+            # The iterations before the last one; where there is none, nothing happens.
+            before = np.maximum(extent.values - 1, 0) // self.loops[axis].step
+            added = before * found.factors[axis]
+            lowest, highest = lowest + np.minimum(added, 0), highest + np.maximum(added, 0)
+        return lowest, highest
 
     def _ends_by_axis(
         self, found: Sum, holds: dict[int, Truth], common: int
@@ -211,13 +225,35 @@ class LoopNest:
 
     # ---- conditions
 
+    @cached_property
+    def _extents(self) -> dict[int, NonlinearTerm] | None:
+        """By axis, the extents of loops that are no constants; None if a loop takes other rules."""
+        found: dict[int, NonlinearTerm] = {}
+        if not self._are_named_once:
+            return None
+        for axis in self.axes.values():
+            loop = self.loops[axis]
+            if not loop.trips or not isinstance(loop.first, tirx.IntImm) or loop.extent is None:
+                return None
+            if isinstance(loop.extent, tirx.IntImm):
+                continue
+            axes = self._axes_of([loop.extent])
+            if not axes.isdisjoint(found):
+                return None
+            try:
+                found[axis] = NonlinearTerm(self._known(loop.extent, axes), axes)
+            except NotLinear:
+                return None
+        return found
+
     def _where(self, conditions: Sequence[Condition]) -> ConditionTruth:
-        if not conditions:
+        extents = self._extents or {}
+        if not conditions and not extents:
             return ConditionTruth()
         key = tuple((id(condition), truth) for condition, truth in conditions)
         if key not in self._holds:
-            axes = self._axes_of(condition for condition, _ in conditions)
-            depth = max(axes, default=-1) + 1
+            axes = self._regular_axes_of(condition for condition, _ in conditions)
+            depth = max([*axes, *extents], default=-1) + 1
             if depth < len(self.loops):
                 # Of nests with the same outer loops.
                 outer = LoopNest.of(self.loops[:depth], self.bound)
@@ -230,9 +266,13 @@ class LoopNest:
         return self._holds[key]
 
     def _find_where(self, conditions: Sequence[Condition], axes: frozenset[int]) -> ConditionTruth:
+        extents = (self._extents or {}).values()
+        axes = axes.union(*(extent.axes for extent in extents))
         if prod(self._trips(axis) for axis in axes) > MOST_VALUES:
             raise NotLinear
         happens: Truth | None = None
+        for extent in extents:
+            happens = both(happens, np.asarray(extent.values > 0))
         for condition, truth in conditions:
             happens = both(happens, self._may_hold(condition, truth))
         return ConditionTruth.of(conditions, axes, happens)
@@ -254,6 +294,20 @@ class LoopNest:
         variables = (identity(v) for expr in exprs for v in self.bound.variables_of(expr))
         return frozenset(self.axes[var] for var in variables if var in self.axes)
 
+    def _regular_axes_of(self, exprs: Iterable[tirx.Expr]) -> frozenset[int]:
+        """The same; `NotLinear` if one of them has an extent that is no constant."""
+        axes = self._axes_of(exprs)
+        if not axes.isdisjoint(self._extents or {}):
+            raise NotLinear
+        return axes
+
+    def _known(self, expr: tirx.Expr, axes: frozenset[int]) -> Values:
+        """The values of a scalar in all iterations of the loops that it depends on."""
+        values = known_values(expr, self._defined(axes))
+        if values is None or not 0 < values.size <= _MOST_KEPT or values.shape[-1] != 1:
+            raise NotLinear
+        return values
+
     def _defined(self, axes: frozenset[int]) -> Definitions:
         """What variables stand for in all iterations of some loops."""
         if axes in self._definitions:
@@ -272,93 +326,12 @@ class LoopNest:
 
     # ---- sums
 
-    def _sum_or_none(self, terms: Sequence[Term]) -> Sum | None:
-        try:
-            found = constant_sum(0)
-            for term in terms:
-                found = found.plus(self._sum(term.index).times(term.unit_bytes))
-        except (NotLinear, RecursionError):
-            return None
-        # Of int64, the sum is exact, too.
-        return found if max(-found.least, found.greatest) < _MOST_BYTES else None
-
-    def _sum(self, expr: tirx.Expr) -> Sum:
-        kind = type(expr)
-        if kind is tirx.IntImm:
-            return held_sum(constant_sum(int(expr)), expr)
-        if kind is tirx.Var:
-            return self._variable(expr)
-        if kind is tirx.Add:
-            return held_sum(self._sum(expr.a).plus(self._sum(expr.b)), expr)
-        if kind is tirx.Sub:
-            return held_sum(self._sum(expr.a).plus(self._sum(expr.b).times(-1)), expr)
-        if kind is tirx.Mul:
-            a, b = self._sum(expr.a), self._sum(expr.b)
-            if a.factors or a.nonlinear:
-                a, b = b, a
-            if not (a.factors or a.nonlinear):
-                return held_sum(b.times(a.constant), expr)
-        elif kind is tirx.Cast:
-            return cast_sum(self._sum(expr.value), expr)
-        elif kind is tirx.Broadcast:
-            return self._sum(expr.value)
-        elif kind is tirx.Ramp:
-            return self._ramp(expr)
-        return self._part(expr)
-
-    def _variable(self, var: tirx.Var) -> Sum:
-        key = identity(var)
-        if key not in self._variables:
-            if key not in self.axes and var not in self.bound:
-                raise NotLinear
-            # What is not linear is not asked for again.
-            self._variables[key] = None
-            of_loop = key in self.axes
-            value = self._iterations(self.axes[key]) if of_loop else self._sum(self.bound[var])
-            self._variables[key] = held_sum(value, var)
-        found = self._variables[key]
-        if found is None:
-            raise NotLinear
-        return found
-
-    def _iterations(self, axis: int) -> Sum:
-        """What the variable of a loop stands for."""
-        loop = self.loops[axis]
-        assert isinstance(loop.first, tirx.IntImm)
-        first, last = int(loop.first), loop.step * (self._trips(axis) - 1)
-        return Sum(first, {axis: loop.step}, {}, first, first + last)
-
-    def _ramp(self, expr: tirx.Ramp) -> Sum:
-        base, stride, lanes = self._sum(expr.base), self._sum(expr.stride), expr.lanes
-        if not isinstance(lanes, tirx.IntImm | int) or int(lanes) < 1:
-            raise NotLinear
-        if stride.factors or stride.nonlinear or max(base.lanes, stride.lanes) > 1:
-            raise NotLinear
-        last = stride.constant * (int(lanes) - 1)
-        of_lanes = Sum(
-            0,
-            {len(self.loops): stride.constant},
-            {},
-            min(last, 0),
-            max(last, 0),
-            int(lanes),
-        )
-        return held_sum(base.plus(of_lanes), expr)
-
     def _part(self, expr: tirx.Expr) -> Sum:
         """What is not linear, in all iterations that matter."""
-        axes = self._axes_of([expr])
-        values = known_values(expr, self._defined(axes))
-        if values is None or not 0 < values.size <= _MOST_KEPT or values.shape[-1] != 1:
-            raise NotLinear
+        axes = self._regular_axes_of([expr])
+        values = self._known(expr, axes)
         least, greatest = int(values.min()), int(values.max())
         if least == greatest:
             return constant_sum(least)
         term = NonlinearTerm(values, axes)
         return Sum(0, {}, {id(term): (term, 1)}, least, greatest)
-
-
-def _is_regular(loop: TracedLoop) -> bool:
-    """Whether it has constant bounds, and a last iteration."""
-    is_constant = isinstance(loop.first, tirx.IntImm) and isinstance(loop.extent, tirx.IntImm)
-    return is_constant and loop.trips is not None and loop.trips > 0

@@ -154,17 +154,32 @@ def test_loops_of_one_iteration():
     assert nest(loop(X, 1, first=3), loop(Y, 4)).greatest((Term(X * 10 + Y, 2),)) == 66
 
 
+def test_extents_that_depend_on_other_loops():
+    """The last iteration of such a loop is another one in each iteration of the outer loop, and
+    where it has none, nothing happens."""
+    by_two = TracedLoop(Y, tirx.IntImm("int32", 1), X, 2, 2, True)
+    found = nest(loop(X, 5), by_two, loop(Z, 3))
+    least, greatest, happens = found.ends([Term(X * 10 - Y * 2 + Z, 1)], [], 1)
+    assert happens.tolist() == [False, True, True, True, True]
+    assert least.tolist()[1:] == [8, 18, 24, 34]
+    assert greatest.tolist()[1:] == [10, 20, 30, 40]
+    for needs_all in ([Term(tirx.FloorDiv(Y, 2), 1)], []), ([Term(Z, 1)], [(Y < 2, True)]):
+        with pytest.raises(NotLinear):
+            found.ends(*needs_all, 1)
+    with pytest.raises(NotLinear):
+        found.ends([Term(Y, 1)], [], 2)
+
+
 @pytest.mark.parametrize(
     "irregular",
     [
-        TracedLoop(Y, tirx.IntImm("int32", 0), X, 1, 4, True),
         TracedLoop(Y, X, tirx.IntImm("int32", 4), 1, 4, True),
         TracedLoop(Y, tirx.IntImm("int32", 0), tirx.IntImm("int32", 4), 1, None, True),
         TracedLoop(Y, tirx.IntImm("int32", 0), tirx.IntImm("int32", 0), 1, 0, True),
         loop(X, 4),
     ],
 )
-def test_loops_without_constant_bounds_take_other_rules(irregular):
+def test_loops_that_take_other_rules(irregular):
     for function in (lambda n, terms: n.ends(terms, [], 1), lambda n, terms: n.greatest(terms)):
         with pytest.raises(NotLinear):
             function(nest(loop(X, 4), irregular), (Term(X, 1),))

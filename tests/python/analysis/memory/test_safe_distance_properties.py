@@ -235,9 +235,18 @@ def test_bytes_of_accesses(data):
     """What an access touches in each iteration is what all iterations of the inner loops do."""
     trips = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
     variables = [tirx.Var(f"i{axis}", "int32") for axis in range(len(trips))]
+    extents = [(tirx.IntImm("int32", n), lambda values, n=n: n) for n in trips]
+    step = 1
+    if len(trips) > 1 and data.draw(st.booleans()):
+        # The innermost loop runs as often as the others say.
+        step = data.draw(st.integers(1, 2))
+        extents[-1] = drawn_index(data, variables[:-1])
+        counts = [-(-extents[-1][1](values) // step) for values in np.ndindex(*trips[:-1])]
+        trips[-1] = max(*counts, 0)
+    zero = tirx.IntImm("int32", 0)
     loops = tuple(
-        TracedLoop(var, tirx.IntImm("int32", 0), tirx.IntImm("int32", n), 1, n, is_ordered=True)
-        for var, n in zip(variables, trips, strict=True)
+        TracedLoop(var, zero, extent, step if var is variables[-1] else 1, n, is_ordered=True)
+        for var, (extent, _), n in zip(variables, extents, trips, strict=True)
     )
     bound = Bindings()
     values_of = lambda values: values  # noqa: E731
@@ -252,11 +261,16 @@ def test_bytes_of_accesses(data):
     statement = TracedStatement(0, loops)
     conditions = tuple((condition, True) for condition, _ in guards)
     access = TracedAccess(statement, address, 0, 1, True, conditions)
-    for common in (*range(len(trips) + 1), 0):
+    known_bounds = sum(isinstance(extent, tirx.IntImm) for extent, _ in extents)
+    for common in (*range(known_bounds + 1), 0):
         first = np.full(trips[:common], UNBOUNDED)
         end = np.full(trips[:common], -UNBOUNDED)
         for iteration in np.ndindex(*trips):
-            values = values_of(iteration)
+            *outer, inner = iteration
+            inner *= step
+            if inner >= extents[-1][1](outer):
+                continue
+            values = values_of((*outer, inner))
             if all(holds(values) for _, holds in guards):
                 at = sum(of(values) * unit for _, of, unit in parts)
                 outer = iteration[:common]
