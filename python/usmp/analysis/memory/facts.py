@@ -33,6 +33,7 @@ from usmp.analysis.memory.side_effects import Effect, effect_of
 from usmp.analysis.memory.stated_kernel import StatedKernel
 from usmp.analysis.memory.used_bytes import used_bytes
 from usmp.objects.extern_kernel import ExternKernel, kernels_of
+from usmp.support.found import Found
 from usmp.support.tvm_errors import report_faults
 
 _Found = TypeVar("_Found")
@@ -51,6 +52,8 @@ class FunctionFacts:
         the facts of those that it calls, by name.
     accessed
         keeps the bytes of accesses.
+    shared
+        what is found once for several PrimFuncs together.
     """
 
     def __init__(
@@ -59,11 +62,13 @@ class FunctionFacts:
         calls: CallResolver,
         callees: Mapping[str, FunctionFacts],
         accessed: KeptBytes,
+        shared: Found,
     ) -> None:
         self.name = name
         self.func: tirx.PrimFunc = calls.functions[name]
         self.calls = calls
         self.callees = callees
+        self.shared = shared
         self._accessed = accessed
         self._kept_events: Sequence[Event] | None = None
         self._liveness: FunctionLiveness | None = None
@@ -231,6 +236,7 @@ class FactStore:
         self._facts: dict[object, FunctionFacts] = {}
         self._calls: dict[tirx.Stmt, list[PossibleCall]] = {}
         self._accessed = KeptBytes()
+        self._shared = Found()
 
     def possible_calls(self, body: tirx.Stmt) -> Sequence[PossibleCall]:
         """As the function of this name."""
@@ -257,7 +263,9 @@ class FactStore:
         stated = tuple(kernels_of(func).values())
         key = name, func.body, tuple(func.params[:]), str(func.ret_type), called, stated
         if key not in self._facts:
-            self._facts[key] = FunctionFacts(name, graph.calls, callees, self._accessed)
+            self._facts[key] = FunctionFacts(
+                name, graph.calls, callees, self._accessed, self._shared
+            )
         return self._facts[key]
 
 

@@ -20,6 +20,7 @@ from usmp.codegen.c_function import parameter_types, print_function
 from usmp.codegen.c_helpers import Helpers
 from usmp.codegen.c_types import ALIAS_TYPEDEFS
 from usmp.passes import with_prim_funcs
+from usmp.support.found import Found
 from usmp.support.tvm_errors import apply_to_functions
 from usmp.tir.nodes import nodes_of
 from usmp.transform.define_arithmetic import DefineArithmetic
@@ -37,7 +38,7 @@ class _NotAnalyzed(FunctionFacts):
     @classmethod
     def of(cls, name: str, func: tirx.PrimFunc) -> _NotAnalyzed:
         """For a PrimFunc."""
-        return cls(name, CallResolver({name: func}), {}, KeptBytes())
+        return cls(name, CallResolver({name: func}), {}, KeptBytes(), Found())
 
     @cached_property
     def written(self) -> AbstractSet[tirx.Var]:

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.interleaving import Interleaving, interleave, smaller
 from usmp.planning.streaming.parts import in_parts
 from usmp.planning.streaming.scheduler import Scheduler
-from usmp.planning.streaming.timing import COLUMNS, ONE_COLUMN, Columns, Ring, Timing
+from usmp.planning.streaming.timing import COLUMNS, ONE_COLUMN, Columns, Ring, Tensor, Timing
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +36,9 @@ class ByColumns:
     timings: Sequence[Timing]
     ticks: int
     width: int
-    rings: Mapping[Memory, Sequence[Ring]]
-    parts: Mapping[Memory, int]
-    sizes: Mapping[Memory, int]
+    rings: Mapping[Tensor, Sequence[Ring]]
+    parts: Mapping[Tensor, int]
+    sizes: Mapping[Tensor, int]
 
     def interleaving(self, spare_bytes: int) -> Interleaving:
         """That with the smallest rings; see `fewest_bytes`."""
@@ -149,8 +148,8 @@ def _timed(
 
 
 def _within(
-    choices: Mapping[Memory, Sequence[Ring]], parts: Mapping[Memory, int], spare_bytes: int
-) -> dict[Memory, Ring]:
+    choices: Mapping[Tensor, Sequence[Ring]], parts: Mapping[Tensor, int], spare_bytes: int
+) -> dict[Tensor, Ring]:
     """The rings that take the fewest bytes of those that move no more than `spare_bytes` more than
     the largest ones; if one is smaller, it is where that costs the least by byte."""
     moved = {
@@ -160,7 +159,7 @@ def _within(
     bytes_of = {tensor: [ring.size_bytes for ring in rings] for tensor, rings in choices.items()}
     at = {tensor: len(rings) - 1 for tensor, rings in choices.items()}
     while True:
-        best: tuple[int, int, Memory, int] | None = None
+        best: tuple[int, int, Tensor, int] | None = None
         for tensor, now in at.items():
             largest, moved_now = bytes_of[tensor][now], moved[tensor][now]
             for index in range(now):

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.scheduler import Scheduler
-from usmp.planning.streaming.timing import ROWS, Ring, Timing
+from usmp.planning.streaming.timing import ROWS, Ring, Tensor, Timing
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,16 +31,16 @@ class Interleaving:
     """
 
     timings: Sequence[Timing]
-    rings: Mapping[Memory, Ring]
+    rings: Mapping[Tensor, Ring]
     ticks: int
     columns: int = 1
 
-    def kept_bytes(self, sizes: Mapping[Memory, int]) -> int:
+    def kept_bytes(self, sizes: Mapping[Tensor, int]) -> int:
         """Return the bytes that are kept of tensors of these sizes."""
         return sum(self.rings[t].size_bytes if t in self.rings else sizes[t] for t in sizes)
 
 
-def smaller(rings: Mapping[Memory, Ring], sizes: Mapping[Memory, int]) -> dict[Memory, Ring]:
+def smaller(rings: Mapping[Tensor, Ring], sizes: Mapping[Tensor, int]) -> dict[Tensor, Ring]:
     """Return the rings that are smaller than their tensors."""
     return {tensor: ring for tensor, ring in rings.items() if ring.size_bytes < sizes[tensor]}
 
@@ -84,7 +83,7 @@ def _interleaving(
         timings.append(scheduler.earliest(timings, timing, ROWS))
     rings = {tensor: scheduler.rings(timings, tensor)[0] for tensor in scheduler.readers}
 
-    def kept(rings: Mapping[Memory, Ring]) -> int:
+    def kept(rings: Mapping[Tensor, Ring]) -> int:
         return sum(min(ring.size_bytes, scheduler.sizes[t]) for t, ring in rings.items())
 
     for index in reversed(range(len(timings))):
@@ -94,8 +93,7 @@ def _interleaving(
         # Later, it keeps less of its results, but what it reads is kept for longer.
         later = [*timings]
         later[index] = timings[index].beginning(latest, ROWS)
-        tensors = {r.tensor for _, r in (*scheduler.reads[index], *scheduler.read_by[index])}
-        changed = {t: scheduler.rings(later, t)[0] for t in rings if t in tensors}
+        changed = {t: scheduler.rings(later, t)[0] for t in scheduler.used_by(index)}
         if kept(changed) <= kept({t: rings[t] for t in changed}):
             timings, rings = later, {**rings, **changed}
     first = min(timing.start for timing in timings)

@@ -40,7 +40,7 @@ def keeps_no_whole(main: StreamedMain, start: int, segment: Segment) -> bool:
 
 
 def _is_small(main: StreamedMain, memory: Memory, segment: Segment) -> bool:
-    ring = segment.interleaving.rings.get(memory)
+    ring = segment.rings.get(memory)
     return ring is not None and _LARGEST_SHARE * ring.size_bytes <= main.sizes[memory]
 
 
@@ -101,7 +101,7 @@ def _why_whole(main: StreamedMain, memory: Memory) -> str | None:
 
 def _kept(main: StreamedMain, memory: Memory, segment: Segment, reads: Sequence[Reading]) -> str:
     """That too much has to be kept."""
-    ring = segment.interleaving.rings.get(memory)
+    ring = segment.rings.get(memory)
     kept = main.sizes[memory] if ring is None else ring.size_bytes
     readers = " and ".join(_operators(main, reads))
     apart = "read it at different times" if len(reads) > 1 else "reads so many rows at once"

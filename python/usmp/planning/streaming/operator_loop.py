@@ -56,6 +56,14 @@ class ByteRanges:
 
 
 @dataclass(frozen=True, eq=False)
+class LoopAccesses:
+    """What an `OperatorLoop` reads and writes in each step: one object for all that do so alike."""
+
+    found: Found = field(default_factory=Found)
+    """What many segments ask of such operators."""
+
+
+@dataclass(frozen=True, eq=False)
 class OperatorLoop:
     """A PrimFunc that is a serial loop, with declarations and statements around it.
 
@@ -115,11 +123,28 @@ class OperatorLoop:
             return None
         return found
 
+    @cached_property
+    def accesses(self) -> LoopAccesses:
+        """What it reads and writes by step."""
+        ranges = _plain(self.reads), _plain(self.writes)
+        what = "accesses", self.steps, self.columns, self.unknown, *ranges
+        return self.facts.shared.once(what, LoopAccesses)
+
+    @cached_property
+    def accesses_by_columns(self) -> LoopAccesses:
+        """What it reads and writes by step and, where that is known, by column."""
+        ranges = () if self.by_columns is None else map(_plain, self.by_columns)
+        return self.facts.shared.once(("by columns", self.accesses, *ranges), LoopAccesses)
+
     def step_bytes(self, index: int, size_bytes: int) -> int | None:
         """Bytes of a parameter that each step writes, one after the other until all of it is
         written; None if that is not how it is written."""
         written = self.writes.get(index)
         return None if written is None else written.part_bytes(size_bytes)
+
+
+def _plain(ranges: Mapping[int, ByteRanges]) -> tuple[tuple[int, bytes, bytes], ...]:
+    return tuple((i, found.first.tobytes(), found.end.tobytes()) for i, found in ranges.items())
 
 
 def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:

@@ -18,7 +18,7 @@ from usmp.analysis.memory.index_values import Values
 from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.reading import Reading
-from usmp.planning.streaming.timing import ROWS, Ring, Timing
+from usmp.planning.streaming.timing import ROWS, Ring, Tensor, Timing
 
 
 class Scheduler:
@@ -44,25 +44,32 @@ class Scheduler:
         sizes: Mapping[Memory, int],
     ) -> None:
         self.loops = loops
-        self.sizes = sizes
         self.reads: list[list[tuple[int, Reading]]] = [[] for _ in loops]
         """By operator, the makers of what it reads."""
         self.read_by: list[list[tuple[int, Reading]]] = [[] for _ in loops]
         """By operator, the readers of what it makes."""
-        readers: dict[Memory, list[tuple[int, Reading]]] = {}
+        tensors = {memory: tensor for tensor, memory in enumerate(sizes)}
+        self.sizes: Mapping[Tensor, int] = dict(enumerate(sizes.values()))
+        readers: dict[Tensor, list[tuple[int, Reading]]] = {}
         for read in readings:
             maker, reader = read.maker.operator - start, read.reader - start
             self.reads[reader].append((maker, read))
             self.read_by[maker].append((reader, read))
-            if read.maker.step_bytes is not None:
-                readers.setdefault(read.tensor, []).append((reader, read))
-        self.readers = {tensor: readers[tensor] for tensor in sizes if tensor in readers}
+            tensor = tensors.get(read.tensor)
+            if read.maker.step_bytes is not None and tensor is not None:
+                readers.setdefault(tensor, []).append((reader, read))
+        self.readers = {tensor: readers[tensor] for tensor in self.sizes if tensor in readers}
         """Of the tensors of which rings can be kept."""
         self._start = start
 
-    def maker(self, tensor: Memory) -> int:
+    def maker(self, tensor: Tensor) -> int:
         """Return which operator makes a tensor."""
         return self.readers[tensor][0][1].maker.operator - self._start
+
+    def used_by(self, index: int) -> list[Tensor]:
+        """Return the tensors of which rings can be kept that an operator makes or reads."""
+        used = ((t, {self.maker(t), *(r for r, _ in found)}) for t, found in self.readers.items())
+        return [tensor for tensor, operators in used if index in operators]
 
     def rates(self, of: Mapping[Reading, Fraction]) -> list[Fraction]:
         """Return the steps or parts of each operator for one of the last, on average.
@@ -117,7 +124,7 @@ class Scheduler:
         return min(found, default=0)
 
     def rings(
-        self, timings: Sequence[Timing], tensor: Memory, width: int = 1, most_bytes: int = 0
+        self, timings: Sequence[Timing], tensor: Tensor, width: int = 1, most_bytes: int = 0
     ) -> list[Ring]:
         """Return rings of a tensor, from the smallest one up to `most_bytes`. Found once for the
         same operators, for it does not depend on when they begin together.
@@ -138,6 +145,22 @@ class Scheduler:
         )
         found = readers[0][0].maker.found
         return found.once(key, lambda: _rings(made, readers, width, most_bytes))
+
+
+def what_is_scheduled(
+    readings: Sequence[Reading], start: int, sizes: Mapping[Memory, int]
+) -> tuple[object, ...]:
+    """Return what a scheduler is given beside the loops: the same for operators of equal accesses
+    that read of each other alike, wherever they are."""
+    tensors = {memory: tensor for tensor, memory in enumerate(sizes)}
+    read = (
+        (
+            *(r.maker.operator - start, r.maker.parameter, r.maker.step_bytes),
+            *(r.reader - start, r.parameter, tensors.get(r.tensor)),
+        )
+        for r in readings
+    )
+    return (*read, *sizes.values())
 
 
 def _rings(

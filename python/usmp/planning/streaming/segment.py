@@ -11,6 +11,7 @@ from usmp.analysis.memory.main_statements import MainStatement
 from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.interleaving import Interleaving
 from usmp.planning.streaming.operator_loop import OperatorLoop
+from usmp.planning.streaming.timing import Ring
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,8 @@ class Segment:
         in their order.
     inside
         the memories that nothing else uses, with the annotations of their allocations.
+    tensors
+        the memories that one of them writes and others read, of which rings may be kept.
     interleaving
         of the operators.
     makers
@@ -68,9 +71,15 @@ class Segment:
 
     operators: Sequence[MainOperator]
     inside: Mapping[Memory, Mapping[str, object]]
+    tensors: Sequence[Memory]
     interleaving: Interleaving
     makers: Mapping[Memory, int]
     work: int
+
+    @property
+    def rings(self) -> Mapping[Memory, Ring]:
+        """The rings of the tensors of which not all is kept."""
+        return {self.tensors[tensor]: ring for tensor, ring in self.interleaving.rings.items()}
 
 
 def interleaving_instructions(segment: Segment) -> int:
@@ -79,7 +88,7 @@ def interleaving_instructions(segment: Segment) -> int:
     found = segment.interleaving
     moved = sum(
         ring.moved_bytes(found.timings[segment.makers[memory]].parts)
-        for memory, ring in found.rings.items()
+        for memory, ring in segment.rings.items()
     )
     made = sum(timing.parts for timing in found.timings)
     ticks = found.ticks * found.columns

@@ -57,13 +57,15 @@ class _Use:
         what is still read behind the segment, and what is written before it.
     is_inside
         whether nothing else uses it.
+    parameters
+        by position of an operator that uses it, those that point to its first byte.
     """
 
-    memory: Memory
     size: int
     first: int
     end: int
     is_inside: bool
+    parameters: tuple[tuple[int, tuple[int, ...]], ...]
 
 
 def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
@@ -75,13 +77,16 @@ def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
         the first of them.
     """
     stop = start + len(segment.operators)
-    inside, rings = set(segment.inside), segment.interleaving.rings
+    inside, rings = set(segment.inside), segment.rings
     fixed = sum(rings[m].size_bytes if m in rings else main.sizes[m] for m in inside)
     # Operators use theirs one after the other.
     fixed += max(_scratch_bytes(operator, True) for operator in segment.operators)
     used = dict.fromkeys(m for o in segment.operators for m in o.statement.ranges)
     uses = [
-        _Use(m, main.sizes[m], main.ends.first(m, stop), main.ends.end(m, start), m in inside)
+        _Use(
+            *(main.sizes[m], main.ends.first(m, stop), main.ends.end(m, start), m in inside),
+            _parameters(segment, m),
+        )
         for m in used
         if m in main.sizes
     ]
@@ -89,13 +94,21 @@ def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
     assert last is not None
     # Those of most segments are the same wherever inputs and outputs are.
     what = "peaks", segment.interleaving, *uses
-    outside, live = last.found.once(what, lambda: _peaks(segment, uses))
+    outside, live = last.accesses.found.once(what, lambda: _peaks(segment, uses))
     through = main.live_through(start, stop)
     estimate = sum(main.sizes[m] for m in through) + fixed + outside
     always = sum(main.ends.live(memory, start, stop) for memory in through)
     # `live` omits what is written of tensors that operators are called with addresses inside of.
     cut = main.ends.cuts[stop]
     return Taken(max(estimate, cut), max(always + live, cut))
+
+
+def _parameters(segment: Segment, memory: Memory) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    return tuple(
+        (position, tuple(i for i, m in operator.memories.items() if m.same_as(memory)))
+        for position, operator in enumerate(segment.operators)
+        if memory in operator.statement.ranges
+    )
 
 
 def operator_bytes(main: StreamedMain, index: int) -> Taken:
@@ -190,11 +203,9 @@ def _live_bytes(segment: Segment, made: Sequence[_Made], use: _Use) -> Values | 
     size, ticks = use.size, segment.interleaving.ticks * segment.interleaving.columns
     first = np.full(ticks, use.first, np.int64)
     end = np.full(ticks, use.end, np.int64)
-    for operator, making in zip(segment.operators, made, strict=True):
-        if use.memory not in operator.statement.ranges:
-            continue
+    for position, indices in use.parameters:
+        making = made[position]
         loop, timing = making.loop, making.timing
-        indices = [i for i, m in operator.memories.items() if m.same_as(use.memory)]
         if not indices:
             return None
         if any(i in loop.unknown for i in indices):

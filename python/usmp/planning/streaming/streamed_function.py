@@ -97,7 +97,7 @@ class _Builder:
         """Allocate a tensor that only the segment uses."""
         dtype, name, size = str(memory.dtype), memory.name, size_bytes(memory)
         interleaving = self.segment.interleaving
-        ring = interleaving.rings.get(memory)
+        ring = self.segment.rings.get(memory)
         if ring is not None:
             size, name = ring.size_bytes, f"{name}_ring"
         shape = (size // item_bytes(dtype),)
@@ -374,7 +374,7 @@ def _attributes(segment: Segment, names: Mapping[tirx.Var, str]) -> dict[str, ob
     }
     if known_shapes:
         found |= OPERATOR_SHAPES_ATTR.entry(known_shapes)
-    rings, timings = segment.interleaving.rings, segment.interleaving.timings
+    rings, timings = segment.rings, segment.interleaving.timings
     moved = 0
     for memory, ring in rings.items():
         moved += ring.moved_bytes(timings[segment.makers[memory]].parts)

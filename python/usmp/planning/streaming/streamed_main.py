@@ -33,7 +33,7 @@ from usmp.planning.streaming.interleaving import interleave
 from usmp.planning.streaming.live_ends import LiveEnds
 from usmp.planning.streaming.operator_loop import OperatorLoop
 from usmp.planning.streaming.reading import Maker, Reading
-from usmp.planning.streaming.scheduler import Scheduler
+from usmp.planning.streaming.scheduler import Scheduler, what_is_scheduled
 from usmp.planning.streaming.segment import MainOperator, Segment, interleaving_instructions
 
 _NOT_COUNTED: tuple[Annotation[Any], ...] = (
@@ -182,14 +182,14 @@ class StreamedMain:
         inside = [m for m in self.made_in(start, stop) if self._is_inside(m, start, stop)]
         sizes = {m: self.sizes[m] for m in inside if m in tensors}
         loops = [operator.loop for operator in operators if operator.loop is not None]
-        found = loops[-1].found.once(
-            ("by rows", *loops, *readings, *sizes.items()),
-            lambda: interleave(Scheduler(loops, readings, start, sizes)),
+        what = *(loop.accesses for loop in loops), *what_is_scheduled(readings, start, sizes)
+        found = loops[-1].accesses.found.once(
+            what, lambda: interleave(Scheduler(loops, readings, start, sizes))
         )
         makers = {r.tensor: r.maker.operator - start for r in readings}
         annotations = {m: self._annotations(m) for m in inside}
         work = sum(self._works[start:stop])
-        return Segment(operators, annotations, found, makers, work)
+        return Segment(operators, annotations, [*sizes], found, makers, work)
 
     def _annotations(self, memory: Memory) -> Mapping[str, object]:
         allocation = self.allocations[memory]
@@ -207,17 +207,18 @@ class StreamedMain:
         all_readings = (r for i in range(start, stop) for r in self.readings[i])
         readings = [r for r in all_readings if r.maker.operator >= start]
         loops = [operator.loop for operator in segment.operators if operator.loop is not None]
-        sizes = {m: self.sizes[m] for m in segment.inside if m in segment.makers}
+        sizes = {m: self.sizes[m] for m in segment.tensors}
         if max(loop.columns for loop in loops) == 1:
             return None
-        found, key = loops[-1].found, ("by columns", *loops, *readings, *sizes.items())
-        ways = found.once(key, lambda: by_columns(Scheduler(loops, readings, start, sizes)))
+        accesses = [loop.accesses_by_columns for loop in loops]
+        found, what = accesses[-1].found, (*accesses, *what_is_scheduled(readings, start, sizes))
+        ways = found.once(what, lambda: by_columns(Scheduler(loops, readings, start, sizes)))
         if not ways:
             return None
         for number in _INSTRUCTIONS_BY_BYTE:
             spare_bytes = segment.work // number
-            what = *key, "spare bytes", spare_bytes
-            made = found.once(what, partial(fewest_bytes, ways, spare_bytes))
+            fewest = partial(fewest_bytes, ways, spare_bytes)
+            made = found.once((*what, "spare bytes", spare_bytes), fewest)
             way = replace(segment, interleaving=made)
             if self.is_fast(way, segment):
                 break

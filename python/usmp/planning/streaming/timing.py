@@ -7,11 +7,14 @@ run by rows have one tick of columns in each tick of rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from usmp.analysis.memory.index_values import Values
+
+Tensor: TypeAlias = int
+"""Its position among the tensors of a segment of which rings may be kept."""
 
 ROWS, COLUMNS = range(2)
 """The levels of time: positions in a moment."""

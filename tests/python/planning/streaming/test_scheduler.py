@@ -12,12 +12,11 @@ from functools import cache
 import pytest
 
 from support.streamed_graphs import main_function, module, operator
-from usmp.analysis.memory.memories import Memory
 from usmp.planning.streaming.by_columns import by_columns
 from usmp.planning.streaming.interleaving import interleave
 from usmp.planning.streaming.read_main import streamed_main
 from usmp.planning.streaming.scheduler import Scheduler
-from usmp.planning.streaming.timing import COLUMNS, ROWS, Columns, Ring, Timing
+from usmp.planning.streaming.timing import COLUMNS, ROWS, Columns, Ring, Tensor, Timing
 
 IMAGE = [("p", 24, "int8"), ("q", 24, "int8")]
 NEIGHBORS = [(row, column) for row in (-1, 0, 1) for column in (-1, 0, 1)]
@@ -51,8 +50,8 @@ def scheduler() -> Scheduler:
     return Scheduler(loops, readings, 0, {m: n for m, n in main.sizes.items() if m.name in "ab"})
 
 
-def named(rings: Mapping[Memory, object]) -> dict[str, object]:
-    return {memory.name: ring for memory, ring in rings.items()}
+def named(rings: Mapping[Tensor, object]) -> dict[str, object]:
+    return {"ab"[tensor]: ring for tensor, ring in rings.items()}
 
 
 def test_rows_begin_when_the_rows_that_they_read_are_there():

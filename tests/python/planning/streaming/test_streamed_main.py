@@ -51,7 +51,7 @@ def segment(main: StreamedMain, inside: str, work: int, ticks: int) -> Segment:
     """An operator that takes so many instructions, with tensors that only it uses."""
     memories = {memory: {} for memory in main.allocations if memory.name in inside.split()}
     assert len(memories) == len(inside.split())
-    return Segment(main.operators[:1], memories, Interleaving([], {}, ticks), {}, work)
+    return Segment(main.operators[:1], memories, [], Interleaving([], {}, ticks), {}, work)
 
 
 @pytest.mark.parametrize(
