@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from usmp.algorithms.does_not_fit import DoesNotFitError
+from usmp.algorithms.solved_problems import solve_once
 from usmp.objects import BufferInfo, PoolAllocation, PoolInfo
 from usmp.objects.buffer_problem import problem_of, skipped_by_pool
 from usmp_solver import (
+    SEARCHES,
     DoesNotFit,
     EnoughBytes,
     Pool,
@@ -51,14 +53,17 @@ def solve_buffers(
             if buffer.fixed_offset is not None and _ends_beyond_64_bits(buffer):
                 raise DoesNotFitError(_beyond_64_bits(number, buffer, algorithm)) from None
         raise
-    solution = solve(
-        problem,
-        algorithm=algorithm,
-        time_budget=time_budget,
-        progress=progress,
-        memory_pressure=memory_pressure,
-        fill_preferred=True,
-    )
+    if algorithm in SEARCHES and time_budget is None:
+        solution = solve_once(problem, algorithm, progress)
+    else:
+        solution = solve(
+            problem,
+            algorithm=algorithm,
+            time_budget=time_budget,
+            progress=progress,
+            memory_pressure=memory_pressure,
+            fill_preferred=True,
+        )
     if not solution.has_plan:
         infos = _pools_of(buffers, problem)
         raise DoesNotFitError(partial(_explained, solution, _Hints.of(infos, problem)), solution)

@@ -18,6 +18,7 @@ from tvm.target import Target
 from usmp.algorithms.does_not_fit import DoesNotFitError
 from usmp.algorithms.least_need import LeastNeed
 from usmp.algorithms.search import Watch, watched
+from usmp.algorithms.solved_problems import shared_solutions
 from usmp.analysis import create_array_buffer_info
 from usmp.analysis.function_targets import function_targets
 from usmp.analysis.memory.calls import prim_funcs
@@ -304,7 +305,7 @@ _SESSION: ContextVar[PlanningSession | None] = ContextVar("usmp_planning_session
 @contextmanager
 def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSession]:
     """Yield the session that is open, or else one that lasts until the end. Within, all analyses
-    share the facts of PrimFuncs, and equal ones are lowered once.
+    share the facts of PrimFuncs, equal ones are lowered once, and a problem is solved once.
 
     Parameters
     ----------
@@ -323,7 +324,7 @@ def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSessi
     session = PlanningSession(deadline)
     token = _SESSION.set(session)
     try:
-        with shared_facts(), shared_functions():
+        with shared_facts(), shared_functions(), shared_solutions():
             yield session
     finally:
         _SESSION.reset(token)
