@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from usmp.analysis.memory.memories import UNBOUNDED, Memory
+from usmp.analysis.memory.pair_distance import PairDistance
 from usmp.analysis.memory.safe_distance import (
     DEEPEST_CALLS,
     Decision,
-    PairDistance,
     SafeOverlap,
     shared_loops,
 )

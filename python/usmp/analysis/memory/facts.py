@@ -120,7 +120,7 @@ class FunctionFacts:
             called: dict[str, SafeOverlap | StatedKernel] = {**callees}
             called |= {kernel.key: kernel for kernel in facts.kernels.values()}
             facts._overlap = SafeOverlap(
-                facts.name, facts.func, points, trace, called, facts._accessed
+                *(facts.name, facts.func, points, trace, called, facts._accessed, facts.shared)
             )
             facts._forget_events()
         assert self._overlap is not None

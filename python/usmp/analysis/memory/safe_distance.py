@@ -18,22 +18,22 @@ such distances by hand for convolutions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
-from math import prod
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
 from tvm import tirx
 
 from usmp.analysis.memory.accessed_bytes import greatest_difference
 from usmp.analysis.memory.buffer_size import has_static_size, size_bytes
-from usmp.analysis.memory.index_values import MOST_VALUES, NotKnown, Values
+from usmp.analysis.memory.equal_traces import NumberedTrace, numbered_trace
+from usmp.analysis.memory.index_values import MOST_VALUES, NotKnown
 from usmp.analysis.memory.iterations import TracedLoop
 from usmp.analysis.memory.kept_bytes import AccessedBytes, KeptBytes, values_of
 from usmp.analysis.memory.memories import UNBOUNDED, Memory
+from usmp.analysis.memory.pair_distance import PairDistance, in_order, limited
 from usmp.analysis.memory.points_to import PointsTo
 from usmp.analysis.memory.stated_kernel import StatedKernel
 from usmp.analysis.memory.traced_access import (
@@ -43,6 +43,7 @@ from usmp.analysis.memory.traced_access import (
     TracedAccess,
     TracedStatement,
 )
+from usmp.support.found import Found
 from usmp.support.not_copied import NotCopied
 from usmp.support.tvm_errors import report_faults
 
@@ -56,26 +57,6 @@ DEEPEST_CALLS = 50
 """Below so many PrimFuncs that call each other, buffers are not looked at any more."""
 
 _Groups: TypeAlias = dict[object, list[TracedAccess]]
-
-
-class PairDistance(NamedTuple):
-    """The distance of a write and an access, and how it comes about.
-
-    Parameters
-    ----------
-    distance
-        of the two, in bytes.
-    written_end, first_accessed
-        where it is greatest: the end of what is written before, and the first byte of what is
-        accessed after that; None if they are not known, or if a callee decides.
-    followed
-        how many of the loops that both stand in are followed iteration by iteration.
-    """
-
-    distance: int
-    written_end: int | None = None
-    first_accessed: int | None = None
-    followed: int = 0
 
 
 class Decision(NamedTuple):
@@ -105,6 +86,8 @@ class SafeOverlap(NotCopied):
         the safe distances of those that it calls, by name, and of kernels, by their keys.
     accessed
         keeps the bytes of accesses, of several PrimFuncs together.
+    shared
+        has what is known of traces, of several PrimFuncs together.
     """
 
     _owns = "facts about the statements of one PrimFunc, by their addresses in this process"
@@ -118,6 +101,7 @@ class SafeOverlap(NotCopied):
         trace: MemoryTrace,
         callees: Mapping[str, SafeOverlap | StatedKernel],
         accessed: KeptBytes,
+        shared: Found,
     ) -> None:
         self.name = name
         self.func = func
@@ -127,6 +111,7 @@ class SafeOverlap(NotCopied):
         self.height: int = max((callee.height for callee in callees.values()), default=-1) + 1
         """How many PrimFuncs stand below it, each called by the one before."""
         self._accessed = accessed
+        self._shared = shared
         self._distances: dict[tuple[Memory, Memory], int] = {}
         self._sizes_of_memories: dict[Memory, int] = {}
         self._groups: dict[Memory, tuple[_Groups, _Groups]] = {}
@@ -152,8 +137,23 @@ class SafeOverlap(NotCopied):
         `UNBOUNDED` if nothing is known; `-UNBOUNDED` if there is nothing to destroy."""
         pair = dying, written
         if pair not in self._distances:
-            self._distances[pair] = self.decision(dying, written).compared.distance
+            self._distances[pair] = self.numbered.once(
+                "distance", pair, lambda: self.decision(dying, written).compared.distance
+            )
         return self._distances[pair]
+
+    @cached_property
+    def numbered(self) -> NumberedTrace:
+        """Its memories and loops by numbers, for what holds for all PrimFuncs of equal traces."""
+
+        def called(name: str, memory: Memory | None) -> Hashable:
+            callee = self.callees[name]
+            if isinstance(callee, StatedKernel):
+                return callee, memory
+            equal, numbers = callee.numbered.equal, callee.numbered.memories
+            return equal, callee.height, None if memory is None else numbers.get(memory)
+
+        return numbered_trace(self.func.params, self.trace, called, self._shared)
 
     def decision(self, dying: Memory, written: Memory) -> Decision:
         """What decides the relative distance."""
@@ -180,14 +180,22 @@ class SafeOverlap(NotCopied):
     @cached_property
     def reach(self) -> CalleeReach:
         """What a call of the PrimFunc accesses."""
-        reach = {}
-        for memory, accesses in self.trace.accesses.items():
-            hulls = [self._hull(access) for access in accesses]
-            ends = [end for (_, end), a in zip(hulls, accesses, strict=True) if a.is_write]
-            reach[memory] = Reach(min(first for first, _ in hulls), max(ends, default=-UNBOUNDED))
+        numbered = self.numbered
+        found = (
+            self._reach() if numbered is None else numbered.equal.found.once("reach", self._reach)
+        )
+        reach = dict(zip(self.trace.accesses, found, strict=True))
         params = list(self.func.params)
         allocated = self.trace.allocated if self.height < DEEPEST_CALLS else set()
         return CalleeReach(params, allocated, reach, self.trace.escaped)
+
+    def _reach(self) -> list[Reach]:
+        reach = []
+        for accesses in self.trace.accesses.values():
+            hulls = [self._hull(access) for access in accesses]
+            ends = [end for (_, end), a in zip(hulls, accesses, strict=True) if a.is_write]
+            reach.append(Reach(min(first for first, _ in hulls), max(ends, default=-UNBOUNDED)))
+        return reach
 
     def _size_bytes(self, memory: Memory) -> int:
         if memory not in self._sizes_of_memories:
@@ -238,7 +246,7 @@ class SafeOverlap(NotCopied):
                     best = Decision(compared, write, access)
         self._found_for_now.clear()
         return best._replace(
-            compared=best.compared._replace(distance=_limited(best.compared.distance))
+            compared=best.compared._replace(distance=limited(best.compared.distance))
         )
 
     def _by_group(self, memory: Memory) -> tuple[_Groups, _Groups]:
@@ -301,7 +309,7 @@ class SafeOverlap(NotCopied):
             if written is None or accessed is None:
                 continue
             is_first = before or common < len(loops)
-            found = _in_order(written[1], accessed[0], loops[:common], is_first, most)
+            found = in_order(written[1], accessed[0], loops[:common], is_first, most)
             if found is not None:
                 return found._replace(followed=common)
         return PairDistance(UNBOUNDED)
@@ -319,13 +327,6 @@ class SafeOverlap(NotCopied):
             return inside + greatest_difference(write, access, self.trace.bound)
         except NotKnown:
             return UNBOUNDED
-
-
-def _limited(distance: int) -> int:
-    """Half of what is without bounds is without bounds."""
-    if abs(distance) < UNBOUNDED // 2:
-        return distance
-    return UNBOUNDED if distance > 0 else -UNBOUNDED
 
 
 def _outermost(statement: TracedStatement) -> object:
@@ -348,42 +349,3 @@ def shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:
     """The loops that both stand in, outermost first."""
     pairs = takewhile(lambda pair: pair[0] is pair[1], zip(a.loops, b.loops, strict=False))
     return [loop for loop, _ in pairs]
-
-
-def _in_order(
-    ends: Values, firsts: Values, loops: Sequence[TracedLoop], before: bool, most: int
-) -> PairDistance | None:
-    """The greatest end that is reached before an access begins, minus where that begins; None if
-    there are more than `most` iterations.
-
-    Parameters
-    ----------
-    ends, firsts
-        by iteration, with an axis for each of `loops`.
-    before
-        whether in one iteration the write comes before the access.
-    most
-        iterations.
-    """
-    shape = tuple(
-        # Iterations that are all alike: the second is preceded by the first.
-        max(end, first) if max(end, first) > 1 else min(loop.trips or 0, 2)
-        for end, first, loop in zip(ends.shape, firsts.shape, loops, strict=True)
-    )
-    if prod(shape) > most:
-        return None
-    reached = np.maximum.accumulate(_flat(ends, shape))
-    begins = _flat(firsts, shape)
-    if not before:
-        reached, begins = reached[:-1], begins[1:]
-    if not reached.size:
-        return PairDistance(-UNBOUNDED)
-    where = int((reached - begins).argmax())
-    end, first = int(reached[where]), int(begins[where])
-    return PairDistance(_limited(end - first), end, first)
-
-
-def _flat(values: Values, shape: tuple[int, ...]) -> Values:
-    """In the order of the iterations."""
-    whole = values if values.shape == shape else np.broadcast_to(values, shape)
-    return whole.ravel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from tvm import tirx
@@ -272,14 +272,16 @@ class _Accesses:
     """
 
     def __init__(self, facts: FunctionFacts, loop: tirx.For, steps: int, columns: int = 1) -> None:
-        self.trace = facts.overlap.trace
+        self.overlap = facts.overlap
+        self.trace = self.overlap.trace
         self.loop = loop
         self.shape = (steps,) if columns == 1 else (steps, columns)
         everything = [access for found in self.trace.accesses.values() for access in found]
-        inside = [a.statement.order for a in everything if _is_inside(a, loop)]
+        inside = [access.statement for access in everything if _is_inside(access, loop)]
         if not inside:
             raise NotKnown
-        self.start = min(inside)
+        self.start = min(statement.order for statement in inside)
+        self.traced = inside[0].loops[0]
 
     def has(self, memory: Memory, is_write: bool) -> bool:
         """Whether it reads a memory, or writes to it.
@@ -301,6 +303,11 @@ class _Accesses:
         NotKnown
             that is not known.
         """
+        numbered = self.overlap.numbered
+        what = "bytes of steps", numbered.loops[self.traced], self.shape, is_write
+        return numbered.once(what, [memory], partial(self._of, memory, is_write))
+
+    def _of(self, memory: Memory, is_write: bool) -> ByteRanges:
         first = np.full(self.shape, UNBOUNDED, np.int64)
         end = np.full(self.shape, -UNBOUNDED, np.int64)
         accesses = self.trace.accesses.get(memory, ())

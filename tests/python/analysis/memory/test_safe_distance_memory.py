@@ -82,6 +82,6 @@ def test_out_of_memory(monkeypatch):
     def fails(*arguments):
         raise MemoryError("4 GiB")
 
-    monkeypatch.setattr(safe_distance, "_in_order", fails)
+    monkeypatch.setattr(safe_distance, "in_order", fails)
     with pytest.raises(OutOfMemoryError, match=r"the accesses of operator main \(4 GiB\), and "):
         distance(linear, "x", "y")
