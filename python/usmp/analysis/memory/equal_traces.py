@@ -149,7 +149,7 @@ class _Numbering:
 
     def _statement(self, statement: TracedStatement) -> Hashable:
         loops = [self.loops.setdefault(loop, len(self.loops)) for loop in statement.loops]
-        return statement.order, statement.loads_first, statement.callee is None, *loops
+        return statement.order, statement.loads_first, *loops
 
     def _loop(self, loop: TracedLoop) -> Hashable:
         exprs = (self._expr(expr) for expr in (loop.variable, loop.first, loop.extent))
