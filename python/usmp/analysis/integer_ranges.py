@@ -17,6 +17,7 @@ from tvm import tirx
 from tvm.ir import Call, Op, StringImm, TensorLoad, Var
 from tvm.tirx import FloatImm, IntImm
 
+from usmp.tir.dtypes import dtype_of
 from usmp.tir.identity import identity
 from usmp.tir.intrinsics import (
     INTERPOLATED_LOGISTIC,
@@ -98,25 +99,32 @@ class IntegerRanges:
     variables: dict[Var, Range] = field(default_factory=dict)
     bound: dict[Var, tirx.Expr] = field(default_factory=dict)
     buffers: dict[Var, Range] = field(default_factory=dict)
-    _known: dict[int, tuple[tirx.Expr, Range]] = field(default_factory=dict)
+    _known: dict[int, tuple[tirx.Expr, Range, bool]] = field(default_factory=dict)
 
     def of(self, expr: tirx.Expr) -> Range:
         """The bounds of an integer expression."""
+        if type(expr) is IntImm:
+            value = int(expr.value)
+            return value, value
+        return self._bounds(expr)[1]
+
+    def fits(self, expr: tirx.Expr) -> bool:
+        """Whether a sum, difference or product never leaves its type."""
+        return self._bounds(expr)[2]
+
+    def _bounds(self, expr: tirx.Expr) -> tuple[tirx.Expr, Range, bool]:
+        """The expression, so that no other one gets its identity, its bounds, and whether they are
+        known to lie within its type."""
         key = identity(expr)
         known = self._known.get(key)
-        if known is not None:
-            return known[1]
-        limits = type_range(str(expr.ty.dtype))
-        found = self._exact(expr)
-        values = limits if found is None or not is_within(found, limits) else found
-        # The expression is kept, so that no other one gets its identity.
-        self._known[key] = expr, values
-        return values
-
-    def fits(self, expr: Any) -> bool:
-        """Whether a sum, difference or product never leaves its type."""
-        exact = _ARITHMETIC[type(expr)](self.of(expr.a), self.of(expr.b))
-        return is_within(exact, type_range(str(expr.ty.dtype)))
+        if known is None:
+            values, limits = self._exact(expr), type_range(dtype_of(expr))
+            if values is None or not is_within(values, limits):
+                known = expr, limits, False
+            else:
+                known = expr, values, True
+            self._known[key] = known
+        return known
 
     def forget(self) -> None:
         """Look again at all expressions, since more is known of variables or buffers."""
@@ -124,36 +132,25 @@ class IntegerRanges:
 
     def _exact(self, expr: Any) -> Range | None:
         """The bounds if nothing wraps, or None if only the type bounds it."""
-        if isinstance(expr, IntImm):
-            return int(expr.value), int(expr.value)
-        if isinstance(expr, Var):
-            if expr in self.bound:
-                return self.of(self.bound[expr])
-            return self.variables.get(expr)
-        if isinstance(expr, TensorLoad):
+        kind = type(expr)
+        if kind is Var:
+            bound = self.bound.get(expr)
+            return self.variables.get(expr) if bound is None else self.of(bound)
+        if kind is TensorLoad:
             return self.buffers.get(expr.source)
-        if type(expr) in _ARITHMETIC:
-            return _ARITHMETIC[type(expr)](self.of(expr.a), self.of(expr.b))
-        if isinstance(expr, tirx.Cast):
+        if kind in _BY_OPERANDS:
+            return _BY_OPERANDS[kind](self.of(expr.a), self.of(expr.b))
+        if kind is tirx.Cast:
             return self._cast(expr.value)
-        if isinstance(expr, (tirx.Min, tirx.Max)):
-            choose = min if isinstance(expr, tirx.Min) else max
-            low, high = zip(self.of(expr.a), self.of(expr.b), strict=True)
-            return choose(low), choose(high)
-        if isinstance(expr, tirx.Select):
+        if kind is tirx.Select:
             return hull(self.of(expr.true_value), self.of(expr.false_value))
-        if isinstance(expr, tirx.Let):
+        if kind is tirx.Let:
             self.bound[expr.var] = expr.value
             return self.of(expr.body)
-        if isinstance(expr, Call):
-            return self._call(expr)
-        if type(expr) in _BY_CONSTANT:
-            divisor = self.of(expr.b)
-            return _BY_CONSTANT[type(expr)](self.of(expr.a), divisor)
-        return None
+        return self._call(expr) if kind is Call else None
 
     def _cast(self, value: tirx.Expr) -> Range | None:
-        dtype = str(value.ty.dtype)
+        dtype = dtype_of(value)
         if dtype == "bool" or is_integer(dtype):
             return self.of(value)
         low, high, may_be_nan = self.of_float(value)
@@ -166,8 +163,8 @@ class IntegerRanges:
         if isinstance(expr, FloatImm):
             value = float(expr.value)
             return (value, value, False) if math.isfinite(value) else (*_UNKNOWN, True)
-        if isinstance(expr, tirx.Cast) and is_integer(str(expr.value.ty.dtype)):
-            kind = _FLOATS.get(str(expr.ty.dtype))
+        if isinstance(expr, tirx.Cast) and is_integer(dtype_of(expr.value)):
+            kind = _FLOATS.get(dtype_of(expr))
             if kind is None:
                 return (*_UNKNOWN, True)
             low, high = (float(kind(bound)) for bound in self.of(expr.value))
@@ -214,11 +211,12 @@ def _product(a: Range, b: Range) -> Range:
     return min(corners), max(corners)
 
 
-_ARITHMETIC: dict[type, Callable[[Range, Range], Range]] = {
-    tirx.Add: _sum,
-    tirx.Sub: _difference,
-    tirx.Mul: _product,
-}
+def _least(a: Range, b: Range) -> Range:
+    return min(a[0], b[0]), min(a[1], b[1])
+
+
+def _greatest(a: Range, b: Range) -> Range:
+    return max(a[0], b[0]), max(a[1], b[1])
 
 
 def _truncated(a: int, b: int) -> int:
@@ -278,7 +276,12 @@ def _joined(a: Range, b: Range) -> Range | None:
     return 0, (1 << max(a[1], b[1]).bit_length()) - 1
 
 
-_BY_CONSTANT: dict[type, Callable[[Range, Range], Range | None]] = {
+_BY_OPERANDS: dict[type, Callable[[Range, Range], Range | None]] = {
+    tirx.Add: _sum,
+    tirx.Sub: _difference,
+    tirx.Mul: _product,
+    tirx.Min: _least,
+    tirx.Max: _greatest,
     tirx.Div: _quotient,
     tirx.Mod: _remainder,
     tirx.FloorDiv: _floor_quotient,

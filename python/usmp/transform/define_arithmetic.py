@@ -29,6 +29,7 @@ from usmp.analysis.integer_ranges import (
 )
 from usmp.analysis.local_ranges import find_ranges
 from usmp.passes import ModulePass
+from usmp.tir.dtypes import dtype_of
 from usmp.tir.intrinsics import arithmetic_function, conversion_function, low_bits_function
 
 _WRAPPING: dict[type, str] = {tirx.Add: "add", tirx.Sub: "subtract", tirx.Mul: "multiply"}
@@ -83,7 +84,7 @@ def _wrapping(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
 
     Of fewer than 32 bits it cannot: C computes in `int`, LLVM wraps.
     """
-    dtype = str(expr.ty.dtype)
+    dtype = dtype_of(expr)
     if dtype not in ("int32", "int64") or ranges.fits(expr):
         return expr
     function = arithmetic_function(_WRAPPING[type(expr)], dtype)
@@ -92,7 +93,7 @@ def _wrapping(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
 
 def _called(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
     """A division or a shift, by a function if the right operand may be a special one."""
-    dtype = str(expr.ty.dtype)
+    dtype = dtype_of(expr)
     if not is_integer(dtype) or _is_usual(expr, ranges):
         return expr
     operation = _FUNCTIONS[type(expr)]
@@ -108,7 +109,7 @@ def _called(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
 
 def _is_usual(expr: Any, ranges: IntegerRanges) -> bool:
     """Whether C and LLVM define the division or shift for all operands that it may have."""
-    dtype = str(expr.ty.dtype)
+    dtype = dtype_of(expr)
     a, b = ranges.of(expr.a), ranges.of(expr.b)
     if isinstance(expr, (tirx.LShift, tirx.RShift)):
         return is_within(b, (0, bits_of(dtype) - 1))
@@ -122,7 +123,7 @@ def _converted(expr: Cast, ranges: IntegerRanges) -> tirx.Expr:
 
     As on machines, narrow integers take the lowest bits of one of 32, and uint32 of one of 64.
     """
-    target, source = str(expr.ty.dtype), str(expr.value.ty.dtype)
+    target, source = dtype_of(expr), dtype_of(expr.value)
     if not is_integer(target):
         return expr
     if is_integer(source):
@@ -136,7 +137,7 @@ def _converted(expr: Cast, ranges: IntegerRanges) -> tirx.Expr:
         return expr
     wide = {"uint32": "int64", "uint64": "uint64", "int64": "int64"}.get(target, "int32")
     value = expr.value if source in ("float32", "float64") else Cast("float32", expr.value)
-    function = conversion_function(wide, str(value.ty.dtype))
+    function = conversion_function(wide, dtype_of(value))
     converted = tirx.call_pure_extern(wide, function, value)
     return converted if wide == target else _low_bits(target, converted)
 

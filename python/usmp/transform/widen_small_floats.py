@@ -18,6 +18,7 @@ from tvm.tirx import Cast, FloatImm
 
 from usmp.analysis.addressed import addressed
 from usmp.passes import ModulePass, with_prim_funcs
+from usmp.tir.dtypes import dtype_of
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 
@@ -50,7 +51,7 @@ class WidenSmallFloats(ModulePass):
 
 def _concerns(func: tirx.PrimFunc) -> bool:
     kinds = (TensorLoad, Cast, FloatImm)
-    return any(_is_small(expr) for kind in kinds for expr in nodes_of(func.body, kind))
+    return any(dtype_of(e) in _SMALL for kind in kinds for e in nodes_of(func.body, kind))
 
 
 def _widened(func: tirx.PrimFunc) -> tirx.PrimFunc:
