@@ -8,7 +8,9 @@ has 32, and a rounding, a zero point and a shift to the right are one sum and on
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeAlias
 
 import tvm
 import tvm_ffi
@@ -20,11 +22,14 @@ from usmp.analysis.argument_ranges import argument_ranges
 from usmp.analysis.integer_ranges import IntegerRanges, Range, is_within, type_range
 from usmp.analysis.local_ranges import find_ranges
 from usmp.passes import ModulePass
+from usmp.tir.dtypes import dtype_of
 from usmp.tir.intrinsics import (
     MULTIPLY_BY_QUANTIZED_MULTIPLIER,
     MULTIPLY_HIGH,
     RESCALE_RECORD,
 )
+
+_Ranges: TypeAlias = Callable[[], IntegerRanges]
 
 _SMALL: Range = (1 - 2**30, 2**30 - 1)
 """Values whose doubles have 32 bits."""
@@ -57,7 +62,8 @@ class SpecializeRescaling(ModulePass):
 
 
 def _specialized(func: tirx.PrimFunc, constants: dict[Var, Range]) -> tirx.PrimFunc:
-    ranges = find_ranges(func.body, constants)
+    # Few functions have calls that need the bounds.
+    ranges = cache(lambda: find_ranges(func.body, constants))
     callbacks: list[tuple[Any, Any]] = [
         (Call, lambda call: _rescaled(call, ranges)),
         ((tirx.Add, tirx.Sub), lambda expr: _with_zero_point(expr, ranges)),
@@ -65,14 +71,14 @@ def _specialized(func: tirx.PrimFunc, constants: dict[Var, Range]) -> tirx.PrimF
     return func.with_body(tvm_ffi.structural_map(func.body, callbacks))
 
 
-def _rescaled(call: Call, ranges: IntegerRanges) -> tirx.Expr:
+def _rescaled(call: Call, ranges: _Ranges) -> tirx.Expr:
     if not _calls(call, MULTIPLY_BY_QUANTIZED_MULTIPLIER):
         return call
     _, value, multiplier, shift = call.args
     if not isinstance(shift, IntImm) or not _is_normalized(multiplier):
         return call
     left, right = max(int(shift), 0), max(-int(shift), 0)
-    low, high = ranges.of(value)
+    low, high = ranges().of(value)
     if not is_within((low << left, high << left), _SMALL):
         return call
     if int(multiplier) == _ONE_HALF and _zero_bits(value) + left > right:
@@ -134,16 +140,16 @@ def _times_power(value: tirx.Expr, exponent: int) -> tirx.Expr:
     return value >> IntImm("int32", right)
 
 
-def _with_zero_point(expr: Any, ranges: IntegerRanges) -> tirx.Expr:
+def _with_zero_point(expr: Any, ranges: _Ranges) -> tirx.Expr:
     """A sum or difference, of something that is rescaled and a constant if one can be added."""
-    if str(expr.ty.dtype) != "int32" or not isinstance(expr.b, IntImm):
+    if not isinstance(expr.b, IntImm) or dtype_of(expr) != "int32":
         return expr
     zero_point = int(expr.b) if isinstance(expr, tirx.Add) else -int(expr.b)
     added = _added(expr.a, zero_point, ranges)
     return expr if added is None else added
 
 
-def _added(expr: Any, zero_point: int, ranges: IntegerRanges) -> tirx.Expr | None:
+def _added(expr: Any, zero_point: int, ranges: _Ranges) -> tirx.Expr | None:
     """The sum with a zero point, if that can be added where it takes nothing."""
     if isinstance(expr, (tirx.Min, tirx.Max)) and isinstance(expr.b, IntImm):
         limit = int(expr.b) + zero_point
@@ -153,7 +159,7 @@ def _added(expr: Any, zero_point: int, ranges: IntegerRanges) -> tirx.Expr | Non
         return type(expr)(inner, IntImm("int32", limit))
     if _calls(expr, MULTIPLY_HIGH):
         total = expr + IntImm("int32", zero_point)
-        return total if ranges.fits(total) else None
+        return total if ranges().fits(total) else None
     if not _calls(expr, RESCALE_RECORD) or not isinstance(expr.args[3], IntImm):
         return None
     _, value, multiplier, right, rounding = expr.args
