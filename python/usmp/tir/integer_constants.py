@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op
 
+from usmp.tir.dtypes import dtype_of
 from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 from usmp.tir.unrolled_loops import UNROLL_EXPLICIT
@@ -54,18 +56,20 @@ def similar_functions(functions: Mapping[str, tirx.PrimFunc]) -> list[SimilarFun
     Integers that compilers have to know are equal in a group: sizes of allocations, bounds of loops
     that are written out, divisors, and arguments of operators such as shifts.
     """
-    groups: dict[object, list[tuple[str, tirx.PrimFunc]]] = {}
+    groups: dict[object, dict[str, tirx.PrimFunc]] = {}
     for name, func in functions.items():
-        plain = _without_attributes(func)
-        groups.setdefault((_hash(plain), *_needed(plain)), []).append((name, plain))
+        zeroed = _zeroed(func)
+        key = int(tvm_ffi.structural_hash(zeroed)), *_needed(func)
+        groups.setdefault(key, {})[name] = zeroed
     found = []
     for group in groups.values():
-        _, first = group[0]
-        equal = [(n, f) for n, f in group if tvm_ffi.structural_equal(_zeroed(f), _zeroed(first))]
-        if len(equal) > 1:
-            constants = zip(*(_constants(func.body) for _, func in equal), strict=True)
-            sizes = zip(*(_sizes(func) for _, func in equal), strict=True)
-            found.append(SimilarFunctions([n for n, _ in equal], list(constants), list(sizes)))
+        first = next(iter(group.values()))
+        names = [n for n, zeroed in group.items() if tvm_ffi.structural_equal(zeroed, first)]
+        if len(names) > 1:
+            equal = [functions[name] for name in names]
+            constants = zip(*(_constants(func.body) for func in equal), strict=True)
+            sizes = zip(*map(_sizes, equal), strict=True)
+            found.append(SimilarFunctions(names, list(constants), list(sizes)))
     return found
 
 
@@ -74,7 +78,7 @@ def with_constants(body: tirx.Stmt, values: Iterable[tirx.Expr]) -> tirx.Stmt:
     remaining = iter(values)
 
     def replace(constant: tirx.IntImm) -> tirx.Expr:
-        return next(remaining) if str(constant.ty.dtype) == DTYPE else constant
+        return next(remaining) if dtype_of(constant) == DTYPE else constant
 
     return tvm_ffi.structural_map(body, (tirx.IntImm, replace))
 
@@ -83,7 +87,7 @@ def _constants(body: tirx.Stmt) -> list[int]:
     found: list[int] = []
 
     def add(constant: tirx.IntImm) -> tirx.Expr:
-        if str(constant.ty.dtype) == DTYPE:
+        if dtype_of(constant) == DTYPE:
             found.append(int(constant))
         return constant
 
@@ -93,17 +97,9 @@ def _constants(body: tirx.Stmt) -> list[int]:
 
 
 def _zeroed(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    """The function with 0 for all of these integers."""
-    zero = tirx.IntImm(DTYPE, 0)
-    return func.with_body(with_constants(func.body, [zero] * len(_constants(func.body))))
-
-
-def _hash(func: tirx.PrimFunc) -> int:
-    return int(tvm_ffi.structural_hash(_zeroed(func)))
-
-
-def _without_attributes(func: tirx.PrimFunc) -> tirx.PrimFunc:
-    return tirx.PrimFunc(func.params, func.body, func.ret_type)
+    """The function with 0 for all of these integers, without attributes."""
+    body = with_constants(func.body, repeat(tirx.IntImm(DTYPE, 0)))
+    return tirx.PrimFunc(func.params, body, func.ret_type)
 
 
 def _sizes(func: tirx.PrimFunc) -> Iterator[int]:
