@@ -24,9 +24,11 @@ from usmp.tir.nodes import mentions, nodes_of
 
 @dataclass(frozen=True)
 class _Store:
-    """A store, and the loops around it inside of the allocation of its buffer."""
+    """A store, what it adds to the element, and the loops around it inside of the allocation of its
+    buffer."""
 
     stmt: tirx.BufferStore
+    added: list[tuple[int, tirx.Expr]] | None
     loops: tuple[tirx.For, ...]
 
 
@@ -125,7 +127,8 @@ class _Walk:
         if self._endless:
             del self.local[stmt.buffer]
             return
-        local.stores.append(_Store(stmt, tuple(self._loops[local.depth :])))
+        added = _added(stmt.value, stmt)
+        local.stores.append(_Store(stmt, added, tuple(self._loops[local.depth :])))
 
 
 def _values(buffer: Var, local: _Local, ranges: IntegerRanges) -> Range | None:
@@ -134,12 +137,11 @@ def _values(buffer: Var, local: _Local, ranges: IntegerRanges) -> Range | None:
     kept: list[Range] = []
     added: list[Range] = []
     for store in local.stores:
-        terms = _added(store.stmt.value, store.stmt)
-        if terms is None:
+        if store.added is None:
             kept.append(ranges.of(store.stmt.value))
             continue
         times = _times(store, ranges)
-        for sign, term in terms:
+        for sign, term in store.added:
             low, high = (sign * bound for bound in ranges.of(term))
             added.append((times * min(low, high, 0), times * max(low, high, 0)))
     if not kept:
@@ -168,7 +170,7 @@ def _is_element(expr: tirx.Expr, store: tirx.BufferStore) -> bool:
     return (
         isinstance(expr, TensorLoad)
         and expr.source.same_as(store.buffer)
-        and tvm_ffi.structural_equal(list(expr.indices), list(store.indices))
+        and tvm_ffi.structural_equal(expr.indices, store.indices)
     )
 
 
