@@ -21,12 +21,11 @@ def addressed(body: tirx.Stmt) -> set[Var]:
     mentioned: dict[int, Var] = {}
 
     def on_load(load: TensorLoad, visitor: tvm_ffi.StructuralVisitor) -> None:
-        for index in load.indices:
-            visitor.visit(index)
+        visitor.visit(load.indices)
 
     def on_store(store: tirx.BufferStore, visitor: tvm_ffi.StructuralVisitor) -> None:
-        for expr in (store.value, *store.indices):
-            visitor.visit(expr)
+        visitor.visit(store.value)
+        visitor.visit(store.indices)
 
     def on_allocation(_: tirx.AllocBuffer, __: tvm_ffi.StructuralVisitor) -> None:
         """It allocates, and does no more."""
@@ -45,8 +44,9 @@ def addressed(body: tirx.Stmt) -> set[Var]:
         visitor.default_visit(call)
 
     def on_variable(var: Var, visitor: tvm_ffi.StructuralVisitor) -> None:
-        mentioned[identity(var)] = var
-        visitor.default_visit(var)
+        if identity(var) not in mentioned:
+            mentioned[identity(var)] = var
+            visitor.default_visit(var)
 
     callbacks: list[tuple[type, Callable[[Any, tvm_ffi.StructuralVisitor], None]]] = [
         (TensorLoad, on_load),
