@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import tvm
-import tvm_ffi
 from tvm import s_tir, tirx
-from tvm.ir import IRModule
+from tvm.ir import GlobalVar, IRModule, TensorLoad
 from tvm.tirx.analysis import undefined_vars
 
 from usmp.passes import ModulePass
+from usmp.tir.identity import identity
+from usmp.tir.nodes import nodes_of
 
 TO_LOOPS = tvm.transform.Sequential(
     [
@@ -21,10 +24,26 @@ TO_LOOPS = tvm.transform.Sequential(
 )
 """TVM's passes that leave blocks without variables of their own, and simplify nothing."""
 
+_COMPACT = s_tir.transform.CompactBufferAllocation()
+
+
+@tvm.transform.module_pass(opt_level=0, name="usmp.CompactAllocations")
+class CompactAllocations(ModulePass):
+    """Shrink a buffer that is produced inside its consumer's loops to the part in use.
+
+    TVM's CompactBufferAllocation, but not for kernels of which constant indices reach both ends of
+    all that they allocate: to find out what others access takes long where they test for padding.
+    """
+
+    def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
+        """Rewrite the other PrimFuncs, all at once."""
+        compacted = _COMPACT(IRModule(_prim_funcs(mod, _can_shrink)))
+        return IRModule({**mod.functions, **compacted.functions}, attrs=mod.attrs)
+
+
 FLATTEN_BUFFERS = tvm.transform.Sequential(
     [
-        # Shrinks a buffer that is produced inside its consumer's loops to the part in use.
-        s_tir.transform.CompactBufferAllocation(),
+        CompactAllocations(),
         s_tir.transform.LowerMatchBuffer(),
         s_tir.transform.StmtSimplify(),
         s_tir.transform.LowerOpaqueBlock(),
@@ -67,26 +86,43 @@ class LowerToFlatTIR(ModulePass):
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:
         """Lower PrimFuncs with blocks, all at once."""
-        with_blocks = {
-            variable: func
-            for variable, func in mod.functions.items()
-            if isinstance(func, tirx.PrimFunc) and _has_blocks(func)
-        }
         lowered = IRModule(mod.functions, attrs=mod.attrs)
-        for variable, func in FLATTEN(IRModule(with_blocks)).functions.items():
+        for variable, func in FLATTEN(IRModule(_prim_funcs(mod, _has_blocks))).functions.items():
             _check_no_buffer_is_lost(func, str(variable.name_hint))
             lowered.update_func(mod.get_global_var(variable.name_hint), func)
         return lowered
 
 
+def _prim_funcs(
+    mod: IRModule, chosen: Callable[[tirx.PrimFunc], bool]
+) -> dict[GlobalVar, tirx.PrimFunc]:
+    return {
+        variable: func
+        for variable, func in mod.functions.items()
+        if isinstance(func, tirx.PrimFunc) and chosen(func)
+    }
+
+
 def _has_blocks(func: tirx.PrimFunc) -> bool:
-    found: list[s_tir.SBlock] = []
+    return bool(nodes_of(func.body, s_tir.SBlock))
 
-    def on_block(block: s_tir.SBlock) -> None:
-        found.append(block)
 
-    tvm_ffi.structural_walk(func.body, (s_tir.SBlock, on_block))
-    return bool(found)
+def _can_shrink(func: tirx.PrimFunc) -> bool:
+    """Whether some allocation may be larger than what is accessed of it."""
+    loads, stores = nodes_of(func.body, TensorLoad), nodes_of(func.body, tirx.BufferStore)
+    accesses = [(a.source, a.indices) for a in loads] + [(a.buffer, a.indices) for a in stores]
+    reached = {(identity(buffer), _constants(indices)) for buffer, indices in accesses}
+    for allocation in nodes_of(func.body, tirx.AllocBuffer):
+        buffer, shape = allocation.buffer, _constants(allocation.buffer.shape)
+        ends = [] if shape is None else [(0,) * len(shape), tuple(size - 1 for size in shape)]
+        if not ends or any((identity(buffer), end) not in reached for end in ends):
+            return True
+    return _has_blocks(func)
+
+
+def _constants(expressions: Sequence[tirx.Expr]) -> tuple[int, ...] | None:
+    values = [int(e) for e in expressions if isinstance(e, tirx.IntImm)]
+    return tuple(values) if len(values) == len(expressions) else None
 
 
 def _check_no_buffer_is_lost(func: tirx.PrimFunc, name: str) -> None:

@@ -10,6 +10,7 @@ from tvm.script import tirx as T
 from usmp.aot.transform.lower_operators import LowerOperators
 from usmp.aot.transform.pass_buffers_as_pointers import pass_buffers_as_pointers
 from usmp.planning.session import planning_session
+from usmp.tir.nodes import nodes_of
 
 
 def lower(func):
@@ -48,6 +49,36 @@ def test_no_pointer_is_promised_to_be_the_only_one():
     assert "tirx.noalias" not in attrs
     assert attrs["op_pattern"] == 0
     assert attrs["global_symbol"] == "before"
+
+
+def test_buffers_shrink_to_what_is_accessed():
+    @T.prim_func(s_tir=True, private=True)
+    def in_block(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+        for i in range(4):
+            with T.sblock("outer"):
+                vi = T.axis.spatial(4, i)
+                C = T.sblock_alloc_buffer((4,), "int8")
+                with T.sblock("producer"):
+                    C[vi] = A[vi] + T.int8(1)
+                with T.sblock("consumer"):
+                    B[vi] = C[vi] + T.int8(1)
+
+    def kernel(last):
+        @T.prim_func(s_tir=True, private=True)
+        def func(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "int8")):
+            for i in range(4):
+                C = T.alloc_buffer((4,), "int8")
+                C[0] = A[i] + T.int8(1)
+                C[last] = C[0] + T.int8(1)
+                B[i] = C[last]
+
+        return func
+
+    def size(func):
+        (allocation,) = nodes_of(lower(func).body, tirx.AllocBuffer)
+        return int(allocation.buffer.shape[0])
+
+    assert [size(func) for func in (in_block, kernel(2), kernel(3))] == [1, 3, 4]
 
 
 def test_a_parameter_that_is_not_used_is_still_a_pointer():
