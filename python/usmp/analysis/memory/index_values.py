@@ -22,6 +22,7 @@ from tvm.ir import Call, PrimType
 
 from usmp.analysis.memory.addresses import is_constant, is_op
 from usmp.support.found import Found
+from usmp.tir.dtypes import dtype_of
 from usmp.tir.identity import identity
 from usmp.tir.walk_expressions import ExprCallbacks, walk_expressions
 
@@ -185,7 +186,7 @@ def _wrapped(values: Values, expr: tirx.Expr) -> Values:
     # Any integer type holds a small number; only casts make other values of integers.
     if values.size == 1 and 0 <= values.item() < 128 and type(expr) is not tirx.Cast:
         return values
-    name = element_type(str(expr.ty.dtype))
+    name = element_type(dtype_of(expr))
     if name == "int32":
         if values.size and not (values.min() >= -(2**31) and values.max() < 2**31):
             raise NotKnown
@@ -228,7 +229,7 @@ def _let(expr: tirx.Let, definitions: Definitions) -> Values:
 
 def _cast(expr: tirx.Cast, definitions: Definitions) -> Values:
     values = _values(expr.value, definitions)
-    return (values != 0).astype(np.int64) if str(expr.ty.dtype) == "bool" else values
+    return (values != 0).astype(np.int64) if dtype_of(expr) == "bool" else values
 
 
 def _ramp(expr: tirx.Ramp, definitions: Definitions) -> Values:

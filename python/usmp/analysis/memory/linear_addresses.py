@@ -8,7 +8,7 @@ of loops that are no constants. They are found once for all accesses in the same
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from math import prod
 
@@ -41,8 +41,13 @@ from usmp.analysis.memory.linear_sums import (
 from usmp.analysis.memory.memories import Term
 from usmp.tir.identity import identity
 
+_EVERYWHERE = ConditionTruth()
+
 _MOST_KEPT = 1 << 14
 """Values of one expression that are kept."""
+
+_MOST_ENDS = 1 << 6
+"""Ends of one access that are kept for others that differ by a constant."""
 
 
 class LoopNest:
@@ -65,6 +70,7 @@ class LoopNest:
         self._are_named_once = len(self.axes) == len(named)
         self._definitions: dict[frozenset[int], Definitions] = {}
         self._truths: dict[tuple[int, bool], tuple[tirx.Expr, Truth | None]] = {}
+        self._found: dict[Hashable, tuple[ConditionTruth, tuple[Values, Values, Truth | None]]] = {}
         self._holds: dict[tuple[tuple[int, bool], ...], ConditionTruth] = {}
         self._reader = SumReader(loops, self.axes, bound, self._part)
         self._sums: dict[int, tuple[Sequence[Term], Sum | None]] = {}
@@ -111,6 +117,22 @@ class LoopNest:
             where = self._where(conditions)
         except RecursionError:
             raise NotLinear from None
+        # Accesses in statements that are written out differ by constants.
+        nonlinear = ((key, factor) for key, (_, factor) in found.nonlinear.items())
+        what = id(where), common, found.lanes, *found.factors.items(), None, *nonlinear
+        if what in self._found:
+            least, greatest, happens = self._found[what][1]
+        else:
+            least, greatest, happens = self._ends_of(found._replace(constant=0), where, common)
+            if least.size <= _MOST_ENDS:
+                # The conditions are kept, so that no other ones get their identity.
+                self._found[what] = where, (least, greatest, happens)
+        return least + found.constant, greatest + found.constant, happens
+
+    def _ends_of(
+        self, found: Sum, where: ConditionTruth, common: int
+    ) -> tuple[Values, Values, Truth | None]:
+        assert self._extents is not None
         is_by_axis = all(len(term.axes) == 1 for term, _ in found.nonlinear.values())
         if (
             where.by_axis is not None
@@ -249,7 +271,7 @@ class LoopNest:
     def _where(self, conditions: Sequence[Condition]) -> ConditionTruth:
         extents = self._extents or {}
         if not conditions and not extents:
-            return ConditionTruth()
+            return _EVERYWHERE
         key = tuple((id(condition), truth) for condition, truth in conditions)
         if key not in self._holds:
             axes = self._regular_axes_of(condition for condition, _ in conditions)

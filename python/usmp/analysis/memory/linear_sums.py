@@ -11,6 +11,7 @@ from tvm import tirx
 from usmp.analysis.memory.index_values import Values, element_type
 from usmp.analysis.memory.iterations import TracedLoop
 from usmp.analysis.memory.memories import Term
+from usmp.tir.dtypes import dtype_of
 from usmp.tir.identity import identity
 
 MOST_BYTES = 1 << 60
@@ -100,7 +101,7 @@ def constant_sum(value: int) -> Sum:
 
 def cast_sum(found: Sum, expr: tirx.Cast) -> Sum:
     """What a cast gives, if it changes nothing."""
-    name = element_type(str(expr.ty.dtype))
+    name = element_type(dtype_of(expr))
     if name == "bool" and found.least >= 0 and found.greatest <= 1:
         return found
     return _of_type(found, name)
@@ -110,7 +111,7 @@ def held_sum(found: Sum, expr: tirx.Expr) -> Sum:
     """What an expression holds, if nothing wraps: any integer type holds small numbers."""
     if found.least >= 0 and found.greatest < 128:
         return found
-    return _of_type(found, element_type(str(expr.ty.dtype)))
+    return _of_type(found, element_type(dtype_of(expr)))
 
 
 def _of_type(found: Sum, name: str) -> Sum:
