@@ -43,8 +43,11 @@ from usmp.tir.identity import identity
 
 _EVERYWHERE = ConditionTruth()
 
-_MOST_KEPT = 1 << 14
-"""Values of one expression that are kept."""
+_MOST_KEPT = 1 << 12
+"""Values of one condition or variable that are kept."""
+
+_MOST_PARTS = 1 << 14
+"""Values of one part of a sum."""
 
 _MOST_ENDS = 1 << 6
 """Ends of one access that are kept for others that differ by a constant."""
@@ -69,6 +72,7 @@ class LoopNest:
         """By identity of the variable of a loop."""
         self._are_named_once = len(self.axes) == len(named)
         self._definitions: dict[frozenset[int], Definitions] = {}
+        self._parts: dict[int, tuple[tirx.Expr, Values | None]] = {}
         self._truths: dict[tuple[int, bool], tuple[tirx.Expr, Truth | None]] = {}
         self._found: dict[Hashable, tuple[ConditionTruth, tuple[Values, Values, Truth | None]]] = {}
         self._holds: dict[tuple[tuple[int, bool], ...], ConditionTruth] = {}
@@ -124,7 +128,8 @@ class LoopNest:
             least, greatest, happens = self._found[what][1]
         else:
             least, greatest, happens = self._ends_of(found._replace(constant=0), where, common)
-            if least.size <= _MOST_ENDS:
+            is_kept = where.happens is None or where.happens.size <= _MOST_KEPT
+            if is_kept and least.size <= _MOST_ENDS:
                 # The conditions are kept, so that no other ones get their identity.
                 self._found[what] = where, (least, greatest, happens)
         return least + found.constant, greatest + found.constant, happens
@@ -324,11 +329,24 @@ class LoopNest:
         return axes
 
     def _known(self, expr: tirx.Expr, axes: frozenset[int]) -> Values:
-        """The values of a scalar in all iterations of the loops that it depends on."""
-        values = known_values(expr, self._defined(axes))
-        if values is None or not 0 < values.size <= _MOST_KEPT or values.shape[-1] != 1:
+        """The values of a scalar in all iterations of the loops that it depends on, found once for
+        nests with the same outer loops."""
+        depth = max(axes, default=-1) + 1
+        if depth < len(self.loops):
+            values = LoopNest.of(self.loops[:depth], self.bound)._known(expr, axes)
+            *shape, lanes = values.shape
+            return values.reshape([*shape, *[1] * (len(self.loops) - depth), lanes])
+        key = identity(expr)
+        if key not in self._parts:
+            found = known_values(expr, self._defined(axes))
+            if found is not None and (found.shape[-1] > 1 or found.size > _MOST_PARTS):
+                found = None
+            # The expression is kept, so that no other one gets its identity.
+            self._parts[key] = expr, found
+        known = self._parts[key][1]
+        if known is None or not known.size:
             raise NotLinear
-        return values
+        return known
 
     def _defined(self, axes: frozenset[int]) -> Definitions:
         """What variables stand for in all iterations of some loops."""
