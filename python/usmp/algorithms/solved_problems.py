@@ -55,7 +55,7 @@ def solve_once(
 
 
 def _in_order(problem: Problem) -> tuple[Hashable, ...]:
-    """Return all of a problem, with its times counted from 0."""
+    """Return all of a problem, with its times numbered in their order."""
     columns = problem.columns()
     times = np.concatenate([problem.live_starts, problem.live_stops])
     _, numbers = np.unique(times, return_inverse=True)

@@ -109,12 +109,11 @@ class IntegerRanges:
         return self._bounds(expr)[1]
 
     def fits(self, expr: tirx.Expr) -> bool:
-        """Whether a sum, difference or product never leaves its type."""
+        """Whether a sum, difference or product of integers never leaves its type."""
         return self._bounds(expr)[2]
 
     def _bounds(self, expr: tirx.Expr) -> tuple[tirx.Expr, Range, bool]:
-        """The expression, so that no other one gets its identity, its bounds, and whether they are
-        known to lie within its type."""
+        """The expression, its bounds, and whether they are known to lie within its type."""
         key = identity(expr)
         known = self._known.get(key)
         if known is None:
@@ -123,6 +122,7 @@ class IntegerRanges:
                 known = expr, limits, False
             else:
                 known = expr, values, True
+            # With the expression, so that no other one gets its identity.
             self._known[key] = known
         return known
 

@@ -32,7 +32,8 @@ class CompactAllocations(ModulePass):
     """Shrink a buffer that is produced inside its consumer's loops to the part in use.
 
     TVM's CompactBufferAllocation, but not for kernels of which constant indices reach both ends of
-    all that they allocate: to find out what others access takes long where they test for padding.
+    all that they allocate: nothing of these shrinks, and to find that out takes long where they
+    test for padding.
     """
 
     def transform_module(self, mod: IRModule, _: tvm.transform.PassContext) -> IRModule:

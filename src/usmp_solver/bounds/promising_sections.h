@@ -17,7 +17,7 @@ struct PromisingSection {
 };
 
 /*! \brief Return the bytes that an item adds to a section at most, if its size is rounded up to a
- *         divisor of its alignment. */
+ *         multiple of a divisor of its alignment. */
 WideBytes MostBytes(const PoolProblem::Item& item);
 
 /*!

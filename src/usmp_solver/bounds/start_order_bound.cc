@@ -76,7 +76,8 @@ class StartOrders {
 };
 
 /*!
- * \brief Return the bytes that a section needs, if they are more than `bound`.
+ * \brief Return the bytes that a section needs, if they are more than `bound`; fewer if the budget
+ *        ends.
  *
  * \param items of the section, the largest first.
  * \param overlaps_within by item, whether it overlaps another one of the section.

@@ -6,7 +6,7 @@ import pytest
 
 from usmp.algorithms import solved_problems
 from usmp.algorithms.solved_problems import shared_solutions, solve_once
-from usmp_solver import Buffer, Problem, Progress
+from usmp_solver import Buffer, Pool, Problem, Progress
 
 
 @pytest.fixture
@@ -22,8 +22,9 @@ def solved(monkeypatch):
     return found
 
 
-def problem(*times, size=8):
-    return Problem.from_buffers([Buffer(f"b{i}", size, [live]) for i, live in enumerate(times)])
+def problem(*times, size=8, name="b", pool="p"):
+    buffers = [Buffer(f"{name}{i}", size, [live]) for i, live in enumerate(times)]
+    return Problem.from_buffers(buffers, [Pool(pool)])
 
 
 FIRST = problem((0, 2), (1, 3), (2, 4))
@@ -38,10 +39,14 @@ def test_other_times_in_the_same_order(solved):
         assert solved == [FIRST]
         assert later.problem is LATER
         assert later.places == first.places
-        # The second buffer ends when the third begins; the algorithm; a size.
-        others = [problem((0, 2), (1, 2), (2, 4)), FIRST, problem((0, 2), (1, 3), (2, 4), size=9)]
-        for other, algorithm in zip(others, ("auto", "exact", "auto"), strict=True):
-            solve_once(other, algorithm, None)
+        # The second buffer ends when the third begins; a size, name and pool; the algorithm.
+        others = [problem((0, 2), (1, 2), (2, 4))]
+        for changed in {"size": 9}, {"name": "c"}, {"pool": "q"}:
+            others.append(problem((0, 2), (1, 3), (2, 4), **changed))
+        for other in others:
+            solve_once(other, "auto", None)
+        others.append(FIRST)
+        solve_once(FIRST, "exact", None)
         assert solved == [FIRST, *others]
     solve_once(FIRST, "auto", None)
     solve_once(FIRST, "auto", None)

@@ -130,13 +130,15 @@ class LoopNest:
             least, greatest, happens = self._ends_of(found._replace(constant=0), where, common)
             is_kept = where.happens is None or where.happens.size <= _MOST_KEPT
             if is_kept and least.size <= _MOST_ENDS:
-                # The conditions are kept, so that no other ones get their identity.
+                # The conditions are kept, as the terms are in `_sums`, so that no others get their
+                # identities.
                 self._found[what] = where, (least, greatest, happens)
         return least + found.constant, greatest + found.constant, happens
 
     def _ends_of(
         self, found: Sum, where: ConditionTruth, common: int
     ) -> tuple[Values, Values, Truth | None]:
+        """As `ends`, of a sum and where it happens."""
         assert self._extents is not None
         is_by_axis = all(len(term.axes) == 1 for term, _ in found.nonlinear.values())
         if (

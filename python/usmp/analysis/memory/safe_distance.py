@@ -180,10 +180,7 @@ class SafeOverlap(NotCopied):
     @cached_property
     def reach(self) -> CalleeReach:
         """What a call of the PrimFunc accesses."""
-        numbered = self.numbered
-        found = (
-            self._reach() if numbered is None else numbered.equal.found.once("reach", self._reach)
-        )
+        found = self.numbered.once("reach", (), self._reach)
         reach = dict(zip(self.trace.accesses, found, strict=True))
         params = list(self.func.params)
         allocated = self.trace.allocated if self.height < DEEPEST_CALLS else set()

@@ -48,7 +48,7 @@ class Scheduler:
         """By operator, the makers of what it reads."""
         self.read_by: list[list[tuple[int, Reading]]] = [[] for _ in loops]
         """By operator, the readers of what it makes."""
-        tensors = {memory: tensor for tensor, memory in enumerate(sizes)}
+        tensors = _numbered(sizes)
         self.sizes: Mapping[Tensor, int] = dict(enumerate(sizes.values()))
         readers: dict[Tensor, list[tuple[int, Reading]]] = {}
         for read in readings:
@@ -152,7 +152,7 @@ def what_is_scheduled(
 ) -> tuple[object, ...]:
     """Return what a scheduler is given beside the loops: the same for operators of equal accesses
     that read of each other alike, wherever they are."""
-    tensors = {memory: tensor for tensor, memory in enumerate(sizes)}
+    tensors = _numbered(sizes)
     read = (
         (
             *(r.maker.operator - start, r.maker.parameter, r.maker.step_bytes),
@@ -161,6 +161,10 @@ def what_is_scheduled(
         for r in readings
     )
     return (*read, *sizes.values())
+
+
+def _numbered(sizes: Mapping[Memory, int]) -> dict[Memory, Tensor]:
+    return {memory: tensor for tensor, memory in enumerate(sizes)}
 
 
 def _rings(

@@ -154,6 +154,16 @@ def test_loops_of_one_iteration():
     assert nest(loop(X, 1, first=3), loop(Y, 4)).greatest((Term(X * 10 + Y, 2),)) == 66
 
 
+def test_sums_that_differ_by_a_factor_or_constant():
+    """What is known of one of them is not taken for others with other factors or lanes."""
+    found = nest(b=tirx.FloorDiv(X, 2))
+    for index, greatest in (
+        *((B, 1), (B * 2, 2), (B * 2 + 5, 7), (B + X, 4), (B + X * 2, 7)),
+        *((tirx.Ramp(X, 1, 4), 6), (tirx.Ramp(X, 1, 8), 10)),
+    ):
+        assert found.ends([Term(index, 1)], [], 0)[1].item() == greatest
+
+
 def test_extents_that_depend_on_other_loops():
     """The last iteration of such a loop is another one in each iteration of the outer loop, and
     where it has none, nothing happens."""
