@@ -45,7 +45,8 @@ def solve_once(
         is_ended |= progress is not None and progress(found) is False
         return not is_ended
 
-    solved, what = _SOLVED.get(), (algorithm, *_in_order(problem))
+    solved = _SOLVED.get()
+    what = None if solved is None else (algorithm, *_in_order(problem))
     if solved is not None and what in solved:
         return replace(solved[what], problem=problem)
     found = solve(problem, algorithm=algorithm, progress=go_on, fill_preferred=True)

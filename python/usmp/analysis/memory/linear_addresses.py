@@ -140,12 +140,9 @@ class LoopNest:
     ) -> tuple[Values, Values, Truth | None]:
         """As `ends`, of a sum and where it happens."""
         assert self._extents is not None
-        is_by_axis = all(len(term.axes) == 1 for term, _ in found.nonlinear.values())
-        if (
-            where.by_axis is not None
-            and is_by_axis
-            and self._extents.keys().isdisjoint(found.factors)
-        ):
+        is_by_axis = self._extents.keys().isdisjoint(found.factors)
+        is_by_axis &= all(len(term.axes) == 1 for term, _ in found.nonlinear.values())
+        if is_by_axis and where.by_axis is not None:
             return self._ends_by_axis(found, where.by_axis, common)
         least, greatest = self._ends(found, where.axes, common)
         inner = tuple(range(common, least.ndim))
@@ -176,9 +173,8 @@ class LoopNest:
             *(extent.axes for extent in extents.values()),
         )
         shown = {axis for axis, n in found.factors.items() if n and (axis < common or axis in seen)}
-        if prod(self._trips(axis) for axis in seen | shown) > MOST_VALUES:
-            raise NotLinear
-        if not shown.isdisjoint(extents):
+        count = prod(self._trips(axis) for axis in seen | shown)
+        if count > MOST_VALUES or not shown.isdisjoint(extents):
             raise NotLinear
         least = greatest = found.constant
         offsets = np.zeros((1,) * (len(self.loops) + 1), np.int64)
@@ -216,9 +212,7 @@ class LoopNest:
         for axis in {**found.factors, **nonlinear, **holds}:
             factor, truth = found.factors.get(axis, 0), holds.get(axis)
             if axis >= common and truth is None and axis not in nonlinear:
-                last = factor * (
-                    (found.lanes if axis == len(self.loops) else self._trips(axis)) - 1
-                )
+                last = factor * (self._values_of(axis, found) - 1)
                 sum_of_least += min(last, 0)
                 sum_of_greatest += max(last, 0)
                 continue
