@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tvm import tirx
 
@@ -40,50 +40,60 @@ def set_overlaps(
         whether inputs must be intact when the program ends.
     """
     kept_kinds = {BufferInfoKind.OUTPUT, *([BufferInfoKind.INPUT] if preserve_inputs else [])}
-    matters_later = {
-        info for info, stmt in buffers if info.kind in kept_kinds or _is_kept(info, stmt)
-    }
-    position = {info: index for index, (info, _) in enumerate(buffers)}
-    overlaps: dict[BufferInfo, dict[BufferInfo, int]] = {info: {} for info, _ in buffers}
-    for index, (info, stmt) in enumerate(buffers):
-        for other in info.conflicts[:]:
-            if position[other] > index:
-                _set_overlap(
-                    (info, stmt), buffers[position[other]], distances, matters_later, overlaps
-                )
-    for info, inputs in overlaps.items():
+    # Where a map has the very object that is looked up, it need not ask TVM whether they are equal.
+    traced = {memory: memory for memory in distances.groups}
+    known = [
+        _Buffer(
+            info,
+            traced.get(stmt.buffer, stmt.buffer),
+            distances.groups.get(stmt.buffer, set()),
+            mattered_before=_is_kept(info, stmt) or info.kind == BufferInfoKind.INPUT,
+            matters_later=_is_kept(info, stmt) or info.kind in kept_kinds,
+        )
+        for info, stmt in buffers
+    ]
+    position = {buffer.info: index for index, buffer in enumerate(known)}
+    overlaps: list[dict[BufferInfo, int]] = [{} for _ in known]
+    for index, buffer in enumerate(known):
+        for after in [position[other] for other in buffer.info.conflicts]:
+            if after > index:
+                found = _overlap(buffer, known[after], distances)
+                if found is not None:
+                    dying, written, distance = found
+                    overlaps[index if written is buffer else after][dying.info] = distance
+    for buffer, inputs in zip(known, overlaps, strict=True):
         if inputs:
-            info.set_overlaps(inputs)
+            buffer.info.set_overlaps(inputs)
 
 
-def _set_overlap(
-    one: tuple[BufferInfo, tirx.AllocBuffer],
-    other: tuple[BufferInfo, tirx.AllocBuffer],
-    distances: SafeDistances,
-    matters_later: Set[BufferInfo],
-    overlaps: dict[BufferInfo, dict[BufferInfo, int]],
-) -> None:
-    """Let one of two buffers overwrite the other while that dies: the one with which more bytes are
-    saved, if both may. The content of those in `matters_later` is used after the last access."""
-    groups = [distances.groups.get(stmt.buffer, set()) for _, stmt in (one, other)]
-    if groups[0].isdisjoint(groups[1]):
-        return
+class _Buffer(NamedTuple):
+    """A buffer, the memory that it is, and the outermost statements that access it."""
+
+    info: BufferInfo
+    memory: Memory
+    statements: Set[object]
+    mattered_before: bool
+    """Whether there is content before the program's first access."""
+    matters_later: bool
+    """Whether the content is used after the program's last access."""
+
+
+def _overlap(
+    one: _Buffer, other: _Buffer, distances: SafeDistances
+) -> tuple[_Buffer, _Buffer, int] | None:
+    """Which of two buffers, as it dies, the other may overwrite, and from which distance on: the
+    way round with which more bytes are saved, if both are safe; None if none saves any."""
+    if one.statements.isdisjoint(other.statements):
+        return None
     most_saved = 0
-    found: tuple[BufferInfo, BufferInfo, int] | None = None
-    for (dying, dies), (written, is_written) in ((one, other), (other, one)):
-        if dying not in matters_later and not _mattered_before(written, is_written):
-            distance = distances.distance(dies.buffer, is_written.buffer)
-            saved = min(dying.size_bytes, written.size_bytes - distance)
+    found: tuple[_Buffer, _Buffer, int] | None = None
+    for dying, written in ((one, other), (other, one)):
+        if not dying.matters_later and not written.mattered_before:
+            distance = distances.distance(dying.memory, written.memory)
+            saved = min(dying.info.size_bytes, written.info.size_bytes - distance)
             if saved > most_saved:
                 most_saved, found = saved, (dying, written, distance)
-    if found:
-        dying, written, distance = found
-        overlaps[written][dying] = distance
-
-
-def _mattered_before(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
-    """Whether there is content before the program's first access."""
-    return _is_kept(info, stmt) or info.kind == BufferInfoKind.INPUT
+    return found
 
 
 def _is_kept(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:

@@ -18,11 +18,11 @@ such distances by hand for convolutions.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from tvm import tirx
 
@@ -56,7 +56,15 @@ _MOST_COMPARED = 1 << 25
 DEEPEST_CALLS = 50
 """Below so many PrimFuncs that call each other, buffers are not looked at any more."""
 
-_Groups: TypeAlias = dict[object, list[TracedAccess]]
+
+class _Group(NamedTuple):
+    """The accesses to a memory in one outermost statement: each with its first byte, and each that
+    writes with its end, over all iterations."""
+
+    statement: object
+    order: int
+    accesses: list[tuple[int, TracedAccess]]
+    writes: list[tuple[int, TracedAccess]]
 
 
 class Decision(NamedTuple):
@@ -114,7 +122,8 @@ class SafeOverlap(NotCopied):
         self._shared = shared
         self._distances: dict[tuple[Memory, Memory], int] = {}
         self._sizes_of_memories: dict[Memory, int] = {}
-        self._groups: dict[Memory, tuple[_Groups, _Groups]] = {}
+        self._groups: dict[Memory, list[_Group]] = {}
+        self._traced = {memory: memory for memory in trace.accesses}
         self._sizes: dict[tuple[TracedAccess, int], int] = {}
         """Values of what was found, kept or not."""
         self._found_for_now: dict[tuple[TracedAccess, int], AccessedBytes] = {}
@@ -130,17 +139,26 @@ class SafeOverlap(NotCopied):
         ValueError
             the size of `written` is not known.
         """
-        return max(0, min(self.relative_distance(dying, written), self._size_bytes(written)))
+        dying, written = self.traced(dying), self.traced(written)
+        size_bytes = self._size_bytes(written)
+        if self._over_groups(dying, written).compared.distance >= size_bytes:
+            return max(0, size_bytes)
+        return max(0, min(self.relative_distance(dying, written), size_bytes))
 
     def relative_distance(self, dying: Memory, written: Memory) -> int:
         """The same, not limited to what makes sense: negative if `written` may start above, and
         `UNBOUNDED` if nothing is known; `-UNBOUNDED` if there is nothing to destroy."""
-        pair = dying, written
+        pair = dying, written = self.traced(dying), self.traced(written)
         if pair not in self._distances:
             self._distances[pair] = self.numbered.once(
                 "distance", pair, lambda: self.decision(dying, written).compared.distance
             )
         return self._distances[pair]
+
+    def traced(self, memory: Memory) -> Memory:
+        """The object by which the trace has a memory, as equal objects of TVM are slow to compare;
+        `memory` itself if nothing accesses it."""
+        return self._traced.get(memory, memory)
 
     @cached_property
     def numbered(self) -> NumberedTrace:
@@ -165,7 +183,8 @@ class SafeOverlap(NotCopied):
     @cached_property
     def _known(self) -> set[Memory]:
         """The memories of which every access is known."""
-        return {*self.func.params, *self.trace.allocated} - self.trace.escaped
+        known = {*self.func.params, *self.trace.allocated} - self.trace.escaped
+        return {self.traced(memory) for memory in known}
 
     @cached_property
     def groups(self) -> dict[Memory, set[object]]:
@@ -182,7 +201,7 @@ class SafeOverlap(NotCopied):
         """What a call of the PrimFunc accesses."""
         found = self.numbered.once("reach", (), self._reach)
         reach = dict(zip(self.trace.accesses, found, strict=True))
-        params = list(self.func.params)
+        params = [self.traced(param) for param in self.func.params]
         allocated = self.trace.allocated if self.height < DEEPEST_CALLS else set()
         return CalleeReach(params, allocated, reach, self.trace.escaped)
 
@@ -214,27 +233,24 @@ class SafeOverlap(NotCopied):
     # ---- pairs of accesses
 
     def _greatest(self, dying: Memory, written: Memory) -> Decision:
-        accesses, writes = self._by_group(dying)[0], self._by_group(written)[1]
-        pairs = sum(len(accesses.get(group, ())) * len(writes[group]) for group in writes)
+        of_dying, of_written = self._by_group(dying), self._by_group(written)
+        writes = {group.statement: group.writes for group in of_written}
+        shared = [
+            (group.accesses, writes[group.statement])
+            for group in of_dying
+            if group.statement in writes
+        ]
+        pairs = sum(len(ends) * len(firsts) for firsts, ends in shared)
         if pairs > _MOST_PAIRS:
             return Decision(PairDistance(UNBOUNDED))
         most = min(MOST_VALUES, _MOST_COMPARED // max(pairs, 1))
-        order = {group: members[0].statement.order for group, members in accesses.items()}
-        order |= {group: members[0].statement.order for group, members in writes.items()}
-        best = Decision(PairDistance(-UNBOUNDED))
-        end_before, last_write = -UNBOUNDED, None
-        possible: list[tuple[int, TracedAccess, TracedAccess]] = []
-        for group in sorted(order, key=order.__getitem__):
-            ends = [(self._hull(write)[1], write) for write in writes.get(group, ())]
-            for access in accesses.get(group, ()):
-                first = self._hull(access)[0]
-                if end_before - first > best.compared.distance:
-                    compared = PairDistance(end_before - first, end_before, first)
-                    best = Decision(compared, last_write, access)
-                possible += [(end - first, write, access) for end, write in ends]
-            for end, write in ends:
-                if end > end_before:
-                    end_before, last_write = end, write
+        best = self._over_groups(dying, written)
+        possible = [
+            (end - first, write, access)
+            for firsts, ends in shared
+            for first, access in firsts
+            for end, write in ends
+        ]
         # No pair exceeds what it would be if all writes came first, so most need no look.
         for greatest, write, access in sorted(possible, key=itemgetter(0), reverse=True):
             if greatest > best.compared.distance or _is_one_call(write, access):
@@ -246,12 +262,40 @@ class SafeOverlap(NotCopied):
             compared=best.compared._replace(distance=limited(best.compared.distance))
         )
 
-    def _by_group(self, memory: Memory) -> tuple[_Groups, _Groups]:
-        """The accesses to a memory by outermost statement, and those that write."""
-        if memory not in self._groups:
-            accesses = self.trace.accesses.get(memory, ())
-            writes = (access for access in accesses if access.is_write)
-            self._groups[memory] = _grouped(accesses), _grouped(writes)
+    def _over_groups(self, dying: Memory, written: Memory) -> Decision:
+        """Of a write and an access in another, later one of the outermost statements."""
+        best = Decision(PairDistance(-UNBOUNDED))
+        writes = self._by_group(written)
+        end_before, last_write, done = -UNBOUNDED, None, 0
+        for group in self._by_group(dying):
+            while done < len(writes) and writes[done].order < group.order:
+                if writes[done].statement is group.statement:
+                    break
+                for end, write in writes[done].writes:
+                    if end > end_before:
+                        end_before, last_write = end, write
+                done += 1
+            for first, access in group.accesses:
+                if end_before - first > best.compared.distance:
+                    compared = PairDistance(end_before - first, end_before, first)
+                    best = Decision(compared, last_write, access)
+        return best
+
+    def _by_group(self, memory: Memory) -> list[_Group]:
+        """The accesses to a memory by outermost statement, in their order."""
+        if memory in self._groups:
+            return self._groups[memory]
+        groups: dict[object, _Group] = {}
+        with report_faults(f"to analyze the accesses of operator {self.name}"):
+            for access in self.trace.accesses.get(memory, ()):
+                statement = _outermost(access.statement)
+                if statement not in groups:
+                    groups[statement] = _Group(statement, access.statement.order, [], [])
+                first, end = self._hull(access)
+                groups[statement].accesses.append((first, access))
+                if access.is_write:
+                    groups[statement].writes.append((end, access))
+        self._groups[memory] = sorted(groups.values(), key=lambda group: group.order)
         return self._groups[memory]
 
     def _hull(self, access: TracedAccess) -> tuple[int, int]:
@@ -333,13 +377,6 @@ def _outermost(statement: TracedStatement) -> object:
 def _is_one_call(a: TracedAccess, b: TracedAccess) -> bool:
     """Whether both are of the same call, so that its callee knows their order."""
     return a.statement is b.statement and a.statement.callee is not None
-
-
-def _grouped(accesses: Iterable[TracedAccess]) -> _Groups:
-    groups: _Groups = {}
-    for access in accesses:
-        groups.setdefault(_outermost(access.statement), []).append(access)
-    return groups
 
 
 def shared_loops(a: TracedStatement, b: TracedStatement) -> list[TracedLoop]:

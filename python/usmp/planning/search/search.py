@@ -138,8 +138,18 @@ class Search:
                 is_decided = decides is None or step.name in decides
                 race = self._race(position, step, mod, is_decided)
                 races.append(race)
-                mod = race.result()
+                mod = self._without_fixed(step, position, race.result())
         return mod, races
+
+    def _without_fixed(self, stage: Stage, position: int, mod: IRModule) -> IRModule:
+        """Return a module without the fixed choice of a stage, if it is the last one of its name:
+        the module is the one that a search takes which finds that choice."""
+        fixed = FIXED_CHOICES_ATTR.of(mod) or {}
+        later = (one.name for one in self._steps[position + 1 :] if isinstance(one, Stage))
+        if stage.name not in fixed or stage.name in later:
+            return mod
+        left = {name: value for name, value in fixed.items() if name != stage.name}
+        return FIXED_CHOICES_ATTR.put(mod, left) if left else FIXED_CHOICES_ATTR.removed(mod)
 
     def _passed(self, step: _Passes, mod: IRModule, is_compared: bool) -> IRModule:
         """Return what passes make of a module."""
