@@ -1,6 +1,7 @@
 #include "usmp_solver/bounds/stack_bound.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -18,10 +19,12 @@ bool AnyPin(const PoolProblem& problem) {
                      [](const PoolProblem::Item& item) { return item.fixed_offset >= 0; });
 }
 
-bool AlignmentsDiffer(const PoolProblem& problem) {
-  return std::any_of(
-      problem.items.begin(), problem.items.end(),
-      [&](const PoolProblem::Item& item) { return item.alignment != problem.items[0].alignment; });
+/*! \brief Whether alignment can leave a gap in a stack: a size is no multiple of an alignment. */
+bool AnyGap(const PoolProblem& problem) {
+  int64_t common = problem.items.empty() ? 1 : problem.items[0].size;
+  for (const PoolProblem::Item& item : problem.items) common = std::gcd(common, item.size);
+  return std::any_of(problem.items.begin(), problem.items.end(),
+                     [&](const PoolProblem::Item& item) { return common % item.alignment != 0; });
 }
 
 /*!
@@ -56,7 +59,7 @@ std::vector<PoolProblem::Item> WithoutOverlaps(const PoolProblem& problem,
 
 int64_t StackBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   const bool pinned = AnyPin(problem);
-  if (!pinned && !AlignmentsDiffer(problem)) return bound;
+  if (!pinned && !AnyGap(problem)) return bound;
   if (pinned) {
     for (const PoolProblem::Item& item : problem.items) {
       if (item.fixed_offset < 0) continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 namespace usmp {
@@ -192,6 +194,12 @@ std::vector<std::vector<int32_t>> FurtherPairs(const Problem& problem,
   return pairs;
 }
 
+/*! \brief The distance, rounded up to one at which both can be aligned; nothing if it is too large. */
+std::optional<int64_t> AlignedDistance(const Problem& problem, const Problem::Overlap& overlap) {
+  return AlignUp(overlap.distance, std::gcd(problem.buffers[overlap.output].alignment,
+                                            problem.buffers[overlap.input].alignment));
+}
+
 }  // namespace
 
 PoolProblem MakePoolProblem(const Problem& problem, size_t pool,
@@ -232,10 +240,9 @@ PoolProblem MakePoolProblem(const Problem& problem, size_t pool,
     const int32_t output = items[overlap.output];
     const int32_t input = items[overlap.input];
     if (output < 0 || input < 0 || output == input) continue;
-    if (overlap.distance >= problem.buffers[overlap.output].size) continue;
-    if (Meet(spans[output], spans[input])) {
-      result.overlaps.push_back({output, input, overlap.distance});
-    }
+    const std::optional<int64_t> distance = AlignedDistance(problem, overlap);
+    if (!distance || *distance >= problem.buffers[overlap.output].size) continue;
+    if (Meet(spans[output], spans[input])) result.overlaps.push_back({output, input, *distance});
   }
   std::sort(result.overlaps.begin(), result.overlaps.end(),
             [](const PoolProblem::Overlap& lhs, const PoolProblem::Overlap& rhs) {

@@ -234,6 +234,17 @@ TEST_CASE("the bound of what is aligned") {
   Add(&problem, 9, kNow, 8);
   Add(&problem, 8, kNow, 1);
   CheckBounds(problem, 26, 33);
+
+  // At offsets of 16 bytes the large ones cover no byte of each other, and the small one, which
+  // lies over one of them, is not topmost: a bound of sizes that are rounded takes it off.
+  problem = Empty();
+  Add(&problem, 40, kNow, 16);
+  Add(&problem, 40, kNow, 16);
+  Add(&problem, 4, kNow, 16);
+  problem.overlaps = {{0, 1, 36}, {2, 1, 0}};
+  CHECK(InOnePool(problem).overlaps.size() == 1);
+  CHECK(LowestPeak({problem, InOnePool(problem)}) == 88);
+  CheckBounds(problem, 84, 88);
 }
 
 TEST_CASE("the bound of what is pinned") {

@@ -71,7 +71,7 @@ def search_exactly(
             return Found(None, peak, is_proved=False)
         # States wait as what was before them: most are never looked at.
         state = before if last < 0 else states.make(before, last, states.delta(before.done, last))
-        state, made = states.schedule_free_calls(state, peak, section.end, work)
+        state, made, deltas = states.schedule_free_calls(state, peak, section.end, work)
         steps = [(peak, state.done, state.live, -1)]
         if state.done != section.end:
             work.left -= len(state.ready)
@@ -82,8 +82,7 @@ def search_exactly(
                     state.live + delta.after,
                     call,
                 )
-                for call in state.ready
-                if (delta := states.delta(state.done, call))
+                for call, delta in zip(state.ready, deltas, strict=True)
             ]
         for needed, after, live, call in steps:
             if needed < best.get(after, limit):

@@ -130,21 +130,24 @@ class OperatorStates:
 
     def schedule_free_calls(
         self, state: State, peak: int, end: int, work: Work
-    ) -> tuple[State, list[int]]:
+    ) -> tuple[State, list[int], list[LiveBytesDelta]]:
         """Make calls that raise neither `peak` nor the live bytes until there are none, or the
-        calls `end` are done. Returns the state then, and these calls."""
+        calls `end` are done. Returns the state then, these calls, and what each call that is ready
+        then adds."""
         made: list[int] = []
         while state.done != end:
+            deltas = []
             for call in state.ready:
                 work.left -= 1
                 delta = self.delta(state.done, call)
                 if delta.after <= 0 and state.live + delta.during <= peak:
                     break
+                deltas.append(delta)
             else:
-                return state, made
+                return state, made, deltas
             state = self.make(state, call, delta)
             made.append(call)
-        return state, made
+        return state, made, []
 
     def make_all(self, state: State, order: Iterable[int]) -> tuple[State, list[int]]:
         """The state after calls in this order, and the bytes that are live during each."""
