@@ -151,8 +151,16 @@ def test_several_passes():
         for i in range(12):
             y[i] = y[i] + x[i]
 
+    @T.prim_func
+    def read_again_from_the_second(x: T.Buffer((12,), "int8"), y: T.Buffer((12,), "int8")):
+        for i in range(12):
+            y[i] = x[i]
+        for i in range(11):
+            y[i + 1] = y[i + 1] + x[i + 1]
+
     assert distance(func, "x", "y") == 0
     assert distance(read_again, "x", "y") == 12
+    assert distance(read_again_from_the_second, "x", "y") == 11
 
 
 def test_scratch():

@@ -133,6 +133,21 @@ def test_a_fixed_choice_is_not_compared(planned):
     assert spelled(searched(steps, mod=unknown).mod) == "z"
 
 
+def test_what_follows_a_fixed_choice_is_what_a_search_that_finds_it_made(planned):
+    runs, mod = [], IRModule({"f": WORD})
+    first, again = (Letters("layout", "zy", rewrites_model=True) for _ in range(2))
+    steps = [first, again, Letters("order", "dc"), Write("a", runs, is_search=True)]
+    with planning_session() as session:
+        found = searched(steps, "one", session, mod).mod
+        assert (spelled(found), len(runs)) == ("yyca", 4)
+        fixed = mod.with_attr("fixed_choices", {"layout": "y"})
+        assert searched(steps, "one", session, fixed).mod["f"].same_as(found["f"])
+        assert len(runs) == 4
+        # Both stages of the name take it.
+        larger = mod.with_attr("fixed_choices", {"layout": "z"})
+        assert spelled(searched(steps, "one", session, larger).mod) == "zzca"
+
+
 def test_a_disabled_stage_leaves_the_module(planned):
     with PassContext(disabled_pass=["usmp.order"]):
         found = searched([Letters("order", "ba"), Letters("tiles", "c")])
