@@ -143,10 +143,11 @@ class Search:
 
     def _without_fixed(self, stage: Stage, position: int, mod: IRModule) -> IRModule:
         """Return a module without the fixed choice of a stage, if it is the last one of its name:
-        the module is the one that a search takes which finds that choice."""
+        the module is the one that a search takes which finds that choice. A stage of entries fixes
+        choices for the searches inside of each."""
         fixed = FIXED_CHOICES_ATTR.of(mod) or {}
         later = (one.name for one in self._steps[position + 1 :] if isinstance(one, Stage))
-        if stage.name not in fixed or stage.name in later:
+        if stage.name not in fixed or FIXED_CHOICES_ATTR in stage.writes or stage.name in later:
             return mod
         left = {name: value for name, value in fixed.items() if name != stage.name}
         return FIXED_CHOICES_ATTR.put(mod, left) if left else FIXED_CHOICES_ATTR.removed(mod)
