@@ -194,7 +194,7 @@ std::vector<std::vector<int32_t>> FurtherPairs(const Problem& problem,
   return pairs;
 }
 
-/*! \brief The distance, rounded up to one at which both can be aligned; nothing if it is too large. */
+/*! \brief The distance, rounded up to one at which both are aligned; nothing if it is too large. */
 std::optional<int64_t> AlignedDistance(const Problem& problem, const Problem::Overlap& overlap) {
   return AlignUp(overlap.distance, std::gcd(problem.buffers[overlap.output].alignment,
                                             problem.buffers[overlap.input].alignment));

@@ -37,7 +37,8 @@ struct PoolProblem {
   };
 
   /*! \brief `output` may start `distance` or more bytes below `input`, though they conflict.
-   *         `distance` is less than the size of the output, and both can be aligned at it. */
+   *         `distance` is less than the size of the output, and a multiple of the alignment that
+   *         both have in common. */
   struct Overlap {
     int32_t output;
     int32_t input;
