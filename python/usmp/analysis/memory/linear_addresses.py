@@ -46,6 +46,9 @@ _EVERYWHERE = ConditionTruth()
 _MOST_KEPT = 1 << 12
 """Values of one condition or variable that are kept."""
 
+_MOST_TRUTHS = 1 << 14
+"""Iterations of one condition whose truth is kept: a byte each."""
+
 _MOST_PARTS = 1 << 14
 """Values of one part of a sum."""
 
@@ -128,7 +131,7 @@ class LoopNest:
             least, greatest, happens = self._found[what][1]
         else:
             least, greatest, happens = self._ends_of(found._replace(constant=0), where, common)
-            is_kept = where.happens is None or where.happens.size <= _MOST_KEPT
+            is_kept = where.happens is None or where.happens.size <= _MOST_TRUTHS
             if is_kept and least.size <= _MOST_ENDS:
                 # The conditions are kept, as the terms are in `_sums`, so that no others get their
                 # identities.
@@ -283,7 +286,7 @@ class LoopNest:
                 found = outer._where(conditions).inside(len(self.loops) - depth)
             else:
                 found = self._find_where(conditions, axes)
-            if found.happens is not None and found.happens.size > _MOST_KEPT:
+            if found.happens is not None and found.happens.size > _MOST_TRUTHS:
                 return found
             self._holds[key] = found
         return self._holds[key]
@@ -307,7 +310,7 @@ class LoopNest:
             return self._truths[key][1]
         may_hold = may_be(condition, truth, self._defined(self._axes_of([condition])))
         found = None if may_hold is None else without_lanes(may_hold)
-        if found is None or found.size <= _MOST_KEPT:
+        if found is None or found.size <= _MOST_TRUTHS:
             # The condition is kept, so that no other one gets its identity.
             self._truths[key] = condition, found
         return found
