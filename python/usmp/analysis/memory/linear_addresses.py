@@ -44,10 +44,10 @@ from usmp.tir.identity import identity
 _EVERYWHERE = ConditionTruth()
 
 _MOST_KEPT = 1 << 12
-"""Values of one condition or variable that are kept."""
+"""Iterations of some loops in which the values of all variables are kept."""
 
 _MOST_TRUTHS = 1 << 14
-"""Iterations of one condition whose truth is kept: a byte each."""
+"""Iterations in which it is kept whether conditions hold: a byte each."""
 
 _MOST_PARTS = 1 << 14
 """Values of one part of a sum."""
