@@ -39,16 +39,13 @@ def set_overlaps(
     preserve_inputs
         whether inputs must be intact when the program ends.
     """
-    kept_kinds = {BufferInfoKind.OUTPUT, *([BufferInfoKind.INPUT] if preserve_inputs else [])}
-    # Where a map has the very object that is looked up, it need not ask TVM whether they are equal.
-    traced = {memory: memory for memory in distances.groups}
     known = [
         _Buffer(
             info,
-            traced.get(stmt.buffer, stmt.buffer),
+            stmt.buffer,
             distances.groups.get(stmt.buffer, set()),
-            mattered_before=_is_kept(info, stmt) or info.kind == BufferInfoKind.INPUT,
-            matters_later=_is_kept(info, stmt) or info.kind in kept_kinds,
+            has_content(info, stmt),
+            is_used_later(info, stmt, preserve_inputs),
         )
         for info, stmt in buffers
     ]
@@ -66,36 +63,45 @@ def set_overlaps(
             buffer.info.set_overlaps(inputs)
 
 
+def has_content(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
+    """Return whether a buffer has content before the program's first access."""
+    return _is_kept(info, stmt) or info.kind == BufferInfoKind.INPUT
+
+
+def is_used_later(info: BufferInfo, stmt: tirx.AllocBuffer, preserve_inputs: bool) -> bool:
+    """Return whether the content of a buffer is used after the program's last access."""
+    is_kept_input = info.kind == BufferInfoKind.INPUT and preserve_inputs
+    return _is_kept(info, stmt) or info.kind == BufferInfoKind.OUTPUT or is_kept_input
+
+
+def _is_kept(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
+    return bool(LIVE_THROUGHOUT_ATTR.of(stmt)) or info.kind == BufferInfoKind.STATE
+
+
 class _Buffer(NamedTuple):
     """A buffer, the memory that it is, and the outermost statements that access it."""
 
     info: BufferInfo
     memory: Memory
     statements: Set[object]
-    mattered_before: bool
-    """Whether there is content before the program's first access."""
-    matters_later: bool
-    """Whether the content is used after the program's last access."""
+    has_content: bool
+    is_used_later: bool
 
 
 def _overlap(
     one: _Buffer, other: _Buffer, distances: SafeDistances
 ) -> tuple[_Buffer, _Buffer, int] | None:
-    """Which of two buffers, as it dies, the other may overwrite, and from which distance on: the
-    way round with which more bytes are saved, if both are safe; None if none saves any."""
+    """Return which of two buffers dies while the other is written over it, and the distance from
+    which on that is safe: of the two ways round, the one that saves more bytes; None if none saves
+    any."""
     if one.statements.isdisjoint(other.statements):
         return None
     most_saved = 0
     found: tuple[_Buffer, _Buffer, int] | None = None
     for dying, written in ((one, other), (other, one)):
-        if not dying.matters_later and not written.mattered_before:
+        if not dying.is_used_later and not written.has_content:
             distance = distances.distance(dying.memory, written.memory)
             saved = min(dying.info.size_bytes, written.info.size_bytes - distance)
             if saved > most_saved:
                 most_saved, found = saved, (dying, written, distance)
     return found
-
-
-def _is_kept(info: BufferInfo, stmt: tirx.AllocBuffer) -> bool:
-    kept = LIVE_THROUGHOUT_ATTR.of(stmt)
-    return bool(kept) or info.kind == BufferInfoKind.STATE

@@ -19,8 +19,8 @@ from usmp.analysis.memory.distance_reason import DistanceReason, distance_reason
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.memory.memories import Memory
 from usmp.analysis.memory.safe_distance import SafeOverlap
-from usmp.objects import BufferInfo, BufferInfoKind
-from usmp.objects.annotations import LIVE_THROUGHOUT_ATTR
+from usmp.analysis.set_overlaps import has_content, is_used_later
+from usmp.objects import BufferInfo
 from usmp.objects.entries import entries_of, entry_function_name
 from usmp.objects.operator_attributes import OPERATOR_SHAPES_ATTR
 from usmp.objects.symbolic_size import has_symbolic_sizes
@@ -121,10 +121,10 @@ class SharingReasons:
         ways = [
             (dying, written)
             for dying, written in ((first, second), (second, first))
-            if not self._matters_later(dying) and not self._mattered_before(written)
+            if not self._is_used_later(dying) and not self._has_content(written)
         ]
         if not ways:
-            kept = (b for b in (first, second) if self._matters_later(b))
+            kept = (b for b in (first, second) if self._is_used_later(b))
             return _nothing(KEPT, first, second, tuple(str(b.name_hint) for b in kept))
         distances = {way: self._distance(overlap, memories, *way) for way in ways}
         dying, written = max(ways, key=lambda way: _saved(way[0], way[1], distances[way]))
@@ -202,20 +202,11 @@ class SharingReasons:
             if str(stmt.buffer.name) in by_name and str(stmt.buffer.name) in asked
         }
 
-    def _matters_later(self, buffer: BufferInfo) -> bool:
-        is_input = buffer.kind == BufferInfoKind.INPUT
-        return (
-            self._is_kept(buffer)
-            or buffer.kind == BufferInfoKind.OUTPUT
-            or (is_input and self._options.preserve_inputs)
-        )
+    def _has_content(self, buffer: BufferInfo) -> bool:
+        return has_content(buffer, self._stmts[buffer])
 
-    def _mattered_before(self, buffer: BufferInfo) -> bool:
-        return self._is_kept(buffer) or buffer.kind == BufferInfoKind.INPUT
-
-    def _is_kept(self, buffer: BufferInfo) -> bool:
-        throughout = LIVE_THROUGHOUT_ATTR.of(self._stmts[buffer])
-        return bool(throughout) or buffer.kind == BufferInfoKind.STATE
+    def _is_used_later(self, buffer: BufferInfo) -> bool:
+        return is_used_later(buffer, self._stmts[buffer], self._options.preserve_inputs)
 
 
 def _start(buffer: BufferInfo) -> int:

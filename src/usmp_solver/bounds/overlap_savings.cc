@@ -140,18 +140,17 @@ void AddSavings(const PoolProblem& problem, int32_t item, const std::vector<Part
 
 // The bytes that are taken are at least the sizes less what each pair has in common (Bonferroni's
 // inequality). Pairs are counted at their outputs, then at their inputs; the smaller sum holds.
-std::vector<WideBytes> OverlapSavings(const PoolProblem& problem, const std::vector<int64_t>& sizes,
-                                      int64_t unit) {
+std::vector<WideBytes> OverlapSavings(const PoolProblem& problem,
+                                      const std::vector<int64_t>& sizes) {
   std::vector<std::vector<Partner>> inputs(problem.items.size());
   std::vector<std::vector<Partner>> outputs(problem.items.size());
   for (const PoolProblem::Overlap& overlap : problem.overlaps) {
     const int64_t output = sizes[overlap.output];
     const int64_t input = sizes[overlap.input];
-    const int64_t distance = AlignUp(overlap.distance, unit).value_or(kNoLimit);
-    if (input == 0 || distance >= output) continue;
-    const int64_t common = std::min(input, output - distance);
-    inputs[overlap.output].push_back({overlap.input, distance, common});
-    outputs[overlap.input].push_back({overlap.output, distance, common});
+    if (input == 0 || overlap.distance >= output) continue;
+    const int64_t common = std::min(input, output - overlap.distance);
+    inputs[overlap.output].push_back({overlap.input, overlap.distance, common});
+    outputs[overlap.input].push_back({overlap.output, overlap.distance, common});
   }
   std::vector<WideBytes> at_outputs(problem.num_sections + 1, 0);
   std::vector<WideBytes> at_inputs(problem.num_sections + 1, 0);

@@ -13,12 +13,11 @@ namespace usmp {
 /*!
  * \brief By section, bytes by which its buffers may at most take less than the sum of their sizes.
  *
- * All offsets are taken to be multiples of `unit`.
- *
- * \param sizes by item, bytes that it takes, a multiple of `unit`; 0 leaves it out.
+ * \param sizes by item, bytes that it takes, rounded up to what divides the alignment of all that
+ *        are not 0; 0 leaves it out.
  */
-std::vector<WideBytes> OverlapSavings(const PoolProblem& problem, const std::vector<int64_t>& sizes,
-                                      int64_t unit);
+std::vector<WideBytes> OverlapSavings(const PoolProblem& problem,
+                                      const std::vector<int64_t>& sizes);
 
 }  // namespace usmp
 

@@ -44,7 +44,7 @@ std::optional<RoundedSizes> RoundSizes(const PoolProblem& problem, int64_t least
 std::vector<WideBytes> RoundedLoads(const PoolProblem& problem, const RoundedSizes& rounded) {
   std::vector<WideBytes> loads = SumBySection(problem, [&](size_t i) { return rounded.sizes[i]; });
   if (problem.overlaps.empty()) return loads;
-  const std::vector<WideBytes> savings = OverlapSavings(problem, rounded.sizes, rounded.unit);
+  const std::vector<WideBytes> savings = OverlapSavings(problem, rounded.sizes);
   for (size_t s = 0; s < loads.size(); ++s) loads[s] -= savings[s];
   return loads;
 }

@@ -21,7 +21,7 @@ bool AnyPin(const PoolProblem& problem) {
 
 /*! \brief Whether alignment can leave a gap in a stack: a size is no multiple of an alignment. */
 bool AnyGap(const PoolProblem& problem) {
-  int64_t common = problem.items.empty() ? 1 : problem.items[0].size;
+  int64_t common = 0;
   for (const PoolProblem::Item& item : problem.items) common = std::gcd(common, item.size);
   return std::any_of(problem.items.begin(), problem.items.end(),
                      [&](const PoolProblem::Item& item) { return common % item.alignment != 0; });

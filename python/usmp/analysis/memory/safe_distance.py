@@ -46,6 +46,7 @@ from usmp.analysis.memory.traced_access import (
 from usmp.support.found import Found
 from usmp.support.not_copied import NotCopied
 from usmp.support.tvm_errors import report_faults
+from usmp.tir.identity import identity
 
 _MOST_PAIRS = 10000
 """Accesses of two memories that are compared one by one; if there are more, nothing is known."""
@@ -123,7 +124,7 @@ class SafeOverlap(NotCopied):
         self._distances: dict[tuple[Memory, Memory], int] = {}
         self._sizes_of_memories: dict[Memory, int] = {}
         self._groups: dict[Memory, list[_Group]] = {}
-        self._traced = {memory: memory for memory in trace.accesses}
+        self._traced = {identity(memory): memory for memory in trace.accesses}
         self._sizes: dict[tuple[TracedAccess, int], int] = {}
         """Values of what was found, kept or not."""
         self._found_for_now: dict[tuple[TracedAccess, int], AccessedBytes] = {}
@@ -139,7 +140,7 @@ class SafeOverlap(NotCopied):
         ValueError
             the size of `written` is not known.
         """
-        dying, written = self.traced(dying), self.traced(written)
+        dying, written = self._in_trace(dying), self._in_trace(written)
         size_bytes = self._size_bytes(written)
         if self._over_groups(dying, written).compared.distance >= size_bytes:
             return max(0, size_bytes)
@@ -148,17 +149,17 @@ class SafeOverlap(NotCopied):
     def relative_distance(self, dying: Memory, written: Memory) -> int:
         """The same, not limited to what makes sense: negative if `written` may start above, and
         `UNBOUNDED` if nothing is known; `-UNBOUNDED` if there is nothing to destroy."""
-        pair = dying, written = self.traced(dying), self.traced(written)
+        pair = dying, written = self._in_trace(dying), self._in_trace(written)
         if pair not in self._distances:
             self._distances[pair] = self.numbered.once(
                 "distance", pair, lambda: self.decision(dying, written).compared.distance
             )
         return self._distances[pair]
 
-    def traced(self, memory: Memory) -> Memory:
-        """The object by which the trace has a memory, as equal objects of TVM are slow to compare;
-        `memory` itself if nothing accesses it."""
-        return self._traced.get(memory, memory)
+    def _in_trace(self, memory: Memory) -> Memory:
+        """Return the object by which the trace has a memory, because maps find that without a
+        comparison by TVM, which is slow; `memory` itself if nothing accesses it."""
+        return self._traced.get(identity(memory), memory)
 
     @cached_property
     def numbered(self) -> NumberedTrace:
@@ -184,7 +185,7 @@ class SafeOverlap(NotCopied):
     def _known(self) -> set[Memory]:
         """The memories of which every access is known."""
         known = {*self.func.params, *self.trace.allocated} - self.trace.escaped
-        return {self.traced(memory) for memory in known}
+        return {self._in_trace(memory) for memory in known}
 
     @cached_property
     def groups(self) -> dict[Memory, set[object]]:
@@ -201,7 +202,7 @@ class SafeOverlap(NotCopied):
         """What a call of the PrimFunc accesses."""
         found = self.numbered.once("reach", (), self._reach)
         reach = dict(zip(self.trace.accesses, found, strict=True))
-        params = [self.traced(param) for param in self.func.params]
+        params = [self._in_trace(param) for param in self.func.params]
         allocated = self.trace.allocated if self.height < DEEPEST_CALLS else set()
         return CalleeReach(params, allocated, reach, self.trace.escaped)
 
@@ -263,7 +264,8 @@ class SafeOverlap(NotCopied):
         )
 
     def _over_groups(self, dying: Memory, written: Memory) -> Decision:
-        """Of a write and an access in another, later one of the outermost statements."""
+        """Return what decides the distance among writes, and accesses in later ones of the
+        outermost statements."""
         best = Decision(PairDistance(-UNBOUNDED))
         writes = self._by_group(written)
         end_before, last_write, done = -UNBOUNDED, None, 0

@@ -142,9 +142,9 @@ class Search:
         return mod, races
 
     def _without_fixed(self, stage: Stage, position: int, mod: IRModule) -> IRModule:
-        """Return a module without the fixed choice of a stage, if it is the last one of its name:
-        the module is the one that a search takes which finds that choice. A stage of entries fixes
-        choices for the searches inside of each."""
+        """Return a module without the fixed choice of a stage that was the last one of its name,
+        because that module is then the one of a search that found the same choice, and all later
+        steps are remembered. What a stage of entries fixes is for the searches of the entries."""
         fixed = FIXED_CHOICES_ATTR.of(mod) or {}
         later = (one.name for one in self._steps[position + 1 :] if isinstance(one, Stage))
         if stage.name not in fixed or FIXED_CHOICES_ATTR in stage.writes or stage.name in later:
