@@ -1,7 +1,6 @@
 #include "usmp_solver/bounds/stack_bound.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -19,12 +18,10 @@ bool AnyPin(const PoolProblem& problem) {
                      [](const PoolProblem::Item& item) { return item.fixed_offset >= 0; });
 }
 
-/*! \brief Whether alignment can leave a gap in a stack: a size is no multiple of an alignment. */
-bool AnyGap(const PoolProblem& problem) {
-  int64_t common = 0;
-  for (const PoolProblem::Item& item : problem.items) common = std::gcd(common, item.size);
-  return std::any_of(problem.items.begin(), problem.items.end(),
-                     [&](const PoolProblem::Item& item) { return common % item.alignment != 0; });
+bool AlignmentsDiffer(const PoolProblem& problem) {
+  return std::any_of(
+      problem.items.begin(), problem.items.end(),
+      [&](const PoolProblem::Item& item) { return item.alignment != problem.items[0].alignment; });
 }
 
 /*!
@@ -59,7 +56,7 @@ std::vector<PoolProblem::Item> WithoutOverlaps(const PoolProblem& problem,
 
 int64_t StackBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   const bool pinned = AnyPin(problem);
-  if (!pinned && !AnyGap(problem)) return bound;
+  if (!pinned && !AlignmentsDiffer(problem)) return bound;
   if (pinned) {
     for (const PoolProblem::Item& item : problem.items) {
       if (item.fixed_offset < 0) continue;

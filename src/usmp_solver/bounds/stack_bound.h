@@ -1,4 +1,4 @@
-// What single sections need where alignment leaves gaps or buffers are pinned.
+// What single sections need where alignments differ or buffers are pinned.
 #ifndef USMP_SOLVER_BOUNDS_STACK_BOUND_H_
 #define USMP_SOLVER_BOUNDS_STACK_BOUND_H_
 

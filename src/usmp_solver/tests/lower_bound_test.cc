@@ -235,8 +235,8 @@ TEST_CASE("the bound of what is aligned") {
   Add(&problem, 8, kNow, 1);
   CheckBounds(problem, 26, 33);
 
-  // At offsets of 16 bytes the large ones cover no byte of each other, and the small one, which
-  // lies over one of them, is not topmost: a bound of sizes that are rounded takes it off.
+  // 36 bytes apart at offsets of 16 bytes is 48 apart, so the two large ones share no byte, and the
+  // small one lies over one of them.
   problem = Empty();
   Add(&problem, 40, kNow, 16);
   Add(&problem, 40, kNow, 16);
