@@ -52,7 +52,7 @@ from support.quantized_models import CATALOG
 from support.random_kernels import kernel_trial
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
 from usmp.boards.board import BOARDS, Board, board_named
-from usmp.codegen.c_types import UnsupportedInC
+from usmp.codegen.c.types import UnsupportedInC
 from usmp.names import OPTIMIZE
 from usmp.objects.cores import core_of
 

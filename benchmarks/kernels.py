@@ -33,7 +33,7 @@ import usmp
 from usmp.boards.board import BOARDS, Board, board_named
 from usmp.boards.emulator import EmulatedModule
 from usmp.boards.profile_board import profile_on_board
-from usmp.driver.pass_config import pass_context
+from usmp.driver.options.pass_config import pass_context
 from usmp.runtime import OperatorProfile
 
 _CONSOLE = Console(width=170)

@@ -19,7 +19,7 @@ from rich.table import Table
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests/python"))
 
 from support.micro import CannotRunError, Micro
-from usmp.frontend.tflite.offline_plan import plan_offline
+from usmp.frontend.tflite.arena.offline_plan import plan_offline
 from usmp.support.errors import UnsupportedModelError
 from usmp_solver import solve
 

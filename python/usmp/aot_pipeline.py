@@ -25,7 +25,7 @@ from usmp.aot.transform import (
 from usmp.boards.board import Board, board_named
 from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import PlanForBoard
-from usmp.codegen.names import symbol_prefix
+from usmp.codegen.c.names import symbol_prefix
 from usmp.current_context import in_current_context, with_core_of_options
 from usmp.names import FAST, FLOAT
 from usmp.objects.cores import core_of

@@ -19,8 +19,8 @@ from usmp.boards.board import Board, board_named
 from usmp.boards.board_targets import board_targets
 from usmp.boards.plan_for_board import check_board_executor
 from usmp.boards.pools import board_pools
+from usmp.codegen.c.names import symbol_prefix
 from usmp.codegen.llvm import check_llvm_target
-from usmp.codegen.names import symbol_prefix
 from usmp.current_context import in_current_context, with_core_of_options
 from usmp.executor_factory import AOTExecutorFactoryModule, with_model_files
 from usmp.frontend.build_models import Model, import_models, model_paths

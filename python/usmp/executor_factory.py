@@ -16,13 +16,13 @@ from usmp.analysis.memory.facts import shared_facts
 from usmp.boards.board import Board
 from usmp.boards.project import project_files
 from usmp.codegen.build_systems.build_system_files import build_system_files
-from usmp.codegen.c_header import print_header
-from usmp.codegen.c_source import print_main_caller, print_sources
-from usmp.codegen.entry_interface import IOTensor
-from usmp.codegen.interface import Interface, interface_of
+from usmp.codegen.interface.entry_interface import IOTensor
+from usmp.codegen.interface.module_interface import Interface, interface_of
 from usmp.codegen.llvm import LLVMModule, compile_module
 from usmp.codegen.metadata import metadata
 from usmp.codegen.model_library_format import archive_files, write_archive
+from usmp.codegen.sources.header import print_header
+from usmp.codegen.sources.source import print_main_caller, print_sources
 from usmp.names import DEFAULT_ARENA_BYTES
 from usmp.objects import Executor, MemoryPlan, Runtime
 from usmp.objects.attributes import MEMORY_PLAN_ATTR, MODEL_FILES_ATTR, REFERENCE_ATTR

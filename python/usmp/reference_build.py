@@ -11,9 +11,9 @@ from typing import Any
 from tvm.ir import IRModule
 from tvm.ir.transform import PassContext
 
-from usmp.codegen.accelerator_functions import accelerator_functions, function_metadata
+from usmp.codegen.c.names import replace_forbidden
+from usmp.codegen.interface.accelerator_functions import accelerator_functions, function_metadata
 from usmp.codegen.model_library_format import tar_of
-from usmp.codegen.names import replace_forbidden
 from usmp.executor_factory import AOTExecutorFactoryModule
 from usmp.names import FAST, NO_SHARING
 from usmp.objects.attributes import REFERENCE_ATTR

@@ -15,7 +15,7 @@ from conftest import ROOT
 from support.attribute_uses import observe
 from support.entry_models import entry_model
 from support.onnx_models import residual_cnn
-from usmp.driver import opt
+from usmp.driver.opt import opt
 from usmp.objects.attribute import AttributeAccess
 from usmp.outside_passes import BUILD, FRONTENDS, OUTPUT, USER
 

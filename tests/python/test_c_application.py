@@ -23,7 +23,7 @@ from usmp import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.codegen.c_literals import element_literals
+from usmp.codegen.c.literals import element_literals
 from usmp.runtime.write_files import write_files
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]

@@ -12,8 +12,8 @@ import pytest
 from conftest import ROOT
 from support.small_digits import small_digits
 from support.sweeps import built, sweep
-from usmp.driver import explore_options
-from usmp.driver.explore_options import DEFAULT_SWEEP
+from usmp.driver.explore import options as explore_options
+from usmp.driver.explore.options import DEFAULT_SWEEP
 from usmp.driver.tvmc import main
 from usmp.exploration import processes
 from usmp.exploration.document import SCHEMA, SCHEMA_VERSION, document

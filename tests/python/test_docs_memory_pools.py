@@ -13,11 +13,11 @@ import usmp
 from conftest import ROOT
 from support.c_program import SANITIZERS, build_program
 from support.small_digits import small_digits
-from usmp.driver.build_options import add_build_options
-from usmp.driver.help import Parser
-from usmp.driver.memory_pools import memory_pools
-from usmp.driver.pool_flags import split_pool_flags
-from usmp.driver.pool_keys import KEYS
+from usmp.driver.options.build_options import add_build_options
+from usmp.driver.options.memory_pools import memory_pools
+from usmp.driver.options.pool_flags import split_pool_flags
+from usmp.driver.options.pool_keys import KEYS
+from usmp.driver.terminal.help import Parser
 from usmp.driver.tvmc import main
 from usmp.objects.targets import parse_targets
 

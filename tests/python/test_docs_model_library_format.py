@@ -24,7 +24,7 @@ from support.state_models import streaming_model
 from support.symbolic_models import build_symbolic
 from support.updated_models import updating_model
 from usmp import PoolInfoProperties, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.codegen.interface import interface_of
+from usmp.codegen.interface.module_interface import interface_of
 from usmp.codegen.metadata import metadata
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects.attributes import FLOAT_OPERATORS_ATTR, NOT_COMPARED_ATTR, PRUNED_CHANNELS_ATTR

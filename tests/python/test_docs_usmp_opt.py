@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from conftest import ROOT
-from usmp.driver import opt
+from usmp.driver.opt import opt
 
 PAGE = (ROOT / "docs/usmp-opt.md").read_text()
 SHOWN = re.findall(r"```console\n\$ usmp-opt ([^\n]*)\n(.*?)```", PAGE, re.DOTALL)

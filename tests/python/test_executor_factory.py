@@ -14,7 +14,7 @@ from tvm import relax
 
 import usmp
 from support.entry_models import entry_model
-from usmp.driver.summary import print_summary, summary_text
+from usmp.driver.build.summary import print_summary, summary_text
 from usmp.objects import Executor
 
 pytestmark = pytest.mark.usefixtures("digits_session")

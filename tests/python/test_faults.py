@@ -8,7 +8,7 @@ from tvm import relax
 
 import usmp
 from support.onnx_models import small_model
-from usmp.codegen.c_function import _FunctionPrinter
+from usmp.codegen.c.function import _FunctionPrinter
 from usmp.driver import tvmc
 from usmp.planning import placed_buffers
 from usmp.relax.transform import fold_constants

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from usmp.driver import opt
-from usmp.driver.opt_passes import known_passes
+from usmp.driver.opt import opt
+from usmp.driver.opt.passes import known_passes
 
 filecheck = pytest.importorskip("filecheck", reason="make test installs filecheck")
 from filecheck.finput import FInput  # noqa: E402

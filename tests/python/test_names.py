@@ -6,7 +6,7 @@ from tvm.ir.transform import PassContext
 
 import usmp_solver
 from usmp.boards import board as boards
-from usmp.driver.pass_config import pass_context
+from usmp.driver.options.pass_config import pass_context
 from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGET_OPTIONS, TARGETS
 from usmp.objects import cores
 from usmp.objects.targets import parse_targets

@@ -15,9 +15,9 @@ from support.compilers import require, run_compiler
 from support.dynamic_models import MODELS, Layer
 from support.pytorch_models import exported
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.codegen.c_entry_points import MainFunction
-from usmp.codegen.c_source import print_main_caller
-from usmp.codegen.workspace_sizes import workspace_sizes
+from usmp.codegen.interface.workspace_sizes import workspace_sizes
+from usmp.codegen.sources.entry_points import MainFunction
+from usmp.codegen.sources.source import print_main_caller
 from usmp.plain.size_expression import extent_at
 from usmp.runtime.write_files import write_files
 

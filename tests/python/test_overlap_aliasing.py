@@ -22,8 +22,8 @@ from support.c_program import run_as_program
 from support.compilers import require
 from support.levels import number
 from support.small_digits import small_convolutions
-from usmp.codegen.c_source import lowered_functions
 from usmp.codegen.llvm import compile_functions
+from usmp.codegen.sources.source import lowered_functions
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects import TensorInfo
 from usmp.transform import UnifiedStaticMemoryPlanner

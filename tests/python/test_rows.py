@@ -25,7 +25,7 @@ from support.quantized_models.model import Spec
 from support.quantized_models.windows import Window
 from usmp.boards.board import board_named
 from usmp.boards.emulator import EmulatedModule
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
 
 pytestmark = pytest.mark.usefixtures("one_session")
 

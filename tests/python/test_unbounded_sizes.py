@@ -13,8 +13,8 @@ from tvm.script import relax as R
 
 import usmp
 from support.compilers import run_compiler
-from usmp.codegen.c_sizes import bytes_macro
-from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.sources.sizes import bytes_macro
 from usmp.objects import TensorInfo
 from usmp.plain.entry_size import EntrySize
 from usmp.runtime import ArenaExhausted

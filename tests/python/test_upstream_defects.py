@@ -17,8 +17,8 @@ from support.planner_views import offsets as planned_offsets
 from support.relax_models import Attention
 from usmp import Executor, WorkspaceMemoryPools, build
 from usmp.analysis import memory_pressure
-from usmp.codegen.c_source import print_sources
-from usmp.codegen.interface import interface_of
+from usmp.codegen.interface.module_interface import interface_of
+from usmp.codegen.sources.source import print_sources
 from usmp.objects import (
     BufferInfo,
     ConstantPoolInfo,

@@ -17,10 +17,10 @@ from typing import Any
 
 from tvm.ir import IRModule
 
-from usmp.codegen.c_files import file_of
-from usmp.codegen.interface import Interface
+from usmp.codegen.c.names import replace_forbidden
+from usmp.codegen.c.source_files import file_of
+from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.metadata import metadata
-from usmp.codegen.names import replace_forbidden
 from usmp.codegen.tir_text import tir_text
 from usmp.codegen.write_file import write_file
 from usmp.plain.model_library_format import ARENA_PATHS, METADATA_FILE

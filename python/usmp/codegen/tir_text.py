@@ -5,7 +5,7 @@ from __future__ import annotations
 import tvm_ffi
 from tvm.ir import GlobalVar, IRModule
 
-from usmp.codegen.names import replace_forbidden
+from usmp.codegen.c.names import replace_forbidden
 from usmp.support.unique_names import UniqueNames
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from usmp.codegen.c_text import comment_text, quoted
-from usmp.codegen.c_types import c_type
+from usmp.codegen.c.text import comment_text, quoted
+from usmp.codegen.c.types import c_type
 from usmp.device.c_names import (
     external_pools,
     has_devices,

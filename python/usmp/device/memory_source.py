@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from usmp.codegen.c_types import c_type
+from usmp.codegen.c.types import c_type
 from usmp.device.c_names import (
     external_pools,
     has_devices,

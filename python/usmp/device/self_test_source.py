@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from usmp.codegen.c_literals import element_literals
-from usmp.codegen.c_text import comment_text, quoted
-from usmp.codegen.c_types import c_type
+from usmp.codegen.c.literals import element_literals
+from usmp.codegen.c.text import comment_text, quoted
+from usmp.codegen.c.types import c_type
 from usmp.device.golden_runs import GoldenRun
 from usmp.runtime.archived_module import ArchivedModule
 

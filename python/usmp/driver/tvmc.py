@@ -22,29 +22,29 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import usmp
-from usmp.driver.check import add_check_parser
-from usmp.driver.compile import add_compile_parser
-from usmp.driver.completion import add_completion_parser, complete
-from usmp.driver.diff import add_diff_parser
-from usmp.driver.error_message import tell
-from usmp.driver.explain import add_explain_parser
-from usmp.driver.explore import add_explore_parser
-from usmp.driver.export_test import add_export_test_parser
-from usmp.driver.functions import compile, load, run, tune
-from usmp.driver.help import HelpFormatter, Parser
-from usmp.driver.info import add_info_parser
-from usmp.driver.list_command import add_list_parser
-from usmp.driver.model import TVMCModel, TVMCPackage, TVMCResult
+from usmp.driver.build.compile import add_compile_parser
+from usmp.driver.build.plan import add_plan_parser
+from usmp.driver.explore.explore import add_explore_parser
+from usmp.driver.inspect.check import add_check_parser
+from usmp.driver.inspect.diff import add_diff_parser
+from usmp.driver.inspect.explain import add_explain_parser
+from usmp.driver.inspect.info import add_info_parser
+from usmp.driver.inspect.list_command import add_list_parser
 from usmp.driver.native_log import silenced_native_log
-from usmp.driver.old_arguments import no_attribute
-from usmp.driver.old_commands import refuse_old_command
-from usmp.driver.old_flags import current_arguments
-from usmp.driver.pass_config import use_current_options
-from usmp.driver.plan import add_plan_parser
-from usmp.driver.pool_flags import split_pool_flags
-from usmp.driver.run import add_run_parser
-from usmp.driver.shown_warnings import shown_warnings
+from usmp.driver.options.pass_config import use_current_options
+from usmp.driver.options.pool_flags import split_pool_flags
+from usmp.driver.python.functions import compile, load, run, tune
+from usmp.driver.python.model import TVMCModel, TVMCPackage, TVMCResult
+from usmp.driver.run.export_test import add_export_test_parser
+from usmp.driver.run.run import add_run_parser
 from usmp.driver.status import FAILED
+from usmp.driver.terminal.completion import add_completion_parser, complete
+from usmp.driver.terminal.error_message import tell
+from usmp.driver.terminal.help import HelpFormatter, Parser
+from usmp.driver.terminal.shown_warnings import shown_warnings
+from usmp.driver.tvm018.arguments import no_attribute
+from usmp.driver.tvm018.commands import refuse_old_command
+from usmp.driver.tvm018.flags import current_arguments
 from usmp.support.termination import postponed_signals, settle
 from usmp.support.tvmc_exception import TVMCException, TVMCImportError
 from usmp.tvm018.old_name import tell_all

@@ -167,10 +167,10 @@ def _describe_tflite(
     content: bytes, folder: Path, limits: Limits, asked: AskedSizes
 ) -> ModelDescription:
     from usmp.frontend.tflite.check import check_tflite
-    from usmp.frontend.tflite.given_shapes import with_given_shapes
-    from usmp.frontend.tflite.model import TfliteTensor
-    from usmp.frontend.tflite.read import operator_name
-    from usmp.frontend.tflite.signatures import inputs_of, outputs_of, signatures_of
+    from usmp.frontend.tflite.file.model import TfliteTensor
+    from usmp.frontend.tflite.file.read import operator_name
+    from usmp.frontend.tflite.file.signatures import inputs_of, outputs_of, signatures_of
+    from usmp.frontend.tflite.shapes.given_shapes import with_given_shapes
 
     content = with_given_shapes(content, asked)
     model = check_tflite(content, limits)
@@ -208,8 +208,8 @@ def _imported_state(model: Any, content: bytes, limits: Limits) -> Any:
     and None if it cannot be imported."""
     from tvm.ir import IRModule
 
+    from usmp.frontend.tflite.file.read import operator_name
     from usmp.frontend.tflite.importer import import_tflite
-    from usmp.frontend.tflite.read import operator_name
     from usmp.support.errors import UnsupportedModelError
 
     graphs = [model.Subgraphs(number) for number in range(model.SubgraphsLength())]
@@ -260,7 +260,7 @@ def _tflite_tensor(tensor: Any, name: str) -> DescribedTensor:
 def _describe_onnx(
     content: bytes, folder: Path, limits: Limits, asked: AskedSizes
 ) -> ModelDescription:
-    from usmp.frontend.onnx.check import read_onnx
+    from usmp.frontend.onnx.checks.check import read_onnx
 
     model, sizes = read_onnx(content, folder, limits, asked)
     initialized = {tensor.name for tensor in model.graph.initializer}

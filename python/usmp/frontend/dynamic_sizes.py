@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from usmp.codegen.names import sanitise
+from usmp.codegen.c.names import sanitise
 from usmp.frontend.input_shapes import (
     GIVE_SHAPE,
     Extents,

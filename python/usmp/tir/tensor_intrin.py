@@ -27,7 +27,7 @@ def tensor_intrin(
     Parameters
     ----------
     symbol
-        of the C function, one of `usmp.codegen.c_files.C_TENSOR_INTRINSICS`.
+        of the C function, one of `usmp.codegen.c.source_files.C_TENSOR_INTRINSICS`.
     arguments
         integers; an element of a buffer stands for its address, and may be one that the buffer
         does not have, if the function then accesses nothing there.

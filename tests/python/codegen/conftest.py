@@ -9,13 +9,13 @@ from tvm.ir import IRModule
 
 from support.compilers import require, run_compiler
 from usmp.analysis.memory.facts import facts_of_functions
-from usmp.codegen.c_files import text_of
-from usmp.codegen.c_function import print_function
-from usmp.codegen.c_header import print_header
-from usmp.codegen.c_helpers import Helpers
-from usmp.codegen.c_source import print_sources
-from usmp.codegen.c_types import ALIAS_TYPEDEFS
-from usmp.codegen.interface import interface_of
+from usmp.codegen.c.function import print_function
+from usmp.codegen.c.helpers import Helpers
+from usmp.codegen.c.source_files import text_of
+from usmp.codegen.c.types import ALIAS_TYPEDEFS
+from usmp.codegen.interface.module_interface import interface_of
+from usmp.codegen.sources.header import print_header
+from usmp.codegen.sources.source import print_sources
 from usmp.objects import TensorInfo
 from usmp.objects.attributes import INPUT_TENSORS_ATTR, MAIN_FUNCTION_NAME, OUTPUT_TENSORS_ATTR
 from usmp.transform import UnifiedStaticMemoryPlanner

@@ -5,8 +5,8 @@ from tvm import tirx
 from tvm.ir import PointerType, PrimType
 
 from usmp.analysis.memory.facts import facts_of_functions
-from usmp.codegen.c_function import print_function
-from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c.function import print_function
+from usmp.codegen.c.helpers import Helpers
 
 
 def printed(mask: int, offset: tirx.Expr | int = 0) -> tuple[str, str]:

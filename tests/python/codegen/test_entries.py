@@ -16,12 +16,12 @@ from support.hostile_names import check_c, hostile_name
 from support.interface_views import constants, entry, tensor, workspace
 from support.poison import poisoned
 from usmp import ConstantMemoryPools, ConstantPoolInfo, WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.codegen.c_entry_points import MainFunction, print_entry_point_source
-from usmp.codegen.c_header import print_header
-from usmp.codegen.c_packed import print_packed_source
-from usmp.codegen.entry_facts import UsedState
-from usmp.codegen.entry_interface import member_names
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.entry_facts import UsedState
+from usmp.codegen.interface.entry_interface import member_names
+from usmp.codegen.interface.module_interface import Interface
+from usmp.codegen.sources.entry_points import MainFunction, print_entry_point_source
+from usmp.codegen.sources.header import print_header
+from usmp.codegen.sources.packed import print_packed_source
 from usmp.objects import PlacedBuffer, PoolAllocation, TensorInfo
 from usmp.objects.attributes import ENTRIES_ATTR
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from support.compilers import require, run_compiler
-from usmp.codegen.c_files import C_INTRINSICS, text_of
-from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c.helpers import Helpers
+from usmp.codegen.c.source_files import C_INTRINSICS, text_of
 from usmp.ops.quantized import gemmlowp
 from usmp.ops.quantized.fixed_point import QuantizedMultiplier, Rounding
 from usmp.ops.quantized.rescaled_arrays import rescaled

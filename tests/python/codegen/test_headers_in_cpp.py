@@ -18,8 +18,8 @@ from support.imported_models import imported_model
 from support.interface_views import constants, interface, tensor, workspace
 from support.relax_models import PARAMS, Attention
 from support.state_models import streaming_model
-from usmp.codegen.c_header import print_header
-from usmp.codegen.entry_interface import IOTensor
+from usmp.codegen.interface.entry_interface import IOTensor
+from usmp.codegen.sources.header import print_header
 from usmp.objects import TensorInfo
 
 pytestmark = pytest.mark.board

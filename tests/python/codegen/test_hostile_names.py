@@ -9,10 +9,10 @@ import pytest
 from support.hostile_models import FORMATS, check_model, draw_model
 from support.hostile_names import check_c, hostile_name
 from support.interface_views import constants, interface, tensor, workspace
-from usmp.codegen.c_entry_points import MainFunction
-from usmp.codegen.c_header import print_header
-from usmp.codegen.c_packed import print_packed_source
-from usmp.codegen.names import sanitise
+from usmp.codegen.c.names import sanitise
+from usmp.codegen.sources.entry_points import MainFunction
+from usmp.codegen.sources.header import print_header
+from usmp.codegen.sources.packed import print_packed_source
 
 pytestmark = pytest.mark.cc
 

@@ -15,7 +15,7 @@ from support.intrinsic_arguments import columns_of, definitions_of, in_c
 from support.quantized_models import CATALOG
 from support.signal_models import front_end
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
-from usmp.codegen.c_files import C_INTRINSICS
+from usmp.codegen.c.source_files import C_INTRINSICS
 from usmp.codegen.llvm.intrinsics import LLVM_INTRINSICS
 from usmp.device.device_files import device_files
 from usmp.device.golden_runs import GoldenRun

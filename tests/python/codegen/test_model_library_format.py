@@ -25,7 +25,7 @@ from usmp import (
     WorkspaceMemoryPools,
     WorkspacePoolInfo,
 )
-from usmp.codegen.interface import interface_of
+from usmp.codegen.interface.module_interface import interface_of
 from usmp.codegen.metadata import metadata
 from usmp.objects.targets import accelerator_target, parse_targets
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from usmp.codegen.c_files import C_SIZES
+from usmp.codegen.c.source_files import C_SIZES
 from usmp.runtime.c_compiler import compile_c
 from usmp.tir.intrinsics import size_function
 

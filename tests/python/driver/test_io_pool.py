@@ -8,10 +8,10 @@ import pytest
 
 from support.tflite_file import one_operator_model
 from usmp import WorkspaceMemoryPools, WorkspacePoolInfo
-from usmp.driver import opt
-from usmp.driver.explore_options import configurations
-from usmp.driver.functions import TVMCModel, compile
-from usmp.driver.pool_flags import split_pool_flags
+from usmp.driver.explore.options import configurations
+from usmp.driver.opt import opt
+from usmp.driver.options.pool_flags import split_pool_flags
+from usmp.driver.python.functions import TVMCModel, compile
 from usmp.driver.tvmc import _parser
 from usmp.frontend.tflite.importer import import_tflite
 

@@ -14,7 +14,7 @@ import usmp
 from support import levels
 from support.children import TVMC, run
 from support.quantized_models.variables import VECTOR, delay
-from usmp.driver.build_options import _needs_no_torch
+from usmp.driver.options.build_options import _needs_no_torch
 
 HEAVY = {"numpy", "rich", "torch", "tvm", "tvm_ffi"}
 

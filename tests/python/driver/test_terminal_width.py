@@ -14,7 +14,7 @@ import usmp
 from conftest import ROOT
 from support import levels
 from support.small_digits import small_digits
-from usmp.driver import check_builds
+from usmp.driver.inspect import check_builds
 from usmp.driver.tvmc import main
 
 pytestmark = pytest.mark.usefixtures("one_session")

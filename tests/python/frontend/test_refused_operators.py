@@ -9,12 +9,12 @@ from support.lazy import lazy
 from support.operator_trials.sweep import operators
 from usmp.frontend.pytorch import refused as pytorch_refused
 from usmp.frontend.refused_operators import RANDOM, by_operator
-from usmp.frontend.tflite import refused as tflite_refused
+from usmp.frontend.tflite.file import refused as tflite_refused
 
 onnx = lazy("onnx")
 torch = lazy("torch")
-onnx_refused = lazy("usmp.frontend.onnx.refused")
-compared = lazy("usmp.frontend.onnx.compared")
+onnx_refused = lazy("usmp.frontend.onnx.graph.refused")
+compared = lazy("usmp.frontend.onnx.graph.compared")
 converters = lazy("usmp.frontend.pytorch.converters")
 
 TABLES = {"tflite": tflite_refused, "onnx": onnx_refused, "pytorch": pytorch_refused}

@@ -18,7 +18,7 @@ from usmp.frontend.tflite import converters as tflite_converters
 from usmp.frontend.tflite.importer import import_tflite
 
 onnx = lazy("onnx")
-compared = lazy("usmp.frontend.onnx.compared")
+compared = lazy("usmp.frontend.onnx.graph.compared")
 import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 CONSTANT_ONNX = """

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from unittest import mock
 
 import usmp
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
 from usmp.runtime.c_compiler import BuildError, compile_c
 from usmp.runtime.write_files import write_files
 

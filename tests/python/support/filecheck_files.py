@@ -7,7 +7,7 @@ from argparse import Namespace
 from tvm.ir import IRModule
 
 from conftest import ROOT
-from usmp.driver.opt_input import read_modules
+from usmp.driver.opt.input import read_modules
 
 
 def module_of(name: str) -> IRModule:

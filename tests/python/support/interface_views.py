@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import tvm
 
-from usmp.codegen.accelerator_functions import device_names
-from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.codegen.interface import Interface
-from usmp.codegen.names import symbol_prefix
-from usmp.codegen.pool_parameter import PoolParameter
+from usmp.codegen.c.names import symbol_prefix
+from usmp.codegen.interface.accelerator_functions import device_names
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface.module_interface import Interface
+from usmp.codegen.interface.pool_parameter import PoolParameter
 from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from support.compilers import run_compiler
-from usmp.codegen.c_files import text_of
-from usmp.codegen.c_helpers import Helpers
+from usmp.codegen.c.helpers import Helpers
+from usmp.codegen.c.source_files import text_of
 from usmp.codegen.llvm.intrinsics import LLVM_INTRINSICS
 from usmp.tir.intrinsics import (
     DIVIDE,

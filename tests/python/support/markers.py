@@ -30,10 +30,10 @@ FIXTURES = {
 """Fixtures of which the tests that use them need more than a unit test has."""
 
 FILES = {
-    "driver/test_functions.py": "process",
-    "driver/test_interrupts.py": "process",
-    "driver/test_progress.py": "process",
-    "driver/test_search.py": "process",
+    "driver/python/test_functions.py": "process",
+    "driver/terminal/test_interrupts.py": "process",
+    "driver/terminal/test_progress.py": "process",
+    "driver/terminal/test_search.py": "process",
     "driver/test_startup.py": "process",
     "driver/test_tvmc.py": "process",
     "relax/test_limits.py": "process",

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from support.c_program import SANITIZERS, build_program
-from usmp.codegen.names import sanitise
+from usmp.codegen.c.names import sanitise
 
 RUNS = 4
 

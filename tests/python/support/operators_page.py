@@ -10,9 +10,9 @@ from support.lazy import lazy
 from support.operator_trials.types import Types
 from usmp.frontend.pytorch import refused as pytorch_refused
 from usmp.frontend.refused_operators import Refusal
-from usmp.frontend.tflite import refused as tflite_refused
+from usmp.frontend.tflite.file import refused as tflite_refused
 
-onnx_refused = lazy("usmp.frontend.onnx.refused")
+onnx_refused = lazy("usmp.frontend.onnx.graph.refused")
 
 PAGE = ROOT / "docs/operators.md"
 TITLES = {"tflite": "TFLite", "onnx": "ONNX", "pytorch": "PyTorch"}

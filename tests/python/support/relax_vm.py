@@ -16,7 +16,7 @@ from tvm.ir.transform import PassContext
 from tvm.target import Target
 
 from support.compilers import run_compiler
-from usmp.codegen.c_files import file_of
+from usmp.codegen.c.source_files import file_of
 
 TARGET = Target({"kind": "llvm", "opt-level": 0})
 """Small tensors are computed at once; compiling takes the time."""

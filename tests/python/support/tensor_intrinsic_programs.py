@@ -34,7 +34,7 @@ from support.intrinsic_checks import (
 from usmp.boards.board import Board
 from usmp.boards.emulator import build_project
 from usmp.boards.project import project_files
-from usmp.codegen.c_files import text_of
+from usmp.codegen.c.source_files import text_of
 from usmp.runtime.write_files import write_files
 
 _STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused-function"]

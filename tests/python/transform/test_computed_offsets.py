@@ -10,7 +10,7 @@ from tvm.script import ir as I
 from tvm.script import tirx as T
 
 from support.symbolic_models import with_interface
-from usmp.codegen.workspace_sizes import workspace_sizes
+from usmp.codegen.interface.workspace_sizes import workspace_sizes
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.plain.size_expression import extent_at
 from usmp.transform import UnifiedStaticMemoryPlanner

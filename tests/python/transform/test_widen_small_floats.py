@@ -13,9 +13,9 @@ import usmp
 from support.compilers import run_compiler
 from support.lazy import lazy
 from support.onnx_models import Graph, Reference
-from usmp.codegen.c_files import C_CONVERSIONS
-from usmp.codegen.c_small_floats import bits_of, conversion_name
-from usmp.codegen.c_types import UnsupportedInC
+from usmp.codegen.c.small_floats import bits_of, conversion_name
+from usmp.codegen.c.source_files import C_CONVERSIONS
+from usmp.codegen.c.types import UnsupportedInC
 from usmp.codegen.llvm import UnsupportedByLLVM
 from usmp.runtime import HostModule
 

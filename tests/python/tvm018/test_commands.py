@@ -17,8 +17,8 @@ from support.tflite_file import one_operator_model
 from usmp.boards.board import BOARDS
 from usmp.driver import tvmc
 from usmp.driver.errors import UsageError
-from usmp.driver.old_commands import refuse_old_command
-from usmp.driver.old_flags import current_arguments
+from usmp.driver.tvm018.commands import refuse_old_command
+from usmp.driver.tvm018.flags import current_arguments
 from usmp.driver.tvmc import main
 from usmp.objects.cores import CORES
 from usmp.tvm018 import MAPPED, find

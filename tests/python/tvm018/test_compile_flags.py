@@ -15,7 +15,7 @@ from support.all_cases import check_all
 from support.tflite_builder import Graph, write_model
 from usmp.driver import tvmc
 from usmp.driver.errors import UsageError
-from usmp.driver.old_flags import current_arguments
+from usmp.driver.tvm018.flags import current_arguments
 from usmp.support.errors import UnsupportedModelError
 from usmp.tvm018 import ACCEPTED, MAIN_FLAGS, MAPPED, MODEL_FILES, REFUSED, OldName
 from usmp.tvm018.compile_flags import COMPILE_FLAGS

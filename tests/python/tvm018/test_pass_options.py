@@ -13,7 +13,7 @@ from support.relax_models import PARAMS, Attention
 from support.tflite_file import one_operator_model
 from usmp.driver import tvmc
 from usmp.driver.errors import UsageError
-from usmp.driver.pass_config import current_settings, pass_context
+from usmp.driver.options.pass_config import current_settings, pass_context
 from usmp.names import PASS_OPTIONS
 from usmp.support.compatibility import CompatibilityNote
 from usmp.tvm018 import ACCEPTED, MAPPED, PASS_CONFIGS, REFUSED, OldName

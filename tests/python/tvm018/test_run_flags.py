@@ -12,8 +12,8 @@ import usmp
 from support.tflite_builder import write_model
 from support.tflite_signatures import summing
 from usmp.driver.errors import UsageError
-from usmp.driver.output_names import load_outputs, output_aliases
-from usmp.driver.tensors import print_top
+from usmp.driver.run.output_names import load_outputs, output_aliases
+from usmp.driver.run.tensors import print_top
 from usmp.driver.tvmc import main
 from usmp.runtime import HostEntry
 from usmp.tvm018 import ACCEPTED, REFUSED, RUN_FLAGS

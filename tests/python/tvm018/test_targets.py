@@ -14,8 +14,8 @@ import usmp
 from support.all_cases import check_all
 from support.tflite_file import one_operator_model
 from usmp.driver.errors import UsageError
-from usmp.driver.old_flags import current_arguments
-from usmp.driver.target_options import add_target_options, full_target
+from usmp.driver.options.target_options import add_target_options, full_target
+from usmp.driver.tvm018.flags import current_arguments
 from usmp.names import TARGET_OPTIONS
 from usmp.objects.targets import BuildTargets, is_target, parse_targets, target_text
 from usmp.relax.accelerators.known import check_accelerators

@@ -17,7 +17,7 @@ from tvm.ir.transform import PassContext
 import usmp
 from support.tflite_file import one_operator_model
 from usmp.driver import tvmc
-from usmp.driver.output_names import Outputs
+from usmp.driver.run.output_names import Outputs
 from usmp.frontend.model_file import MissingPackageError
 from usmp.support.compatibility import CompatibilityNote
 from usmp.tvm018 import ACCEPTED, REFUSED, TVMC_COMPILE, TVMC_LOAD, TVMC_NAMES, TVMC_RUN, find
@@ -210,7 +210,7 @@ def test_a_script_of_the_guide(tmp_path, file, capsys):
 
 def test_a_saved_model_is_loaded_again(model, tmp_path, monkeypatch):
     # The process that looks at files of others first.
-    monkeypatch.setattr("usmp.driver.model._ends_the_process", lambda text: False)
+    monkeypatch.setattr("usmp.driver.python.model._ends_the_process", lambda text: False)
     model.save(tmp_path / "model.json")
     other = tvmc.TVMCModel(tvm.IRModule(), {"w": np.zeros(1)})
     other.load(tmp_path / "model.json")

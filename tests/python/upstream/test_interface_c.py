@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import tvm
 
-from usmp.codegen.c_header import print_header
-from usmp.codegen.entry_interface import EntryInterface, IOTensor, member_names
-from usmp.codegen.interface import Interface
-from usmp.codegen.names import sanitise_all
-from usmp.codegen.pool_parameter import PoolParameter
+from usmp.codegen.c.names import sanitise_all
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor, member_names
+from usmp.codegen.interface.module_interface import Interface
+from usmp.codegen.interface.pool_parameter import PoolParameter
+from usmp.codegen.sources.header import print_header
 from usmp.objects import (
     AllocatedPoolInfo,
     ConstantInfo,

@@ -15,10 +15,10 @@ from usmp.analysis.memory.facts import FunctionFacts
 from usmp.analysis.memory.kept_bytes import KeptBytes
 from usmp.aot.kernel_checks.check import Check, size_bytes
 from usmp.aot.pointer_parameters import pass_buffers_as_pointers
-from usmp.codegen.c_files import mve_macros, text_of
-from usmp.codegen.c_function import parameter_types, print_function
-from usmp.codegen.c_helpers import Helpers
-from usmp.codegen.c_types import ALIAS_TYPEDEFS
+from usmp.codegen.c.function import parameter_types, print_function
+from usmp.codegen.c.helpers import Helpers
+from usmp.codegen.c.source_files import mve_macros, text_of
+from usmp.codegen.c.types import ALIAS_TYPEDEFS
 from usmp.passes import with_prim_funcs
 from usmp.support.found import Found
 from usmp.support.tvm_errors import apply_to_functions

@@ -6,7 +6,7 @@ import tvm
 from tvm.ir import IRModule
 from tvm.target import Target
 
-from usmp.codegen.accelerator_functions import accelerator_functions
+from usmp.codegen.interface.accelerator_functions import accelerator_functions
 from usmp.objects.attributes import EXECUTOR_ATTR
 from usmp.objects.executor import executor_of
 from usmp.objects.operator_attributes import ACCELERATOR_FUNCTION_ATTR

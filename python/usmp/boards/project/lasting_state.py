@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from usmp.boards.board import LAYOUT_SECTION, lasting_section
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
 
 
 def lasting_memories(interface: Interface) -> list[str]:

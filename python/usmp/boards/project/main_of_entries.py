@@ -17,10 +17,10 @@ from usmp.boards.project.operators_file import (
 )
 from usmp.boards.project.rows_of_files import size_macro
 from usmp.boards.project.sizes_of_files import largest_sizes, read_sizes, tensor_bytes
-from usmp.codegen.c_text import c_string, comment
-from usmp.codegen.entry_comments import run_comment
-from usmp.codegen.entry_interface import EntryInterface
-from usmp.codegen.interface import Interface
+from usmp.codegen.c.text import c_string, comment
+from usmp.codegen.interface.entry_interface import EntryInterface
+from usmp.codegen.interface.module_interface import Interface
+from usmp.codegen.sources.entry_comments import run_comment
 
 
 def print_main_of_entries(interface: Interface, board: Board) -> str:

@@ -32,8 +32,8 @@ from usmp.boards.project.sizes_of_files import (
     read_sizes,
     tensor_bytes,
 )
-from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface.module_interface import Interface
 
 
 def print_main(interface: Interface, board: Board) -> str:

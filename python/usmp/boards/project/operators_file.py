@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
 
 
 def operator_files(interface: Interface) -> dict[str, str]:

@@ -11,7 +11,7 @@ from usmp.boards.project.main_of_entries import print_main_of_entries
 from usmp.boards.project.main_program import print_main
 from usmp.boards.project.makefile import print_makefile
 from usmp.boards.project.operators_file import operator_files
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
 
 _FILES = Path(__file__).parent / "files"
 _COMMON = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from usmp.codegen.c_row_callbacks import callback_parameters
-from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.sources.row_callbacks import callback_parameters
 from usmp.plain.c_interface import callback_member, context_member
 
 _CALLS = {"inputs": "semihosting_read", "outputs": "semihosting_write"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from usmp.boards.project.rows_of_files import size_macro
-from usmp.codegen.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
 from usmp.plain.entry_size import EntrySize
 
 

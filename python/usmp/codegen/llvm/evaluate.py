@@ -10,7 +10,7 @@ from tvm import tirx
 from tvm.ir import Call, GlobalVar, IRModule, Op, PointerType, PrimType, TupleType
 from tvm.target import Target
 
-from usmp.codegen.calls import extern_name
+from usmp.codegen.c.calls import extern_name
 from usmp.codegen.llvm.expressions import UnsupportedByLLVM
 from usmp.codegen.llvm.intrinsics import LLVM_INTRINSICS
 from usmp.codegen.llvm.module import compile_functions

@@ -16,8 +16,8 @@ from tvm.ir import Call, GlobalVar, Op, PointerType, TensorLoad
 from tvm.tirx import Cast, Expr
 
 from usmp.analysis.memory.calls import CallResolver
-from usmp.codegen.c_types import is_floating
-from usmp.codegen.calls import extern_name
+from usmp.codegen.c.calls import extern_name
+from usmp.codegen.c.types import is_floating
 from usmp.codegen.llvm.intrinsics import (
     DIFFERENCE_64,
     LLVM_INTRINSICS,

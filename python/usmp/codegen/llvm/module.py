@@ -12,12 +12,12 @@ from tvm.ir import Call, GlobalVar, IRModule, PointerType, PrimType, Var
 from tvm.target import Target
 
 from usmp.analysis.memory.facts import facts_of_functions
-from usmp.codegen.c_entry_points import MainFunction
-from usmp.codegen.c_function import parameter_types
-from usmp.codegen.c_source import function_symbols, functions_of_entries, lowered_functions
-from usmp.codegen.interface import Interface
+from usmp.codegen.c.function import parameter_types
+from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.llvm.aliasing import may_alias
 from usmp.codegen.llvm.expressions import Expressions, UnsupportedByLLVM
+from usmp.codegen.sources.entry_points import MainFunction
+from usmp.codegen.sources.source import function_symbols, functions_of_entries, lowered_functions
 from usmp.objects.annotations import CONSTANT_DATA_ATTR
 from usmp.support.temporary_folder import temporary_folder
 from usmp.support.tvm_errors import reason_of

@@ -6,9 +6,9 @@ from typing import Any
 
 from tvm.ir import IRModule
 
-from usmp.codegen.entry_facts import peak_within
-from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.entry_facts import peak_within
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.metadata.sizes import shape_metadata, sizes_metadata
 from usmp.names import WORKSPACE_IO
 from usmp.objects import MemoryPlan

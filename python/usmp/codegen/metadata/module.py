@@ -8,9 +8,9 @@ from typing import Any
 
 from tvm.ir import IRModule
 
-from usmp.codegen.accelerator_functions import function_metadata
-from usmp.codegen.emitted_calls import model_operators
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.accelerator_functions import function_metadata
+from usmp.codegen.interface.emitted_calls import model_operators
+from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.metadata.choices import (
     float_operators,
     image_layout,

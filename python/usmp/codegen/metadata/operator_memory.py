@@ -8,7 +8,7 @@ from tvm.ir import IRModule
 from tvm.target import Target
 
 from usmp.analysis import memory_pressure
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
 from usmp.objects import MemoryPlan, PlacedBuffer
 from usmp.objects.merged_functions import merged_functions
 from usmp.plain.model_library_format import CPU_DEVICE

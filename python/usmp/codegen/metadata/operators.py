@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from usmp.codegen.emitted_calls import EmittedCall
+from usmp.codegen.interface.emitted_calls import EmittedCall
 from usmp.objects import MemoryPlan, PlacedBuffer, PlannedOperator
 from usmp.tir.model_operator import ModelOperator
 from usmp_solver.live_bytes import live_bytes_by_position

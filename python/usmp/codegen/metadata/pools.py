@@ -9,10 +9,10 @@ from tvm.ir import IRModule
 from usmp.analysis import PoolUsage, pool_usage
 from usmp.analysis.memory.facts import module_facts
 from usmp.analysis.used_overlaps import shared_bytes
-from usmp.codegen.entry_facts import entries_of_buffers
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.entry_facts import entries_of_buffers
+from usmp.codegen.interface.module_interface import Interface
+from usmp.codegen.interface.pool_parameter import PoolParameter
 from usmp.codegen.metadata.operators import peak_operator
-from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, MemoryPlan, PoolBound
 from usmp.objects.attributes import IO_MEMORY_POOL_ATTR, NOT_COMPARED_ATTR
 from usmp.objects.pools import ANY_IO

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from usmp.codegen.entry_interface import EntryInterface, IOTensor
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
+from usmp.codegen.interface.module_interface import Interface
 from usmp.plain.size_expression import shape_text
 
 

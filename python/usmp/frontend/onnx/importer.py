@@ -14,31 +14,31 @@ from tvm.ir import Expr, IRModule
 from tvm.relax.frontend.onnx import onnx_frontend
 
 from usmp.frontend.dynamic_sizes import AskedSizes
-from usmp.frontend.onnx.asked_sizes import asked_size
-from usmp.frontend.onnx.check import input_shapes, read_onnx
-from usmp.frontend.onnx.check_node import check_before_inference, check_inferred, check_node
-from usmp.frontend.onnx.compared import why_refused
-from usmp.frontend.onnx.constant_operands import check_constant_operands
-from usmp.frontend.onnx.control_flow import (
+from usmp.frontend.onnx.checks.asked_sizes import asked_size
+from usmp.frontend.onnx.checks.check import input_shapes, read_onnx
+from usmp.frontend.onnx.checks.check_node import check_before_inference, check_inferred, check_node
+from usmp.frontend.onnx.checks.constant_operands import check_constant_operands
+from usmp.frontend.onnx.checks.sizes import check_onnx_sizes, parts_made
+from usmp.frontend.onnx.converters.control_flow import (
     CHOICE,
     CONTROL_FLOW,
     Scope,
     convert_control_flow,
 )
-from usmp.frontend.onnx.convert import convert_operator
-from usmp.frontend.onnx.dynamic import convert_dynamic
-from usmp.frontend.onnx.fold import fold_shape_arithmetic
-from usmp.frontend.onnx.imported_types import TensorTypes
-from usmp.frontend.onnx.model_operators import ModelNodes
-from usmp.frontend.onnx.node import NotSupported, OnnxNode
-from usmp.frontend.onnx.nodes import described_node, missing_input, qualified_name
-from usmp.frontend.onnx.normalize import normalize_onnx
-from usmp.frontend.onnx.operands import operand_of_expr
-from usmp.frontend.onnx.opsets import opset_version, to_compared_opset
-from usmp.frontend.onnx.qoperator import to_qdq_form
-from usmp.frontend.onnx.schema_functions import write_out_schema_functions
-from usmp.frontend.onnx.shape_values import ShapeValues
-from usmp.frontend.onnx.sizes import check_onnx_sizes, parts_made
+from usmp.frontend.onnx.converters.convert import convert_operator
+from usmp.frontend.onnx.graph.compared import why_refused
+from usmp.frontend.onnx.graph.imported_types import TensorTypes
+from usmp.frontend.onnx.graph.model_operators import ModelNodes
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.frontend.onnx.graph.nodes import described_node, missing_input, qualified_name
+from usmp.frontend.onnx.graph.operands import operand_of_expr
+from usmp.frontend.onnx.graph.opsets import opset_version, to_compared_opset
+from usmp.frontend.onnx.rewrites.fold import fold_shape_arithmetic
+from usmp.frontend.onnx.rewrites.normalize import normalize_onnx
+from usmp.frontend.onnx.rewrites.qoperator import to_qdq_form
+from usmp.frontend.onnx.rewrites.schema_functions import write_out_schema_functions
+from usmp.frontend.onnx.shapes.dynamic import convert_dynamic
+from usmp.frontend.onnx.shapes.shape_values import ShapeValues
 from usmp.objects.attributes import OUTPUT_NAMES_ATTR
 from usmp.objects.symbolic_size import SymbolicSize
 from usmp.ops.emit import DynamicShapeError

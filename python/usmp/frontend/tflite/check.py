@@ -9,7 +9,7 @@ from math import prod
 import tflite
 
 from usmp.frontend.input_shapes import GIVE_SHAPE
-from usmp.frontend.tflite.read import (
+from usmp.frontend.tflite.file.read import (
     READER_ERRORS,
     builtin_code,
     called_once,
@@ -18,9 +18,9 @@ from usmp.frontend.tflite.read import (
     tensor_name,
     vector,
 )
-from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
-from usmp.frontend.tflite.subgraphs import check_subgraphs
-from usmp.frontend.tflite.unknown_operators import CUSTOM, reason_against
+from usmp.frontend.tflite.file.signatures import Signature, inputs_of, outputs_of, signatures_of
+from usmp.frontend.tflite.file.subgraphs import check_subgraphs
+from usmp.frontend.tflite.file.unknown_operators import CUSTOM, reason_against
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.support.errors import UnsupportedModelError
 

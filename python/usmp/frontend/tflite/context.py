@@ -10,8 +10,8 @@ import tflite
 import tvm
 from tvm import relax
 
+from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.folded import FoldedOperators
-from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.states import KeptTensor, KeptTensors, State, Variable
 from usmp.ops import quantized
 from usmp.ops.emit import constant, shape_of

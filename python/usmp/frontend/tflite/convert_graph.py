@@ -20,9 +20,9 @@ from usmp.frontend.tflite.converters import (
     TfliteTensor,
     takes_stored_weight,
 )
-from usmp.frontend.tflite.known_values import known_results
-from usmp.frontend.tflite.open_shapes import find_open_shape
-from usmp.frontend.tflite.unknown_operators import reason_against
+from usmp.frontend.tflite.file.unknown_operators import reason_against
+from usmp.frontend.tflite.shapes.known_values import known_results
+from usmp.frontend.tflite.shapes.open_shapes import find_open_shape
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
 

@@ -14,7 +14,7 @@ import tflite
 from tvm import relax
 from tvm.ir import Var
 
-from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
 from usmp.tir.spans import AnySpan, bound_spans, function_with_spans, joined_or
 
 Values = Mapping[int, relax.Expr]

@@ -17,8 +17,9 @@ from tvm.relax.frontend.tflite.tflite_frontend import (
 )
 
 from usmp.frontend.tflite.context import Context
+from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.file.unknown_operators import reason_against
 from usmp.frontend.tflite.fused_activations import activated
-from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import (
     fused_activation,
     require_broadcast,
@@ -26,7 +27,6 @@ from usmp.frontend.tflite.options import (
     require_same_shape,
     require_types,
 )
-from usmp.frontend.tflite.unknown_operators import reason_against
 from usmp.support.errors import UnsupportedModelError
 from usmp.support.one_line import one_line
 

@@ -18,10 +18,10 @@ from usmp.frontend.dynamic_sizes import AskedSizes
 from usmp.frontend.tflite.check import check_tflite
 from usmp.frontend.tflite.convert_graph import check_is_computable, convert_graph
 from usmp.frontend.tflite.converters import Context, TfliteOperator, TfliteTensor, operators_of
+from usmp.frontend.tflite.file.signatures import Signature, inputs_of, outputs_of, signatures_of
 from usmp.frontend.tflite.folded import FoldedOperators
-from usmp.frontend.tflite.given_shapes import with_given_shapes
 from usmp.frontend.tflite.initializations import called_once_by, enter_variables
-from usmp.frontend.tflite.signatures import Signature, inputs_of, outputs_of, signatures_of
+from usmp.frontend.tflite.shapes.given_shapes import with_given_shapes
 from usmp.frontend.tflite.states import KeptTensors
 from usmp.objects.attributes import (
     ENTRIES_ATTR,

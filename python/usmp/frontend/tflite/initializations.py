@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from usmp.frontend.tflite.model import TfliteOperator
-from usmp.frontend.tflite.read import called_once
-from usmp.frontend.tflite.signatures import Signature
+from usmp.frontend.tflite.file.model import TfliteOperator
+from usmp.frontend.tflite.file.read import called_once
+from usmp.frontend.tflite.file.signatures import Signature
 from usmp.frontend.tflite.states import Assignment, KeptTensors, Variable, variable_of
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.spans import joined_or

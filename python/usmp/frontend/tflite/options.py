@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import tflite
 
-from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
 from usmp.ops.indices import outside
 from usmp.ops.quantized import OutputLimits, Quantization, activation_limits
 from usmp.ops.window import Window

@@ -10,7 +10,7 @@ import numpy as np
 import tflite
 from tvm import relax
 
-from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.relax.limits import DEFAULT_LIMITS, Limits
 from usmp.tir.spans import AnySpan
 

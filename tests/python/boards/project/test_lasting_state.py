@@ -13,7 +13,7 @@ from usmp.boards.project.lasting_state import (
     layout_variable,
     state_check,
 )
-from usmp.codegen.pool_parameter import PoolParameter
+from usmp.codegen.interface.pool_parameter import PoolParameter
 from usmp.objects import BufferInfoKind, PlacedBuffer
 
 LASTING = workspace("backup", section_name=".noinit.backup")

@@ -6,7 +6,7 @@ from support.c_text_views import statements
 from support.interface_views import entry, placed, tensor, workspace
 from usmp.boards.board import board_named
 from usmp.boards.project.main_of_entries import print_main_of_entries
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
 from usmp.objects import BufferInfoKind, PlacedBuffer
 from usmp.plain.entry_size import EntrySize
 

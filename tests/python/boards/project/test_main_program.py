@@ -8,7 +8,7 @@ from support.c_text_views import statements
 from support.interface_views import entry, interface, placed, tensor
 from usmp.boards.board import board_named
 from usmp.boards.project.main_program import addresses, print_main
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
 from usmp.plain.entry_size import EntrySize
 
 BOARD = board_named("mps2-an385")

@@ -16,7 +16,7 @@ import yaml
 
 from support.library_files import CMAKE_FILES, library_files
 from usmp.codegen.build_systems.build_system_files import build_system_files
-from usmp.codegen.names import symbol_prefix
+from usmp.codegen.c.names import symbol_prefix
 
 HOSTILE = 'a"$(rm -rf ~)\n#;${X}\\ é'
 NAMES = ["digits", "7", HOSTILE, "n" * 500, "a__b-"]

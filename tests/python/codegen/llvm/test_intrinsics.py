@@ -9,7 +9,7 @@ import pytest
 from tvm import tirx
 
 from support.intrinsic_arguments import columns_of, in_c
-from usmp.codegen.c_files import C_ARITHMETIC, C_INTRINSICS
+from usmp.codegen.c.source_files import C_ARITHMETIC, C_INTRINSICS
 from usmp.codegen.llvm.intrinsics import DIFFERENCE_64, LLVM_INTRINSICS, PRODUCT_64, SUM_64
 from usmp.tir.intrinsics import (
     LEADING_ZEROS,

@@ -16,7 +16,7 @@ from support.qdq_models import between, inputs_of
 from support.quantized_models import CATALOG
 from support.relax_models import PARAMS, Attention
 from support.tflite_tensors import extreme_inputs, graph_tensors, random_inputs
-from usmp.codegen.c_files import C_INTRINSICS
+from usmp.codegen.c.source_files import C_INTRINSICS
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.objects import Executor
 

@@ -7,8 +7,8 @@ from tvm import tirx
 from tvm.ir import IRModule
 
 from support.interface_views import constants, entry, placed, tensor, workspace
-from usmp.codegen.entry_facts import UsedState
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.entry_facts import UsedState
+from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.metadata.entries import entry_memory, ram
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer
 from usmp.objects.compared import Alternative, Compared, with_compared

@@ -8,7 +8,7 @@ from tvm.script import tirx as T
 from tvm.target import Target
 
 from support.interface_views import constants, entry, interface, tensor, workspace
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
 from usmp.codegen.metadata.module import metadata
 from usmp.objects import BufferInfoKind, LiveRange, MemoryPlan, PlacedBuffer, PoolBound
 from usmp.objects.attributes import BOARD_ATTR, ENTRIES_ATTR, MEMORY_PLAN_ATTR

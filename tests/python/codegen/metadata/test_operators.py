@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from usmp.codegen.emitted_calls import EmittedCall
+from usmp.codegen.interface.emitted_calls import EmittedCall
 from usmp.codegen.metadata.operators import operators_metadata, peak_operator
 from usmp.objects import (
     BufferInfoKind,

@@ -7,9 +7,9 @@ from tvm.ir import IRModule
 from tvm.script import tirx as T
 
 from support.interface_views import constants, entry, interface, workspace
-from usmp.codegen.interface import Interface
+from usmp.codegen.interface.module_interface import Interface
+from usmp.codegen.interface.pool_parameter import PoolParameter
 from usmp.codegen.metadata.pools import io_pool, placement, pools, search
-from usmp.codegen.pool_parameter import PoolParameter
 from usmp.objects import (
     AccessEstimate,
     AllocatedPoolInfo,

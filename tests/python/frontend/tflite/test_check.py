@@ -13,7 +13,7 @@ import usmp
 from support import tflite_refusals
 from support.tflite_builder import Graph, options, write_model
 from usmp.frontend.tflite.check import check_tflite
-from usmp.frontend.tflite.read import called_once
+from usmp.frontend.tflite.file.read import called_once
 
 F4 = ((1, 4), "float32")
 

@@ -17,7 +17,7 @@ from support.poison import poisoned
 from support.tflite_builder import Graph, Options, Signature, options, write_model
 from support.tflite_refusals import message_of
 from usmp.frontend.tflite.check import check_tflite
-from usmp.frontend.tflite.graph import Tensors, operators_of
+from usmp.frontend.tflite.file.graph import Tensors, operators_of
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.ops.control_flow import CONTROL_FLOW_ATTR
 from usmp.ops.macs import macs_of

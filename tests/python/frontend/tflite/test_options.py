@@ -8,7 +8,7 @@ import tflite
 
 from support.tflite_builder import Graph, options, per_tensor, write_model
 from usmp.frontend.tflite import options as checks
-from usmp.frontend.tflite.graph import operators_of
+from usmp.frontend.tflite.file.graph import operators_of
 from usmp.support.errors import UnsupportedModelError
 
 SAME, VALID = tflite.Padding.SAME, tflite.Padding.VALID

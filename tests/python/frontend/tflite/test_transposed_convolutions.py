@@ -10,7 +10,7 @@ from support.quantized_models.model import PADDINGS, Constant, Spec, int32, one_
 from support.tflite_builder import options, per_tensor
 from support.tflite_refusals import refusal
 from usmp.frontend.tflite.converters.transposed_convolutions import transposed_sides
-from usmp.frontend.tflite.graph import operators_of
+from usmp.frontend.tflite.file.graph import operators_of
 from usmp.frontend.tflite.importer import import_tflite
 from usmp.ops.quantized import TransposedSide
 

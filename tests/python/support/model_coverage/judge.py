@@ -18,7 +18,7 @@ import usmp
 from support.model_coverage.case import Case
 from support.model_coverage.references import Run, entry_reference, references
 from support.operator_trials.trial import NoReferenceError, Tolerance, compare
-from usmp.codegen.c_types import UnsupportedInC
+from usmp.codegen.c.types import UnsupportedInC
 from usmp.runtime import HostModule
 
 Verdict = Literal["equal", "close", "different", "refused", "crash", "no reference", "timeout"]

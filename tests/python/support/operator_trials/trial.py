@@ -17,7 +17,7 @@ import numpy as np
 from tvm.ir import IRModule
 
 import usmp
-from usmp.codegen.c_types import UnsupportedInC
+from usmp.codegen.c.types import UnsupportedInC
 from usmp.runtime import HostModule
 
 ENDINGS = {"onnx": ".onnx", "tflite": ".tflite", "pytorch": ".pt2"}

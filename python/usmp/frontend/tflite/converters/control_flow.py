@@ -14,10 +14,10 @@ from tvm import relax
 from tvm.ir import IRModule
 
 from usmp.frontend.tflite.context import Context, converts
-from usmp.frontend.tflite.graph import Tensors, operators_of
-from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
-from usmp.frontend.tflite.read import vector
-from usmp.frontend.tflite.subgraphs import subgraphs_run_by
+from usmp.frontend.tflite.file.graph import Tensors, operators_of
+from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.file.read import vector
+from usmp.frontend.tflite.file.subgraphs import subgraphs_run_by
 from usmp.ops.control_flow import ControlFlow, call_control_flow
 from usmp.ops.emit import constant
 from usmp.relax.limits import LimitedBuilder

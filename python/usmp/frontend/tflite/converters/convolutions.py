@@ -10,7 +10,7 @@ import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
-from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.options import (
     dense_shape,
     fused_limits,

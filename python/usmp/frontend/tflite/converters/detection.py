@@ -8,10 +8,10 @@ import numpy as np
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
-from usmp.frontend.tflite.custom_options import CustomOptions
-from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.file.custom_options import CustomOptions
+from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.file.read import custom_operator, vector
 from usmp.frontend.tflite.options import require_rank, require_shape, require_types
-from usmp.frontend.tflite.read import custom_operator, vector
 from usmp.ops.detection_postprocess import DetectionOptions, Quantized, detection_postprocess
 from usmp.ops.non_max_suppression import non_max_suppression
 from usmp.ops.quantized.conversion import before_dequantization

@@ -10,8 +10,8 @@ import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
+from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.fused_activations import activated
-from usmp.frontend.tflite.model import TfliteOperator
 from usmp.frontend.tflite.options import (
     dense_shape,
     require_shape,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tflite
 
 from usmp.frontend.tflite.context import Context, converts
-from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.options import fused_limits, make_window, require_rank, require_types
 from usmp.ops import quantized
 from usmp.ops.quantized import Layout

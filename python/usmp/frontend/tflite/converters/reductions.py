@@ -8,7 +8,7 @@ import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts, reshaped
-from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.options import (
     require_same_quantization,
     require_same_shape,

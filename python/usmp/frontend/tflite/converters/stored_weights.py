@@ -22,8 +22,8 @@ from usmp.frontend.tflite.context import (
 from usmp.frontend.tflite.converters.convolutions import conv2d_window, depthwise_conv2d_window
 from usmp.frontend.tflite.converters.matmul import transposed_matrices
 from usmp.frontend.tflite.converters.transposed_convolutions import transposed_sides
+from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.fused_activations import activated
-from usmp.frontend.tflite.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.options import dense_shape, require_shape, require_types
 from usmp.ops import stored_weights
 from usmp.ops.dynamic_quantization import QuantizedSlices, quantize_slices

@@ -9,7 +9,7 @@ import tflite
 from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
-from usmp.frontend.tflite.model import TfliteOperator
+from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.options import (
     fused_activation,
     fused_limits,

@@ -16,7 +16,7 @@ from support.operator_trials.trial import Inputs, NoReferenceError, Trial
 
 onnx = lazy("onnx")
 numpy_helper = lazy("onnx.numpy_helper")
-all_nodes = lazy("usmp.frontend.onnx.nodes:all_nodes")
+all_nodes = lazy("usmp.frontend.onnx.graph.nodes:all_nodes")
 
 INTEGERS = (
     *(0, 1, -1, 2, 3, 4, -2, -5, 7, 100),

@@ -19,7 +19,7 @@ onnx = lazy("onnx")
 helper = lazy("onnx.helper")
 numpy_helper = lazy("onnx.numpy_helper")
 ReferenceEvaluator = lazy("onnx.reference:ReferenceEvaluator")
-compared = lazy("usmp.frontend.onnx.compared")
+compared = lazy("usmp.frontend.onnx.graph.compared")
 
 MICROSOFT = "com.microsoft"
 RUNS = 3

@@ -17,7 +17,7 @@ from support.operator_trials.trial import EXACT, Generator, Tolerance, Trial
 from support.quantized_models.model import Constant, Spec, add_input, add_tensor
 from support.tflite_builder import Graph, options, write_model
 from support.tflite_tensors import GraphTensor, graph_tensors, random_inputs
-from usmp.frontend.tflite.read import custom_operator
+from usmp.frontend.tflite.file.read import custom_operator
 
 RUNS = 8
 TYPE_NUMBERS = {"float32": 0, "int32": 2, "int16": 7}

@@ -1,0 +1,1 @@
+"""TIR as text of the C language."""

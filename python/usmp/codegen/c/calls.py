@@ -1,0 +1,63 @@
+"""What a call in TIR is: of a PrimFunc, of a function outside of the module, of an operator."""
+
+from __future__ import annotations
+
+from tvm import tirx
+from tvm.ir import Call, GlobalVar, Op, StringImm, TensorLoad
+
+from usmp.analysis.memory.calls import CallResolver
+from usmp.codegen.c.reserved_names import is_keyword
+from usmp.codegen.c.text import quoted
+from usmp.codegen.c.types import UnsupportedInC
+from usmp.support.plain_text import printable
+from usmp.tir.nodes import nodes_of
+
+EXTERN_CALLS = ("tirx.call_extern", "tirx.call_pure_extern")
+_IMPURE_CALLS = ("tirx.call_extern", "tirx.tvm_call_cpacked", "tirx.tvm_call_packed")
+
+
+def may_have_effects(expr: tirx.Expr, calls: CallResolver) -> bool:
+    """Whether it matters when, or how often, `expr` is evaluated: a PrimFunc may write to memory,
+    also one that is called as if it were a pure function."""
+    return any(
+        isinstance(call.op, GlobalVar)
+        or call.op.name in _IMPURE_CALLS
+        or calls.resolve(call) is not None
+        for call in nodes_of(expr, Call)
+    )
+
+
+def reads_memory(expr: tirx.Expr, calls: CallResolver) -> bool:
+    """Whether the value of `expr` may differ after a store, or after a call."""
+    return bool(nodes_of(expr, TensorLoad)) or may_have_effects(expr, calls)
+
+
+def extern_name(call: Call) -> str | None:
+    """The name of the function that `call` names by a string, if it does."""
+    is_extern = isinstance(call.op, Op) and call.op.name in EXTERN_CALLS
+    return call.args[0].value if is_extern and isinstance(call.args[0], StringImm) else None
+
+
+def extern_function(call: Call) -> str:
+    """The name of the function that `call` names by a string, for C.
+
+    Raises
+    ------
+    UnsupportedInC
+        it is not a constant, or no name that a function can have in C.
+    """
+    name = extern_name(call)
+    if name is None:
+        raise UnsupportedInC(f"call of a function whose name is not a constant: {call}")
+    if not (name.isascii() and name.isidentifier()) or is_keyword(name):
+        raise UnsupportedInC(
+            f"call of {quoted(printable(name))}, which cannot be the name of a function in C; "
+            "rename the function"
+        )
+    return name
+
+
+def extern_names(body: tirx.Stmt) -> list[str]:
+    """Names of the functions that `body` calls by a string."""
+    names = map(extern_name, nodes_of(body, Call))
+    return list(dict.fromkeys(name for name in names if name is not None))

@@ -1,0 +1,81 @@
+"""Comparisons whose values follow from the types of their operands, or from each other."""
+
+from __future__ import annotations
+
+from tvm import tirx
+from tvm.ir import Var
+from tvm.tirx import IntImm
+
+from usmp.analysis.integer_ranges import Range, type_range
+from usmp.analysis.memory.calls import CallResolver
+from usmp.codegen.c.calls import may_have_effects
+from usmp.codegen.c.types import is_floating
+from usmp.tir.nodes import conjuncts
+
+_MIRRORED: dict[type, type] = {
+    tirx.EQ: tirx.EQ,
+    tirx.LT: tirx.GT,
+    tirx.LE: tirx.GE,
+    tirx.GT: tirx.LT,
+    tirx.GE: tirx.LE,
+}
+"""The comparison of the same operands in the other order."""
+
+
+def comparison_with_limit(expr: tirx.Expr, calls: CallResolver) -> str | None:
+    """The value of a comparison with its type's least or greatest value, if that decides it.
+
+    Compilers warn of such comparisons.
+    """
+    if not isinstance(expr, (tirx.LT, tirx.LE, tirx.GT, tirx.GE)) or may_have_effects(expr, calls):
+        return None
+    dtype = str(expr.a.ty.dtype)
+    if is_floating(dtype):
+        return None
+    reversed_ = isinstance(expr, (tirx.GT, tirx.GE))
+    small, large = (expr.b, expr.a) if reversed_ else (expr.a, expr.b)
+    least, greatest = type_range(dtype)
+    if isinstance(expr, (tirx.LT, tirx.GT)):
+        return "0" if _is_value(small, greatest) or _is_value(large, least) else None
+    return "1" if _is_value(small, least) or _is_value(large, greatest) else None
+
+
+def is_contradiction(expr: tirx.And, calls: CallResolver) -> bool:
+    """Whether comparisons of one variable with constants exclude each other.
+
+    Compilers warn of such conditions. Here they are of windows of which no element is in the data.
+    """
+    if may_have_effects(expr, calls):
+        return False
+    ranges: dict[Var, Range] = {}
+    for conjunct in conjuncts(expr):
+        bound = _bound(conjunct)
+        if bound is not None:
+            variable, (low, high) = bound
+            least, greatest = ranges.get(variable, (low, high))
+            ranges[variable] = (max(least, low), min(greatest, high))
+    return any(low > high for low, high in ranges.values())
+
+
+def _bound(expr: tirx.Expr) -> tuple[Var, Range] | None:
+    """A variable, and what a comparison with a constant leaves of it."""
+    kind = type(expr)
+    if kind not in _MIRRORED:
+        return None
+    left, right = expr.a, expr.b
+    if isinstance(left, IntImm):
+        kind, left, right = _MIRRORED[kind], right, left
+    if not isinstance(left, Var) or not isinstance(right, IntImm):
+        return None
+    value, (least, greatest) = int(right), type_range(str(left.ty.dtype))
+    return left, {
+        tirx.EQ: (value, value),
+        tirx.LT: (least, value - 1),
+        tirx.LE: (least, value),
+        tirx.GT: (value + 1, greatest),
+        tirx.GE: (value, greatest),
+    }[kind]
+
+
+def _is_value(expr: tirx.Expr, value: int) -> bool:
+    return isinstance(expr, IntImm) and int(expr) == value

@@ -1,0 +1,107 @@
+"""What the functions of a source file need before them: small helpers, declarations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+
+from usmp.codegen.c.small_floats import conversion_name
+from usmp.codegen.c.source_files import (
+    C_ARITHMETIC,
+    C_CONVERSIONS,
+    C_INTRINSICS,
+    C_SIZES,
+    C_TENSOR_INTRINSICS,
+)
+from usmp.codegen.c.types import UnsupportedInC, c_type
+
+_FUNCTIONS = C_INTRINSICS | C_ARITHMETIC | C_SIZES | C_TENSOR_INTRINSICS
+
+
+def is_helper(name: str) -> bool:
+    """Whether a function is defined here, if code calls it."""
+    return name in _FUNCTIONS
+
+
+@cache
+def _called_by(name: str) -> tuple[str, ...]:
+    """The functions that a function calls, in the order in which they are defined here."""
+    words = set(re.findall(r"\w+", _FUNCTIONS[name]))
+    return tuple(other for other in _FUNCTIONS if other != name and other in words)
+
+
+@dataclass
+class Helpers:
+    """Small functions that the printed expressions call; name -> C definition."""
+
+    definitions: dict[str, str] = field(default_factory=dict)
+    externs: dict[str, str] = field(default_factory=dict)
+    """Functions of the user that the code calls; name -> C declaration."""
+    declared: frozenset[str] = frozenset()
+    """Functions of the user that the header declares."""
+
+    @property
+    def ask_for_features(self) -> bool:
+        """Whether there are functions that ask for the features of the core."""
+        return any("TVMGEN_INLINE" in text for text in self.definitions.values())
+
+    def extreme(self, name: str, dtype: str, operator: str) -> str:
+        """A `min` or `max` that evaluates each operand once."""
+        c = c_type(dtype)
+        function = f"tvmgen_{name}_{dtype}"
+        self.definitions[function] = (
+            f"static inline {c} {function}({c} a, {c} b) {{ return a {operator} b ? a : b; }}"
+        )
+        return function
+
+    def written_out(self) -> str:
+        """What stands before statements that were a loop.
+
+        GCC at -O3 would take several iterations of the loop around them at a time, and add up what
+        it multiplied one by one.
+        """
+        function = "tvmgen_written_out"
+        self.definitions[function] = (
+            f"static inline void {function}(void) {{\n"
+            "#if defined(__GNUC__)\n"
+            '  __asm__ volatile("");\n'
+            "#endif\n"
+            "}"
+        )
+        return function
+
+    def reinterpret(self, source: str, target: str) -> str:
+        """The bits of one type as another of the same size."""
+        function = f"tvmgen_{target}_from_bits_of_{source}"
+        self.definitions[function] = (
+            f"static inline {c_type(target)} {function}({c_type(source)} value) {{\n"
+            f"  {c_type(target)} result;\n"
+            "  memcpy(&result, &value, sizeof(result));\n"
+            "  return result;\n"
+            "}"
+        )
+        return function
+
+    def conversion(self, target: str, source: str) -> str:
+        """From or to a floating-point type that C lacks."""
+        function = conversion_name(target, source)
+        self.definitions[function] = C_CONVERSIONS[function]
+        return function
+
+    def intrinsic(self, name: str) -> None:
+        """A fixed-point function, and before it those that it calls."""
+        if name in self.definitions:
+            return
+        for other in _called_by(name):
+            self.intrinsic(other)
+        self.definitions[name] = _FUNCTIONS[name]
+
+    def extern(self, name: str, declaration: str) -> None:
+        """Declare a function of the user, if the header does not."""
+        if name in self.declared:
+            return
+        if self.externs.setdefault(name, declaration) != declaration:
+            raise UnsupportedInC(
+                f"{name} is called with different types: {self.externs[name]} and {declaration}"
+            )

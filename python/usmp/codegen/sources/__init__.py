@@ -1,0 +1,1 @@
+"""The header and the source files of a compiled model."""

@@ -1,0 +1,60 @@
+"""What the C of a core says where the compiler lacks what the core has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tvm.ir import IRModule
+
+from usmp.codegen.c.helpers import Helpers
+from usmp.codegen.c.source_files import functions_of, text_of
+from usmp.codegen.interface.module_interface import Interface
+from usmp.names import SMALL
+from usmp.objects.attributes import CODE_ATTR
+from usmp.objects.cores import PORTABLE, Core, core_of
+
+_FEATURES = (
+    ("has_mve", "(!defined(__ARM_FEATURE_MVE) || !(__ARM_FEATURE_MVE & 1))", "MVE"),
+    ("has_dsp", "!defined(__ARM_FEATURE_DSP)", "the DSP extension"),
+)
+"""Of a core: name of the field, whether the compiler lacks it, what it is called."""
+
+
+_OF_X86 = functions_of("tensor_intrin_dot_vectors.c")
+
+
+def print_features(mod: IRModule, interface: Interface, helpers: Helpers) -> list[str]:
+    """The macros that tensor intrinsics ask; nothing if there are none.
+
+    Another processor than one of Arm runs the portable C, as a host that tests does; a compiler for
+    Arm that is not told of the core most likely lacks an option.
+    """
+    if not helpers.ask_for_features:
+        return []
+    core = _core(mod, interface)
+    vectors = [text_of("tensor_intrin_x86.h")] if core == PORTABLE else []
+    small = ["#define TVMGEN_SMALL\n"] if CODE_ATTR.of(mod) == SMALL else []
+    return [*small, text_of("tensor_intrin_features.h"), *vectors, *_warning(core)]
+
+
+def without_vectors_of_hosts(
+    mod: IRModule, interface: Interface, definitions: Mapping[str, str]
+) -> list[str]:
+    """The functions that are printed: C for a microcontroller has none for the vectors of x86, and
+    on a host it runs without them."""
+    if _core(mod, interface) == PORTABLE:
+        return list(definitions.values())
+    return [text for name, text in definitions.items() if name not in _OF_X86]
+
+
+def _core(mod: IRModule, interface: Interface) -> Core:
+    return core_of(mod[interface.entries[0].function].attrs["target"])
+
+
+def _warning(core: Core) -> list[str]:
+    for field, lacks, name in _FEATURES:
+        if getattr(core, field):
+            condition = f"defined(__arm__) && !defined(TVMGEN_PORTABLE) && {lacks}"
+            text = f"portable C: the compiler lacks {name}; compile with -mcpu={core.name}"
+            return [f'#if {condition}\n#warning "{text}"\n#endif\n']
+    return []

@@ -1,0 +1,114 @@
+"""The callbacks by which an application gives inputs, and takes outputs, row by row."""
+
+from __future__ import annotations
+
+from usmp.codegen.c.source_files import text_of
+from usmp.codegen.c.types import c_type
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor
+from usmp.plain.c_interface import callback_member, context_member
+
+MISSING_CALLBACK = -1
+"""What a run returns if a callback is NULL."""
+
+_DATA = {"inputs": ("", "destination"), "outputs": ("const ", "source")}
+"""Qualifier and name of the pointer to a row."""
+
+
+def callback_declaration(tensor: IOTensor, what: str) -> str:
+    """The member of the struct of "inputs" or "outputs", without the semicolon."""
+    name = callback_member(what, tensor.c_name)
+    return f"int32_t (*{name})({callback_parameters(tensor, what)})"
+
+
+def callback_parameters(tensor: IOTensor, what: str) -> str:
+    """The parameters of such a function."""
+    const, data = _DATA[what]
+    pointer = f"{const}{c_type(str(tensor.info.dtype))}* {data}"
+    return f"void* context, int32_t row, {pointer}"
+
+
+def callback_comment(tensor: IOTensor, shape: str, what: str, context: str) -> list[str]:
+    """The lines that stand before it.
+
+    Parameters
+    ----------
+    shape
+        element type and extents.
+    context
+        the member whose value it is called with.
+    """
+    _, data = _DATA[what]
+    rows, row_bytes = tensor.info.rows, tensor.info.row_size_bytes
+    does = "writes the row to" if what == "inputs" else "takes the row from"
+    return [
+        f"  /* {shape}, by rows: a run calls this once for each of {rows} rows, in their order, 0",
+        f"   * first, with {context}. It {does} `{data}`, {row_bytes} bytes that are",
+        "   * aligned for their type, and returns 0. Any other status, as when there is no such",
+        "   * row, ends all such calls, and the run returns it. */",
+    ]
+
+
+def print_struct_of_rows(entry: EntryInterface) -> list[str]:
+    """What the functions that ask for rows take; nothing if there are none."""
+    return [text_of("tensor_intrin_rows.h")] if entry.by_rows else []
+
+
+def adapter_symbols(entry: EntryInterface) -> list[str]:
+    """The names of the functions that `print_adapters` defines."""
+    return [
+        _adapter(entry, what, tensor)
+        for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs))
+        for tensor in tensors
+        if tensor.is_by_rows
+    ]
+
+
+def print_adapters(entry: EntryInterface) -> list[str]:
+    """Functions of one type that call the callbacks, which have the types of their tensors."""
+    definitions = []
+    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+        const, data = _DATA[what]
+        for tensor in tensors:
+            if tensor.is_by_rows:
+                member = callback_member(what, tensor.c_name)
+                context = context_member(tensor.c_name)
+                pointer = f"({const}{c_type(str(tensor.info.dtype))}*){data}"
+                definitions.append(
+                    f"static int32_t {_adapter(entry, what, tensor)}(\n"
+                    f"    void* tensors, int32_t row, {const}void* {data}) {{\n"
+                    f"  const struct {entry.prefix}_{what}* {what} =\n"
+                    f"      (const struct {entry.prefix}_{what}*)tensors;\n"
+                    f"  return {what}->{member}({what}->{context}, row, {pointer});\n"
+                    "}\n"
+                )
+    return definitions
+
+
+def handles_of_rows(entry: EntryInterface) -> list[str]:
+    """The statements of a run before the operators: callbacks are there, and handles lead to
+    them."""
+    if not entry.by_rows:
+        return []
+    lines = ["  int32_t rows_status = 0;"]
+    missing = []
+    for what, tensors in (("inputs", entry.inputs), ("outputs", entry.outputs)):
+        for tensor in tensors:
+            if tensor.is_by_rows:
+                function = _adapter(entry, what, tensor)
+                both = f"{function}, 0" if what == "inputs" else f"0, {function}"
+                name = handle(what, tensor)
+                lines.append(
+                    f"  const struct tvmgen_rows {name} = {{{both}, {what}, &rows_status}};"
+                )
+                missing.append(f"{what}->{callback_member(what, tensor.c_name)} == 0")
+    lines += [f"  if ({' || '.join(missing)}) return {MISSING_CALLBACK};"]
+    return lines
+
+
+def handle(what: str, tensor: IOTensor) -> str:
+    """The variable whose address the function of the entry takes."""
+    return f"{callback_member(what, tensor.c_name)}_rows"
+
+
+def _adapter(entry: EntryInterface, what: str, tensor: IOTensor) -> str:
+    return f"{entry.prefix}_{callback_member(what, tensor.c_name)}_row"

@@ -1,0 +1,172 @@
+"""Symbolic sizes in C: extents as expressions, members of structs, macros, the check of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from math import prod
+
+import tvm
+
+from usmp.codegen.interface.entry_interface import EntryInterface, IOTensor, tensor_macro
+from usmp.codegen.interface.entry_sizes import ERROR_SIZE_MACRO, bounds_of
+from usmp.plain.entry_size import EntrySize
+from usmp.plain.size_expression import Bounds, SizeExpression, expression_text, extent_range
+
+_LARGEST = 2**31 - 1
+_LARGEST_OF_64_BITS = 2**63 - 1
+_CLAMP = 2**31
+"""What factors are limited to where a product might leave 64 bits; so many bytes no tensor has."""
+_NOTATION = {"//": "/", "min": "({0} < {1} ? {0} : {1})", "max": "({0} > {1} ? {0} : {1})"}
+
+
+def shape_comment(entry: EntryInterface, tensor: IOTensor) -> str:
+    """Element type and extents of a tensor, for the inside of a comment."""
+    extents = tensor.symbolic_extents
+    if not extents:
+        return f"{tensor.info.dtype}{[int(e) for e in tensor.info.shape]}"
+    bounds, names = bounds_of(entry.sizes), {size.name: size.c_name for size in entry.sizes}
+    return f"{tensor.info.dtype}[{', '.join(c_extent(e, names, bounds) for e in extents)}]"
+
+
+def c_extent(
+    expression: SizeExpression,
+    names: Mapping[str, str],
+    bounds: Bounds,
+    largest: int = _LARGEST,
+) -> str:
+    """An extent as an expression of C.
+
+    C rounds quotients towards zero: what may be negative is divided after a multiple of the
+    divisor was added.
+
+    Parameters
+    ----------
+    expression
+        of sizes.
+    names
+        what stands for each size.
+    bounds
+        of the sizes.
+    largest
+        number of the type in which it is computed.
+
+    Raises
+    ------
+    ValueError
+        it would leave this type.
+    """
+    return expression_text(_rounding_down(expression, bounds, largest), names, _NOTATION)
+
+
+def _rounding_down(expression: SizeExpression, bounds: Bounds, largest: int) -> SizeExpression:
+    """The same, with no quotient of what may be negative."""
+    if not isinstance(expression, list):
+        return expression
+    operator, *sides = expression
+    left, right = (_rounding_down(side, bounds, largest) for side in sides)
+    if operator not in ("//", "%"):
+        return [operator, left, right]
+    divisor, (low, high) = int(sides[1]), extent_range(sides[0], bounds)
+    added = max(0, -(low // divisor))
+    if high + added * divisor > largest:
+        bits = largest.bit_length() + 1
+        raise ValueError(f"an extent may leave {bits} bits; give the sizes smaller upper bounds")
+    if added == 0:
+        return [operator, left, divisor]
+    shifted = [operator, ["+", left, added * divisor], divisor]
+    return shifted if operator == "%" else ["-", shifted, added]
+
+
+def size_members(entry: EntryInterface) -> list[str]:
+    """The members of the struct of inputs."""
+    return [f"  int32_t {s.c_name};  /* {bounds_text(s)} */" for s in entry.sizes]
+
+
+def bounds_text(size: EntrySize) -> str:
+    """Between what a size may be, in words."""
+    if size.upper_bound is None:
+        return f"{size.lower_bound} or more"
+    return f"{size.lower_bound} to {size.upper_bound}"
+
+
+def size_checks(entry: EntryInterface, macro_prefix: str, owner: str) -> list[str]:
+    """The statements with which a run begins: it ends before it writes anything, if a size is out
+    of its range, or makes an input or output larger than what is indexed.
+
+    Parameters
+    ----------
+    macro_prefix
+        of every macro of the module.
+    owner
+        the name of the entry; empty if macros have none.
+    """
+    error = f"{macro_prefix}_{ERROR_SIZE_MACRO}"
+    lines = []
+    for size in entry.sizes:
+        member, macro = f"inputs->{size.c_name}", f"{macro_prefix}_{size_macro(owner, size)}"
+        is_above = "" if size.upper_bound is None else f" || {member} > {macro}_MAX"
+        lines += [f"  if ({member} < {macro}_MIN{is_above}) {{", f"    return {error};", "  }"]
+    sizes = ", ".join(f"inputs->{size.c_name}" for size in entry.sizes)
+    for tensor in (t for t in (*entry.inputs, *entry.outputs) if entry.is_unbounded(t)):
+        taken = f"{macro_prefix}_{tensor_macro(owner, tensor.c_name)}_BYTES({sizes})"
+        lines += [f"  if ({taken} > UINT64_C({_LARGEST})) {{", f"    return {error};", "  }"]
+    return lines
+
+
+def size_macro(owner: str, size: EntrySize) -> str:
+    """What the macros of a size begin with after the module's prefix.
+
+    Parameters
+    ----------
+    owner
+        the name of its entry; empty if macros have none.
+    """
+    return tensor_macro(owner, size.c_name)
+
+
+def bytes_macro(entry: EntryInterface, tensor: IOTensor) -> tuple[str, str]:
+    """Parameters and value of the macro that has the bytes of a tensor at some sizes: of 32 bits,
+    of 64 if it depends on a size without an upper bound.
+
+    Those of 64 bits are exact up to the most that a tensor may take, and more beyond that.
+
+    Raises
+    ------
+    ValueError
+        an extent would leave these bits.
+    """
+    extents = tensor.symbolic_extents
+    constant = int(tvm.DataType(str(tensor.info.dtype)).itemsize)
+    constant *= prod(extent for extent in extents if isinstance(extent, int))
+    factors: list[SizeExpression] = [] if constant == 1 else [constant]
+    factors += [extent for extent in extents if not isinstance(extent, int)]
+    is_unbounded = entry.is_unbounded(tensor)
+    bounds = bounds_of(entry.sizes)
+
+    def multiply(left: SizeExpression, right: SizeExpression) -> SizeExpression:
+        product: SizeExpression = ["*", left, right]
+        if not is_unbounded or extent_range(product, bounds)[1] <= _LARGEST_OF_64_BITS:
+            return product
+        return ["*", ["min", left, _CLAMP], ["min", right, _CLAMP]]
+
+    parameters, value = extent_macro(entry, reduce(multiply, factors), is_unbounded)
+    return parameters, f"((uint{64 if is_unbounded else 32}_t){value})"
+
+
+def extent_macro(
+    entry: EntryInterface, expression: SizeExpression, is_unbounded: bool
+) -> tuple[str, str]:
+    """Parameters and value of a macro that has an extent at some sizes: all of the entry, in the
+    order of the struct.
+
+    Parameters
+    ----------
+    is_unbounded
+        whether it is computed in 64 bits.
+    """
+    # The parameters may be expressions; and literals may have 16 bits.
+    bits, largest = (64, _LARGEST_OF_64_BITS) if is_unbounded else (32, _LARGEST)
+    names = {size.name: f"(int{bits}_t)({size.c_name})" for size in entry.sizes}
+    value = c_extent(expression, names, bounds_of(entry.sizes), largest)
+    return f"({', '.join(size.c_name for size in entry.sizes)})", f"({value})"

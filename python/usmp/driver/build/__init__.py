@@ -1,0 +1,1 @@
+"""`tvmc compile` and `tvmc plan`."""

@@ -1,0 +1,144 @@
+"""`tvmc compile`: a model file in, a Model Library Format archive out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from usmp.driver.build.replaced_archive import archived_model_files, note_replaced_archive
+from usmp.driver.build.reports import add_report_option, check_reports, report_files, write_reports
+from usmp.driver.build.summary import module_metadata, print_summary
+from usmp.driver.errors import UsageError
+from usmp.driver.options.accelerators import note_unused_accelerators
+from usmp.driver.options.build_options import add_build_options, build_model
+from usmp.driver.options.memory_pools import note_missing_sizes
+from usmp.driver.options.model_files import check_is_none_of, model_files
+from usmp.driver.options.state_options import check_has_state, export_state_layout
+from usmp.driver.output import written
+from usmp.driver.terminal.help import add_command
+from usmp.driver.terminal.progress import add_quiet_option, stages
+from usmp.driver.terminal.search import note_interrupted_search
+from usmp.support.plain_text import printable
+
+OUTPUT_FORMATS = ("mlf",)
+
+_EXAMPLES = """\
+  tvmc compile model.tflite -o model.tar
+      C with planned memory, in a tar file; the table says what memory it needs
+  tvmc compile model.onnx --target=c --executor=aot --output-format=mlf \\
+      --pass-config tir.usmp.enable=1 --pass-config tir.usmp.algorithm=greedy_by_size
+      the options as TVM's tvmc took them, and its default algorithm
+  tvmc compile model.onnx --max seq=128
+      memory for every length of the input up to 128, a size that its shape leaves open
+  tvmc compile model.tflite --workspace-io
+      inputs and outputs are placed in the workspace too
+  tvmc compile model.tflite --usmp-workspace-pools=dtcm,sram \\
+      --usmp-workspace-pool-dtcm="target=c;size=64K"
+      two memories for what a run writes, the fast and small one first
+  tvmc compile model.tflite --board mps2-an385 -o board.tar
+      everything in the memories of a board, and a project that builds a program for it
+  tvmc compile vad.tflite kws.tflite -o both.tar
+      two models in one memory: entries vad and kws, of which one runs after the other
+  tvmc compile first=a.onnx second=b.tflite --concurrent first,second -o both.tar
+      the same with names of your own, and memory for both at once
+  tvmc compile prefill.pt2 decode.pt2 --shared-state -o transformer.tar
+      methods of one PyTorch module, with one cache of keys and values
+  tvmc compile model.tflite -o model.tar --report map.html
+      the memory map too, as a page for a browser
+  tar -xOf model.tar ./codegen/host/include/tvmgen_default.h
+      the functions that an application calls"""
+
+
+def add_compile_parser(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "compile",
+        compile_model,
+        summary="compile a model",
+        description="Compile a model to C with planned memory, and show what memory it needs.",
+        examples=_EXAMPLES,
+    )
+    add_build_options(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "-o", "--output", default="module.tar", metavar="PATH", help="the archive to write"
+    )
+    output.add_argument(
+        "-f", "--output-format", default="mlf", metavar="FORMAT", help="mlf, Model Library Format"
+    )
+    output.add_argument(
+        "--reference",
+        action=argparse.BooleanOptionalAction,
+        help="add a build without kernels, streaming, pruning or overlap, from which tvmc run and "
+        "tvmc export-test take the outputs to expect of a board or device (the default with "
+        "--board or -mcpu)",
+    )
+    output.add_argument(
+        "--print-pass-times", action="store_true", help="print the time of each pass"
+    )
+    for when in ("before", "after"):
+        output.add_argument(
+            f"--print-ir-{when}",
+            metavar="NAME,...",
+            help=f"print the module as TVMScript {when} these passes",
+        )
+    add_report_option(output)
+    add_quiet_option(output)
+
+
+def compile_model(options: argparse.Namespace) -> None:
+    """Carry out the command."""
+    check_output_format(options.output_format)
+    check_is_none_of(options.output, options, "the archive")
+    check_reports(options)
+    with stages(options) as stage:
+        # The summary and reports say what inputs and outputs in the workspace would take.
+        compares = not options.quiet or bool(options.report)
+        factory = build_model(
+            options, stage, compare_workspace_io=compares, reference=options.reference
+        )
+        from usmp.executor_factory import with_model_files
+
+        factory = with_model_files(factory, [file.path for file in model_files(options)])
+        check_has_state(options, factory.state_layout)
+        stage("emitting C")
+        reports = report_files(options, module_metadata(factory) if options.report else {})
+        is_last = options.export_state_layout is None and not reports
+        replaced = archived_model_files(options.output)
+        with written(options.output, is_last=is_last):
+            factory.export_model_library_format(options.output)
+        export_state_layout(options, factory.state_layout, is_last=not reports)
+        write_reports(reports)
+    note_replaced_archive(options, replaced, factory)
+    note_interrupted_search(options, factory)
+    if options.quiet:
+        return
+    for note in (
+        *note_unused_accelerators(options.target, factory),
+        *note_missing_sizes(options, factory),
+        *_note_missing_reference(module_metadata(factory)),
+    ):
+        print(note)
+    print_summary(factory)
+
+
+def check_output_format(name: str) -> None:
+    """Raise if there is no output format of this name.
+
+    Raises
+    ------
+    UsageError
+        there is none.
+    """
+    if name not in OUTPUT_FORMATS:
+        supported = ", ".join(OUTPUT_FORMATS)
+        raise UsageError(f'unknown output format "{name}"; supported: {supported}')
+
+
+def _note_missing_reference(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the reason why there is no reference build, if one was asked for."""
+    reason = metadata.get("reference", {}).get("unavailable")
+    if reason is not None:
+        yield f"The archive has no reference build: {printable(reason)}."

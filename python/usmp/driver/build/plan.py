@@ -1,0 +1,191 @@
+"""`tvmc plan`: what memory a model needs, without making any C."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from usmp.driver.build.plan_archive import archived_state_layout, is_archive, planned_module
+from usmp.driver.build.plan_buffers import add_buffers_options, plan_buffers
+from usmp.driver.build.plan_tflm import add_tflm_option, plan_tflm
+from usmp.driver.build.reports import add_report_option, check_reports, report_files, write_reports
+from usmp.driver.build.summary import module_metadata, print_summary, summary_text
+from usmp.driver.errors import UsageError
+from usmp.driver.options.build_options import add_build_options, build_model
+from usmp.driver.options.model_files import check_is_none_of, note_one_program
+from usmp.driver.options.state_options import check_has_state, export_state_layout
+from usmp.driver.output import written
+from usmp.driver.terminal.help import add_command
+from usmp.driver.terminal.progress import add_quiet_option, stages
+from usmp.driver.terminal.search import note_interrupted_search
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Show: TypeAlias = "Callable[[Console | None], None]"
+"""Prints a plan as a table, to stdout by default."""
+
+FORMATS = ("table", "json", "csv")
+
+_EXAMPLES = """\
+  tvmc plan model.tflite
+      the peak of every pool beside its lower bound, and what is live there
+  tvmc plan model.tflite --usmp-algorithm=greedy_by_size
+      the same with another algorithm
+  tvmc plan model.tflite --usmp-time-budget=10s
+      the best plan that is found in ten seconds; ctrl-C takes the best so far
+  tvmc plan model.tflite -o plan.csv
+      a row for every buffer: pool, offset, size, live ranges, overlaps
+  tvmc plan model.tflite --format json | jq '.pools[].peak_bytes'
+      what metadata.json of an archive has under "memory"
+  tvmc plan model.tflite --operators
+      a row for every operator: those of the model, shapes, MACs, weights, live bytes
+  tvmc plan a.tflite b.tflite
+      two models in one program, which share memory; for one of them alone, name one
+  tvmc plan model.tar
+      the plan that tvmc compile made
+  tvmc plan model.tflite --emit-tflm planned.tflite
+      the model with offsets that TFLite Micro takes for its arena
+  tvmc plan model.tar --map
+      a map too: how full each pool is, and when the largest buffers are live
+  tvmc plan model.tar --report map.html --report map.png
+      the memory map as a page for a browser, and as a picture
+  tvmc plan --buffers in.csv --capacity 1M -o out.csv
+      buffers of another compiler: the columns id,lower,upper,size in, and offset out
+
+The plan of a model is that of tvmc compile with the same options, to the byte."""
+
+
+def add_plan_parser(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "plan",
+        plan_model,
+        summary="show what memory a model needs",
+        description="Plan the memory of a model, or the buffers of another compiler, and show the "
+        "plan; no C is made.",
+        examples=_EXAMPLES,
+    )
+    add_build_options(parser, needs_model=False)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="how to show the plan (default: as the ending of --output says, else table)",
+    )
+    output.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
+    output.add_argument(
+        "--operators",
+        action="store_true",
+        help="show the operators and not the pools: which of the model each was made from, "
+        "shapes, MACs, bytes of weights, buffers, and the bytes that are live while it runs",
+    )
+    add_tflm_option(output)
+    output.add_argument(
+        "--map",
+        action="store_true",
+        help="after the table, show how full each pool is, and when the largest buffers are live",
+    )
+    add_report_option(output)
+    add_quiet_option(output)
+    add_buffers_options(parser)
+
+
+def plan_model(options: argparse.Namespace) -> None:
+    """Carry out the command."""
+    shown_as = options.format or _format_of(options.output)
+    if options.buffers is not None:
+        plan_buffers(options, shown_as)
+        return
+    _check_map(options, shown_as)
+    if not options.FILE:
+        raise UsageError("name a model, or a CSV with --buffers (see tvmc plan --help)")
+    if options.capacity:
+        raise UsageError(
+            "--capacity belongs to --buffers; pools of a model have sizes of their own"
+        )
+    if options.output is not None:
+        check_is_none_of(options.output, options, "the plan")
+    check_reports(options)
+    if options.emit_tflm is not None and not is_archive(options):
+        plan_tflm(options, shown_as)
+        return
+    if is_archive(options):
+        module = planned_module(options)
+        metadata, layout = module.metadata, archived_state_layout(module)
+        show: Show = partial(_print_plan, metadata)
+    else:
+        with stages(options) as stage:
+            # Tables of operators do not say what inputs and outputs in the workspace would take.
+            factory = build_model(options, stage, compare_workspace_io=not options.operators)
+        note_interrupted_search(options, factory)
+        show = partial(print_summary, factory)
+        metadata, layout = module_metadata(factory), factory.state_layout
+    if options.operators:
+        show = partial(_print_operators, metadata)
+    if options.map:
+        show = partial(_print_with_map, show, metadata)
+    text = partial(_text, show, metadata, shown_as, options.operators)
+    check_has_state(options, layout)
+    reports = report_files(options, metadata)
+    export_state_layout(options, layout, is_last=options.output is None and not reports)
+    write_reports(reports, is_last=options.output is None)
+    if options.output:
+        from usmp.codegen.write_file import write_file
+
+        with written(options.output):
+            write_file(options.output, text().encode())
+    elif shown_as == "table":
+        note_one_program(options, "plan", shown_as)
+        show(None)
+    else:
+        print(text(), end="")
+
+
+def _check_map(options: argparse.Namespace, shown_as: str) -> None:
+    """Refuse `--map` where there is no table."""
+    if options.map and shown_as != "table":
+        raise UsageError(
+            f"--map belongs to the table, and not to {shown_as}; for other programs there is "
+            "--report map.json"
+        )
+
+
+def _print_with_map(show: Show, metadata: Mapping[str, Any], console: Console | None) -> None:
+    from usmp.report import map_of_metadata, print_memory_map
+
+    drawn = map_of_metadata(metadata)
+    show(console)
+    print_memory_map(drawn, console)
+
+
+def _print_plan(metadata: Mapping[str, Any], console: Console | None) -> None:
+    from usmp.report import print_memory_summary
+
+    print_memory_summary(metadata, console)
+
+
+def _print_operators(metadata: Mapping[str, Any], console: Console | None) -> None:
+    from usmp.report import print_operators
+
+    print_operators(metadata, console)
+
+
+def _format_of(path: str | None) -> str:
+    """The format that the ending of a file's name means."""
+    ending = Path(path or "").suffix.lower().removeprefix(".")
+    return ending if ending in FORMATS else "table"
+
+
+def _text(show: Show, metadata: Mapping[str, Any], shown_as: str, operators: bool) -> str:
+    if shown_as == "table":
+        return summary_text(show)
+    from usmp.report import operators_csv, operators_json, plan_csv, plan_json
+
+    if operators:
+        return operators_json(metadata) if shown_as == "json" else operators_csv(metadata)
+    return plan_json(metadata["memory"]) if shown_as == "json" else plan_csv(metadata)

@@ -1,0 +1,156 @@
+"""`tvmc plan --emit-tflm`: a model with offsets for the arena of TFLite Micro; TVM has no part."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.errors import UsageError
+from usmp.driver.options.import_options import import_arguments
+from usmp.driver.options.model_files import check_is_none_of
+from usmp.driver.output import check_output, check_readable, written
+from usmp.driver.terminal.interrupts import deferred_interrupts
+from usmp.driver.terminal.progress import ProgressCallback, stages
+from usmp.driver.terminal.search import command_deadline, note_interruption, progress_text
+from usmp.driver.without_torch import without_torch
+from usmp.support.deadline import Deadline
+from usmp.support.plain_text import shown
+
+if TYPE_CHECKING:
+    from usmp_solver.problem import Problem
+    from usmp_solver.solution import Solution
+    from usmp_solver.solver import Progress
+
+_ENDING = ".tflite"
+_FILE = "the model with offsets"
+_WITH_TFLM = {"FILE", "emit_tflm", "max_model_bytes", "max_operators"}
+"""Options of models that are about this plan too."""
+
+
+def add_tflm_option(group: Any) -> None:
+    """Add `--emit-tflm`."""
+    group.add_argument(
+        "--emit-tflm",
+        metavar="PATH",
+        help="plan the arena of TFLite Micro instead, and write the .tflite model with the offsets "
+        "as metadata, which TFLite Micro takes for its own",
+    )
+
+
+def plan_tflm(options: argparse.Namespace, shown_as: str) -> None:
+    """Carry out the command.
+
+    Raises
+    ------
+    UsageError
+        an option has no meaning for TFLite Micro, or a file cannot be read or written.
+    UnsupportedModelError
+        the model is damaged, or cannot be planned so.
+    ValueError
+        the algorithm is unknown or takes no time budget.
+    KeyboardInterrupt
+        Ctrl-C came before there was a plan, or a second time.
+    """
+    path = _check_options(options)
+    algorithm = options.usmp_algorithm or "auto"
+    deadline = command_deadline(options, options.usmp_time_budget)
+    interruptions: list[bool] = []
+    with stages(options) as stage, without_torch():
+        stage(f"reading {path}")
+        from usmp.frontend.model_file import read_model_file
+        from usmp.frontend.tflite.arena.offline_plan import plan_offline
+        from usmp.relax.limits import MODEL_BYTES, OPERATORS, Limits
+
+        limits = Limits(options.max_model_bytes or MODEL_BYTES, options.max_operators or OPERATORS)
+
+        def solve(problem: Problem) -> Solution:
+            solution, interrupted = _solve(problem, algorithm, deadline, stage)
+            interruptions.append(interrupted)
+            return solution
+
+        plan = read_model_file(
+            path, {_ENDING: lambda content, _: plan_offline(content, solve, limits)}
+        )
+    from usmp.codegen.write_file import write_file
+
+    with written(options.emit_tflm, is_last=options.output is None):
+        write_file(options.emit_tflm, plan.content)
+    if plan.replaced:
+        print(
+            f"tvmc: {shown(path)} had offsets for TFLite Micro; {shown(options.emit_tflm)} has "
+            "these in their place",
+            file=options.stderr,
+        )
+    _show(path, plan.solution, algorithm, options.output, shown_as)
+    if any(interruptions):
+        note_interruption(options)
+
+
+def _check_options(options: argparse.Namespace) -> str:
+    """The model; refused before the seconds that TVM takes to load is what cannot be done."""
+    for name, action in options.of_models:
+        if action.dest in _WITH_TFLM:
+            continue
+        if getattr(options, action.dest, action.default) != action.default:
+            raise UsageError(
+                f"{name} has no meaning for TFLite Micro, which has one arena and kernels of its "
+                "own; leave it or --emit-tflm out"
+            )
+    import_arguments(options)
+    if len(options.FILE) != 1 or Path(options.FILE[0]).suffix.lower() != _ENDING:
+        raise UsageError(
+            f"--emit-tflm is for one {_ENDING} model, not for {', '.join(map(shown, options.FILE))}"
+        )
+    (path,) = options.FILE
+    check_readable(path)
+    check_is_none_of(options.emit_tflm, options, _FILE)
+    if options.output is not None:
+        check_output(options.output, options.emit_tflm, "the plan", _FILE)
+    return str(path)
+
+
+def _solve(
+    problem: Problem, algorithm: str, deadline: Deadline | None, stage: ProgressCallback
+) -> tuple[Solution, bool]:
+    """The plan, and whether Ctrl-C ended the search for a better one."""
+    from usmp_solver.solver import SEARCHES, solve
+
+    stage("planning")
+    with deferred_interrupts() as interrupted:
+
+        def watch(progress: Progress) -> bool:
+            stage(progress_text("planning", progress))
+            return not interrupted()
+
+        budget = None if deadline is None else deadline.search_seconds()
+        solution: Solution = solve(problem, algorithm=algorithm, time_budget=budget, progress=watch)
+        if not solution.has_plan:
+            raise KeyboardInterrupt
+        is_cut_short = algorithm in SEARCHES and not solution.is_optimal
+        return solution, is_cut_short and interrupted()
+
+
+def _show(path: str, solution: Solution, algorithm: str, output: str | None, shown_as: str) -> None:
+    from usmp.codegen.write_file import write_file
+    from usmp.report.solution import (
+        print_solution,
+        solution_csv,
+        solution_json,
+        solution_table,
+    )
+
+    if output is None and shown_as == "table":
+        print_solution(path, solution, algorithm)
+        return
+    if shown_as == "csv":
+        text = solution_csv(solution)
+    elif shown_as == "json":
+        text = solution_json(solution, algorithm)
+    else:
+        text = solution_table(path, solution, algorithm)
+    if output is None:
+        print(text, end="")
+        return
+    with written(output):
+        write_file(output, text.encode())

@@ -1,0 +1,114 @@
+"""`--report PATH`: what `tvmc compile` and `tvmc plan` write beside what they are for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from usmp.driver.errors import UsageError
+from usmp.driver.options.model_files import check_is_none_of
+from usmp.driver.output import written
+from usmp.names import REPORTS
+from usmp.support.distribution import install_command
+
+_DRAWN = (".html", ".svg", ".png")
+"""Endings of what needs the extra `report`."""
+
+
+def add_report_option(group: argparse._ActionsContainer, what: str = "a report") -> None:
+    """Add `--report`; `what` is written for the help."""
+    kinds = "; ".join(f"{ending}: {about}" for ending, about in REPORTS.items())
+    group.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help=f"also write {what}, of the kind that the ending says ({kinds}); may be repeated",
+    )
+
+
+def check_reports(options: argparse.Namespace) -> None:
+    """Refuse early what could not be written late.
+
+    Raises
+    ------
+    UsageError
+        as `check_report_paths`; or a file cannot be written, or is one that is read.
+    """
+    for path in options.report:
+        check_is_none_of(path, options, "the report")
+    check_report_paths(options.report, [options.output, options.export_state_layout])
+
+
+def check_report_paths(paths: Sequence[str], others: Sequence[str | None]) -> None:
+    """Refuse early what no report can be; `others` are written too, where they are paths.
+
+    Raises
+    ------
+    UsageError
+        the ending of a file says nothing, a package is missing, or a file is named twice.
+    """
+    taken = {os.path.realpath(path) for path in others if path}
+    for path in paths:
+        ending = _ending(path)
+        if ending in _DRAWN and find_spec("vl_convert") is None:
+            raise UsageError(
+                f"{path}: a report of this kind needs the package vl-convert-python, which is not "
+                f"installed; install it with: {install_command('report')}"
+            )
+        real = os.path.realpath(path)
+        if real in taken:
+            raise UsageError(f"{path}: two outputs of this command are this file; name another")
+        taken.add(real)
+
+
+def report_files(
+    options: argparse.Namespace, metadata: Mapping[str, Any]
+) -> list[tuple[str, bytes]]:
+    """The path and the content of each report; nothing is written.
+
+    Raises
+    ------
+    ValueError
+        the metadata of the archive is damaged.
+    """
+    if not options.report:
+        return []
+    from usmp.report import report_bytes
+
+    return [(path, report_bytes(metadata, _ending(path))) for path in options.report]
+
+
+def write_reports(files: list[tuple[str, bytes]], is_last: bool = True) -> None:
+    """Write the reports.
+
+    Parameters
+    ----------
+    is_last
+        whether the command writes nothing after them.
+
+    Raises
+    ------
+    UsageError
+        one cannot be written; then an older file of that name is as it was.
+    """
+    if not files:
+        return
+    from usmp.codegen.write_file import write_file
+
+    for path, content in files:
+        with written(path, is_last=is_last and path == files[-1][0]):
+            write_file(path, content)
+
+
+def _ending(path: str) -> str:
+    """The ending that says what to write; of several, the longest."""
+    name = os.path.basename(path).lower()
+    endings = [ending for ending in REPORTS if name.endswith(ending)]
+    if not endings:
+        known = ", ".join(REPORTS)
+        raise UsageError(f"{path}: unknown kind of report; end its name with one of {known}")
+    return max(endings, key=len)

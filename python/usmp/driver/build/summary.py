@@ -1,0 +1,63 @@
+"""What a command says at the end about the memory of a model."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.options.memory_pools import empty_pool_sentences
+from usmp.support.plain_text import shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from tvm.ir import IRModule
+
+    from usmp import AOTExecutorFactoryModule
+
+_FILE_WIDTH = 100
+"""Columns of a table in a file."""
+
+
+def module_metadata(factory: AOTExecutorFactoryModule) -> Mapping[str, Any]:
+    """What metadata.json says of the module."""
+    metadata: Mapping[str, Any] = factory.metadata["modules"][factory.module_name]
+    return metadata
+
+
+def print_summary(factory: AOTExecutorFactoryModule, console: Console | None = None) -> None:
+    """Print the table of the pools, and which of the user's pools stay empty."""
+    from rich.console import Console
+
+    from usmp.report import print_memory_summary
+    from usmp.report.text_tables import print_text
+
+    console = console or Console(highlight=False)
+    print_memory_summary(module_metadata(factory), console)
+    for sentence in (*_io_type_sentences(factory.ir_mod), *empty_pool_sentences(factory)):
+        print_text(sentence, console)
+
+
+def _io_type_sentences(module: IRModule) -> Iterator[str]:
+    """Which inputs and outputs `--io-type` made integers, and why others stay float."""
+    from usmp.objects.attributes import IO_TYPES_ATTR
+
+    types = IO_TYPES_ATTR.of(module)
+    if types is None:
+        return
+    integers = [f"{shown(name)} ({dtype})" for name, dtype in types["integers"].items()]
+    if integers:
+        yield f"By --io-type these are integers, not float: {', '.join(integers)}."
+    elif not types["float"]:
+        yield "--io-type changes nothing: the model has no float inputs and outputs."
+    for name, reason in types["float"].items():
+        yield f"Still float: {shown(name)}, which {shown(reason)}."
+
+
+def summary_text(show: Callable[[Console], None]) -> str:
+    """What `show` prints, for a file."""
+    from rich.console import Console
+
+    text = io.StringIO()
+    show(Console(file=text, highlight=False, width=_FILE_WIDTH))
+    return text.getvalue()

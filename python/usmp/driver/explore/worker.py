@@ -1,0 +1,182 @@
+"""Builds one configuration of a sweep, in a process that may be on another computer."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from usmp.driver.errors import UsageError
+from usmp.driver.options.model_files import ModelFile
+from usmp.support.compatibility import CompatibilityNote, CompatibilityWarning
+from usmp.support.compiler_lock import compiler_lock
+from usmp.support.deadline import Deadline
+
+NOTES = "notes"
+
+
+def shared_data(
+    version: str,
+    models: list[ModelFile],
+    contents: list[bytes],
+    layout: bytes | None,
+    sent: bool,
+    search_seconds: float | None = None,
+) -> dict[str, Any]:
+    """What all configurations take beside their arguments; plain data.
+
+    Parameters
+    ----------
+    version
+        of usmp, which has to be that of the worker.
+    models, contents
+        the model files, and what is in them.
+    layout
+        the content of the state layout, if there is one.
+    sent
+        whether the files are to be made where the worker is, as on another computer.
+    search_seconds
+        how long each may search, from the time that the worker begins with it.
+    """
+    return {
+        "version": version,
+        "models": [(model.path, model.name) for model in models],
+        "contents": contents if sent else None,
+        "layout": layout if sent else None,
+        "search_seconds": search_seconds,
+    }
+
+
+def evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
+    """Build a configuration: its result, or why there is none, as `Result.as_json` has it, with the
+    notes about names of TVM 0.18 under `NOTES`.
+
+    Parameters
+    ----------
+    shared
+        from `shared_data`.
+    arguments
+        of `tvmc compile`, without files.
+
+    Raises
+    ------
+    UsageError
+        the worker has another version of usmp.
+    """
+    import usmp
+
+    if usmp.__version__ != shared["version"]:
+        raise UsageError(
+            f"the worker has usmp {usmp.__version__}, not {shared['version']}; install the same"
+        )
+    with _collected_notes() as notes:
+        result = _evaluate(shared, arguments)
+    return {**result, NOTES: notes}
+
+
+def tell_notes(result: dict[str, Any]) -> None:
+    """Take the notes out of what `evaluate` returned, and tell the user about them."""
+    for text, changes_meaning in result.pop(NOTES, ()):
+        category = CompatibilityWarning if changes_meaning else CompatibilityNote
+        warnings.warn(text, category, stacklevel=2)
+
+
+@contextmanager
+def _collected_notes() -> Iterator[list[tuple[str, bool]]]:
+    """Yield the list of the notes that are told within, each with whether a meaning changes;
+    workers have no terminal of the user."""
+    notes: list[tuple[str, bool]] = []
+    show = warnings.showwarning
+
+    def tell(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, CompatibilityNote):
+            notes.append((str(message), category is CompatibilityWarning))
+        else:
+            show(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", CompatibilityNote)
+        warnings.showwarning = tell
+        yield notes
+
+
+def _evaluate(shared: Mapping[str, Any], arguments: tuple[str, ...]) -> dict[str, Any]:
+    from usmp.driver.explore.options import parse_build
+    from usmp.driver.options.build_options import build_model
+    from usmp.driver.terminal.progress import silent
+    from usmp.exploration.result import Result
+
+    try:
+        options = parse_build(arguments)
+        options.output = None
+        with _files(shared, options) as renamed:
+            try:
+                # A worker of a cluster may have several threads, and extensions are for one.
+                with compiler_lock:
+                    if shared["search_seconds"] is not None:
+                        options.deadline = Deadline(time.monotonic() + shared["search_seconds"])
+                    factory = build_model(options, silent, compare_workspace_io=False)
+                from usmp.exploration.measure import measure
+
+                return measure(factory).as_json()
+            except Exception as error:
+                return Result(*_why(error, renamed)).as_json()
+    except Exception as error:
+        return Result(*_why(error, {})).as_json()
+
+
+@contextmanager
+def _files(shared: Mapping[str, Any], options: Any) -> Iterator[dict[str, str]]:
+    """Name the models in the options, and make the files if they were sent; yields what the user
+    calls each, by its path here."""
+    from usmp.support.temporary_folder import temporary_folder
+
+    if shared["contents"] is None:
+        options.FILE = [_argument(path, name) for path, name in shared["models"]]
+        yield {}
+        return
+    with temporary_folder() as folder:
+        renamed: dict[str, str] = {}
+        options.FILE = []
+        models = zip(shared["models"], shared["contents"], strict=True)
+        for number, ((path, name), content) in enumerate(models):
+            made = folder / str(number) / Path(path).name
+            made.parent.mkdir()
+            made.write_bytes(content)
+            renamed[str(made)] = path
+            options.FILE.append(_argument(str(made), name))
+        if shared["layout"] is not None:
+            made = folder / "layout" / Path(options.state_layout).name
+            made.parent.mkdir()
+            made.write_bytes(shared["layout"])
+            renamed[str(made)] = options.state_layout
+            options.state_layout = str(made)
+        yield renamed
+
+
+def _argument(path: str, name: str | None) -> str:
+    return path if name is None else f"{name}={path}"
+
+
+def _why(error: Exception, renamed: Mapping[str, str]) -> tuple[str, str]:
+    """The outcome, and the reason in one line."""
+    from usmp.algorithms.does_not_fit import DoesNotFitError
+    from usmp.driver.terminal.error_message import one_line
+    from usmp.exploration.result import DOES_NOT_FIT, FAILED, REFUSED
+
+    text = one_line(error)
+    for here, there in renamed.items():
+        text = text.replace(here, there)
+    if isinstance(error, DoesNotFitError):
+        return DOES_NOT_FIT, text
+    is_of_the_user = isinstance(error, (ValueError, OSError)) and not _is_fault(error)
+    return (REFUSED if is_of_the_user else FAILED), text
+
+
+def _is_fault(error: Exception) -> bool:
+    from usmp.support.errors import FaultError
+
+    return isinstance(error, FaultError)

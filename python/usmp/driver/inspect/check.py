@@ -1,0 +1,127 @@
+"""`tvmc check`: whether a model fits a board."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.build.summary import summary_text
+from usmp.driver.errors import UsageError
+from usmp.driver.inspect.check_places import add_place_options, is_within, places
+from usmp.driver.inspect.diff import FORMATS
+from usmp.driver.options.build_options import add_build_options
+from usmp.driver.options.model_files import check_is_none_of, check_model_files, note_one_program
+from usmp.driver.output import written
+from usmp.driver.status import NOT_WITHIN
+from usmp.driver.terminal.help import add_command
+from usmp.driver.terminal.progress import add_quiet_option, stages
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from usmp.report.verdicts import Verdict
+
+_EXAMPLES = """\
+  tvmc check model.tflite --max-ram 64K --max-flash 512K
+      exit status 0 if the model fits, 2 if it does not
+  tvmc check model.tflite --boards nrf52840,stm32f411re
+      the same of parts, each with the kernels for its core; all must fit
+  tvmc check model.tflite --boards all
+      which of the known boards and parts it fits
+  tvmc check model.tflite --board-memory mine:ram=96K,flash=256K,core=cortex-m33
+      a board of your own
+  tvmc check a.tflite b.tflite --max-ram 64K
+      two models in one program, which share memory; for one of them alone, name one
+  tvmc check model.tar --max-ram 64K --format markdown -o comment.md
+      an archive as it is, for a comment on a pull request
+
+Flash is constants and code: the code is compiled for the core where its compiler is installed."""
+
+
+def add_check_parser(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "check",
+        check_fit,
+        summary="check that a model fits a board",
+        description="Plan a model, compile its C where a compiler for the core is installed, and "
+        "say whether RAM and flash suffice. Nothing runs.",
+        examples=_EXAMPLES,
+    )
+    add_place_options(parser.add_argument_group("what it has to fit"))
+    asked = len(parser._actions)
+    add_build_options(parser)
+    parser.set_defaults(
+        of_models=[
+            (action.option_strings[0] if action.option_strings else action.dest, action)
+            for action in parser._actions[asked:]
+        ]
+    )
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--format",
+        choices=list(FORMATS),
+        help="how to show it (default: as the ending of --output says, else table)",
+    )
+    output.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
+    add_quiet_option(output)
+
+
+def check_fit(options: argparse.Namespace) -> int:
+    """Carry out the command; the exit status says whether the model fits."""
+    asked = places(options)
+    if options.board is not None:
+        raise UsageError("--board says what to build for; name boards to fit in --boards")
+    if options.export_state_layout is not None:
+        raise UsageError("--export-state-layout belongs to tvmc compile and tvmc plan")
+    if options.output is not None:
+        check_is_none_of(options.output, options, "the verdict")
+    check_model_files(options)
+    from usmp.driver.inspect.check_builds import Builds
+
+    with stages(options) as stage:
+        builds = Builds(options, stage)
+        verdicts: list[Verdict] = []
+        for place in asked:
+            builds.remaining = len(asked) - len(verdicts)
+            verdicts.append(builds.verdict(place))
+    fitting = [(place, verdict.fits) for place, verdict in zip(asked, verdicts, strict=True)]
+    does_fit = is_within(options, fitting)
+    _show(options, verdicts, does_fit)
+    return 0 if does_fit else NOT_WITHIN
+
+
+def _show(options: argparse.Namespace, verdicts: Sequence[Verdict], does_fit: bool) -> None:
+    from usmp.report.verdicts import markdown_verdicts, print_verdicts, verdicts_json
+
+    file = ", ".join(options.FILE)
+    title = f"Does {file} fit?"
+    ending = Path(options.output or "").suffix.lower()
+    by_ending = next((name for name, own in FORMATS.items() if own and own == ending), "table")
+    shown_as = options.format or by_ending
+
+    def show(console: Console | None) -> None:
+        from rich.console import Console
+
+        print_verdicts(title, verdicts, console or Console(highlight=False))
+
+    note_one_program(options, "check", None if options.output is not None else shown_as)
+    if shown_as == "table" and options.output is None:
+        show(None)
+        return
+    if shown_as == "json":
+        text = verdicts_json(file, does_fit, verdicts)
+    elif shown_as == "markdown":
+        text = markdown_verdicts(title, verdicts)
+    else:
+        text = summary_text(show)
+    if options.output is None:
+        print(text, end="")
+        return
+    from usmp.codegen.write_file import write_file
+
+    with written(options.output, is_last=does_fit):
+        write_file(options.output, text.encode())

@@ -1,0 +1,259 @@
+"""The builds of `tvmc check`: one for each core, and one for each emulated board."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from usmp.boards.board import Board, board_named
+from usmp.boards.board_run import program_memory
+from usmp.boards.core_compilers import core_compiler, module_compiler
+from usmp.driver.build.plan_archive import is_archive, planned_module
+from usmp.driver.inspect.check_places import Place
+from usmp.driver.options.build_options import build_model
+from usmp.driver.options.target_options import full_target
+from usmp.driver.terminal.progress import ProgressCallback
+from usmp.driver.without_torch import without_torch
+from usmp.names import CORES
+from usmp.report.unfinished_search import unfinished_search
+from usmp.report.verdicts import Need, Verdict
+from usmp.runtime import Archive, BuildError, load_archive
+from usmp.runtime.archived_module import ArchivedModule
+from usmp.runtime.code_size import CompiledCode, CrossCompiler, compiled_code
+from usmp.support.plain_text import shown
+from usmp.support.temporary_folder import temporary_folder
+
+_ANY_CORE = "cortex-m0"
+"""What portable C is compiled for, to measure it, where no core is named: with the fewest
+instructions to choose from, it takes the most of them."""
+
+_OWN_STACK = (
+    "The stack is that of the model's functions: that of the C library, of interrupts and of the "
+    "application comes on top."
+)
+_NO_STACK = "The stack is not counted: its size is not known."
+
+
+class Builds:
+    """Builds a model for what it has to fit, once for each core.
+
+    Parameters
+    ----------
+    options
+        those of the command line; its files are models, or one archive.
+    stage
+        shows what is being done.
+
+    Raises
+    ------
+    UsageError, ValueError
+        the model or the archive cannot be read.
+    """
+
+    def __init__(self, options: argparse.Namespace, stage: ProgressCallback) -> None:
+        self._options = options
+        self._stage = stage
+        self._built: dict[tuple[str, str | None], tuple[Archive, ArchivedModule]] = {}
+        self._compiled: dict[tuple[int, CrossCompiler], CompiledCode | str] = {}
+        self._given: tuple[Archive, ArchivedModule] | None = None
+        if is_archive(options):
+            module = planned_module(options)
+            self._given = load_archive(options.FILE[0]), module
+        self.remaining = 1
+        """Builds that remain at most, for which a time budget has to do."""
+        self._chooses_core = self._given is None and _is_any_core(options)
+
+    def verdict(self, place: Place) -> Verdict:
+        """Whether the model fits."""
+        if place.is_board:
+            return self._board_verdict(board_named(place.name))
+        archive, module = self._for_core(place.core, self._options.io_pool)
+        return self._by_sizes(place, archive, module)
+
+    def _for_core(self, core: str, io_pool: str | None) -> tuple[Archive, ArchivedModule]:
+        """The model as it is for that core; an archive, and a model with a target, stay as they
+        are."""
+        if self._given is not None:
+            return self._given
+        wanted = core if self._chooses_core and core.split("+")[0] in CORES else ""
+        if (wanted, io_pool) not in self._built:
+            target = f"c -mcpu={wanted}" if wanted else self._options.target
+            self._stage(f"building for {wanted or target}")
+            self._built[wanted, io_pool] = self._build(target, None, io_pool)
+        return self._built[wanted, io_pool]
+
+    def _build(
+        self, target: str, board: str | None, io_pool: str | None
+    ) -> tuple[Archive, ArchivedModule]:
+        own = {
+            "target": target,
+            "board": board,
+            "io_pool": io_pool,
+            "remaining_builds": self.remaining,
+        }
+        options = argparse.Namespace(**{**vars(self._options), **own})
+        factory = build_model(options, self._stage)
+        # It ran once; a second time it would register what is registered.
+        self._options.extension = []
+        with temporary_folder() as folder:
+            path = folder / "model.tar"
+            factory.export_model_library_format(path)
+            archive = load_archive(path)
+        return archive, archive.module(factory.module_name)
+
+    def _by_sizes(self, place: Place, archive: Archive, module: ArchivedModule) -> Verdict:
+        """By what plan and compiler say, without a program for a board."""
+        ram, flash, notes = _ram_parts(module), _constants(module), []
+        code = self._code(place, archive, module)
+        if isinstance(code, str):
+            notes += [code, _NO_STACK]
+        else:
+            flash["code"] = code.size_bytes
+            if code.variables_size_bytes:
+                ram["variables"] = code.variables_size_bytes
+            if code.stack_size_bytes is not None:
+                ram["stack"] = code.stack_size_bytes
+            notes += [f"Code as {code.compiler} makes it, with what it calls of the C library."]
+            notes.append(_NO_STACK if code.stack_size_bytes is None else _OWN_STACK)
+        verdict = Verdict(
+            place.name,
+            place.core,
+            Need(ram, place.ram_bytes, "stack" in ram),
+            Need(flash, place.flash_bytes, "code" in flash),
+            source=place.source,
+        )
+        unfinished = unfinished_search(module.metadata["memory"])
+        notes = [*_advice(verdict, module), *unfinished, *_dynamic(module), *notes]
+        return Verdict(**{**vars(verdict), "notes": notes})
+
+    def _code(self, place: Place, archive: Archive, module: ArchivedModule) -> CompiledCode | str:
+        """The compiled code, or why it is not counted."""
+        own = module_compiler(module.metadata)
+        cross = core_compiler(place.core) if place.core else own or core_compiler(_ANY_CORE)
+        if cross is None:
+            return f"Code not counted: no compiler for {shown(place.core)} is known."
+        if shutil.which(cross.program) is None:
+            return f"Code not counted (no {cross.program})."
+        key = (id(module), cross)
+        if key not in self._compiled:
+            self._stage(f"compiling for {place.core or module.name}")
+            try:
+                files = archive.code(module.name)
+                with without_torch():
+                    code = compiled_code(files, module.metadata, cross)
+                # What was made for another machine says nothing of this one.
+                why = code.not_linked
+                self._compiled[key] = code if why is None else f"Code not counted: {shown(why)}."
+            except BuildError as error:
+                self._compiled[key] = f"Code not counted: {shown(error, 300)}."
+        return self._compiled[key]
+
+    def _board_verdict(self, board: Board) -> Verdict:
+        """Of an emulated board: a program for it is planned and linked."""
+        make = partial(_sized_place, board)
+        if self._given is not None and self._given[1].metadata.get("board") != board.name:
+            return self._by_sizes(make(), *self._given)
+        try:
+            target, io_pool = self._options.target, self._options.io_pool
+            archive, module = self._given or self._build(target, board.name, io_pool)
+        except ValueError as error:
+            # That the model itself can be built, the build without the board's memories shows.
+            alone = self._by_sizes(make(), *self._for_core(board.core, None))
+            return Verdict(**{**vars(alone), "why_not": shown(error, 500)})
+        self._stage(f"linking for {board.name}")
+        with without_torch():
+            from usmp.boards.emulator import EmulatedModule
+
+        try:
+            sections = EmulatedModule(archive.files, module.metadata, board).sections()
+        except BuildError as error:
+            verdict = self._by_sizes(make(), archive, module)
+            if "overflowed" in str(error):
+                return Verdict(**{**vars(verdict), "why_not": shown(error, 500)})
+            note = f"The program was not linked: {shown(error, 300)}."
+            return Verdict(**{**vars(verdict), "notes": [*verdict.notes, note]})
+        memory = program_memory(sections, board)
+        place = make()
+        return Verdict(
+            board.name,
+            board.core,
+            Need(
+                {"pools": memory.pools, "stack": memory.stack, "variables": memory.variables},
+                place.ram_bytes,
+            ),
+            Need({"constants": memory.constants, "code": memory.code}, place.flash_bytes),
+            notes=[
+                *unfinished_search(module.metadata["memory"]),
+                "A whole program was linked, with start-up code and the stack of its project.",
+            ],
+            source=place.source,
+        )
+
+
+def _is_any_core(options: argparse.Namespace) -> bool:
+    """Whether the target is plain "c", so that a build can be for the core of each place."""
+    from usmp.objects.targets import parse_targets, target_text
+
+    targets = parse_targets(full_target(options), takes_executor_options=True)
+    says_more = targets.accelerators or targets.executor_options
+    return not says_more and target_text(targets.cpu) == "c"
+
+
+def _sized_place(board: Board) -> Place:
+    """The board with the sizes of the memories that programs of it use."""
+    memories = {memory.name: memory.size_bytes for memory in board.memories}
+    written = {*board.workspace_memories, board.data_memory}
+    read = {*board.constant_memories, board.code_memory}
+    return Place(
+        board.name,
+        board.core,
+        sum(memories[name] for name in written),
+        sum(memories[name] for name in read),
+        "tvmc list boards",
+    )
+
+
+def _ram_parts(module: ArchivedModule) -> dict[str, int]:
+    """What the plan says of RAM."""
+    memory = module.metadata["memory"]
+    if "ram" in memory:
+        ram = memory["ram"]
+        return {
+            "workspace": ram["workspace_size_bytes"],
+            "inputs and outputs": ram["io_size_bytes"],
+        }
+    return {"workspace": sum(p.size_bytes for p in module.pools if not p.is_constant)}
+
+
+def _constants(module: ArchivedModule) -> dict[str, int]:
+    return {"constants": sum(pool.size_bytes for pool in module.pools if pool.is_constant)}
+
+
+def _advice(verdict: Verdict, module: ArchivedModule) -> list[str]:
+    """What can be done about RAM that is missing, or that nothing can."""
+    if not verdict.ram.missing:
+        return []
+    ram: Mapping[str, Any] = module.metadata["memory"].get("ram", {})
+    planned = sum(_ram_parts(module).values())
+    with_io = ram.get("size_bytes_with_workspace_io", planned)
+    rest = verdict.ram.needed - planned
+    advice = []
+    if with_io < planned:
+        does = "fits" if with_io + rest <= (verdict.ram.available or 0) else "does not fit either"
+        advice.append(f"With --workspace-io it takes {with_io + rest} bytes of RAM, and {does}.")
+    is_finished = not [*unfinished_search(module.metadata["memory"])]
+    if is_finished and all(p.is_optimal for p in module.pools if not p.is_constant):
+        advice.append(
+            "The plan is proved to be the smallest for these operators; tvmc explain tries what "
+            "else would reduce it."
+        )
+    return advice
+
+
+def _dynamic(module: ArchivedModule) -> list[str]:
+    if "dynamic_allocations" not in module.metadata["memory"]:
+        return []
+    return ["Buffers whose size has no bound are not counted: runs allocate them."]

@@ -1,0 +1,189 @@
+"""`tvmc diff`: what changed from one build of a model to the next."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.build.summary import summary_text
+from usmp.driver.inspect.growth import checked_limits, growth_limit, growth_sentence
+from usmp.driver.inspect.plan_files import PlannedModule, matching_modules, read_plans
+from usmp.driver.output import check_output, written
+from usmp.driver.status import NOT_WITHIN
+from usmp.driver.terminal.help import add_command
+from usmp.driver.terminal.progress import add_quiet_option, stages
+from usmp.support.plain_text import shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from usmp.report.build_facts import BuildFacts
+    from usmp.report.plan_diff import ModuleDiff
+
+FORMATS = {"table": "", "markdown": ".md", "json": ".json"}
+"""How a difference can be shown, and the ending of a file's name that means it."""
+
+_EXAMPLES = """\
+  tvmc diff before.tar after.tar
+      RAM and flash, and the pools, buffers and operators that are not the same
+  tvmc diff before.tar after.tar --fail-on-growth 0 --fail-on-flash-growth 2%
+      exit status 2 if the build takes more RAM, or more than 2 % more flash
+  tvmc diff before.json after.json --format markdown -o comment.md
+      the same of plans (tvmc plan --format json), for a comment on a pull request
+  tvmc diff before.tar after.tar --format json | jq '.modules[].sums'"""
+
+
+def add_diff_parser(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "diff",
+        diff_plans,
+        summary="show what changed from one build to the next",
+        description="Compare two builds: archives, their metadata.json, or plans as tvmc plan "
+        "--format json writes them. The code of archives is compiled to measure it; nothing runs.",
+        examples=_EXAMPLES,
+    )
+    parser.add_argument("BEFORE", help="an archive (.tar) or a JSON file")
+    parser.add_argument("AFTER", help="what to compare it with")
+    parser.add_argument(
+        "--module-name", metavar="NAME", help="compare this module only (default: all, by name)"
+    )
+    for option, what in (("growth", "RAM"), ("flash-growth", "flash")):
+        parser.add_argument(
+            f"--fail-on-{option}",
+            type=growth_limit,
+            metavar="LIMIT",
+            help=f"exit with status {NOT_WITHIN} if the {what} grows by more than this: bytes, or "
+            "a percentage such as 2%%",
+        )
+    parser.add_argument(
+        "--format",
+        choices=list(FORMATS),
+        help="how to show it (default: as the ending of --output says, else table)",
+    )
+    parser.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
+    add_quiet_option(parser)
+
+
+def diff_plans(options: argparse.Namespace) -> int:
+    """Carry out the command; the exit status says whether the growth is within the limits."""
+    for path in (options.BEFORE, options.AFTER) if options.output is not None else ():
+        check_output(options.output, path, "the difference", "a file that it compares")
+    with stages(options) as stage:
+        stage("reading both files")
+        before, after = read_plans(options.BEFORE), read_plans(options.AFTER)
+        matched = matching_modules(before, after, options.module_name)
+        stage("compiling the code")
+        diffs = [_difference(*pair) for pair in matched]
+    limits = [result for diff in diffs for result in checked_limits(options, diff)]
+    unmatched = _unmatched(before, after, matched) if options.module_name is None else ([], [])
+    _show(options, diffs, unmatched, limits)
+    exceeded = [result for result in limits if result["exceeded"]]
+    is_seen = options.output is None and (options.format or "table") != "json"
+    for result in [] if is_seen else exceeded:
+        print(f"tvmc: {growth_sentence(result)}", file=options.stderr)
+    return NOT_WITHIN if exceeded else 0
+
+
+def _difference(
+    name_before: str, before: PlannedModule, name_after: str, after: PlannedModule
+) -> ModuleDiff:
+    from usmp.report.plan_diff import diff_builds
+
+    facts, notes = [], []
+    for side, name, module in (("before", name_before, before), ("after", name_after, after)):
+        build, note = _facts(name, module)
+        facts.append(build)
+        notes += [f"Of the build {side}, {note}"] if note else []
+    return diff_builds(facts[0], facts[1], notes)
+
+
+def _facts(name: str, module: PlannedModule) -> tuple[BuildFacts, str]:
+    """The facts of a module, and what of them is not known."""
+    from usmp.driver.inspect.measured_code import module_code, source_bytes
+    from usmp.report.build_facts import build_facts
+
+    if module.archive is None:
+        note = "the file has no code: flash is that of constants only."
+        return build_facts(name, module.memory, module.operators), note
+    code = module_code(module.archive, name)
+    size = source_bytes(module.archive, name)
+    if isinstance(code, str):
+        note = f"the code was not compiled ({code}): flash is that of constants only."
+        return build_facts(name, module.memory, module.operators, None, size), note
+    return build_facts(name, module.memory, module.operators, code, size), ""
+
+
+def _unmatched(
+    before: dict[str, PlannedModule],
+    after: dict[str, PlannedModule],
+    matched: Sequence[tuple[str, PlannedModule, str, PlannedModule]],
+) -> tuple[list[str], list[str]]:
+    """Names of modules that only one file has."""
+    old, new = {pair[0] for pair in matched}, {pair[2] for pair in matched}
+    return [name for name in before if name not in old], [n for n in after if n not in new]
+
+
+def _show(
+    options: argparse.Namespace,
+    diffs: Sequence[ModuleDiff],
+    unmatched: tuple[Sequence[str], Sequence[str]],
+    limits: Sequence[dict[str, Any]],
+) -> None:
+    shown_as = options.format or _format_of(options.output)
+
+    def show(console: Console | None) -> None:
+        from rich.console import Console
+
+        from usmp.report.diff_tables import print_diff
+        from usmp.report.text_tables import print_text
+
+        console = console or Console(highlight=False)
+        for diff in diffs:
+            print_diff(diff, console)
+        for sentence in _sentences(unmatched, limits):
+            print_text(sentence, console)
+
+    if shown_as == "table" and options.output is None:
+        show(None)
+        return
+    if shown_as == "table":
+        text = summary_text(show)
+    elif shown_as == "json":
+        from usmp.report.diff_json import diff_json
+
+        text = diff_json((options.BEFORE, options.AFTER), diffs, unmatched, limits)
+    else:
+        from usmp.report.diff_tables import markdown_diff
+        from usmp.report.text_tables import markdown_text
+
+        parts = [markdown_diff(diff) for diff in diffs]
+        parts += [f"{markdown_text(text)}\n" for text in _sentences(unmatched, limits)]
+        text = "\n".join(parts)
+    if options.output is None:
+        print(text, end="")
+        return
+    from usmp.codegen.write_file import write_file
+
+    with written(options.output, is_last=not any(result["exceeded"] for result in limits)):
+        write_file(options.output, text.encode())
+
+
+def _sentences(
+    unmatched: tuple[Sequence[str], Sequence[str]], limits: Sequence[dict[str, Any]]
+) -> list[str]:
+    sentences = [
+        f'Module "{shown(name)}" is only in the build {side}.'
+        for side, names in zip(("before", "after"), unmatched, strict=True)
+        for name in names
+    ]
+    return sentences + [growth_sentence(result) for result in limits]
+
+
+def _format_of(path: str | None) -> str:
+    """The format that the ending of a file's name means."""
+    ending = Path(path or "").suffix.lower()
+    return next((name for name, own in FORMATS.items() if own and own == ending), "table")

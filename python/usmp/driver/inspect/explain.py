@@ -1,0 +1,116 @@
+"""`tvmc explain`: why a model needs the memory that it does, and what would reduce it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from usmp.driver.build.plan_archive import is_archive, note_options_of_models, planned_module
+from usmp.driver.build.summary import summary_text
+from usmp.driver.errors import UsageError
+from usmp.driver.options.build_options import add_build_options, build_arguments
+from usmp.driver.options.model_files import check_is_none_of, note_one_program
+from usmp.driver.output import written
+from usmp.driver.terminal.help import add_command
+from usmp.driver.terminal.progress import add_quiet_option, stages
+from usmp.driver.terminal.search import note_interrupted_search
+
+FORMATS = ("text", "json", "markdown")
+_ENDINGS = {".json": "json", ".md": "markdown"}
+
+_WITH_ARCHIVES = {
+    "help", "format", "output", "quiet", "no_suggestions", "usmp_algorithm", "usmp_time_budget"
+}  # fmt: skip
+
+_EXAMPLES = """\
+  tvmc explain model.tflite
+      for each pool the operator at the peak, what is live there and why, what cannot share bytes,
+      what is proved; then what would need less RAM, each planned again
+  tvmc explain model.tflite --board mps2-an500 --workspace-io
+      the same for a board, and with other options of tvmc plan
+  tvmc explain model.tflite --no-suggestions
+      without planning again
+  tvmc explain model.tflite -o memory.md
+      as Markdown, for a review
+  tvmc explain model.tflite --format json | jq '.suggestions[0].flag'
+      what saves most
+  tvmc explain a.tflite b.tflite
+      two models in one program, which share memory; for one of them alone, name one
+  tvmc explain model.tar
+      what the metadata of an archive says
+
+The model has to fit its pools; where it does not, the error of tvmc plan says what does not fit."""
+
+
+def add_explain_parser(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "explain",
+        explain_model,
+        summary="say why a model needs its memory, and what would reduce it",
+        description="Plan the memory of a model, say what its peak consists of and what forces it, "
+        "and plan it again with other options to see what they save.",
+        examples=_EXAMPLES,
+    )
+    add_build_options(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--no-suggestions", action="store_true", help="do not plan again with other options"
+    )
+    output.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="how to show it (default: as the ending of --output says, .json or .md, else text)",
+    )
+    output.add_argument("-o", "--output", metavar="PATH", help="the file to write, not stdout")
+    add_quiet_option(output)
+    note_options_of_models(parser, _WITH_ARCHIVES)
+
+
+def explain_model(options: argparse.Namespace) -> None:
+    """Carry out the command."""
+    if options.export_state_layout is not None:
+        raise UsageError("--export-state-layout belongs to tvmc compile and tvmc plan")
+    if options.output is not None:
+        check_is_none_of(options.output, options, "the explanation")
+    if is_archive(options):
+        from usmp.report.explanation import explanation_document
+
+        module = planned_module(options)
+        document: Mapping[str, Any] = explanation_document(module.metadata)
+    else:
+        with stages(options) as stage, build_arguments(options, stage) as (models, arguments):
+            import usmp
+
+            found = usmp.explain(
+                models, suggestions=not options.no_suggestions, progress=stage, **arguments
+            )
+        note_interrupted_search(options, found.module)
+        document = found.document
+    _show(options, document)
+
+
+def _show(options: argparse.Namespace, document: Mapping[str, Any]) -> None:
+    """Print the document, or write it to the file that was asked for."""
+    from usmp.report.explanation import explanation_json, explanation_markdown, print_explanation
+
+    ending = Path(options.output or "").suffix.lower()
+    shown_as = options.format or _ENDINGS.get(ending, "text")
+    note_one_program(options, "explain", None if options.output is not None else shown_as)
+    if shown_as == "text" and options.output is None:
+        print_explanation(document)
+        return
+    if shown_as == "text":
+        text = summary_text(lambda console: print_explanation(document, console))
+    else:
+        text = (explanation_json if shown_as == "json" else explanation_markdown)(document)
+    if options.output is None:
+        print(text, end="")
+        return
+    from usmp.codegen.write_file import write_file
+
+    with written(options.output):
+        write_file(options.output, text.encode())

@@ -1,0 +1,184 @@
+"""Files with a plan, read for a comparison: an archive, its metadata.json, or the JSON of `tvmc
+plan`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.build.plan_archive import ARCHIVE
+from usmp.driver.errors import UsageError, file_error
+from usmp.driver.output import check_readable
+from usmp.support.plain_text import shown
+
+if TYPE_CHECKING:
+    from usmp.runtime import Archive
+
+Plans = Mapping[str, "PlannedModule"]
+"""The modules of a file by name; the name of the only one may be empty."""
+
+
+@dataclass(frozen=True)
+class PlannedModule:
+    """A module of a file, checked.
+
+    Parameters
+    ----------
+    memory, operators
+        what metadata.json has under these names; there are no operators where the file has only
+        the memory.
+    archive
+        that it is part of; None without C.
+    """
+
+    memory: Mapping[str, Any]
+    operators: list[dict[str, Any]] | None = None
+    archive: Archive | None = None
+
+
+def read_plans(path: str) -> dict[str, PlannedModule]:
+    """The modules of an archive (.tar) or of a JSON file.
+
+    Raises
+    ------
+    UsageError
+        the file is missing, cannot be read, or has neither modules nor a plan.
+    ArchiveError
+        the archive is damaged.
+    """
+    check_readable(path)
+    if Path(path).suffix.lower() == ARCHIVE:
+        from usmp.runtime import load_archive
+
+        archive = load_archive(path)
+        return {
+            name: PlannedModule(
+                module.metadata["memory"], _operators(path, name, module.metadata), archive
+            )
+            for name, module in archive.modules.items()
+        }
+    return _read_json(path)
+
+
+def _read_json(path: str) -> dict[str, PlannedModule]:
+    from usmp.runtime.archive import read_modules
+    from usmp.runtime.read_metadata import DamagedMetadata, parse_metadata
+    from usmp.runtime.read_tar import ArchiveError
+
+    content = _content(path)
+    try:
+        document = parse_metadata(content)
+        if isinstance(document, dict) and "pools" in document and "functions" in document:
+            return {"": PlannedModule(_checked_memory(document))}
+        if not isinstance(document, dict) or "modules" not in document:
+            raise UsageError(
+                f"{path}: neither the JSON of tvmc plan nor metadata.json of an archive: it has "
+                'no "pools" and no "modules"'
+            )
+        return {
+            name: PlannedModule(module.metadata["memory"], _operators(path, name, module.metadata))
+            for name, module in read_modules(document).items()
+        }
+    except (DamagedMetadata, ArchiveError) as error:
+        raise UsageError(f"{path}: {shown(error, 1000)}") from error
+
+
+def _content(path: str) -> bytes:
+    """The whole file, unless it is larger than any that is written; it may be a pipe."""
+    from usmp.runtime.read_metadata import LARGEST_METADATA_BYTES
+
+    try:
+        with open(path, "rb") as file:
+            return file.read(LARGEST_METADATA_BYTES + 1)
+    except OSError as error:
+        raise file_error(error, path) from error
+
+
+def _checked_memory(memory: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same, if all that is compared has the form that metadata.json gives it."""
+    from usmp.runtime.archived_module import check_ram
+    from usmp.runtime.archived_pool import read_pool
+    from usmp.runtime.read_metadata import is_count, is_list_of, is_text, read_value
+
+    where = "the plan"
+    is_object = is_list_of(lambda value: isinstance(value, dict))
+    functions = read_value(memory, "functions", lambda value: isinstance(value, dict), where)
+    mains = read_value(functions, "main", is_object, where)
+    for main in mains:
+        read_value({"entry": "main", **main}, "entry", is_text, f"an entry of {where}")
+        for key in ("workspace_size_bytes", "io_size_bytes", "state_size_bytes"):
+            read_value(main, key, is_count, f"an entry of {where}")
+    entries = [main.get("entry", "main") for main in mains]
+    for pool in read_value(memory, "pools", is_object, where):
+        read_pool(pool, entries, where)
+    check_ram(memory, where)
+    return memory
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _operators(path: str, name: str, metadata: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """What it says of operators, checked; None if it says nothing, as earlier archives."""
+    from usmp.runtime.read_metadata import (
+        DamagedMetadata,
+        is_count,
+        is_list_of,
+        is_text,
+        read_value,
+    )
+
+    if "operators" not in metadata:
+        return None
+    is_object = is_list_of(lambda value: isinstance(value, dict))
+    where = f'an operator of module "{shown(name)}"'
+    try:
+        operators: list[dict[str, Any]] = read_value(metadata, "operators", is_object, where)
+        for operator in operators:
+            read_value(operator, "entry", is_text, where)
+            read_value(operator, "functions", is_list_of(is_text), where)
+            read_value(operator, "macs", is_count, where)
+            if "weights_size_bytes" in operator:
+                read_value(operator, "weights_size_bytes", is_count, where)
+            if "buffers" in operator:
+                written = {"written": [], **_mapping(operator["buffers"])}
+                read_value(written, "written", is_list_of(is_text), where)
+            for schedule in read_value(
+                {"schedules": [], **operator}, "schedules", is_object, where
+            ):
+                if "instructions" in schedule:
+                    read_value(schedule, "instructions", is_count, where)
+    except DamagedMetadata as error:
+        raise UsageError(f"{path}: {error}") from error
+    return operators
+
+
+def matching_modules(
+    before: Plans, after: Plans, name: str | None
+) -> list[tuple[str, PlannedModule, str, PlannedModule]]:
+    """The modules to compare: of one name, or the only one of each file.
+
+    Parameters
+    ----------
+    name
+        the only module to compare; all by default.
+
+    Raises
+    ------
+    UsageError
+        there is no such module, or no module of one name in both files.
+    """
+    if name is None and len(before) == len(after) == 1:
+        [(old, was)], [(new, now)] = before.items(), after.items()
+        return [(old, was, new, now)]
+    names = [key for key in after if key in before] if name is None else [name]
+    for side, plans in (("before", before), ("after", after)):
+        if not names or names[0] not in plans:
+            held = ", ".join(json.dumps(shown(key)) for key in plans if key) or "no names"
+            what = f'has no module "{shown(name)}"' if name else "shares no module with the other"
+            raise UsageError(f"the build {side} {what}; its modules: {held}")
+    return [(key, before[key], key, after[key]) for key in names]

@@ -1,0 +1,330 @@
+"""The options of `tvmc compile` and `tvmc plan` that say what is built, and for what."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import Any
+
+from usmp.driver.errors import UsageError
+from usmp.driver.options.accelerators import add_extension_option, load_extensions
+from usmp.driver.options.import_options import add_import_options
+from usmp.driver.options.memory_pools import (
+    add_pool_options,
+    listed_targets,
+    memory_pools,
+    state_pool,
+)
+from usmp.driver.options.model_files import (
+    add_concurrent_option,
+    add_files_options,
+    check_model_files,
+    concurrent_entries,
+    import_models,
+    model_files,
+)
+from usmp.driver.options.pass_settings import PassSettings
+from usmp.driver.options.state_options import add_state_options, check_state_options
+from usmp.driver.options.target_options import add_target_options, full_target
+from usmp.driver.terminal.help import Parser
+from usmp.driver.terminal.progress import ProgressCallback, planning_stage
+from usmp.driver.terminal.search import add_time_budget_option, command_deadline, watched_search
+from usmp.driver.without_torch import without_torch
+from usmp.names import C_NAMES, FLOAT, IO_TYPES, MODEL_NAMES
+from usmp.tvm018.old_name import TRUE, parse_truth
+
+EXECUTORS = ("aot",)
+SHORT_PASS_OPTIONS = {
+    "usmp_algorithm": "tir.usmp.algorithm",
+    "usmp_time_budget": "tir.usmp.time_budget",
+    "usmp_preserve_inputs": "tir.usmp.preserve_inputs",
+    "workspace_io": "tir.usmp.use_workspace_io",
+    "profile": "tir.usmp.profile",
+}
+"""Options of the command that stand for pass options."""
+
+LISTED_PASS_OPTIONS = {
+    "stream_input": "tir.usmp.stream_inputs",
+    "stream_output": "tir.usmp.stream_outputs",
+}
+"""The same for options that may be repeated, each with a name."""
+
+
+def add_build_options(parser: Parser, needs_model: bool = True) -> None:
+    """Add the options; without `needs_model`, there may be something else to plan."""
+    parser.takes_files_anywhere = True
+    # Flags that end in the name of a pool must not be taken for shortened ones.
+    parser.allow_abbrev = False
+    parser.usage = "%(prog)s [options] [NAME=]FILE ..."
+    model = parser.add_argument_group("model")
+    add_files_options(model, needs_model)
+    add_concurrent_option(model)
+    model.add_argument("--module-name", default="default", help="prefix of the C symbols")
+    model.add_argument(
+        "--io-type",
+        choices=IO_TYPES,
+        default=FLOAT,
+        help="type of inputs and outputs: as the model has them (float, the default), or, where it "
+        "quantizes or dequantizes them itself, the integers (quantized; int8 if all are int8)",
+    )
+    model.add_argument(
+        "--c-names",
+        choices=C_NAMES,
+        default=MODEL_NAMES,
+        help="what outputs are called in C: as in the model (the default), or as TVM 0.18 called "
+        "them (0.18): output, or output0, output1, ... unless the model is a .tflite file",
+    )
+    add_import_options(model)
+    target = parser.add_argument_group("target and executor")
+    target.add_argument(
+        "--target",
+        default="c",
+        help='what to make code for (tvmc list targets), beside accelerators as in "accel,c"',
+    )
+    target.add_argument(
+        "--board",
+        metavar="NAME",
+        help="plan for the memories of a board (tvmc list boards), and add a project that builds "
+        "a program for it",
+    )
+    add_extension_option(target)
+    target.add_argument("--executor", default="aot", help="how the model is run: aot")
+    target.add_argument(
+        "--runtime", metavar="crt", help="TVM's, crt with functions of C; none is needed"
+    )
+    for side in ("workspace", "constant"):
+        target.add_argument(
+            f"--executor-aot-{side}-byte-alignment",
+            type=int,
+            metavar="BYTES",
+            help=f"alignment of each buffer in {side} pools (default: 16)",
+        )
+    target.add_argument(
+        "--executor-aot-interface-api",
+        metavar="{c,packed}",
+        help="how the model is called: from C (c, the default), or by TVM's runtime (packed)",
+    )
+    for option, text in (
+        ("unpacked-api", "1 with interface api c, 0 with packed; need not be given"),
+        ("link-params", "1: constants are part of the code, as they always are"),
+    ):
+        target.add_argument(
+            f"--executor-aot-{option}",
+            type=_truth,
+            nargs="?",
+            const=True,
+            metavar="{0,1}",
+            help=text,
+        )
+    add_target_options(target)
+    passes = parser.add_argument_group("pass options")
+    passes.add_argument(
+        "--pass-config",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a pass option, such as tir.usmp.algorithm=hill_climb; may be repeated; "
+        "tvmc list pass-configs shows them",
+    )
+    passes.add_argument(
+        "--disabled-pass",
+        action="append",
+        default=[],
+        metavar="NAME,...",
+        help="optimizations to leave out, as FuseOps or SplitIntoStrips; may be repeated",
+    )
+    passes.add_argument(
+        "--usmp-algorithm",
+        metavar="NAME",
+        help="the same as --pass-config tir.usmp.algorithm=NAME; see tvmc list algorithms",
+    )
+    add_time_budget_option(passes)
+    passes.add_argument(
+        "--usmp-preserve-inputs",
+        action="store_true",
+        default=None,
+        help="the same as --pass-config tir.usmp.preserve_inputs=1: a run leaves inputs in the "
+        "workspace as they were; inputs outside of it are never written",
+    )
+    passes.add_argument(
+        "--workspace-io",
+        action="store_true",
+        default=None,
+        help="the same as --pass-config tir.usmp.use_workspace_io=1: inputs and outputs are placed "
+        "in the workspace too, where they share bytes with other buffers",
+    )
+    hop = "; or it is a window of time, of which each run is given the N rows that are new"
+    for side, verb, form, more in (
+        ("input", "gives", "NAME[:hop=N]", hop),
+        ("output", "takes", "NAME", ""),
+    ):
+        passes.add_argument(
+            f"--stream-{side}",
+            action="append",
+            metavar=form,
+            help=f"the application {verb} this {side} row by row, so that it is never there as a "
+            f"whole{more}; may be repeated; the same as --pass-config "
+            f"tir.usmp.stream_{side}s=NAMES",
+        )
+    passes.add_argument(
+        "--profile",
+        action="store_true",
+        default=None,
+        help="the same as --pass-config tir.usmp.profile=1: the code calls functions before and "
+        "after each operator, for tvmc run --profile or for functions of your own",
+    )
+    add_pool_options(parser)
+    add_state_options(parser)
+
+
+def _needs_no_torch(options: argparse.Namespace) -> bool:
+    """Whether neither a model nor what the user runs first can have a use for PyTorch."""
+    return not options.extension and all(
+        file.ending in (".tflite", ".onnx") for file in model_files(options)
+    )
+
+
+def build_model(
+    options: argparse.Namespace,
+    stage: ProgressCallback,
+    *,
+    compare_workspace_io: bool = True,
+    reference: bool | None = False,
+) -> Any:
+    """Import and build the models as the options say: an `AOTExecutorFactoryModule`."""
+    with build_arguments(options, stage) as (models, arguments):
+        import usmp
+
+        return usmp.build(
+            models,
+            compare_workspace_io=compare_workspace_io,
+            reference=reference,
+            **arguments,
+        )
+
+
+@contextmanager
+def build_arguments(
+    options: argparse.Namespace, stage: ProgressCallback
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Import the models, and yield them with the arguments of `usmp.build`, by name, within the
+    PassContext that the options ask for."""
+    if options.executor not in EXECUTORS:
+        raise UsageError(
+            f'unknown executor "{options.executor}"; supported: {", ".join(EXECUTORS)}'
+        )
+    check_model_files(options)
+    check_state_options(options)
+    stage("loading TVM")
+    with without_torch() if _needs_no_torch(options) else nullcontext():
+        from tvm.ir.transform import PassContext
+
+        import usmp
+        from usmp.current_context import entered_current_context
+        from usmp.objects.targets import parse_targets
+        from usmp.planning.options import planning_options
+        from usmp.planning.session import planning_session
+        from usmp.relax.accelerators.known import check_accelerators
+        from usmp.support.errors import naming_file
+
+    executor = usmp.Executor(options.executor, _executor_options(options))
+    runtime = None if options.runtime is None else usmp.Runtime(options.runtime)
+    options.target = full_target(options)
+    targets = parse_targets(options.target, takes_executor_options=True)
+    load_extensions(options.extension)
+    workspace, constants = memory_pools(options, targets)
+    states = state_pool(options, targets)
+    check_accelerators(targets.accelerators, listed=listed_targets(options))
+    with (
+        ExitStack() as enclosing,
+        _passes(options).context(),
+        entered_current_context(),
+        planning_stage(stage),
+        watched_search(PassContext.current().config, stage),
+        planning_session(command_deadline(options, planning_options().time_budget)),
+    ):
+        models = import_models(options, stage)
+        stage("lowering")
+        files = model_files(options)
+        enclosing.enter_context(naming_file(files[0].path if len(files) == 1 else None))
+        yield (
+            models,
+            {
+                "target": targets,
+                "executor": executor,
+                "runtime": runtime,
+                "workspace_memory_pools": workspace,
+                "constant_memory_pools": constants,
+                "module_name": options.module_name,
+                "board": options.board,
+                "concurrent": concurrent_entries(options),
+                "shared_state": options.shared_state,
+                "state_memory_pool": states,
+                "io_memory_pool": options.io_pool,
+                "state_layout": options.state_layout,
+                "io_type": options.io_type,
+                "c_names": options.c_names,
+            },
+        )
+
+
+def _passes(options: argparse.Namespace) -> PassSettings:
+    """What the options say about passes; only `tvmc compile` prints."""
+    return PassSettings(
+        options=_pass_settings(options),
+        disabled_pass=",".join(options.disabled_pass),
+        print_times=getattr(options, "print_pass_times", False),
+        print_before=getattr(options, "print_ir_before", None),
+        print_after=getattr(options, "print_ir_after", None),
+    )
+
+
+def _pass_settings(options: argparse.Namespace) -> list[str]:
+    """`--pass-config`, and the options that are one of these by another name."""
+    settings = list(options.pass_config)
+    for attribute, name in SHORT_PASS_OPTIONS.items():
+        value = getattr(options, attribute)
+        if value is None:
+            continue
+        flag = f"--{attribute.replace('_', '-')}"
+        given, same = (flag, TRUE) if value is True else (f"{flag}={value}", (value,))
+        for setting in options.pass_config:
+            option, _, other = setting.partition("=")
+            if option == name and (other.lower() if value is True else other) not in same:
+                raise UsageError(
+                    f"{given} and --pass-config {setting} contradict each other; give one of them"
+                )
+        settings.append(f"{name}={same[0]}")
+    for attribute, name in LISTED_PASS_OPTIONS.items():
+        names = getattr(options, attribute)
+        if not names:
+            continue
+        for setting in options.pass_config:
+            if setting.partition("=")[0] == name:
+                flags = " ".join(f"--{attribute.replace('_', '-')}={value}" for value in names)
+                raise UsageError(
+                    f"{flags} and --pass-config {setting} say the same twice; give one of them"
+                )
+        settings.append(f"{name}={json.dumps(names)}")
+    return settings
+
+
+def _truth(text: str) -> bool:
+    truth = parse_truth(text)
+    if truth is None:
+        raise argparse.ArgumentTypeError(f"must be 0 or 1, not {text}")
+    return truth
+
+
+def _executor_options(options: argparse.Namespace) -> dict[str, Any]:
+    names = (
+        "workspace-byte-alignment",
+        "constant-byte-alignment",
+        "interface-api",
+        "unpacked-api",
+        "link-params",
+    )
+    given = {name: getattr(options, f"executor_aot_{name.replace('-', '_')}") for name in names}
+    return {name: value for name, value in given.items() if value is not None}

@@ -1,0 +1,46 @@
+"""`--capacity`: bytes that may be used, of the only pool or of one that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from usmp.driver.errors import UsageError
+from usmp.driver.options.byte_count import INT64_MAX, byte_count
+
+
+def capacities(given: Sequence[str]) -> int | dict[str, int] | None:
+    """Bytes of the only pool, or of each named pool in the given order; None if none is given.
+
+    Raises
+    ------
+    UsageError
+        a value is no number of bytes, or a pool is named twice, or only some are named.
+    """
+    named: dict[str, int] = {}
+    for value in given:
+        name, separator, text = value.rpartition("=")
+        if separator and not name.strip():
+            raise UsageError(f"--capacity={value}: write it as POOL=BYTES, such as sram=64K")
+        if name.strip() in named:
+            what = f'pool "{name.strip()}" is named twice' if separator else "it is given twice"
+            raise UsageError(f"--capacity={value}: {what}")
+        named[name.strip()] = _bytes(value, text)
+    if "" not in named:
+        return named or None
+    if len(named) > 1:
+        raise UsageError(
+            f"--capacity={named['']} names no pool, but others do; write all as POOL=BYTES"
+        )
+    return named[""]
+
+
+def _bytes(value: str, text: str) -> int:
+    number = byte_count(text)
+    if number is None:
+        raise UsageError(
+            f"--capacity={value}: the capacity must be bytes, such as 1000, 0x400 or 64K (K is "
+            "1024, M is 1024K); leave it out for the smallest peak"
+        )
+    if number > INT64_MAX:
+        raise UsageError(f"--capacity={value}: the capacity must be at most {INT64_MAX}")
+    return number

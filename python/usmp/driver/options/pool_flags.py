@@ -1,0 +1,325 @@
+"""Two spellings of memory pools on the command line: RFC 0009's, and that of tvmc in TVM 0.18,
+which had no constant pools, and neither sections nor internal pools.
+
+    --usmp-workspace-pools=dtcm,sram --usmp-workspace-pool-dtcm="target=c;size=1000"
+    --workspace-pools=dtcm,sram --workspace-pools-targets=dtcm:c
+        --workspace-pools-size-hint-bytes=dtcm:1000
+
+Both say the same with the same keys; what the values mean is the matter of `pool_settings`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from usmp.driver.errors import UsageError
+from usmp.driver.options.pool_keys import (
+    ALIGNMENT,
+    BURSTS,
+    INTERNAL,
+    IO,
+    KEYS,
+    PoolSettings,
+    Setting,
+)
+
+_POOL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_NAMED_FLAG = re.compile(r"(--usmp-(?:workspace|parameter)-pool-)([^=]+)(?:=(.*))?", re.DOTALL)
+_EXAMPLE = '"target=c;size=64K"'
+
+_TVM_NAMES = {"target": "targets", "size": "size-hint-bytes"}
+"""What TVM 0.18 called keys that the RFC names otherwise."""
+
+_HELP = {
+    "target": ("POOL:TARGET,...", "targets that may access the pool, as c or c:ro (all)"),
+    "size": ("POOL:BYTES", "bytes that may be used, as 1000, 0x400 or 64K (no limit)"),
+    "clock-frequency-hz": ("POOL:HZ", "clock of the memory"),
+    "read-bandwidth-bytes-per-cycle": ("POOL:BYTES", "bytes that a cycle reads"),
+    "write-bandwidth-bytes-per-cycle": ("POOL:BYTES", "bytes that a cycle writes"),
+    "read-latency-cycles": ("POOL:CYCLES", "cycles before the first byte is read (0)"),
+    "write-latency-cycles": ("POOL:CYCLES", "cycles before the first byte is written (0)"),
+    BURSTS: ("POOL:TARGET:BYTES", "burst length of a target (1)"),
+    "section": ("POOL:SECTION", "section of the object file, as .dtcm_bss"),
+    ALIGNMENT: ("POOL:BYTES", "power of two that each buffer starts and ends at"),
+    "pool-offset": ("POOL:BYTES", "bytes at the start of the memory that belong to others (0)"),
+    "address": ("POOL:ADDRESS", "of the memory's first byte, as 0x20000000"),
+    IO: ("POOL:only|no|any", "only inputs and outputs, or none of them (any)"),
+    INTERNAL: ("POOL,...", "pools that the emitted C holds itself"),
+}
+
+
+@dataclass(frozen=True)
+class PoolKind:
+    """Workspace or constant pools, what they hold, and the flags that name them; `spelling` says
+    whose the flags for single keys are."""
+
+    name: str
+    rfc_name: str
+    content: str
+    spelling: str
+
+    @property
+    def rfc_list(self) -> str:
+        """The RFC's flag that lists the pools."""
+        return f"--usmp-{self.rfc_name}-pools"
+
+    @property
+    def rfc_pool(self) -> str:
+        """The beginning of the RFC's flag for one pool, which ends with its name."""
+        return f"--usmp-{self.rfc_name}-pool-"
+
+    @property
+    def tvm_list(self) -> str:
+        """TVM's flag that lists the pools."""
+        return f"--{self.name}-pools"
+
+    def tvm_flag(self, key: str) -> str:
+        """TVM's flag for one key of all pools."""
+        return f"{self.tvm_list}-{_TVM_NAMES.get(key, key)}"
+
+
+WORKSPACE = PoolKind("workspace", "workspace", "what a run writes", "as TVM 0.18 spelled it")
+CONSTANT = PoolKind(
+    "constant",
+    "parameter",
+    "weights and other constants",
+    "in the spelling of TVM 0.18, which had flags of workspace pools only",
+)
+
+STATE_POOL = "--state-pool"
+"""The flag that names the workspace pool of the states."""
+
+IO_POOL = "--io-pool"
+"""The flag that names the workspace pool of inputs and outputs."""
+
+
+def add_pool_flags(parser: argparse.ArgumentParser, kind: PoolKind) -> None:
+    """Add both spellings."""
+    rfc = parser.add_argument_group(
+        f"{kind.name} pools",
+        f"Memories for {kind.content}, the most wanted first; by default one in the emitted C.",
+    )
+    keys = "; ".join(key if key == INTERNAL else f"{key}=" for key in KEYS)
+    rfc.add_argument(kind.rfc_list, action="append", metavar="POOL,...", help="names of the pools")
+    rfc.add_argument(
+        f"{kind.rfc_pool}NAME",
+        action="append",
+        metavar="KEY=VALUE;...",
+        help=f"what is known of the pool NAME, as {_EXAMPLE}; keys: {keys}",
+    )
+    tvm = parser.add_argument_group(
+        f"{kind.name} pools, a flag for each key",
+        f"The same, {kind.spelling}; all but the first may be repeated, and the last value for a "
+        "pool counts.",
+    )
+    tvm.add_argument(kind.tvm_list, action="append", metavar="POOL,...", help="names of the pools")
+    if kind == WORKSPACE:
+        rfc.add_argument(
+            STATE_POOL,
+            metavar="POOL",
+            help="the pool for what is kept between runs, and nothing else: a listed one, or "
+            "another one that the application provides, with the same flags for its properties",
+        )
+        rfc.add_argument(
+            IO_POOL,
+            metavar="POOL",
+            help="the pool for all inputs and outputs, with --workspace-io: a listed one, which "
+            "other buffers may share unless it has io=only, or another memory of the board",
+        )
+    for key in KEYS:
+        metavar, text = _HELP[key]
+        tvm.add_argument(kind.tvm_flag(key), action="append", metavar=metavar, help=text)
+
+
+def split_pool_flags(arguments: Sequence[str]) -> list[str]:
+    """The arguments, the name of a pool in a flag made part of its value: argparse knows no flags
+    that end in a name. `--usmp-workspace-pool-sram=SPEC` becomes
+    `--usmp-workspace-pool-NAME=sram=SPEC`.
+
+    The value may be an argument of its own, also after "=", as the RFC prints it.
+    """
+    changed: list[str] = []
+    remaining = list(arguments)
+    while remaining:
+        argument = remaining.pop(0)
+        if argument == "--":
+            return [*changed, argument, *remaining]
+        if match := _NAMED_FLAG.fullmatch(argument):
+            flag, name, value = match.groups()
+            if not value and remaining and not remaining[0].startswith("-"):
+                value = remaining.pop(0)
+            argument = f"{flag}NAME={name}={value or ''}"
+        changed.append(argument)
+    return changed
+
+
+def pool_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
+    """The listed pools of a kind by name, the most wanted first, with what is said about each.
+
+    Raises
+    ------
+    UsageError
+        both spellings at once, a pool without a name or with one that another has, settings
+        of a pool that is not listed, an unknown key, or a key without value.
+    """
+    settings = _settings(options, kind)
+    listed = {*_listed(options, kind.rfc_list), *_listed(options, kind.tvm_list)}
+    return {name: of_pool for name, of_pool in settings.items() if name in listed}
+
+
+def state_pool_settings(options: argparse.Namespace) -> tuple[str, PoolSettings] | None:
+    """The pool that `--state-pool` names, with what the flags of workspace pools say about it.
+
+    Raises
+    ------
+    UsageError
+        it has no name, or see `pool_settings`.
+    """
+    name = state_pool_name(options)
+    if name is None:
+        return None
+    if not _POOL_NAME.fullmatch(name):
+        raise UsageError(
+            f'{STATE_POOL}={name}: "{name}" is no name of a pool; write letters, digits and _'
+        )
+    return name, _settings(options, WORKSPACE).get(name, {})
+
+
+def state_pool_name(options: argparse.Namespace) -> str | None:
+    """What `--state-pool` says, if it is given."""
+    name: str | None = getattr(options, "state_pool", None)
+    return None if name is None else name.strip()
+
+
+def places_io(options: argparse.Namespace) -> bool:
+    """Whether the flags say in which pools inputs and outputs may lie.
+
+    Raises
+    ------
+    UsageError
+        see `pool_settings`.
+    """
+    said = [s[IO].text.strip() for s in pool_settings(options, WORKSPACE).values() if IO in s]
+    return options.io_pool is not None or any(text != "any" for text in said)
+
+
+def _settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
+    """What is said about pools: about those that are listed, in this order, and about another one
+    for states."""
+    rfc_flags = [kind.rfc_list, f"{kind.rfc_pool}NAME"]
+    tvm_flags = [kind.tvm_list, *(kind.tvm_flag(key) for key in KEYS)]
+    rfc, tvm = (
+        [flag for flag in flags if _values(options, flag)] for flags in (rfc_flags, tvm_flags)
+    )
+    if rfc and tvm:
+        name, _, _ = next(iter(_values(options, rfc_flags[1])), "").partition("=")
+        written = f"{kind.rfc_pool}{name}" if rfc[0] == rfc_flags[1] else rfc[0]
+        raise UsageError(
+            f"{written} and {tvm[0]} are two spellings for {kind.name} pools; use one of them"
+        )
+    if rfc:
+        return _of_listed_pools(options, kind, kind.rfc_list, _rfc_settings(options, kind))
+    if tvm:
+        return _of_listed_pools(options, kind, kind.tvm_list, _tvm_settings(options, kind))
+    return {}
+
+
+def _values(options: argparse.Namespace, flag: str) -> list[str]:
+    return getattr(options, flag.lstrip("-").replace("-", "_"), None) or []
+
+
+def _listed(options: argparse.Namespace, flag: str) -> list[str]:
+    return [name.strip() for value in _values(options, flag)[:1] for name in value.split(",")]
+
+
+def _of_listed_pools(
+    options: argparse.Namespace, kind: PoolKind, flag: str, settings: Mapping[str, PoolSettings]
+) -> dict[str, PoolSettings]:
+    """The settings in the order of the list `flag`, which must have all of their pools but that
+    of the states."""
+    lists = _values(options, flag)
+    if len(lists) > 1:
+        raise UsageError(f"{flag} is given twice; one lists all pools, the most wanted first")
+    names = _listed(options, flag)
+    for index, name in enumerate(names):
+        if not _POOL_NAME.fullmatch(name):
+            raise UsageError(
+                f'{flag}={lists[0]}: "{name}" is no name of a pool; write letters, digits and _'
+            )
+        if name in names[:index]:
+            raise UsageError(f'{flag}={lists[0]}: pool "{name}" is named twice')
+    of_states = state_pool_name(options) if kind == WORKSPACE else None
+    if of_states is not None and of_states in settings and of_states not in names:
+        names.append(of_states)
+    for name, of_pool in settings.items():
+        if name not in names:
+            (first, *_) = of_pool.values()
+            listed = f"is not in {flag}={lists[0]}" if lists else f"needs {flag}={name}"
+            raise UsageError(f'{first.written}: pool "{name}" {listed}')
+    return {name: settings.get(name, {}) for name in names}
+
+
+def _rfc_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
+    pools: dict[str, PoolSettings] = {}
+    for value in _values(options, f"{kind.rfc_pool}NAME"):
+        name, _, specification = value.partition("=")
+        flag = f"{kind.rfc_pool}{name}"
+        if name in pools:
+            raise UsageError(f"{flag} is given twice")
+        pools[name] = _rfc_specification(flag, specification)
+        if not pools[name]:
+            raise UsageError(f"{flag} says nothing; write it as {flag}={_EXAMPLE}")
+    return pools
+
+
+def _rfc_specification(flag: str, specification: str) -> PoolSettings:
+    settings: dict[str, Setting] = {}
+    for part in filter(None, map(str.strip, specification.split(";"))):
+        key, separator, value = (piece.strip() for piece in part.partition("="))
+        if key not in KEYS:
+            raise UsageError(f'{flag}: unknown key "{key}"; known: {", ".join(KEYS)}')
+        if key in settings:
+            raise UsageError(f'{flag}: "{key}" is given twice')
+        if (key == INTERNAL) == bool(separator):
+            right = INTERNAL if key == INTERNAL else f"{key}=VALUE"
+            raise UsageError(f'{flag}: write "{part}" as "{right}"')
+        settings[key] = Setting(value, f"{part} in {flag}")
+    return settings
+
+
+def _tvm_settings(options: argparse.Namespace, kind: PoolKind) -> dict[str, PoolSettings]:
+    pools: dict[str, dict[str, Setting]] = {}
+    for key in KEYS:
+        flag = kind.tvm_flag(key)
+        for value in _values(options, flag):
+            for name, text in _tvm_values(flag, key, value):
+                settings = pools.setdefault(name, {})
+                written = f"{flag}={value}"
+                if key == BURSTS and key in settings:
+                    text = _last_of_each_target(f"{settings[key].text},{text}")
+                    written = f"{flag}={name}:{text}"
+                settings[key] = Setting(text, written)
+    return {name: dict(settings) for name, settings in pools.items()}
+
+
+def _tvm_values(flag: str, key: str, value: str) -> list[tuple[str, str]]:
+    """Names of pools with what one flag of TVM says about them."""
+    if key == INTERNAL:
+        pairs = [(name.strip(), "") for name in value.split(",")]
+        is_right = ":" not in value
+    else:
+        name, _, text = (piece.strip() for piece in value.partition(":"))
+        pairs = [(name, text)]
+        is_right = value.count(":") >= _HELP[key][0].count(":")
+    if not is_right or not all(name for name, _ in pairs):
+        raise UsageError(f"{flag}={value}: write it as {_HELP[key][0]}")
+    return pairs
+
+
+def _last_of_each_target(bursts: str) -> str:
+    """TVM's flag for bursts speaks of one target; each target keeps the last value."""
+    last = {target: text for target, _, text in (b.rpartition(":") for b in bursts.split(","))}
+    return ",".join(f"{target}:{text}" for target, text in last.items())

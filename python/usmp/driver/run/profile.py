@@ -1,0 +1,137 @@
+"""`tvmc run --profile`: what each operator takes, as a table and as a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.build.reports import add_report_option, report_files, write_reports
+from usmp.driver.output import written
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from usmp.runtime import Archive, OperatorProfile, Profile
+
+_WIDTH = 200
+"""Columns of a table that no terminal shows."""
+
+
+def add_profile_options(parser: Any) -> None:
+    """Add the options."""
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="print what each operator takes, of a model that was compiled with --profile: its "
+        "time, with --board its instructions, with --serial its clock cycles, also for each "
+        "multiply-accumulate",
+    )
+    parser.add_argument(
+        "--profile-json",
+        metavar="FILE",
+        help="write the same to a file, as JSON; with --profile or without",
+    )
+    add_report_option(parser, "a report of the memory plan with what each operator takes")
+
+
+def check_profile_options(options: argparse.Namespace, archive: Archive) -> None:
+    """Let the files that are asked for ask for the profile, and refuse early what has none.
+
+    Raises
+    ------
+    NotProfiled
+        the model was compiled without `--profile`.
+    """
+    from usmp.runtime.operator_profile import check_has_hooks
+
+    options.profile |= options.profile_json is not None or bool(options.report)
+    if options.profile:
+        check_has_hooks(archive.module(options.module_name).metadata)
+
+
+def report_profile(
+    profile: Profile, options: argparse.Namespace, metadata: Mapping[str, Any]
+) -> None:
+    """Print the table, and write the files that are asked for; `metadata` is the module's."""
+    if options.report:
+        from usmp.report import with_measured_costs
+
+        write_reports(report_files(options, with_measured_costs(metadata, profile)), is_last=False)
+    if options.profile_json is not None:
+        text = json.dumps(profile.as_json(), indent=2) + "\n"
+        with written(options.profile_json), open(options.profile_json, "w") as file:
+            file.write(text)
+    if not options.quiet:
+        print_profile(profile)
+
+
+def print_profile(profile: Profile, console: Console | None = None) -> None:
+    """Print a row for each operator, and one for all of them.
+
+    On a narrow terminal the middle of names is left out, then shapes, kinds and costs for each
+    multiply-accumulate go; the JSON has all.
+    """
+    from rich.console import Console
+
+    from usmp.report.text_tables import TextTable, print_table, print_text
+    from usmp.support.plain_text import shown
+
+    if console is None:
+        console = Console(highlight=False)
+        if not console.is_terminal and "COLUMNS" not in os.environ:
+            console = Console(highlight=False, width=_WIDTH)
+    per_mac = _per_mac(profile.unit, profile.cost / profile.macs if profile.macs else None)
+    unit = "time [us]" if profile.unit == "ns" else profile.unit
+    table = TextTable(
+        f'Operators of entry "{shown(profile.entry)}"',
+        ("", "operator", "computes", "takes", "gives", "MACs", unit, "share", "per MAC"),
+        [_row(profile, operator) for operator in profile.operators],
+        names=frozenset({1, 2}),
+        numbers=frozenset({0, 5, 6, 7, 8}),
+        footer=(
+            "",
+            "all",
+            "",
+            "",
+            "",
+            str(profile.macs),
+            _cost(profile.unit, profile.cost),
+            "",
+            per_mac,
+        ),
+        one_line=frozenset({1, 2}),
+        optional=(3, 4, 2, 8),
+    )
+    print_table(table, console)
+    if profile.unit == "ns":
+        print_text(
+            f"Times are medians of {profile.runs} runs; per MAC they are nanoseconds.", console
+        )
+
+
+def _row(profile: Profile, operator: OperatorProfile) -> list[str]:
+    share = operator.cost / profile.cost if profile.cost else 0.0
+    return [
+        str(operator.index),
+        " ".join(operator.functions),
+        " + ".join(operator.kinds),
+        ", ".join(map(str, operator.inputs)),
+        ", ".join(map(str, operator.outputs)),
+        "?" if operator.macs is None else str(operator.macs),
+        _cost(profile.unit, operator.cost),
+        f"{share:.1%}",
+        _per_mac(profile.unit, operator.cost_per_mac),
+    ]
+
+
+def _cost(unit: str, cost: float) -> str:
+    return f"{cost / 1000:.2f}" if unit == "ns" else f"{cost:.0f}"
+
+
+def _per_mac(unit: str, cost: float | None) -> str:
+    if cost is None:
+        return "-"
+    return f"{cost:.3f}" if unit == "ns" else f"{cost:.2f}"

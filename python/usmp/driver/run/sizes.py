@@ -1,0 +1,89 @@
+"""Symbolic sizes on the command line: `--size NAME=NUMBER`, or those of the given inputs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.errors import UsageError
+from usmp.support.plain_text import shown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from usmp.runtime import HostEntry
+
+
+def add_size_option(parser: Any) -> None:
+    """Add the option."""
+    parser.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help="a size of a model whose shapes have sizes (tvmc info shows them); by default those "
+        "that --inputs have, or the largest, where there is one; may be repeated",
+    )
+
+
+def given_sizes(options: Sequence[str]) -> dict[str, int]:
+    """The sizes that `--size` gives, by name.
+
+    Raises
+    ------
+    UsageError
+        one is no number, has no name, or is given twice.
+    """
+    found: dict[str, int] = {}
+    for option in options:
+        name, _, number = option.rpartition("=")
+        if not name or not (number.isascii() and number.isdigit()) or len(number) > len(str(2**31)):
+            raise UsageError(f"--size {option}: write it as in --size seq=17")
+        if name in found:
+            raise UsageError(f"--size {option}: {name} is given twice")
+        found[name] = int(number)
+    return found
+
+
+def fill_run(
+    entry: HostEntry,
+    given: Mapping[str, np.ndarray],
+    mode: str,
+    sizes: Mapping[str, int],
+    generator: np.random.Generator | None = None,
+) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+    """All inputs of a run, and all of its sizes.
+
+    Parameters
+    ----------
+    entry
+        that is run.
+    given
+        arrays of some inputs.
+    mode
+        "zeros", "ones" or "random", for the others.
+    sizes
+        some sizes; others are those of the arrays, or the largest.
+    generator
+        of random values; by default they are the same in every run.
+
+    Raises
+    ------
+    ValueError
+        a size is unknown, out of its range, or another one than the arrays have.
+    UsageError
+        one has no largest value, does not follow from the arrays, and is not given.
+    """
+    from usmp.driver.run.tensors import fill_inputs
+    from usmp.runtime.sizes import at_sizes, known_sizes, largest_sizes
+
+    known = known_sizes(entry.sizes, entry.inputs, given, sizes)
+    all_sizes = {**largest_sizes(entry.sizes), **known}
+    for name in entry.sizes:
+        if name not in all_sizes:
+            raise UsageError(
+                f"size {shown(name)} has no upper bound; say what it is, with "
+                f"--size {shlex.quote(shown(name))}=N, or give the inputs that have it"
+            )
+    return fill_inputs(at_sizes(entry.inputs, all_sizes), given, mode, generator), all_sizes

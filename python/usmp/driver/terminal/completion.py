@@ -1,0 +1,121 @@
+"""`tvmc completion`: what a shell evaluates to complete commands, options and names of `tvmc`.
+
+The shell then asks `tvmc` itself at every press of the tab key, through argcomplete.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from usmp.driver.terminal.help import add_command
+from usmp.names import ALGORITHMS, BOARDS, CORES, PASS_OPTIONS, TARGETS
+from usmp.parts import PARTS
+
+SHELLS = ("bash", "zsh", "fish")
+
+_EXAMPLES = """\
+  eval "$(tvmc completion bash)"        in ~/.bashrc
+  eval "$(tvmc completion zsh)"         in ~/.zshrc, after compinit
+  tvmc completion fish | source         in ~/.config/fish/config.fish"""
+
+_MODELS = ("tflite", "onnx", "pt2")
+_ENDINGS = {
+    "compile": _MODELS,
+    "plan": (*_MODELS, "tar"),
+    "explore": _MODELS,
+    "explain": (*_MODELS, "tar"),
+    "run": ("tar",),
+    "export-test": ("tar",),
+    "info": (*_MODELS, "tar"),
+    "check": (*_MODELS, "tar"),
+}
+"""Of the files that commands read."""
+
+
+def add_completion_parser(commands: Any) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "completion",
+        print_completion,
+        summary="print a script that lets the tab key complete tvmc",
+        description="Print a script for a shell that completes commands, options, names, files.",
+        examples=_EXAMPLES,
+    )
+    parser.add_argument("SHELL", choices=SHELLS, help=", ".join(SHELLS))
+
+
+def print_completion(options: argparse.Namespace) -> None:
+    """Carry out the command."""
+    from argcomplete.shell_integration import shellcode
+
+    # The script for bash is the one for zsh too.
+    shell = "fish" if options.SHELL == "fish" else "bash"
+    print(shellcode(["tvmc"], shell=shell))
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Answer the shell and end the process, if it is a shell that asks."""
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    import argcomplete
+
+    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    for name, command in commands.choices.items():
+        for action in command._actions:
+            completer = _completer(name, action)
+            if completer:
+                action.completer = completer
+    argcomplete.autocomplete(parser, always_complete_options=False)
+
+
+def _completer(command: str, action: argparse.Action) -> Any:
+    """What completes the value of an option; None leaves it to its choices, or to file names."""
+    from argcomplete.completers import ChoicesCompleter, FilesCompleter
+
+    if action.dest == "FILE":
+        return _named_files(FilesCompleter(_ENDINGS[command]))
+    if action.dest == "target":
+        return ChoicesCompleter(TARGETS)
+    if action.dest == "target_c_mcpu":
+        return ChoicesCompleter(CORES)
+    if action.dest in ("BEFORE", "AFTER"):
+        return FilesCompleter(("tar", "json"))
+    if action.dest == "boards":
+        return _boards
+    if action.dest == "board":
+        return ChoicesCompleter(BOARDS)
+    if action.dest == "usmp_algorithm":
+        return ChoicesCompleter(ALGORITHMS)
+    if action.dest == "pass_config":
+        return _pass_configs
+    return None
+
+
+def _named_files(files: Any) -> Any:
+    """What completes [NAME=]FILE, with what completes FILE."""
+
+    def complete(prefix: str, **rest: Any) -> list[str]:
+        name, separator, path = prefix.partition("=")
+        if not separator:
+            return list(files(prefix, **rest))
+        return [f"{name}={file}" for file in files(path, **rest)]
+
+    return complete
+
+
+def _boards(prefix: str, **_: Any) -> list[str]:
+    """The next name of a list with commas."""
+    before, comma, _name = prefix.rpartition(",")
+    known = [*BOARDS, *PARTS] + ([] if comma else ["all"])
+    return [f"{before}{comma}{name}" for name in known if name not in before.split(",")]
+
+
+def _pass_configs(prefix: str, **_: Any) -> list[str]:
+    """`NAME=`, or once the name is there `NAME=VALUE`."""
+    name, separator, _value = prefix.partition("=")
+    if not separator or name not in PASS_OPTIONS:
+        return [f"{known}=" for known in PASS_OPTIONS]
+    return [f"{name}={value}" for value in PASS_OPTIONS[name].values]

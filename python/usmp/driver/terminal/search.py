@@ -1,0 +1,117 @@
+"""A search that has no end of its own: shown while it lasts, and ended by ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from usmp.driver.terminal.interrupts import deferred_interrupts
+from usmp.driver.terminal.progress import ProgressCallback
+from usmp.support.deadline import Deadline, deadline_after, earliest
+from usmp.support.durations import parse_duration
+
+if TYPE_CHECKING:
+    from usmp.algorithms.search import Watch
+    from usmp_solver import Progress
+
+
+def add_time_budget_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--usmp-time-budget`."""
+    parser.add_argument(
+        "--usmp-time-budget",
+        metavar="TIME",
+        type=_duration,
+        help="the same as --pass-config tir.usmp.time_budget=TIME, such as 10s: how long after the "
+        "start of the command all searches end; ctrl-C takes the best plan found so far",
+    )
+
+
+def command_deadline(options: argparse.Namespace, budget: str | None) -> Deadline | None:
+    """Return the deadline of the searches of a build; None if there is no time budget.
+
+    Parameters
+    ----------
+    options
+        of the command; those that are set for a build: `start_seconds`, when the command began;
+        `remaining_builds`, among which what remains is divided; `deadline`, another one.
+    budget
+        of the command, such as "10s".
+    """
+    deadline = deadline_after(budget, getattr(options, "start_seconds", None))
+    if deadline is not None:
+        deadline = deadline.share(getattr(options, "remaining_builds", 1))
+    return earliest(deadline, getattr(options, "deadline", None))
+
+
+def time_budget(options: argparse.Namespace) -> str | None:
+    """Return the time budget that the options of a command give all of its builds."""
+    budget: str | None = options.usmp_time_budget
+    for setting in options.pass_config:
+        name, _, value = setting.partition("=")
+        budget = value if name == "tir.usmp.time_budget" else budget
+    return budget
+
+
+@contextmanager
+def watched_search(config: Any, stage: ProgressCallback) -> Iterator[None]:
+    """Inside, show searches that only time or a proof ends, and let ctrl-C end them.
+
+    Ctrl-C then gives the best plan so far; a second one aborts. What ends by itself after a fixed
+    amount of work, it aborts.
+    """
+    from usmp.algorithms import watched
+
+    if "tir.usmp.time_budget" not in config and config.get("tir.usmp.algorithm") != "exact":
+        yield
+        return
+
+    @contextmanager
+    def watching() -> Iterator[Watch]:
+        started = time.monotonic()
+        with deferred_interrupts() as interrupted:
+
+            def watch(progress: Progress) -> bool:
+                seconds = time.monotonic() - started
+                stage(f"{progress_text('planning', progress)}, {seconds:.0f} s")
+                return not interrupted()
+
+            try:
+                yield watch
+            except ValueError:
+                if interrupted():
+                    raise KeyboardInterrupt from None  # There was no plan yet.
+                raise
+
+    with watched(watching):
+        yield
+
+
+def note_interrupted_search(options: argparse.Namespace, factory: Any) -> None:
+    """Say on stderr that ctrl-C ended the search, if it did."""
+    if factory.memory_plan.search_ended_by == "interrupt":
+        note_interruption(options)
+
+
+def note_interruption(options: argparse.Namespace) -> None:
+    """Say so on stderr."""
+    print(
+        "tvmc: the search was interrupted; this is the best plan that it found until then",
+        file=options.stderr,
+    )
+
+
+def progress_text(what: str, progress: Progress) -> str:
+    """How far that is which is being done."""
+    peak = "no plan yet" if progress.peak is None else f"peak {progress.peak}"
+    return f"{what}: {peak}, lower bound {progress.lower_bound}"
+
+
+def _duration(text: str) -> str:
+    try:
+        parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

@@ -1,0 +1,94 @@
+"""Arguments and names of TVM 0.18 in Python: accepted or refused, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from usmp.driver.errors import UsageError
+from usmp.driver.tvm018.flags import check_none_refused, split_values
+from usmp.tvm018 import ACCEPTED, SECTIONS, OldName, find
+from usmp.tvm018.model_formats import FORMAT_ENDINGS, MODEL_FORMAT
+from usmp.tvm018.old_name import WrittenName, tell_all
+from usmp.tvm018.tvmc_python import TVMC_NAMES
+
+
+def check_old_arguments(function: str, arguments: Mapping[str, object]) -> None:
+    """Tell the user of a function about arguments that only TVM 0.18 had; call it from there.
+
+    Parameters
+    ----------
+    function
+        of `usmp.driver.tvmc`.
+    arguments
+        that have no parameter. "No" in any spelling, as None or False, is what happens anyway.
+
+    Raises
+    ------
+    UsageError
+        arguments are refused; it names all of them.
+    TypeError
+        TVM 0.18 had no such argument either.
+    """
+    rows = SECTIONS[f"tvmc.{function}"]
+    known = {row.name for row in rows}
+    for name in arguments:
+        if name not in known:
+            raise TypeError(f"tvmc.{function}() got an unexpected keyword argument '{name}'")
+    old = [
+        WrittenName(row, text)
+        for name, value in arguments.items()
+        for text in _texts(value, _arity(rows, name))
+        if (row := find(rows, name, text)) is not None
+    ]
+    check_none_refused(old, f"tvmc.{function}: ")
+    tell_all(old)
+
+
+def _arity(rows: Sequence[OldName], name: str) -> str:
+    return next(row.arity for row in rows if row.name == name)
+
+
+def _texts(value: object, arity: str) -> list[str]:
+    """Return the values of an argument as a command line has them; nothing for "no"."""
+    if not value:
+        return []
+    if isinstance(value, list | tuple):
+        return [text for each in value for text in _texts(each, arity)]
+    if isinstance(value, str):
+        return split_values(arity, value)
+    # A switch that is on, an object or a function has no text that a reader wants.
+    return [str(value) if isinstance(value, int) and value is not True else ""]
+
+
+def check_format(file: str | Path, model_format: str) -> None:
+    """Raise if a file is not of the format that `tvmc.load` is told.
+
+    Raises
+    ------
+    UsageError
+        the format is not read, or files of it have another ending.
+    """
+    row = find(MODEL_FORMAT, MODEL_FORMAT[0].name, model_format, [str(file)])
+    if row is not None and row.verdict == ACCEPTED:
+        return
+    supported = ", ".join(f"{name} ({ending})" for name, ending in FORMAT_ENDINGS.items())
+    reason = f"supported: {supported}" if row is None else row.reason
+    raise UsageError(f'{file}: the file is not of format "{model_format}"; {reason}')
+
+
+def no_attribute(owner: str, name: str, prefix: str = "") -> AttributeError:
+    """Return the error for an attribute that there is not, with the reason if TVM 0.18 had it.
+
+    Parameters
+    ----------
+    owner
+        what lacks it, as "module 'usmp.driver.tvmc'".
+    name
+        of the attribute.
+    prefix
+        what stands before the name in the table, as "TVMCModel.".
+    """
+    row = find(TVMC_NAMES, f"{prefix}{name}")
+    reason = "" if row is None else f": {row.reason}"
+    return AttributeError(f"{owner} has no attribute '{name}'{reason}")

@@ -1,0 +1,1 @@
+"""Checks of ONNX models and nodes before anything is converted."""

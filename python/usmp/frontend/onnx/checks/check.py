@@ -1,0 +1,213 @@
+"""Is an ONNX file whole, and are its shapes fixed? Say so up front, before it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError, Message
+from onnx import TensorProto, numpy_helper
+
+from usmp.frontend.dynamic_sizes import AskedSizes, DynamicSize, resolved_sizes
+from usmp.frontend.input_shapes import GIVE_SHAPE
+from usmp.frontend.onnx.graph.accepted_forms import accept_forms
+from usmp.frontend.onnx.graph.error_message import message_of
+from usmp.frontend.onnx.graph.external_data import load_external_data
+from usmp.frontend.onnx.graph.functions import check_function_calls
+from usmp.frontend.onnx.graph.nodes import all_nodes
+from usmp.frontend.onnx.graph.opsets import opset_version
+from usmp.relax.limits import DEFAULT_LIMITS, Limits
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
+from usmp.support.unique_names import UniqueNames
+
+_UNKNOWN_DOMAIN = "usmp.unregistered"
+"""Stands for the domain of operators that the checker does not know, so that it skips them."""
+
+
+def read_onnx(
+    content: bytes, folder: Path, limits: Limits = DEFAULT_LIMITS, asked: AskedSizes | None = None
+) -> tuple[onnx.ModelProto, list[DynamicSize]]:
+    """The model in `content`, with the data that it keeps in other files of `folder`, and the sizes
+    that it leaves open.
+
+    It passes the ONNX checker, and the extents of its inputs are numbers, or symbols of the sizes:
+    a first extent for which no bound is asked is taken as a batch of 1. Its functions end, and make
+    no more operators than it may have.
+
+    Raises
+    ------
+    UnsupportedModelError
+        something of this cannot be had; the message says what.
+    ValueError
+        a size that is asked for is none of the model.
+    """
+    try:
+        model = onnx.ModelProto.FromString(content)
+    except DecodeError as error:
+        raise UnsupportedModelError(
+            f"not an ONNX model, or a damaged one: its {len(content)} bytes cannot be decoded; "
+            "export or copy the model again"
+        ) from error
+    _check_text(model)
+    accept_forms(model)
+    load_external_data(model, folder, limits)
+    check_function_calls(model, limits)
+    sizes = _resolve_input_shapes(model.graph, asked or AskedSizes())
+    _check(model)
+    return model, sizes
+
+
+def model_inputs(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    """The inputs that have no initializer, in order."""
+    initialized = {tensor.name for tensor in graph.initializer}
+    return [value for value in graph.input if value.name not in initialized]
+
+
+def input_shapes(graph: onnx.GraphProto, variables: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The shapes of the inputs whose sizes have variables, by the names of the symbols."""
+    shapes = {value.name: _extents(value) for value in model_inputs(graph)}
+    return {
+        name: [variables[extent] if isinstance(extent, str) else extent for extent in shape]
+        for name, shape in shapes.items()
+        if any(isinstance(extent, str) for extent in shape)
+    }
+
+
+def _check_text(message: Message) -> None:
+    """Text that is not UTF-8 would come as bytes, which nothing here expects."""
+    for descriptor, value in message.ListFields():
+        values = [value] if isinstance(value, str | bytes | Message) else value
+        if descriptor.type == descriptor.TYPE_STRING and not all(
+            isinstance(text, str) for text in values
+        ):
+            raise UnsupportedModelError(
+                f"the file is damaged: the {descriptor.name} of a {message.DESCRIPTOR.name} "
+                "is not text"
+            )
+        if descriptor.type == descriptor.TYPE_MESSAGE:
+            for inner in values:
+                _check_text(inner)
+
+
+def _check(model: onnx.ModelProto) -> None:
+    """Run the ONNX checker; what it does not know is left to the importer."""
+    if len(model.graph.sparse_initializer):
+        raise UnsupportedModelError("the model has sparse initializers; make them dense")
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        _check_element_type(value)
+    checked = onnx.ModelProto()
+    checked.CopyFrom(model)
+    checked.opset_import.append(onnx.helper.make_opsetid(_UNKNOWN_DOMAIN, 1))
+    version = opset_version(model)
+    for node in all_nodes(checked.graph):
+        # Optimizers write operators into models whose version is older than the operators.
+        if not onnx.defs.has(node.op_type, version, node.domain):
+            node.domain = _UNKNOWN_DOMAIN
+    for output in checked.graph.output:
+        # Exporters leave out what follows from the inputs.
+        output.type.tensor_type.shape.SetInParent()
+    try:
+        onnx.checker.check_model(checked)
+    except Exception as error:
+        raise UnsupportedModelError(
+            f"not an ONNX model, or a damaged one: {message_of(error)}"
+        ) from error
+    for tensor in model.graph.initializer:
+        try:
+            numpy_helper.to_array(tensor)
+        except Exception as error:
+            raise UnsupportedModelError(
+                f'the file is damaged: the values of initializer "{tensor.name}" of shape '
+                f"{list(tensor.dims)} cannot be read: {message_of(error)}"
+            ) from error
+    if not model.graph.output:
+        raise UnsupportedModelError("the model has no outputs")
+
+
+def _check_element_type(value: onnx.ValueInfoProto) -> None:
+    element_type = value.type.tensor_type.elem_type
+    if element_type not in (0, *onnx.helper.get_all_tensor_dtypes()):
+        raise UnsupportedModelError(
+            f'the file is damaged: tensor "{shown(value.name)}" has element type {element_type}, '
+            "which ONNX does not know"
+        )
+
+
+def _resolve_input_shapes(graph: onnx.GraphProto, asked: AskedSizes) -> list[DynamicSize]:
+    """Take a number for the symbols that stand for one, as the batch does, wherever they stand, and
+    name the others as their shape variables."""
+    inputs = model_inputs(graph)
+    for value in inputs:
+        _check_is_tensor(value, "input")
+        _give_shape(value, asked.input_shapes)
+    for value in graph.output:
+        _check_is_tensor(value, "output")
+    _name_extents(inputs)
+    sizes = resolved_sizes({v.name: _extents(v) for v in inputs}, asked)
+    by_name = {size.name: size for size in sizes}
+    values: Iterable[Any] = (*graph.input, *graph.output, *graph.value_info)
+    for value in values:
+        for dim in value.type.tensor_type.shape.dim:
+            if not _is_fixed(dim):
+                # Of inputs it is a name by now; of others it follows from the inputs.
+                dim.ClearField("dim_value")
+            size = by_name.get(dim.dim_param)
+            if size is None:
+                continue
+            if size.number is None:
+                dim.dim_param = size.symbol
+            else:
+                dim.dim_value = size.number
+    return sizes
+
+
+def _name_extents(inputs: Sequence[onnx.ValueInfoProto]) -> None:
+    """Name the extents that have neither a number nor a name, as the input and the axis."""
+    dims = [
+        (value, axis, dim)
+        for value in inputs
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+        if not _is_fixed(dim)
+    ]
+    names = UniqueNames(dim.dim_param for _, _, dim in dims)
+    for value, axis, dim in dims:
+        if not dim.dim_param:
+            dim.dim_param = names.unique(f"{value.name}_{axis}")
+
+
+def _extents(value: onnx.ValueInfoProto) -> list[str | int]:
+    """Numbers, and names of sizes."""
+    dims = value.type.tensor_type.shape.dim
+    return [dim.dim_value if _is_fixed(dim) else dim.dim_param for dim in dims]
+
+
+def _check_is_tensor(value: onnx.ValueInfoProto, what: str) -> None:
+    if value.type.WhichOneof("value") not in ("tensor_type", None):
+        raise UnsupportedModelError(f'{what} "{value.name}" is not a tensor')
+    if value.type.tensor_type.elem_type == TensorProto.STRING:
+        raise UnsupportedModelError(
+            f'{what} "{value.name}" holds text; only numbers can be planned'
+        )
+
+
+def _give_shape(value: onnx.ValueInfoProto, shapes: Mapping[str, Sequence[int]]) -> None:
+    """Give an input without shape the one that is asked for."""
+    tensor = value.type.tensor_type
+    if tensor.HasField("shape"):
+        return
+    if value.name not in shapes:
+        raise UnsupportedModelError(
+            f'input "{value.name}" has no shape; memory is planned at compile time: '
+            f"{GIVE_SHAPE}, or export the model with fixed input shapes"
+        )
+    tensor.shape.SetInParent()
+    for extent in shapes[value.name]:
+        tensor.shape.dim.add(dim_value=extent)
+
+
+def _is_fixed(dim: Any) -> bool:
+    """Whether the extent is a number; exporters write 0 and -1 for unknown ones too."""
+    return bool(dim.dim_value > 0)

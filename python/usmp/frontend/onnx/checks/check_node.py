@@ -1,0 +1,153 @@
+"""The attributes and inputs of every ONNX operator, before anything converts or computes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import onnx
+from onnx import numpy_helper
+from onnx.shape_inference import InferenceError, infer_node_outputs
+
+from usmp.frontend.onnx.checks.attribute_values import check_attribute_values
+from usmp.frontend.onnx.checks.einsum import check_equation
+from usmp.frontend.onnx.checks.operand_shapes import check_operand_shapes
+from usmp.frontend.onnx.checks.windows import check_window
+from usmp.frontend.onnx.graph.axes import check_axes
+from usmp.frontend.onnx.graph.error_message import message_of
+from usmp.frontend.onnx.graph.known_shapes import known_shapes
+from usmp.frontend.onnx.graph.node import NotSupported
+from usmp.frontend.onnx.graph.nodes import all_nodes, described_node, qualified_name, schema_of
+from usmp.frontend.onnx.graph.operands import Operand
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.plain_text import shown
+
+_MOST_ELEMENTS = 1024
+"""Of a constant that says a shape, an axis or a size; more are weights."""
+
+
+def check_node(
+    node: onnx.NodeProto, opset: int, operands: Sequence[Operand], attributes: Mapping[str, Any]
+) -> None:
+    """Check that the attributes and the inputs of a node belong together, as far as they are known.
+
+    Parameters
+    ----------
+    opset
+        the version of the ONNX operators.
+    attributes
+        those of the node, as numbers, lists and bytes.
+
+    Raises
+    ------
+    NotSupported
+        they do not; the message names the attribute and what it may be.
+    """
+    operator = qualified_name(node)
+    check_attribute_values(operator, attributes)
+    check_axes(operator, opset, operands, attributes)
+    check_window(operator, operands, attributes)
+    check_operand_shapes(operator, operands, attributes)
+    if operator == "Split" and attributes.get("num_outputs", len(node.output)) != len(node.output):
+        raise NotSupported(
+            f"num_outputs is {attributes['num_outputs']}, and it has {len(node.output)} outputs"
+        )
+    if operator == "Einsum":
+        check_equation(operands, attributes)
+
+
+def check_before_inference(graph: onnx.GraphProto, opset: int) -> None:
+    """Check nodes before ONNX infers shapes: its code reads memory by their axes and letters.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the attributes of a node do not belong to its inputs.
+    """
+    shapes = known_shapes(graph)
+    outer = {id(node) for node in graph.node}
+    for node in all_nodes(graph):
+        # Names inside of a node may mean other tensors.
+        known = shapes if id(node) in outer else {}
+        operands = [Operand(known.get(name)) for name in node.input]
+        with refused_by_name(node):
+            _check_lists(node)
+            check_node(node, opset, operands, attributes_of(node))
+
+
+def _check_lists(node: onnx.NodeProto) -> None:
+    """Check that lists have elements: TVM's importer reads no other ones."""
+    for attribute in node.attribute:
+        is_list = attribute.type in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS)
+        if is_list and not attribute.ints and not attribute.floats and node.op_type != "Constant":
+            raise NotSupported(f"{shown(attribute.name)} is empty; leave it out")
+
+
+def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
+    """Return the attributes of a node as numbers, lists and bytes."""
+    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+
+
+@contextmanager
+def refused_by_name(node: onnx.NodeProto) -> Iterator[None]:
+    """Name the node in what is raised for it.
+
+    Raises
+    ------
+    UnsupportedModelError
+        in the place of `NotSupported`.
+    """
+    try:
+        yield
+    except NotSupported as error:
+        raise UnsupportedModelError(f"{described_node(node)} is not supported: {error}") from error
+
+
+def check_inferred(
+    node: onnx.NodeProto, opset: int, operands: Sequence[Operand], *, with_types: bool = False
+) -> None:
+    """Check a node as runtimes do, which refuse what ONNX's inference of shapes refuses.
+
+    Parameters
+    ----------
+    with_types
+        whether the element types must be those of the opset, too.
+
+    Raises
+    ------
+    NotSupported
+        with the reason that ONNX gives.
+    """
+    schema = schema_of(qualified_name(node), opset)
+    if schema is None or any(a.HasField("g") or a.graphs for a in node.attribute):
+        return
+    if node.op_type == "OneHot" or node.op_type.startswith("Optional"):
+        # Scalars are right here, too, and an optional tensor is a tensor.
+        return
+    given = [(n, o) for n, o in zip(node.input, operands, strict=True) if n]
+    types = {name: operand.onnx_type for name, operand in given}
+    known = {name: ty for name, ty in types.items() if ty is not None}
+    if len(known) < len(types):
+        return
+    data = {
+        name: numpy_helper.from_array(operand.value, name)
+        for name, operand in given
+        if operand.value is not None
+        and operand.value.dtype.kind in "iu"
+        and operand.value.size <= _MOST_ELEMENTS
+    }
+    version = onnx.helper.make_opsetid(node.domain, opset)
+    try:
+        infer_node_outputs(schema, node, known, data, opset_imports=[version])
+    except (InferenceError, onnx.checker.ValidationError) as error:
+        if isinstance(error, InferenceError) or with_types:
+            reason = re.sub(r"^\[\w+\] ", "", message_of(error)).removesuffix(".")
+            raise NotSupported(f"{reason}; {inputs_in_words(operands)}") from error
+
+
+def inputs_in_words(operands: Sequence[Operand]) -> str:
+    """Return a phrase with the element types and shapes of the inputs."""
+    types = (f"{operand.dtype}{list(operand.shape or ())}" for operand in operands)
+    return f"its inputs are {', '.join(types)}"

@@ -1,0 +1,32 @@
+"""Inputs of ONNX operators that TVM's importer needs to know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from usmp.frontend.onnx.graph.node import OnnxNode
+
+_OPERANDS: Mapping[str, Mapping[int, str]] = {
+    "ConstantOfShape": {0: "the shape"},
+    "Expand": {1: "the shape"},
+    "Pad": {1: "the widths", 3: "the axes"},
+    "Range": {0: "the start", 1: "the limit", 2: "the step"},
+    "Reshape": {1: "the shape"},
+    "SequenceAt": {1: "the position"},
+    "SequenceErase": {1: "the position"},
+    "SequenceInsert": {2: "the position"},
+    "Split": {1: "the sizes of the parts"},
+    "Tile": {1: "the repeats"},
+}
+
+
+def check_constant_operands(name: str, node: OnnxNode) -> None:
+    """Check that nothing is computed when the model runs that says what shape a result has.
+
+    Raises
+    ------
+    NotSupported
+        something is.
+    """
+    for index, what in _OPERANDS.get(name, {}).items():
+        node.constant(index, what)

@@ -1,0 +1,205 @@
+"""ONNX operators that compute each element from one element of each input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+from onnx import helper
+from tvm import relax, te, tirx
+from tvm.ir import Expr, GenericConst
+
+from usmp.frontend.onnx.graph.node import Converter, NotSupported, OnnxNode, dtype_of, is_float
+from usmp.ops.emit import call_operator
+
+
+def clip(node: OnnxNode) -> Expr | None:
+    """`R.clip` in the place of two TIR functions, as the bounds are constants."""
+    data, *bounds = node.inputs
+    limits = [float(node.attributes.get("min", -math.inf))]
+    limits.append(float(node.attributes.get("max", math.inf)))
+    for index, bound in enumerate(bounds):
+        if bound is None:
+            continue
+        if not isinstance(bound, GenericConst):
+            return None
+        limits[index] = float(bound.value.numpy().item())
+    if data is None or any(map(math.isnan, limits)) or dtype_of(data) != "float32":
+        return None
+    if limits == [0.0, math.inf]:
+        return relax.op.nn.relu(data)
+    return relax.op.clip(data, *limits)
+
+
+def of_each_input(operation: Callable[[Expr, Expr], Expr]) -> Converter:
+    """The converter of an operator on any number of inputs, two by two, where TVM's joins them
+    all in one tensor first."""
+
+    def convert(node: OnnxNode) -> Expr:
+        first, *others = (node.required(index) for index in range(len(node.inputs)))
+        return reduce(lambda a, b: node.builder.emit(operation(a, b)), others, first)
+
+    return convert
+
+
+def mean(node: OnnxNode) -> Expr:
+    """The sum divided by the number of inputs."""
+    total = of_each_input(relax.op.add)(node)
+    return relax.op.divide(total, relax.const(len(node.inputs), dtype_of(node.required(0))))
+
+
+def is_infinite(node: OnnxNode) -> Expr:
+    """`IsInf`, of one sign if only that is asked for; TVM's detects both."""
+    data = node.required(0)
+    signs = [
+        np.array(sign * math.inf, dtype_of(data))
+        for sign, name in ((-1, "detect_negative"), (1, "detect_positive"))
+        if node.attributes.get(name, 1)
+    ]
+    if len(signs) == 2:
+        return relax.op.isinf(data)
+    if not signs:
+        return relax.op.full_like(relax.op.isinf(data), relax.const(False, "bool"))
+    return relax.op.equal(data, relax.const(signs[0]))
+
+
+def thresholded_relu(node: OnnxNode) -> Expr:
+    """Compared, where TVM's multiplies with 0, which makes NaN of infinity."""
+    data = node.required(0)
+    threshold = relax.const(node.attributes.get("alpha", 1.0), dtype_of(data))
+    zero = relax.const(0, dtype_of(data))
+    return relax.op.where(relax.op.greater(data, threshold), data, zero)
+
+
+def celu(node: OnnxNode) -> Expr:
+    """As ONNX says: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    data, alpha = node.required(0), float(node.attributes.get("alpha", 1.0))
+    if not is_float(data):
+        raise NotSupported(f"of {dtype_of(data)}; cast the input to float")
+    if alpha == 0 or not math.isfinite(alpha):
+        raise NotSupported(f"its alpha is {alpha}, by which elements are divided")
+    emit, dtype = node.builder.emit, dtype_of(data)
+    zero, one, factor = (relax.const(value, dtype) for value in (0.0, 1.0, alpha))
+    grown = emit(relax.op.exp(emit(relax.op.divide(data, factor))))
+    scaled = emit(relax.op.multiply(factor, emit(relax.op.subtract(grown, one))))
+    negative = emit(relax.op.minimum(scaled, zero))
+    return relax.op.add(emit(relax.op.maximum(data, zero)), negative)
+
+
+def shrink(node: OnnxNode) -> None:
+    """TVM's, of floats: integers would be added to a bias that is none."""
+    if not is_float(node.required(0)):
+        raise NotSupported(
+            f"{dtype_of(node.required(0))} elements get a bias that is a float; cast them to float"
+        )
+
+
+def dropout(node: OnnxNode) -> Expr:
+    """That of inference: all is kept; the mask, if it is asked for, says so."""
+    training = node.constant(2, "training_mode") if node.opset >= 12 else None
+    if training is not None and training.any() and not _drops_nothing(node):
+        raise NotSupported(
+            "training_mode is true, and what is dropped would be random; export the model for "
+            "inference"
+        )
+    data = node.required(0)
+    if node.outputs == 1:
+        return data
+    if node.opset < 12:
+        raise NotSupported("its mask is defined since opset 12; export to that opset")
+    shape = [int(extent) for extent in data.ty.shape]
+    return relax.Tuple([data, relax.const(np.ones(shape, bool))])
+
+
+def _drops_nothing(node: OnnxNode) -> bool:
+    ratio = node.input(1)
+    return isinstance(ratio, GenericConst) and not ratio.value.numpy().any()
+
+
+def power(node: OnnxNode) -> Expr:
+    """Of floats; the exponent may have another type than the base, whose type the result has."""
+    base, exponent = node.required(0), node.required(1)
+    if not is_float(base):
+        raise NotSupported(f"its base is {dtype_of(base)}; cast it to float")
+    if isinstance(exponent, GenericConst):
+        exponent = relax.const(exponent.value.numpy(), dtype_of(base))
+    elif dtype_of(exponent) != dtype_of(base):
+        exponent = relax.op.astype(exponent, dtype_of(base))
+    return relax.op.power(base, exponent)
+
+
+def divide(node: OnnxNode) -> None:
+    """TVM's, with a message of its own where integers are divided by a constant 0."""
+    _check_divisor(node.required(1))
+
+
+def _check_divisor(divisor: Expr) -> None:
+    if not isinstance(divisor, GenericConst) or is_float(divisor):
+        return
+    if not divisor.value.numpy().all():
+        raise NotSupported(
+            f"its divisor is a constant with a 0, by which no {dtype_of(divisor)} element can be "
+            "divided; replace it by another number, or divide floats"
+        )
+
+
+def modulo(node: OnnxNode) -> Expr | None:
+    """Of floats with the sign of the divisor, which ONNX has since opset 28, as Python computes it:
+    from the exact remainder. Others are TVM's."""
+    data, divisor = node.required(0), node.required(1)
+    _check_divisor(divisor)
+    if not is_float(data) or node.attributes.get("fmod", 0):
+        return None
+    if node.opset < 28:
+        raise NotSupported("of floats, fmod must be 1 before opset 28")
+    builder, zero = node.builder, relax.const(0, dtype_of(data))
+    rest = builder.emit(relax.op.mod(data, divisor))
+    is_negative = builder.emit(relax.op.less(divisor, zero))
+    has_other_sign = relax.op.not_equal(relax.op.less(rest, zero), is_negative)
+    signed_zero = relax.op.where(is_negative, relax.const(-0.0, dtype_of(data)), zero)
+    moved = relax.op.where(has_other_sign, relax.op.add(rest, divisor), rest)
+    return relax.op.where(relax.op.equal(rest, zero), signed_zero, moved)
+
+
+def bit_shift(node: OnnxNode) -> Expr | None:
+    """By any number of bits, and of signed elements, since opset 28: all bits are shifted out by a
+    negative number, or one that is too large."""
+    if node.opset < 28:
+        return None
+    data, amount = node.required(0), node.required(1)
+    dtype, builder = dtype_of(data), node.builder
+    is_signed, is_left = not dtype.startswith("u"), node.text("direction", "") == "LEFT"
+    bits = np.iinfo(dtype).bits
+    zero = relax.const(0, dtype)
+    is_outside = relax.op.greater_equal(amount, relax.const(bits, dtype))
+    if is_signed:
+        is_outside = relax.op.logical_or(is_outside, relax.op.less(amount, zero))
+    is_outside = builder.emit(is_outside)
+    by = relax.op.where(is_outside, zero, amount)
+    if is_left and is_signed:
+        # In C, only unsigned elements may lose bits on the left.
+        unsigned = relax.op.left_shift(*(relax.op.astype(e, f"u{dtype}") for e in (data, by)))
+        shifted = relax.op.astype(unsigned, dtype)
+    else:
+        shifted = (relax.op.left_shift if is_left else relax.op.right_shift)(data, by)
+    fill = zero
+    if is_signed and not is_left:
+        fill = relax.op.where(relax.op.less(data, zero), relax.const(-1, dtype), zero)
+    return relax.op.where(is_outside, fill, shifted)
+
+
+def bit_cast(node: OnnxNode) -> Expr:
+    """The same bits as elements of another type of as many bits."""
+    data = node.required(0)
+    dtype = str(helper.tensor_dtype_to_np_dtype(int(node.attributes["to"])))
+    if dtype == "bool" or np.dtype(dtype).itemsize != np.dtype(dtype_of(data)).itemsize:
+        raise NotSupported(f"{dtype_of(data)} elements have no bits of {dtype}")
+    if dtype_of(data) == "bool":
+        return relax.op.astype(data, dtype)
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        return te.compute(data.shape, lambda *at: tirx.reinterpret(dtype, data(*at)), "bit_cast")
+
+    return call_operator(node.builder, "bit_cast", compute, [data])

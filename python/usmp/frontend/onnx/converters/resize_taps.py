@@ -1,0 +1,211 @@
+"""Which elements each output element of ONNX `Resize` reads along an axis, and what they weigh.
+
+Source: ONNX operators, Resize, and its evaluator for `antialias`; upsample_base.h of onnxruntime
+1.31 for the types of positions (float32) and for what ONNX leaves open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+
+_ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis that is resized: extents, the scale, and the region of interest in parts of it."""
+
+    before: int
+    after: int
+    scale: np.float32
+    start: np.float32 = _ZERO
+    end: np.float32 = _ONE
+
+
+@dataclass(frozen=True)
+class ResizeTaps:
+    """The elements that each output element reads, [after, taps], and what they weigh.
+
+    Elements that are outside, where the model extrapolates, are -1.
+    """
+
+    indices: np.ndarray
+    weights: np.ndarray
+
+
+def transformation(node: OnnxNode) -> str:
+    """What computes positions; opset 10 has but one way."""
+    if node.opset < 11:
+        return "asymmetric"
+    return node.text("coordinate_transformation_mode", "half_pixel")
+
+
+def rounding_of(node: OnnxNode, axis: Axis) -> str:
+    """Which element is the nearest; opset 10 rounds towards what is larger where it makes the
+    image smaller."""
+    if node.opset < 11:
+        return "ceil" if axis.scale < 1 else "floor"
+    return node.text("nearest_mode", "round_prefer_floor")
+
+
+def most_taps(node: OnnxNode, mode: str, axis: Axis) -> int:
+    """How many elements an output element reads along an axis."""
+    if mode == "nearest":
+        return 1
+    if not node.attributes.get("antialias", 0):
+        return 2 if mode == "linear" else 4
+    return 2 - 2 * _first_of_antialias(mode, axis)
+
+
+def taps_of(node: OnnxNode, mode: str, axis: Axis) -> ResizeTaps:
+    """What each output element reads along an axis."""
+    named = transformation(node)
+    if named not in _POSITIONS:
+        raise NotSupported(f'coordinate_transformation_mode "{named}" is not known')
+    positions = _POSITIONS[named](axis)
+    if mode == "nearest":
+        rounding = rounding_of(node, axis)
+        if rounding not in _ROUNDINGS:
+            raise NotSupported(f'nearest_mode "{rounding}" is not known')
+        taps = _one_tap(_ROUNDINGS[rounding](positions), axis)
+    elif node.attributes.get("antialias", 0):
+        taps = _antialiased(node, mode, positions, axis)
+    elif mode == "linear":
+        taps = _linear(positions, axis)
+    else:
+        taps = _cubic(node, positions, axis)
+    if named == "tf_crop_and_resize":
+        is_outside = (positions < 0) | (positions > axis.before - 1)
+        taps = ResizeTaps(np.where(is_outside[:, None], -1, taps.indices), taps.weights)
+    return taps
+
+
+def upsample_taps(is_nearest: bool, axis: Axis) -> ResizeTaps:
+    """The same for `Upsample`, which rounds down."""
+    positions = _asymmetric(axis)
+    return _one_tap(np.floor(positions), axis) if is_nearest else _linear(positions, axis)
+
+
+def _positions(axis: Axis) -> np.ndarray:
+    return np.arange(axis.after, dtype=np.float32)
+
+
+def _asymmetric(axis: Axis) -> np.ndarray:
+    return _positions(axis) / axis.scale
+
+
+def _half_pixel(axis: Axis) -> np.ndarray:
+    return (_positions(axis) + _HALF) / axis.scale - _HALF
+
+
+def _pytorch_half_pixel(axis: Axis) -> np.ndarray:
+    return _half_pixel(axis) if axis.after > 1 else np.zeros(1, np.float32)
+
+
+def _align_corners(axis: Axis) -> np.ndarray:
+    if axis.after == 1:
+        return np.zeros(1, np.float32)
+    return _positions(axis) * np.float32(axis.before - 1) / np.float32(axis.after - 1)
+
+
+def _half_pixel_symmetric(axis: Axis) -> np.ndarray:
+    exact = axis.scale * np.float32(axis.before)
+    adjustment = np.float32(axis.after) / exact
+    offset = np.float32(axis.before) / np.float32(2) * (_ONE - adjustment)
+    return offset + _half_pixel(axis)
+
+
+def _crop(axis: Axis) -> np.ndarray:
+    last = np.float32(axis.before - 1)
+    if axis.after == 1:
+        return np.array([_HALF * (axis.start + axis.end) * last], np.float32)
+    step = (axis.end - axis.start) * last / np.float32(axis.after - 1)
+    return axis.start * last + _positions(axis) * step
+
+
+_POSITIONS: dict[str, Callable[[Axis], np.ndarray]] = {
+    "asymmetric": _asymmetric,
+    "half_pixel": _half_pixel,
+    "half_pixel_symmetric": _half_pixel_symmetric,
+    "pytorch_half_pixel": _pytorch_half_pixel,
+    "align_corners": _align_corners,
+    "tf_crop_and_resize": _crop,
+    "tf_half_pixel_for_nn": lambda axis: (_positions(axis) + _HALF) / axis.scale,
+}
+"""Where output elements lie in the input, in elements."""
+
+_ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "round_prefer_floor": lambda positions: np.ceil(positions - _HALF),
+    "round_prefer_ceil": lambda positions: np.floor(positions + _HALF),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+
+def _one_tap(positions: np.ndarray, axis: Axis) -> ResizeTaps:
+    indices = np.clip(positions, 0, axis.before - 1).astype(np.int32)[:, None]
+    return ResizeTaps(indices, np.ones(indices.shape, np.float32))
+
+
+def _linear(positions: np.ndarray, axis: Axis) -> ResizeTaps:
+    inside = np.clip(positions, 0, axis.before - 1).astype(np.float32)
+    first = np.floor(inside)
+    second = np.minimum(first + 1, axis.before - 1)
+    share = inside - first
+    weights = np.stack([_ONE - share, share], 1)
+    return ResizeTaps(np.stack([first, second], 1).astype(np.int32), weights.astype(np.float32))
+
+
+def _first_of_antialias(mode: str, axis: Axis) -> int:
+    """The first element that is read, from that at the position on."""
+    return math.floor((-1 if mode == "linear" else -2) / min(float(axis.scale), 1.0)) + 1
+
+
+def _antialiased(node: OnnxNode, mode: str, positions: np.ndarray, axis: Axis) -> ResizeTaps:
+    """With a curve that is as much wider as the image becomes smaller."""
+    scale = min(float(axis.scale), 1.0)
+    start = _first_of_antialias(mode, axis)
+    taken = np.floor(positions)[:, None] + np.arange(start, 2 - start)
+    distance = np.abs(positions[:, None] - taken) * scale
+    if mode == "linear":
+        weights = np.clip(1 - distance.astype(np.float64), 0, 1)
+    else:
+        weights = _cubic_curve(node, distance)
+    return _weighted(node, taken, weights, axis, is_normalized=True)
+
+
+def _cubic(node: OnnxNode, positions: np.ndarray, axis: Axis) -> ResizeTaps:
+    first = np.floor(positions)
+    taken = first[:, None] + np.arange(-1, 3)
+    weights = _cubic_curve(node, np.abs(positions[:, None] - taken))
+    return _weighted(node, taken, weights, axis, is_normalized=False)
+
+
+def _weighted(
+    node: OnnxNode, taken: np.ndarray, weights: np.ndarray, axis: Axis, is_normalized: bool
+) -> ResizeTaps:
+    """Elements, those at the ends in the place of what is outside unless that is left out."""
+    if node.attributes.get("exclude_outside", 0):
+        weights = np.where((taken < 0) | (taken >= axis.before), 0, weights)
+        is_normalized = True
+    if is_normalized:
+        # Of positions in the distance nothing is left; what extrapolates there is not of them.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            weights = weights / weights.sum(1, keepdims=True)
+    indices = np.clip(taken, 0, axis.before - 1).astype(np.int32)
+    return ResizeTaps(indices, weights.astype(np.float32))
+
+
+def _cubic_curve(node: OnnxNode, distance: np.ndarray) -> np.ndarray:
+    """Keys' kernel, which is 0 from a distance of 2 on."""
+    a = float(node.attributes.get("cubic_coeff_a", -0.75))
+    x = distance.astype(np.float64)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))

@@ -1,0 +1,166 @@
+"""ONNX `DFT` and `STFT`, and the matrix from a spectrum to the mel scale.
+
+Source: ONNX operators, DFT-20, STFT-17, MelWeightMatrix-17, and their evaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+from tvm import relax, te, tirx
+from tvm.ir import Expr
+
+from usmp.frontend.onnx.graph.axes import axis_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
+from usmp.ops.emit import call_operator, constant, shape_of
+from usmp.ops.signal.dft import LONGEST_SUM, dft, is_fast
+
+_LONGEST = 1 << 16
+_MOST_WEIGHTS = 1 << 22
+"""Twice the elements of a matrix to the mel scale."""
+_TYPES = frozenset(
+    {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
+    | {getattr(TensorProto, f"{u}INT{bits}") for u in ("", "U") for bits in (8, 16, 32, 64)}
+)
+"""Those that the matrix may have."""
+
+
+def discrete_fourier_transform(node: OnnxNode) -> Expr:
+    """Of real or complex numbers along one axis."""
+    data = node.required(0)
+    shape = shape_of(data)
+    inverse = bool(node.attributes.get("inverse", 0))
+    onesided = bool(node.attributes.get("onesided", 0))
+    if node.opset >= 20:
+        asked = _number(node, 2, "the axis")
+        axis = -2 if asked is None else asked
+    else:
+        axis = int(node.attributes.get("axis", 1))
+    rank = len(shape)
+    axis = axis_of(axis, rank)
+    if rank < 2 or axis == rank - 1:
+        raise NotSupported(f"axis {axis} of {rank} axes, of which the last one has the parts")
+    given = _number(node, 1, "the length")
+    if given is not None:
+        length = given
+    else:
+        length = 2 * (shape[axis] - 1) if inverse and onesided else shape[axis]
+    if onesided and shape[-1] != (2 if inverse else 1):
+        raise NotSupported("onesided=1 is for real numbers, and for the inverse that gives them")
+    _check(data, length, inverse)
+    order = [n for n in range(rank - 1) if n != axis] + [axis, rank - 1]
+    if axis != rank - 2:
+        data = node.builder.emit(relax.op.permute_dims(data, order))
+    result = dft(node.builder, data, length, inverse=inverse, onesided=onesided)
+    if axis == rank - 2:
+        return result
+    back = [order.index(n) for n in range(rank)]
+    return relax.op.permute_dims(node.builder.emit(result), back)
+
+
+def short_time_fourier_transform(node: OnnxNode) -> Expr:
+    """The transforms of frames that begin every `frame_step` numbers, each times the window."""
+    data = node.required(0)
+    shape = shape_of(data)
+    hop, window = _number(node, 1, "the step"), node.input(2)
+    length = _number(node, 3, "the length of a frame")
+    if "onesided" not in node.attributes:
+        raise NotSupported(
+            "onesided is left out, for which ONNX's definition and its inference of shapes do not "
+            "agree; write the attribute"
+        )
+    onesided = bool(node.attributes["onesided"])
+    if len(shape) != 3:
+        raise NotSupported("its signal must have the axes batch, numbers and parts")
+    if hop is None:
+        raise NotSupported("it has no step")
+    if length is None:
+        if window is None:
+            raise NotSupported("it has neither a window nor the length of a frame")
+        length = prod(shape_of(window))
+    if window is not None and shape_of(window) != (length,):
+        raise NotSupported(f"its window has not {length} numbers, as a frame has")
+    if hop < 1 or not 0 < length <= shape[1]:
+        raise NotSupported(f"frames of {length} numbers, every {hop} of {shape[1]}")
+    if onesided and shape[-1] != 1:
+        raise NotSupported("onesided=1 is for real numbers")
+    windows = [] if window is None else [window]
+    _check(data, length, False, windows)
+    framed = (shape[0], 1 + (shape[1] - length) // hop, length, shape[2])
+
+    def compute(data: te.Tensor, *window: te.Tensor) -> te.Tensor:
+        def element(batch: tirx.Var, number: tirx.Var, at: tirx.Var, part: tirx.Var) -> tirx.Expr:
+            value = data(batch, number * hop + at, part)
+            return value * window[0](at) if window else value
+
+        return te.compute(framed, element, "frames")
+
+    operands = [data, *windows]
+    frames = node.builder.emit(call_operator(node.builder, "frames", compute, operands))
+    return dft(node.builder, frames, length, inverse=False, onesided=onesided)
+
+
+def mel_weight_matrix(node: OnnxNode) -> Expr:
+    """A constant, as ONNX's evaluator computes it."""
+    names = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
+    given = {}
+    for index, name in enumerate(names):
+        value = node.constant(index, name)
+        if value is None or value.size != 1:
+            raise NotSupported(f"{name} is not one number")
+        given[name] = value.reshape(())
+    bins, length, rate = (int(given[name]) for name in names[:3])
+    if min(bins, length, rate) < 1 or max(bins, length) > _LONGEST or bins * length > _MOST_WEIGHTS:
+        raise NotSupported(f"of {bins} bins of {length} numbers at a rate of {rate}")
+    edges = [float(given[name]) for name in names[3:]]
+    if not (np.isfinite(edges).all() and edges[0] >= 0):
+        raise NotSupported(f"from {edges[0]} to {edges[1]} hertz")
+    element = int(node.attributes.get("output_datatype", TensorProto.FLOAT))
+    if element not in _TYPES:
+        raise NotSupported(f"output_datatype {element} is no type of numbers")
+    operator = helper.make_node(
+        "MelWeightMatrix",
+        names,
+        ["matrix"],
+        output_datatype=element,
+    )
+    try:
+        (matrix,) = ReferenceEvaluator(operator).run(None, given)
+    except (IndexError, ValueError, OverflowError) as error:
+        raise NotSupported("its frequencies lie outside of the spectrum") from error
+    return constant(np.asarray(matrix))
+
+
+def _number(node: OnnxNode, index: int, what: str) -> int | None:
+    """A constant integer, if the node has it."""
+    value = node.constant(index, what)
+    if value is None:
+        return None
+    if value.size != 1:
+        raise NotSupported(f"{what} is not one number")
+    return int(value.item())
+
+
+def _check(data: Expr, length: int, inverse: bool, windows: Sequence[Expr] = ()) -> None:
+    """Check that `dft` takes the numbers.
+
+    Raises
+    ------
+    NotSupported
+        it does not.
+    """
+    for operand in (data, *windows):
+        if dtype_of(operand) != "float32":
+            raise NotSupported(f"of {dtype_of(operand)}; cast it to float")
+    if shape_of(data)[-1] not in (1, 2):
+        raise NotSupported(f"its last axis has {shape_of(data)[-1]} elements, not 1 or 2")
+    longest = _LONGEST if is_fast(data, length, inverse) else LONGEST_SUM
+    if not 1 <= length <= longest:
+        raise NotSupported(
+            f"its length is {length}; supported: 1 to {LONGEST_SUM}, and of real numbers even "
+            f"lengths to {_LONGEST} without other prime factors than 2, 3 and 5"
+        )

@@ -1,0 +1,1 @@
+"""Nodes, tensors and operator sets of an ONNX graph."""

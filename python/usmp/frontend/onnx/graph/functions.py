@@ -1,0 +1,50 @@
+"""What the functions of an ONNX model become when each call is replaced by its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+
+from usmp.frontend.onnx.graph.nodes import all_nodes
+from usmp.relax.limits import Limits
+from usmp.support.errors import UnsupportedModelError
+
+_DEEPEST = 100
+"""Functions that call functions; more are no model."""
+
+_Key = tuple[str, str, str]
+"""Domain, name and overload of a function, or of what a node calls."""
+
+
+def check_function_calls(model: onnx.ModelProto, limits: Limits) -> None:
+    """Check that the calls of functions end, in no more nodes than the model may have.
+
+    Raises
+    ------
+    UnsupportedModelError
+        a function calls itself, or there would be more nodes.
+    """
+    functions = {(f.domain, f.name, f.overload): f for f in model.functions}
+    counts: dict[_Key, int] = {}
+
+    def count(nodes: Iterator[onnx.NodeProto], callers: tuple[_Key, ...]) -> int:
+        total = 0
+        for node in nodes:
+            key = (node.domain, node.op_type, node.overload)
+            total += count_of(key, callers) if key in functions else 1
+        return total
+
+    def count_of(key: _Key, callers: tuple[_Key, ...]) -> int:
+        if key in callers or len(callers) > _DEEPEST:
+            how = "calls itself" if key in callers else f"is called {_DEEPEST} functions deep"
+            raise UnsupportedModelError(
+                f'function "{key[1]}" of the model {how}; export the model without functions'
+            )
+        if key not in counts:
+            counts[key] = count(all_nodes(functions[key]), (*callers, key))
+        return counts[key]
+
+    limits.check_operators(
+        "with its functions written out, the model has", count(all_nodes(model.graph), ())
+    )

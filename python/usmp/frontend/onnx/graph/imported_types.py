@@ -1,0 +1,63 @@
+"""What TVM's importer makes of an operator must have the type and the shape that ONNX infers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+from onnx import helper
+from tvm import relax
+from tvm.ir import TupleType, Type
+
+from usmp.frontend.onnx.graph.known_shapes import known_shapes
+from usmp.frontend.onnx.graph.node import NotSupported
+from usmp.relax.static_shapes import has_static_shape
+
+UNKNOWN = "unknown"
+"""The element type of a tensor whose type is not known."""
+
+
+class TensorTypes:
+    """The types and shapes of the tensors of a graph, as far as they are known."""
+
+    def __init__(self, graph: onnx.GraphProto) -> None:
+        self._read = {name for node in graph.node for name in node.input}
+        self._read |= {output.name for output in graph.output}
+        values = (*graph.input, *graph.output, *graph.value_info)
+        self._shapes = known_shapes(graph)
+        self._dtypes = {
+            value.name: str(helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+            for value in values
+            if value.type.tensor_type.elem_type
+        }
+
+    def of(self, name: str) -> tuple[str, list[int | str]]:
+        """Element type and extents of a tensor; `UNKNOWN` and none, if they are not known."""
+        return self._dtypes.get(name, UNKNOWN), list(self._shapes.get(name, ()))
+
+    def unread(self, names: Sequence[str]) -> frozenset[int]:
+        """The places of outputs of a node that have no name, or that nothing reads."""
+        return frozenset(i for i, name in enumerate(names) if not name or name not in self._read)
+
+    def check(self, names: Sequence[str], ty: Type) -> None:
+        """Check that the outputs of a node that something reads have the types that they should.
+
+        Raises
+        ------
+        NotSupported
+            one has another.
+        """
+        types = list(ty.fields) if isinstance(ty, TupleType) else [ty]
+        if 1 < len(types) < len(names) or (not isinstance(ty, TupleType) and len(names) > 1):
+            raise NotSupported(f'its output "{names[len(types)]}"; only {names[0]} is imported')
+        for name, imported in zip(names, types, strict=False):
+            is_tensor = isinstance(imported, relax.TensorType) and has_static_shape(imported)
+            if not is_tensor or name not in self._read:
+                continue
+            shape, dtype = [int(extent) for extent in imported.shape], str(imported.dtype)
+            wanted, expected = self._shapes.get(name, shape), self._dtypes.get(name, dtype)
+            if (shape, dtype) != (wanted, expected):
+                raise NotSupported(
+                    f'TVM\'s ONNX importer gives "{name}" the type {dtype}{shape}; in ONNX it is '
+                    f"{expected}{wanted}"
+                )

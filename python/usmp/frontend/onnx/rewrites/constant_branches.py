@@ -1,0 +1,75 @@
+"""ONNX `If` whose condition is known: the branch that runs takes its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+
+from usmp.frontend.onnx.graph.nodes import is_of_onnx, tensor_names
+from usmp.support.unique_names import UniqueNames
+
+
+def take_branches(graph: onnx.GraphProto, known: Mapping[str, np.ndarray]) -> bool:
+    """Replace each `If` of `graph` whose condition is among the known tensors by the nodes of its
+    branch; whether there was any.
+
+    What is computed inside of the branch gets names that nothing else has.
+    """
+    branches = {i: _taken(node, known) for i, node in enumerate(graph.node)}
+    if not any(branches.values()):
+        return False
+    names = UniqueNames(tensor_names(graph))
+    nodes: list[onnx.NodeProto] = []
+    for index, node in enumerate(graph.node):
+        branch = branches[index]
+        if branch is None:
+            nodes.append(node)
+            continue
+        renamed = _rename(branch, names, {})
+        graph.initializer.extend(branch.initializer)
+        graph.value_info.extend(branch.value_info)
+        nodes.extend(branch.node)
+        for inner, output in zip(branch.output, node.output, strict=True):
+            source = renamed.get(inner.name, inner.name)
+            nodes.append(onnx.helper.make_node("Identity", [source], [output]))
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return True
+
+
+def _taken(node: onnx.NodeProto, known: Mapping[str, np.ndarray]) -> onnx.GraphProto | None:
+    """A copy of the branch that runs, if it is known."""
+    if node.op_type != "If" or not is_of_onnx(node):
+        return None
+    condition = known.get(node.input[0]) if node.input else None
+    if condition is None or condition.size != 1 or condition.dtype != bool:
+        return None
+    wanted = "then_branch" if bool(condition.item()) else "else_branch"
+    found = next((a.g for a in node.attribute if a.name == wanted), None)
+    if found is None or len(found.output) != len(node.output) or not all(node.output):
+        return None
+    copy = onnx.GraphProto()
+    copy.CopyFrom(found)
+    return copy
+
+
+def _rename(
+    graph: onnx.GraphProto, names: UniqueNames, outer: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Rename what a graph computes, and what it reads of `outer` ones; the new names."""
+    made = [value.name for value in (*graph.input, *graph.initializer)]
+    made += [name for node in graph.node for name in node.output if name]
+    renamed = {**outer, **{name: names.unique(name) for name in made}}
+    for value in (*graph.input, *graph.initializer, *graph.value_info):
+        value.name = renamed.get(value.name, value.name)
+    for node in graph.node:
+        for names_of in (node.input, node.output):
+            names_of[:] = [renamed.get(name, name) for name in names_of]
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                results = _rename(inner, names, renamed)
+                for output in inner.output:
+                    output.name = results.get(output.name, output.name)
+    return renamed

@@ -1,0 +1,382 @@
+"""Quantized operators of ONNX ("QOperator form") as QDQ form has them.
+
+    y = QLinearConv(x, x_scale, x_zero_point, w, ..., y_scale, y_zero_point, bias)
+    ->
+    y = QuantizeLinear(Conv(DequantizeLinear(x, ...), DequantizeLinear(w, ...),
+                            DequantizeLinear(bias, x_scale * w_scale)), y_scale, y_zero_point)
+
+Both forms mean the same; the second one becomes integer operators
+(`usmp.relax.transform.qdq`). It is made before shapes are inferred, of which ONNX knows nothing for
+the operators of onnxruntime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from usmp.frontend.onnx.graph.error_message import message_of
+from usmp.frontend.onnx.graph.node import NotSupported
+from usmp.frontend.onnx.graph.nodes import described_node, qualified_name, tensor_names
+from usmp.frontend.onnx.graph.opsets import opset_version
+from usmp.frontend.onnx.rewrites.fold import evaluated
+from usmp.support.errors import UnsupportedModelError
+from usmp.support.unique_names import UniqueNames
+
+_MICROSOFT = "com.microsoft"
+_FIRST_OPSET_OF_ONE_AXIS = 13
+"""Since then, DequantizeLinear has scales along an axis, and Softmax does not join axes."""
+_FIRST_OPSET_OF_QUANTIZERS = 10
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """The names of integers, their scale and their zero point; no zero point is an empty name."""
+
+    values: str
+    scale: str
+    zero_point: str
+
+
+class _Writer:
+    """Writes the nodes that a node of QOperator form stands for.
+
+    Parameters
+    ----------
+    graph
+        takes the constants.
+    names
+        of all tensors.
+    """
+
+    def __init__(self, graph: onnx.GraphProto, names: UniqueNames, opset: int) -> None:
+        self.opset = opset
+        self._graph = graph
+        self._names = names
+        self._constants = {t.name: t for t in graph.initializer}
+        for node in graph.node:
+            found = self._found_constant(node)
+            if found is not None:
+                self._constants[node.output[0]] = found
+        self._nodes: list[onnx.NodeProto] = []
+        self.node = onnx.NodeProto()
+
+    def _found_constant(self, node: onnx.NodeProto) -> onnx.TensorProto | None:
+        """What a node writes, if it is as constant as an initializer."""
+        if node.op_type == "Identity":
+            return self._constants.get(node.input[0])
+        if node.op_type != "Constant":
+            return None
+        if [a.name for a in node.attribute] == ["value"]:
+            return node.attribute[0].t
+        values = evaluated(node, [helper.make_opsetid("", self.opset)], {})
+        return None if values is None else numpy_helper.from_array(values[0])
+
+    def written(self, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+        """What the node stands for; itself if it is of no such form.
+
+        Raises
+        ------
+        NotSupported
+            it has an option that is not supported, or lacks an input.
+        """
+        write = _OPERATORS.get(qualified_name(node))
+        if write is None:
+            return [node]
+        if self.opset < _FIRST_OPSET_OF_QUANTIZERS:
+            raise NotSupported(
+                f"the model uses version {self.opset} of the ONNX operators, which has no "
+                f"QuantizeLinear; export it with opset {_FIRST_OPSET_OF_QUANTIZERS} or newer"
+            )
+        self._nodes, self.node = [], node
+        write(self)
+        return self._nodes
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Of the node."""
+        return {a.name: helper.get_attribute_value(a) for a in self.node.attribute}
+
+    def input(self, index: int) -> str:
+        """The name of an input; empty if the node does not have it."""
+        return str(self.node.input[index]) if index < len(self.node.input) else ""
+
+    def tensor(self, index: int) -> _Tensor:
+        """Three inputs, of which the last one may be left out.
+
+        Raises
+        ------
+        NotSupported
+            there are no integers, or they have no scale.
+        """
+        values, scale, zero_point = (self.input(index + i) for i in range(3))
+        for name, position in ((values, index), (scale, index + 1)):
+            if not name:
+                raise NotSupported(f"input {position} is missing")
+        return _Tensor(values, scale, zero_point)
+
+    def constant(self, name: str, what: str) -> np.ndarray:
+        """The values of an input.
+
+        Raises
+        ------
+        NotSupported
+            they are computed when the model runs, or damaged.
+        """
+        if name not in self._constants:
+            raise NotSupported(f"{what} must be constant")
+        try:
+            return np.asarray(numpy_helper.to_array(self._constants[name]))
+        except Exception as error:
+            raise NotSupported(f"{what} cannot be read: {message_of(error)}") from error
+
+    def add_constant(self, values: np.ndarray) -> str:
+        """The name of new values."""
+        name = self.new_name("constant")
+        tensor = numpy_helper.from_array(values, name)
+        self._graph.initializer.append(tensor)
+        self._constants[name] = tensor
+        return name
+
+    def new_name(self, operator: str) -> str:
+        """Of a tensor."""
+        return self._names.unique(f"{self.node.output[0]}_{operator}")
+
+    def add_node(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        attributes: Mapping[str, Any] | None = None,
+        domain: str = "",
+    ) -> None:
+        """Write a node."""
+        named = {"name": self.node.name, "domain": domain}
+        self._nodes.append(
+            helper.make_node(operator, inputs, outputs, **named, **(attributes or {}))
+        )
+
+    def add(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, Any] | None = None,
+        output: str = "",
+        domain: str = "",
+    ) -> str:
+        """The output of a new node, a new name if it is not given."""
+        output = output or self.new_name(operator)
+        self.add_node(operator, inputs, [output], attributes, domain)
+        return output
+
+    def dequantized(self, tensor: _Tensor, axis: int | None = None) -> str:
+        """The real numbers of a tensor, of one scale or of one a slice along the axis."""
+        parameters = [p for p in (tensor.scale, tensor.zero_point) if p]
+        inputs = [tensor.values, *parameters]
+        if axis is None or self.constant(tensor.scale, "a scale").size == 1:
+            self._require_one_element(parameters)
+            return self.add("DequantizeLinear", inputs)
+        if self.opset >= _FIRST_OPSET_OF_ONE_AXIS:
+            return self.add("DequantizeLinear", inputs, {"axis": axis})
+        # onnxruntime's own had an axis before that of ONNX.
+        real = self.add("DequantizeLinear", inputs, {"axis": axis}, domain=_MICROSOFT)
+        if tensor.values in self._constants:
+            shape = list(self._constants[tensor.values].dims)
+            known = helper.make_tensor_value_info(real, onnx.TensorProto.FLOAT, shape)
+            self._graph.value_info.append(known)
+        return real
+
+    def _require_one_element(self, parameters: Sequence[str]) -> None:
+        for parameter in parameters:
+            found = self._constants.get(parameter)
+            if found is not None and int(np.prod(found.dims)) != 1:
+                raise NotSupported(
+                    f"its scale or zero point has the shape {list(found.dims)}; only one element "
+                    "is supported there"
+                )
+
+    def quantize(self, real: str, scale: str, zero_point: str) -> None:
+        """Make the output of the node from real numbers.
+
+        Raises
+        ------
+        NotSupported
+            the parameters are left out, or are no constants of one element.
+        """
+        if not scale or not zero_point:
+            raise NotSupported("the scale or the zero point of its output is missing")
+        for parameter in (scale, zero_point):
+            self.constant(parameter, "the quantization of its output")
+        self._require_one_element([scale, zero_point])
+        self.add("QuantizeLinear", [real, scale, zero_point], output=self.node.output[0])
+
+    def bias(self, name: str, data: _Tensor, weight: _Tensor) -> list[str]:
+        """The real numbers of a bias, whose scale is the product of those of data and weight: none
+        if it is left out."""
+        if not name:
+            return []
+        scales = [self.constant(t.scale, "a scale") for t in (data, weight)]
+        product = self.add_constant(np.multiply(*scales).reshape(scales[1].shape))
+        return [self.dequantized(_Tensor(name, product, ""), 0)]
+
+
+def _convolution(writer: _Writer) -> None:
+    data, weight = writer.tensor(0), writer.tensor(3)
+    inputs = [writer.dequantized(data), writer.dequantized(weight, 0)]
+    inputs += writer.bias(writer.input(8), data, weight)
+    real = writer.add("Conv", inputs, writer.attributes)
+    writer.quantize(real, writer.input(6), writer.input(7))
+
+
+def _matrix_product(writer: _Writer) -> None:
+    inputs = [writer.dequantized(writer.tensor(0)), writer.dequantized(writer.tensor(3), -1)]
+    writer.quantize(writer.add("MatMul", inputs), writer.input(6), writer.input(7))
+
+
+def _gemm(writer: _Writer) -> None:
+    attributes = writer.attributes
+    if attributes.pop("alpha", 1.0) != 1.0:
+        raise NotSupported("alpha is not 1; export the model with alpha in the weight's scale")
+    data, weight = writer.tensor(0), writer.tensor(3)
+    axis = 0 if attributes.get("transB", 0) else 1
+    inputs = [writer.dequantized(data), writer.dequantized(weight, axis)]
+    inputs += writer.bias(writer.input(6), data, weight)
+    if not writer.input(7):
+        writer.add("Gemm", inputs, attributes, writer.node.output[0])
+        return
+    real = writer.add("Gemm", inputs, attributes)
+    writer.quantize(real, writer.input(7), writer.input(8))
+
+
+def _of_two(operator: str) -> Callable[[_Writer], None]:
+    def write(writer: _Writer) -> None:
+        inputs = [writer.dequantized(writer.tensor(0)), writer.dequantized(writer.tensor(3))]
+        writer.quantize(writer.add(operator, inputs), writer.input(6), writer.input(7))
+
+    return write
+
+
+def _where(writer: _Writer) -> None:
+    inputs = [writer.input(0), *(writer.dequantized(writer.tensor(i)) for i in (1, 4))]
+    writer.quantize(writer.add("Where", inputs), writer.input(7), writer.input(8))
+
+
+def _of_one(operator: str) -> Callable[[_Writer], None]:
+    def write(writer: _Writer) -> None:
+        attributes = writer.attributes
+        if attributes.pop("channels_last", 0):
+            raise NotSupported(
+                "channels_last is 1, which onnxruntime writes when it optimizes a model; take the "
+                "model before that"
+            )
+        real = writer.add(operator, [writer.dequantized(writer.tensor(0))], attributes)
+        writer.quantize(real, writer.input(3), writer.input(4))
+
+    return write
+
+
+def _concatenation(writer: _Writer) -> None:
+    starts = range(2, len(writer.node.input), 3)
+    parts = [writer.dequantized(writer.tensor(start)) for start in starts]
+    if not parts:
+        raise NotSupported("it has no inputs")
+    real = writer.add("Concat", parts, writer.attributes)
+    writer.quantize(real, writer.input(0), writer.input(1))
+
+
+def _integer_product(writer: _Writer, data: _Tensor, weight: _Tensor, bias: str) -> None:
+    """The product of integers as floats."""
+    zero_points = [data.zero_point, weight.zero_point]
+    inputs = [data.values, weight.values, *(zero_points if any(zero_points) else [])]
+    integers = writer.add("MatMulInteger", inputs)
+    floats = writer.add("Cast", [integers], {"to": onnx.TensorProto.FLOAT})
+    result = writer.node.output[0]
+    scale = writer.add("Mul", [data.scale, weight.scale])
+    product = writer.add("Mul", [floats, scale], output="" if bias else result)
+    if bias:
+        writer.add("Add", [product, bias], output=result)
+
+
+def _product_to_float(writer: _Writer) -> None:
+    data, weight = (
+        _Tensor(*(writer.input(index) for index in indices)) for indices in ((0, 2, 4), (1, 3, 5))
+    )
+    if not all((data.values, data.scale, weight.values, weight.scale)):
+        raise NotSupported("one of its first four inputs is missing")
+    _integer_product(writer, data, weight, writer.input(6))
+
+
+def _dynamic_product(writer: _Writer) -> None:
+    if not writer.input(0):
+        raise NotSupported("input 0 is missing")
+    integers, scale, zero_point = (
+        writer.new_name(f"DynamicQuantizeLinear_{part}") for part in ("y", "scale", "zero_point")
+    )
+    writer.add_node("DynamicQuantizeLinear", [writer.input(0)], [integers, scale, zero_point])
+    data = _Tensor(integers, scale, zero_point)
+    _integer_product(writer, data, writer.tensor(1), writer.input(4))
+
+
+_OPERATORS: Mapping[str, Callable[[_Writer], None]] = {
+    "QLinearConv": _convolution,
+    "QLinearMatMul": _matrix_product,
+    **{
+        f"{_MICROSOFT}.{name}": write
+        for name, write in {
+            "QGemm": _gemm,
+            "QLinearAdd": _of_two("Add"),
+            "QLinearMul": _of_two("Mul"),
+            "QLinearWhere": _where,
+            "QLinearAveragePool": _of_one("AveragePool"),
+            "QLinearGlobalAveragePool": _of_one("GlobalAveragePool"),
+            "QLinearLeakyRelu": _of_one("LeakyRelu"),
+            "QLinearSigmoid": _of_one("Sigmoid"),
+            "QLinearConcat": _concatenation,
+            "MatMulIntegerToFloat": _product_to_float,
+            "DynamicQuantizeMatMul": _dynamic_product,
+        }.items()
+    },
+}
+
+
+def to_qdq_form(model: onnx.ModelProto) -> dict[str, onnx.NodeProto]:
+    """Write the quantized operators of `model` out as operators between quantizers, in place.
+
+    Returns
+    -------
+    dict[str, onnx.NodeProto]
+        By the outputs of what was written, the node that it stands for.
+
+    Raises
+    ------
+    UnsupportedModelError
+        a node has an option that is not supported; the message says which.
+    """
+    graph = model.graph
+    if not any(qualified_name(node) in _OPERATORS for node in graph.node):
+        return {}
+    writer = _Writer(graph, UniqueNames(tensor_names(graph)), opset_version(model))
+    written: list[onnx.NodeProto] = []
+    origins: dict[str, onnx.NodeProto] = {}
+    for node in graph.node:
+        try:
+            nodes = writer.written(node)
+        except NotSupported as error:
+            raise UnsupportedModelError(
+                f"{described_node(node)} is not supported: {error}"
+            ) from error
+        written += nodes
+        if nodes != [node]:
+            copy = onnx.NodeProto()
+            copy.CopyFrom(node)
+            origins.update((output, copy) for new in nodes for output in new.output)
+    del graph.node[:]
+    graph.node.extend(written)
+    if all(imported.domain != _MICROSOFT for imported in model.opset_import):
+        model.opset_import.append(helper.make_opsetid(_MICROSOFT, 1))
+    return origins

@@ -1,0 +1,1 @@
+"""Values that a graph computes of shapes."""

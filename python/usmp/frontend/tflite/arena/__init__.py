@@ -1,0 +1,1 @@
+"""The arena of TFLite Micro: its tensors, and offline plans for it."""

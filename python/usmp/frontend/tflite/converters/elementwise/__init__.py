@@ -1,0 +1,1 @@
+"""Operators that compute elements from elements at the same place, or from a row."""

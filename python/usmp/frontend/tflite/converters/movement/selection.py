@@ -1,0 +1,129 @@
+"""TOPK_V2, SCATTER_ND and SEGMENT_SUM: elements that are ordered, or added where indices say."""
+
+from __future__ import annotations
+
+import numpy as np
+from tvm import relax, tirx
+
+from usmp.frontend.tflite.context import Context, converts
+from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
+from usmp.frontend.tflite.options import (
+    require_inside,
+    require_rank,
+    require_shape,
+    require_types,
+)
+from usmp.ops.scatter import (
+    REDUCTIONS,
+    Combination,
+    Coordinates,
+    Position,
+    scattered_to_zeros,
+)
+from usmp.ops.top_k import top_elements
+
+
+@converts("TOPK_V2", moves=True)
+def convert_top_k(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: data, how many elements of each row are taken. What is not a number comes last, and
+    of equal elements the first one comes first."""
+    data, given = operator.input(0), operator.input(1)
+    types = ("float32", "int8", "uint8", "int16", "int32", "int64")
+    require_types(operator, data, "input", types)
+    require_types(operator, given, "the number of elements", ("int32", "int16"))
+    count = [int(value) for value in operator.constant(1).reshape(-1)]
+    depth = data.shape[-1] if data.shape else 0
+    if len(operator.outputs) != 2:
+        raise operator.unsupported(f"it has {len(operator.outputs)} outputs, not 2")
+    places = operator.outputs[1]
+    require_types(operator, places, "the indices", ("int32", "int16"))
+    if len(count) != 1 or not 1 <= count[0] <= depth or 0 in data.shape:
+        raise operator.unsupported(
+            f"{count} elements of each row of shape {list(data.shape)} cannot be taken"
+        )
+    if depth - 1 > np.iinfo(places.dtype).max:
+        raise operator.unsupported(
+            f'the indices "{places.name}" are {places.dtype}, too small for {depth} elements'
+        )
+    results = top_elements(
+        context.builder,
+        context.value(data),
+        len(data.shape) - 1,
+        count[0],
+        largest=True,
+        nan="last",
+        place_type=places.dtype,
+    )
+    for tensor, result in zip(operator.outputs, results, strict=True):
+        context.set_moved(operator, result, tensor)
+
+
+@converts("SCATTER_ND", moves=True)
+def convert_scatter_nd(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: positions whose last axis is one on each of the first axes of the output, what is
+    added there to zeros, and the shape of the output."""
+    indices, updates, output = operator.input(0), operator.input(1), operator.output
+    types = ("float32", "int8", "uint8", "int32", "int64", "bool")
+    require_types(operator, updates, "the updates", types)
+    require_types(operator, indices, "indices", ("int32",))
+    shape = tuple(int(extent) for extent in operator.integers(2).reshape(-1))
+    require_shape(operator, output, "output", shape)
+    *outer, axes = indices.shape or (0,)
+    if not indices.shape or not 1 <= axes <= len(shape) or 0 in (*shape, *indices.shape):
+        raise operator.unsupported(
+            f"indices of shape {list(indices.shape)} for an output of shape {list(shape)}"
+        )
+    require_shape(operator, updates, "the updates", (*outer, *shape[axes:]))
+    require_inside(operator, indices, shape, range(axes))
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        position = place[: len(outer)]
+        found = [buffers[0][(*position, axis)] for axis in range(axes)]
+        return [*found, *place[len(outer) :]]
+
+    _add_to_zeros(context, operator, indices, updates, coordinates)
+
+
+@converts("SEGMENT_SUM", moves=True)
+def convert_segment_sum(context: Context, operator: TfliteOperator) -> None:
+    """Inputs: rows, and the row of the output that each of them is added to: 0 at first, and then
+    the same or the next one."""
+    data, segments, output = operator.input(0), operator.input(1), operator.output
+    require_types(operator, data, "input", ("float32", "int32"))
+    require_types(operator, segments, "the segments", ("int32",))
+    require_rank(operator, segments, "the segments", (1,))
+    if not data.shape or 0 in data.shape:
+        raise operator.unsupported(f'input "{data.name}" has shape {list(data.shape)}')
+    require_shape(operator, segments, "the segments", data.shape[:1])
+    numbers = operator.constant(1).astype(np.int64)
+    steps = np.diff(numbers, prepend=-1)
+    if numbers[0] != 0 or ((steps != 0) & (steps != 1)).any():
+        raise operator.unsupported(
+            "the segments do not count up from 0, each the same as or one more than that before it"
+        )
+    require_shape(operator, output, "output", (int(numbers[-1]) + 1, *data.shape[1:]))
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        return [buffers[0][place[0]], *place[1:]]
+
+    _add_to_zeros(context, operator, segments, data, coordinates)
+
+
+def _add_to_zeros(
+    context: Context,
+    operator: TfliteOperator,
+    indices: TfliteTensor,
+    updates: TfliteTensor,
+    coordinates: Coordinates,
+) -> None:
+    """Set the output, zeros, to which updates are added in their order."""
+    output = operator.output
+    require_types(operator, output, "output", (updates.dtype,))
+    combine: Combination = tirx.Or if output.dtype == "bool" else REDUCTIONS["add"]
+    result = relax.TensorType(output.shape, output.dtype)
+    tensors = [context.value(indices), context.value(updates)]
+    name = operator.name.lower()
+    added = scattered_to_zeros(
+        context.builder, name, tensors, result, coordinates, combine, from_end=False
+    )
+    context.set_moved(operator, added)

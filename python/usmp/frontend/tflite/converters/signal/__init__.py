@@ -1,0 +1,1 @@
+"""Operators of TFLite Micro's signal library, and of complex numbers."""

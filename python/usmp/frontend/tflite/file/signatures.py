@@ -1,0 +1,193 @@
+"""What an application calls in a TFLite file: each of several signatures, or else one subgraph."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import tflite
+
+from usmp.codegen.c.names import replace_forbidden
+from usmp.frontend.tflite.file.read import tensor_name, vector
+from usmp.objects.entries import check_entries
+from usmp.plain.entry_names import ONLY_ENTRY
+from usmp.support.errors import UnsupportedModelError
+
+NamedTensor = tuple[str, int]
+"""A name, and the index of a tensor in the subgraph."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A subgraph that an application calls.
+
+    Parameters
+    ----------
+    name
+        of the function: the key of the signature as a name in C, or "main" if there is only one.
+    graph
+        the number of the subgraph.
+    number
+        of the signature, if its names of inputs and outputs count.
+    key
+        what the file calls it, if there are several.
+    """
+
+    name: str
+    graph: int
+    number: int | None = None
+    key: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """Of messages, where it takes a name to tell it from others."""
+        return "" if self.number is None else f'signature "{self.key}": '
+
+
+def signatures_of(model: tflite.Model) -> list[Signature]:
+    """What becomes a function each, in the order of the file.
+
+    A file of several signatures has one for each, with their names of inputs and outputs. A file of
+    one, or none, has `main`: the subgraph of that signature, or the first one, whose inputs and
+    outputs are called as its tensors are.
+
+    Raises
+    ------
+    UnsupportedModelError
+        a signature has no name or a subgraph that is not there, or two become the same name in C.
+    """
+    count = model.SignatureDefsLength()
+    graphs = [_graph_of(model, number) for number in range(count)]
+    if count <= 1:
+        return [Signature(ONLY_ENTRY, graph) for graph in graphs or [0]]
+    keys = [_key(model, number) for number in range(count)]
+    names = [_entry_name(key) for key in keys]
+    _check_names(keys, names)
+    return [
+        Signature(name, graph, number, key)
+        for number, (name, graph, key) in enumerate(zip(names, graphs, keys, strict=True))
+    ]
+
+
+def inputs_of(model: tflite.Model, signature: Signature) -> list[NamedTensor]:
+    """The inputs, each with its name.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the signature gives other tensors than its subgraph takes, or has a name twice.
+    """
+    graph = model.Subgraphs(signature.graph)
+    needed = vector(graph, "Inputs")
+    if signature.number is None:
+        return _by_tensor_names(graph, needed)
+    table = model.SignatureDefs(signature.number)
+    inputs = _named(graph, signature, "input", table.InputsLength(), table.Inputs, needed)
+    given = Counter(index for _, index in inputs)
+    for index in needed:
+        if given[index] != 1:
+            raise UnsupportedModelError(
+                f'{signature.prefix}input "{tensor_name(graph, index)}" of its subgraph must be '
+                f"one of its inputs, but {given[index]} of them are this tensor"
+            )
+    return inputs
+
+
+def outputs_of(model: tflite.Model, signature: Signature) -> list[NamedTensor]:
+    """The outputs, each with its name; several may be one tensor.
+
+    Raises
+    ------
+    UnsupportedModelError
+        the signature has what is no output of its subgraph, or a name twice.
+    """
+    graph = model.Subgraphs(signature.graph)
+    computed = vector(graph, "Outputs")
+    if signature.number is None:
+        return _by_tensor_names(graph, computed)
+    table = model.SignatureDefs(signature.number)
+    return _named(graph, signature, "output", table.OutputsLength(), table.Outputs, computed)
+
+
+def _by_tensor_names(graph: tflite.SubGraph, indices: Iterable[int]) -> list[NamedTensor]:
+    return [(tensor_name(graph, index), index) for index in indices]
+
+
+def _named(
+    graph: tflite.SubGraph,
+    signature: Signature,
+    what: str,
+    count: int,
+    read: Callable[[int], Any],
+    of_graph: Sequence[int],
+) -> list[NamedTensor]:
+    """What the signature lists, each one of the subgraph's tensors, by a name of its own."""
+    known, tensors = set(of_graph), dict[str, int]()
+    for number in range(count):
+        index = int(read(number).TensorIndex())
+        name = _text(read(number).Name(), f'{what} {number} of signature "{signature.key}"')
+        if not name:
+            raise UnsupportedModelError(f"{signature.prefix}{what} {number} has no name")
+        if index not in known:
+            raise UnsupportedModelError(
+                f'{signature.prefix}{what} "{name}" is tensor {index}, which is no {what} of '
+                "its subgraph"
+            )
+        if name in tensors:
+            raise UnsupportedModelError(f'{signature.prefix}two {what}s are called "{name}"')
+        tensors[name] = index
+    return list(tensors.items())
+
+
+def _entry_name(key: str) -> str:
+    """The key as a part of names in C; TensorFlow has keys that begin with underscores."""
+    return replace_forbidden(key).lstrip("_")
+
+
+def _check_names(keys: Sequence[str], names: Sequence[str]) -> None:
+    """Check that functions can have these names, which were made of these keys."""
+    origin: dict[str, str] = {}
+    for key, name in zip(keys, names, strict=True):
+        try:
+            check_entries([name])
+        except ValueError as error:
+            raise UnsupportedModelError(f'signature "{key}": {error}') from error
+        # Names of macros are in capital letters.
+        macros = name.upper()
+        if macros in origin:
+            raise UnsupportedModelError(
+                f'signatures "{origin[macros]}" and "{key}" would have the same names in C, of '
+                f"functions {name} or of macros {macros}; rename one of them in the model"
+            )
+        origin[macros] = key
+
+
+def _key(model: tflite.Model, number: int) -> str:
+    key = _text(model.SignatureDefs(number).SignatureKey(), f"signature {number}")
+    if not key:
+        raise UnsupportedModelError(
+            f"signature {number} of {model.SignatureDefsLength()} has no name; each of several "
+            "becomes a function, which is called by the name of its signature"
+        )
+    return key
+
+
+def _graph_of(model: tflite.Model, number: int) -> int:
+    graph = int(model.SignatureDefs(number).SubgraphIndex())
+    if graph >= model.SubgraphsLength():
+        raise UnsupportedModelError(
+            f"the file is damaged: signature {number} refers to subgraph {graph}, and there are "
+            f"{model.SubgraphsLength()}"
+        )
+    return graph
+
+
+def _text(value: bytes | None, what: str) -> str:
+    try:
+        return (value or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnsupportedModelError(
+            f"the file is damaged: the name of {what} is not text"
+        ) from error

@@ -1,0 +1,134 @@
+"""Shapes of results where the file leaves an extent open.
+
+A model whose batch is open has open extents further on, too, and there the file has a 1 in the
+place of each number that its converter did not know: rows of (-1, 4) are 1 row of 4, whatever is
+reshaped to them. LiteRT finds the shapes anew, from those of the inputs; so is done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+import tflite
+
+from usmp.frontend.tflite.file.model import TfliteOperator
+from usmp.frontend.tflite.options import positive_axis
+
+Shape = tuple[int, ...]
+Rule = Callable[[TfliteOperator], "Shape | None"]
+
+
+def find_open_shape(operator: TfliteOperator) -> None:
+    """Give an output with open extents the shape that follows from the inputs.
+
+    Shapes that only the converter of an operator knows are found there, and those that contradict
+    the file are refused there.
+    """
+    rule = _RULES.get(operator.name)
+    if rule is None or len(operator.outputs) != 1 or not operator.output.open_axes:
+        return
+    if any(tensor is None for tensor in operator.inputs[:1]) or not operator.inputs:
+        return
+    try:
+        shape = rule(operator)
+    except (ValueError, IndexError, OverflowError, ZeroDivisionError):
+        return
+    if shape is not None:
+        operator.output.take_shape(shape)
+
+
+def _of_first(operator: TfliteOperator) -> Shape | None:
+    return operator.input(0).shape
+
+
+def _broadcast(operator: TfliteOperator) -> Shape | None:
+    shapes = [tensor.shape for tensor in operator.inputs if tensor is not None]
+    return tuple(map(int, np.broadcast_shapes(*shapes)))
+
+
+def _batch(operator: TfliteOperator) -> Shape | None:
+    """That of the data; the other extents of an image follow from it and the options."""
+    return (operator.input(0).shape[0], *operator.output.shape[1:])
+
+
+def _given(index: int) -> Rule:
+    """An input that is known."""
+
+    def rule(operator: TfliteOperator) -> Shape | None:
+        values = operator.input(index).data
+        return None if values is None else tuple(map(int, values.reshape(-1)))
+
+    return rule
+
+
+def _reshaped(operator: TfliteOperator) -> Shape | None:
+    """One extent may be -1, which is what the others leave."""
+    if len(operator.inputs) > 1:
+        given = _given(1)(operator)
+    else:
+        new = operator.options(tflite.ReshapeOptions).NewShapeAsNumpy()
+        given = None if isinstance(new, int) else tuple(map(int, new))
+    if given is None or given.count(-1) > 1:
+        return None
+    rest = prod(operator.input(0).shape) // prod(extent for extent in given if extent != -1)
+    return tuple(rest if extent == -1 else extent for extent in given)
+
+
+def _expanded(operator: TfliteOperator) -> Shape | None:
+    given, data = _given(1)(operator), operator.input(0).shape
+    if given is None or len(given) != 1:
+        return None
+    axis = positive_axis(operator, given[0], len(data) + 1)
+    return (*data[:axis], 1, *data[axis:])
+
+
+def _squeezed(operator: TfliteOperator) -> Shape | None:
+    """Without the extents of 1 that are named, or without all if none is."""
+    named, data = (
+        operator.options(tflite.SqueezeOptions).SqueezeDimsAsNumpy(),
+        operator.input(0).shape,
+    )
+    given = [] if isinstance(named, int) else [int(axis) for axis in named]
+    axes = {positive_axis(operator, axis, len(data)) for axis in given or range(len(data))}
+    return tuple(e for axis, e in enumerate(data) if e != 1 or axis not in axes)
+
+
+def _dense(operator: TfliteOperator) -> Shape | None:
+    data, (outputs, depth) = operator.input(0).shape, operator.input(1).shape
+    if operator.options(tflite.FullyConnectedOptions).KeepNumDims():
+        return (*data[:-1], outputs)
+    return (prod(data) // depth, outputs)
+
+
+def _reduced(operator: TfliteOperator) -> Shape | None:
+    given, data = _given(1)(operator), operator.input(0).shape
+    if given is None:
+        return None
+    axes = {positive_axis(operator, axis, len(data)) for axis in given}
+    if operator.options(tflite.ReducerOptions).KeepDims():
+        return tuple(1 if axis in axes else extent for axis, extent in enumerate(data))
+    return tuple(extent for axis, extent in enumerate(data) if axis not in axes)
+
+
+_SAME = """ABS CAST CEIL COS DEQUANTIZE ELU EXP FLOOR GELU HARD_SWISH L2_NORMALIZATION LEAKY_RELU
+    LOG LOGICAL_NOT LOGISTIC LOG_SOFTMAX NEG QUANTIZE RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1
+    ROUND RSQRT SIGN SIN SOFTMAX SQRT SQUARE TANH ZEROS_LIKE""".split()
+_IMAGES = """AVERAGE_POOL_2D CONV_2D DEPTHWISE_CONV_2D L2_POOL_2D MAX_POOL_2D RESIZE_BILINEAR
+    RESIZE_NEAREST_NEIGHBOR""".split()
+_TOGETHER = """ADD DIV EQUAL FLOOR_DIV FLOOR_MOD GREATER GREATER_EQUAL LESS LESS_EQUAL LOGICAL_AND
+    LOGICAL_OR MAXIMUM MINIMUM MUL NOT_EQUAL POW PRELU SQUARED_DIFFERENCE SUB""".split()
+_REDUCTIONS = "MEAN REDUCE_ALL REDUCE_ANY REDUCE_MAX REDUCE_MIN REDUCE_PROD SUM".split()
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(_SAME, _of_first),
+    **dict.fromkeys(_IMAGES, _batch),
+    **dict.fromkeys(_TOGETHER, _broadcast),
+    **dict.fromkeys(_REDUCTIONS, _reduced),
+    "BROADCAST_TO": _given(1),
+    "EXPAND_DIMS": _expanded,
+    "FILL": _given(0),
+    "FULLY_CONNECTED": _dense,
+    "RESHAPE": _reshaped,
+    "SQUEEZE": _squeezed,
+}
