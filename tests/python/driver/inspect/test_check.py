@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import usmp
+from conftest import ROOT
 from support.compilers import require
 from usmp.boards import board as boards
 from usmp.driver.inspect import check_builds
@@ -16,7 +17,7 @@ from usmp.driver.status import NOT_WITHIN
 
 pytestmark = pytest.mark.usefixtures("one_session")
 
-DIGITS = Path(__file__).resolve().parents[3] / "examples/digits/digits_int8.tflite"
+DIGITS = ROOT / "examples/digits/digits_int8.tflite"
 
 
 @pytest.fixture(scope="module")

@@ -339,7 +339,7 @@ def test_a_reader_that_has_seen_enough():
 
 def test_help_needs_no_tvm():
     script = (
-        "import sys\nfrom usmp.driver import opt\n"
+        "import sys\nfrom usmp.driver.opt import opt\n"
         "try: opt.main(['--help'])\n"
         "except SystemExit: print('tvm' in sys.modules, 'numpy' in sys.modules)"
     )

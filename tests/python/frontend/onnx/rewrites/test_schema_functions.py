@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
 from support.lazy import lazy
 from support.operator_trials.sweep import trial_of
 from usmp.relax.limits import DEFAULT_LIMITS
@@ -58,7 +58,7 @@ def test_the_bodies_are_those_that_were_compared():
 
 
 def test_the_package_asks_for_the_releases_that_have_them():
-    text = Path(__file__).parents[4].joinpath("pyproject.toml").read_text()
+    text = (ROOT / "pyproject.toml").read_text()
     wanted = f">={OLDEST[0]}.{OLDEST[1]},<{NEXT[0]}.{NEXT[1]}"
     assert re.findall(r'"onnx([<>=][^"]*)"', text) == [wanted, wanted]
     installed = tuple(map(int, version("onnx").split(".")[:2]))
