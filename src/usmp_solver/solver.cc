@@ -15,12 +15,11 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Steps that each group gets in the first round; doubled from round to round. */
+/*! \brief Steps of each group in the first round; doubled from round to round. */
 constexpr int64_t kFirstSolverRound = 8'000'000;
 constexpr std::chrono::milliseconds kWatchInterval{100};
 
-/*! \brief Ends the search when time is up or the watcher says so, and reports to it how things
- * stand. */
+/*! \brief Ends the search when time is up or the watcher asks for it, and reports progress. */
 class Watch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -28,7 +27,7 @@ class Watch {
   Watch(const SolverOptions& options, size_t num_pools)
       : options_(options), start_(Clock::now()), peaks_(num_pools, 0), bounds_(num_pools, 0) {}
 
-  /*! \brief No peak: not all groups have a plan yet. */
+  /*! \brief Record the state of a pool. Without a peak, not all groups have a plan yet. */
   void Set(size_t pool, std::optional<int64_t> peak, int64_t bound) {
     peaks_[pool] = peak;
     bounds_[pool] = bound;
@@ -70,9 +69,10 @@ int64_t WorkOf(const SolverOptions& options) {
 }
 
 /*!
- * \brief Buffers of no bytes go to offset 0, or their pin, in the first candidate that has it.
+ * \brief Place buffers of zero bytes at 0, or at their pins, in the first pool that is large
+ *        enough.
  *
- * \return a buffer whose pin is beyond all of its candidates.
+ * \return a buffer whose pin exceeds the limits of all its candidates.
  */
 std::optional<size_t> PlaceEmpty(const Problem& problem, std::vector<Placement>* placements) {
   for (size_t b = 0; b < problem.buffers.size(); ++b) {
@@ -92,7 +92,7 @@ using Groups = std::vector<std::unique_ptr<PoolGroup>>;
 
 bool Infeasible(const std::unique_ptr<PoolGroup>& group) { return group->infeasible(); }
 
-/*! \brief Let all groups go on in turn, until each has ended or one has no plan. */
+/*! \brief Let all groups search in turn, until each has ended or one is infeasible. */
 void Search(const Groups& groups, SolverEffort effort, Budget* budget, Watch* watch) {
   const auto report = [watch](size_t pool, std::optional<int64_t> peak, int64_t bound) {
     watch->Set(pool, peak, bound);

@@ -1,12 +1,12 @@
-// The solver, for programs that embed it: a problem in, offsets and what is proved of them out.
+// The solver's interface: a problem in, offsets and proved bounds out.
 //
-// Needs nothing but C++17. The same problem and the same options give the same result on every
-// machine, unless a time budget or the watcher stops it.
+// Needs only C++17. The same problem and options give the same result on every machine, unless a
+// time budget or the watcher stops the solver.
 //
-// What is best: a plan within the limits of all pools. Of two such plans the one whose least
-// preferred pool has the lower peak; if these are equal, the pool before it decides, and so on to
-// the first. So what is preferred is filled as well as possible before anything spills. Pools that
-// share no candidate, directly or through others, are judged each by themselves.
+// A plan must keep the limits of all pools. The best plan has the lowest peak in the least
+// preferred pool; ties are decided by the pool before it, and so on to the first. So preferred
+// pools are filled before anything spills. Groups of pools without common candidates, even
+// indirectly, are optimized separately.
 #ifndef USMP_SOLVER_SOLVER_H_
 #define USMP_SOLVER_SOLVER_H_
 
@@ -20,12 +20,11 @@
 
 namespace usmp {
 
-/*! \brief What is known while the solver runs. */
+/*! \brief The state of a running solver. */
 struct Progress {
-  /*! \brief The sum of the peaks of the best plan so far, 2^63 - 1 if it is larger; nothing while
-   *         there is none. */
+  /*! \brief Sum of the peaks of the best plan so far, at most 2^63 - 1; nullopt without a plan. */
   std::optional<int64_t> peak;
-  /*! \brief The sum of the proved lower bounds, likewise. */
+  /*! \brief Sum of the proved lower bounds, at most 2^63 - 1. */
   int64_t lower_bound;
 };
 
@@ -34,21 +33,21 @@ struct SolverOptions {
   /*!
    * \brief Steps after which the best plan so far is returned; 200 million take about a second.
    *
-   * If nothing: kDefaultWorkBudget for kAuto, unlimited for kExact and where a time budget is set.
+   * The default is kDefaultWorkBudget for kAuto without a time budget, otherwise no limit.
    */
   std::optional<int64_t> work_budget;
-  /*! \brief Seconds after which the same happens. What is found then depends on the machine. */
+  /*! \brief Seconds after which the best plan so far is returned, whatever it is by then. */
   std::optional<double> time_budget_seconds;
-  /*! \brief Called some times a second; false ends the search with the best plan so far. */
+  /*! \brief Called a few times a second; return false to stop with the best plan so far. */
   std::function<bool(const Progress&)> watch;
 };
 
 enum class SolverStatus {
-  /*! \brief No plan is better; proved. */
+  /*! \brief The plan is proved best. */
   kOptimal,
-  /*! \brief A plan, perhaps not the best. */
+  /*! \brief There is a plan, perhaps not the best. */
   kFeasible,
-  /*! \brief There is no plan within the limits; proved. */
+  /*! \brief No plan within the limits exists, as proved. */
   kInfeasible,
   /*! \brief No plan was found within the budget. */
   kUnknown,
@@ -56,21 +55,19 @@ enum class SolverStatus {
 
 struct SolverResult {
   SolverStatus status;
-  /*! \brief By buffer; empty unless there is a plan. */
+  /*! \brief By buffer; empty without a plan. */
   std::vector<Placement> placements;
-  /*! \brief By pool, the highest end of a buffer; empty unless there is a plan. */
+  /*! \brief Highest end of a buffer, by pool; empty without a plan. */
   std::vector<int64_t> peaks;
-  /*!
-   * \brief By pool, a proved lower bound of its peak, given that no less preferred pool has a
-   *        higher peak than here. The limit at most: where nothing fits, `status` says so.
-   */
+  /*! \brief A proved lower bound of each pool's peak, given that the peaks of less preferred pools
+   *         are no higher than here. At most the limit, even if nothing fits. */
   std::vector<int64_t> lower_bounds;
-  /*! \brief Steps that were taken. */
+  /*! \brief Steps taken. */
   int64_t work = 0;
   /*!
-   * \brief Where there is no plan: buffers that do not fit together, whatever else there is.
+   * \brief If no plan exists: buffers that do not fit together, whatever the others.
    *
-   * Irreducible if `is_irreducible`: without any one of them the others fit.
+   * If `is_irreducible`, the rest fits without any one of them.
    */
   std::vector<size_t> infeasible_subset;
   bool is_irreducible = false;
@@ -79,9 +76,9 @@ struct SolverResult {
 /*!
  * \brief Place the buffers.
  *
- * Throws std::invalid_argument if the problem is not well formed: an index out of range, a size,
- * an alignment, a live range or a distance that is out of its range, a pin that is no multiple of
- * the alignment, a buffer without candidates. The message names the buffer.
+ * Throws std::invalid_argument if the problem is malformed: an index, a size, an alignment, a live
+ * range or a distance out of range, an unaligned pin, or a buffer without candidates. The message
+ * names the buffer.
  */
 SolverResult SolveProblem(const Problem& problem, const SolverOptions& options = {});
 

@@ -21,10 +21,10 @@ void Set(Words* words, size_t bit) { (*words)[bit / 64] |= uint64_t{1} << (bit %
 void Clear(Words* words, size_t bit) { (*words)[bit / 64] &= ~(uint64_t{1} << (bit % 64)); }
 
 /*!
- * \brief Which bit of the word is its lowest; the word is not 0.
+ * \brief Return the index of the lowest set bit of `word`, which is not 0.
  *
- * The lowest bit times a de Bruijn number has six bits of its own on top (Leiserson, Prokop and
- * Randall, 1998).
+ * The product of the lowest bit and a de Bruijn number has a unique value in its six top bits
+ * (Leiserson, Prokop and Randall, 1998).
  */
 int32_t LowestBit(uint64_t word) {
   constexpr uint64_t kDeBruijn = 0x03f79d71b4cb0a89;
@@ -36,7 +36,7 @@ int32_t LowestBit(uint64_t word) {
   return kBits[((word & (~word + 1)) * kDeBruijn) >> 58];
 }
 
-/*! \brief The lowest bit from word `*word` on; -1 if there is none. */
+/*! \brief Return the lowest set bit from word `*word` on; -1 if there is none. */
 int32_t First(const Words& words, size_t* word) {
   while (*word < words.size() && words[*word] == 0) ++*word;
   if (*word == words.size()) return -1;
@@ -44,9 +44,9 @@ int32_t First(const Words& words, size_t* word) {
 }
 
 /*!
- * \brief By vertex, the bits of its neighbors; vertices are items in the order given.
+ * \brief Return the neighbors of each vertex as bit sets. Vertices are items, in the given order.
  *
- * Of two spans that meet, one is live where the other begins.
+ * If two spans intersect, one is live where the other begins.
  */
 std::vector<Words> Adjacency(const PoolProblem& problem, const std::vector<int32_t>& order) {
   struct Change {
@@ -97,9 +97,9 @@ std::vector<Words> Adjacency(const PoolProblem& problem, const std::vector<int32
 /*!
  * \brief Branch and bound for the heaviest clique.
  *
- * Vertices come by falling weight. A bound of what a set of vertices can add: split into sets
- * without neighbors, of each of which one vertex at most is in a clique (Babel, "A fast algorithm
- * for the maximum weight clique problem", 1994).
+ * Vertices come by falling weight. To bound the weight that a set of vertices adds, it is split
+ * into independent sets: a clique has at most one vertex of each (Babel, "A fast algorithm for the
+ * maximum weight clique problem", 1994).
  */
 class HeaviestClique {
  public:
@@ -111,7 +111,7 @@ class HeaviestClique {
         least_added_(*std::min_element(added_.begin(), added_.end())),
         budget_(budget) {}
 
-  /*! \brief Look for cliques higher than `bound`. */
+  /*! \brief Search for cliques higher than `bound`. */
   void Search(int64_t bound) {
     height_ = bound;
     Words all(adjacent_[0].size(), 0);
@@ -119,14 +119,14 @@ class HeaviestClique {
     Extend(all, 0, 0);
   }
 
-  /*! \brief The height of the highest clique that was found, else `bound`. */
+  /*! \brief Return the height of the highest clique, or `bound` if none is higher. */
   int64_t height() const { return height_; }
 
-  /*! \brief Its vertices, if one was found. */
+  /*! \brief Return the vertices of the highest clique; empty if there is none. */
   const std::vector<int32_t>& clique() const { return best_; }
 
  private:
-  /*! \brief A vertex, and what all candidates up to it can add to a clique at most. */
+  /*! \brief A vertex, and an upper bound of the weight that the candidates up to it add. */
   struct Candidate {
     int32_t vertex;
     int64_t most;
@@ -152,8 +152,10 @@ class HeaviestClique {
   }
 
   /*!
-   * \param weight of the clique so far.
-   * \param most_added the most bytes that rounding added to a member: the topmost may have it.
+   * \brief Extend the clique by `candidates`, and keep the best clique.
+   *
+   * \param weight sum of the rounded sizes in the clique.
+   * \param most_added the most bytes that rounding added to a member, which may be the topmost.
    */
   void Extend(Words candidates, int64_t weight, int64_t most_added) {
     if (!clique_.empty() && weight - most_added > height_) {

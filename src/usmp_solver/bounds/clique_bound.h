@@ -1,4 +1,4 @@
-// Sets of items that conflict pairwise, also where no section holds them all.
+// A lower bound from sets of items that conflict pairwise, even without a common section.
 #ifndef USMP_SOLVER_BOUNDS_CLIQUE_BOUND_H_
 #define USMP_SOLVER_BOUNDS_CLIQUE_BOUND_H_
 
@@ -8,11 +8,13 @@
 namespace usmp {
 
 /*!
- * \brief The highest stack of items that conflict pairwise, if it is higher than `bound`.
+ * \brief Return the height of the highest stack of pairwise conflicting items, if above `bound`;
+ *        else `bound`.
  *
- * For a span of sections an item, the sections are all such sets (Helly's theorem); items with
- * several spans, and conflicts that do not follow from spans, make others. Looks at items that no
- * safe overlap joins. Nothing is searched where there are more items than fit a quadratic table.
+ * If each item has a single span of sections, the sections are all maximal such sets (Helly's
+ * theorem). Items with several spans, and conflicts that do not follow from spans, allow more.
+ * Items that a safe overlap joins are not stacked. Problems with more items than fit a quadratic
+ * table are skipped.
  */
 int64_t CliqueBound(const PoolProblem& problem, int64_t bound, Budget* budget);
 

@@ -13,7 +13,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Steps for what is searched, a few milliseconds: most problems need far fewer. */
+/*! \brief Most steps of each search, a few milliseconds. Most problems need far fewer. */
 constexpr int64_t kSearchSteps = 1'000'000;
 
 }  // namespace

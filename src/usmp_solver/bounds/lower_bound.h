@@ -8,9 +8,9 @@
 namespace usmp {
 
 /*!
- * \brief Bytes that no plan can do without: the largest of several bounds.
+ * \brief Return a lower bound of the peak in bytes: the largest of several bounds.
  *
- * kNoLimit where it is seen that there is no plan: pins collide.
+ * Return kNoLimit if pins collide, since no plan exists then.
  */
 int64_t LowerBound(const PoolProblem& problem, Budget* budget);
 

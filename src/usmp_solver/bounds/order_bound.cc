@@ -19,24 +19,24 @@ constexpr size_t kMaxOrderItems = 4096;
 constexpr size_t kMaxPairs = 1 << 18;
 constexpr size_t kMaxClauses = 1 << 18;
 
-/*! \brief An item with which another one conflicts, and how far it must be above or below it. */
+/*! \brief An item that conflicts with a given item, and their distances. */
 struct Neighbor {
   int32_t item;
-  /*! \brief Whether "the other one is below" is the pair's variable or its negation. */
+  /*! \brief The literal that means "the given item is below". */
   int32_t literal_below;
-  /*! \brief From the start of the other one to its own if it is above, and the other way round. */
+  /*! \brief Distance of the starts with the neighbor above, and with the neighbor below. */
   int64_t up;
   int64_t down;
 };
 
-/*! \brief Not both of the literals, if no item may end beyond a capacity below `height`. */
+/*! \brief Forbids both literals if the capacity is less than `height`. */
 struct Clause {
   int64_t height;
   int32_t first;
   int32_t second;
 };
 
-/*! \brief By item, its neighbors by falling size; empty if there are too many pairs. */
+/*! \brief Return the neighbors of each item by falling size; empty if there are too many pairs. */
 std::vector<std::vector<Neighbor>> Neighbors(const PoolProblem& problem, Budget* budget) {
   struct Begin {
     int32_t section;
@@ -83,13 +83,13 @@ std::vector<std::vector<Neighbor>> Neighbors(const PoolProblem& problem, Budget*
   return neighbors;
 }
 
-/*! \brief The lowest offset of an item from `from` on; kNoLimit if its pin is below. */
+/*! \brief Return the lowest offset of an item at or above `from`; kNoLimit if its pin is below. */
 int64_t OffsetFrom(const PoolProblem::Item& item, int64_t from) {
   if (item.fixed_offset >= 0) return from <= item.fixed_offset ? item.fixed_offset : kNoLimit;
   return AlignUp(from, item.alignment).value_or(kNoLimit);
 }
 
-/*! \brief The peak of a stack of the items, each as far above the last one as `separations` say. */
+/*! \brief Return the peak of a stack of `items`, with `separations` between their starts. */
 int64_t StackOf(const PoolProblem& problem, std::initializer_list<int32_t> items,
                 std::initializer_list<int64_t> separations) {
   int64_t from = 0;
@@ -105,8 +105,7 @@ int64_t StackOf(const PoolProblem& problem, std::initializer_list<int32_t> items
   return peak;
 }
 
-/*! \brief Above the sum of its sizes a stack of three ends by no more; unknown (kNoLimit) if pins
- *         may forbid it. */
+/*! \brief Return the most bytes of padding in a stack of three; kNoLimit if there are pins. */
 int64_t MostWasted(const PoolProblem& problem) {
   int64_t alignment = 1;
   for (const PoolProblem::Item& item : problem.items) {
@@ -117,9 +116,10 @@ int64_t MostWasted(const PoolProblem& problem) {
 }
 
 /*!
- * \brief The stacks of two and three that end above `bound`, the highest first.
+ * \brief Return the clauses of the stacks of two and three that end above `bound`, the highest
+ *        first.
  *
- * \param least the sum of the sizes is more than this in each of them.
+ * \param least lower bound of the sum of the sizes in each of them.
  */
 std::vector<Clause> Clauses(const PoolProblem& problem,
                             const std::vector<std::vector<Neighbor>>& neighbors, int64_t bound,
@@ -169,8 +169,8 @@ int64_t OrderBound(const PoolProblem& problem, int64_t bound, Budget* budget) {
   const std::vector<Clause> clauses = Clauses(problem, neighbors, bound, least, budget);
   std::vector<std::pair<int32_t, int32_t>> not_both;
   for (const Clause& clause : clauses) not_both.emplace_back(clause.first, clause.second);
-  // The fewest clauses, of the highest, that cannot all hold: any peak below the last one's needs
-  // them all.
+  // Find the shortest prefix of the clauses that is contradictory. Any peak below the height of its
+  // last clause needs all of them.
   size_t satisfiable = 0;
   size_t contradictory = clauses.size() + 1;
   while (satisfiable + 1 < contradictory) {

@@ -1,4 +1,4 @@
-// What follows from who is below whom, where three items are too high for the pool.
+// A lower bound from the vertical order of conflicting items, where three items exceed the pool.
 #ifndef USMP_SOLVER_BOUNDS_ORDER_BOUND_H_
 #define USMP_SOLVER_BOUNDS_ORDER_BOUND_H_
 
@@ -8,13 +8,14 @@
 namespace usmp {
 
 /*!
- * \brief The highest peak that no order of the conflicting pairs avoids, if it is above `bound`.
+ * \brief Return the highest peak that every order of the conflicting pairs reaches, if above
+ *        `bound`; else `bound`.
  *
- * Of two items that conflict one is below the other. Take u, v and w, of which v conflicts with
- * both others: if a stack of the three ends beyond the peak, v is not between them. Such
- * statements are about two pairs each, so whether all can hold together is 2-satisfiability. They
- * cannot, for example, around an odd cycle: the peak is no lower there than its lowest stack of
- * three neighbors. Looks at triples that are above `bound` only; at none if there are too many.
+ * One item of a conflicting pair is below the other. Let v conflict with u and w. If a stack of u,
+ * v and w exceeds the peak, v is not between u and w. Each such clause concerns two pairs, so their
+ * consistency is 2-satisfiability. Around an odd cycle, for example, the clauses contradict each
+ * other: the peak is at least the lowest stack of three neighbors there. Only triples above `bound`
+ * are used, and none if there are too many.
  */
 int64_t OrderBound(const PoolProblem& problem, int64_t bound, Budget* budget);
 

@@ -11,7 +11,7 @@ OverlapFree::OverlapFree(const PoolProblem& problem)
     ++first_partner_[overlap.input];
   }
   for (size_t i = 1; i < first_partner_.size(); ++i) first_partner_[i] += first_partner_[i - 1];
-  // Filled from behind, so that each entry ends as the first of its item.
+  // Fill from the end, so that each entry finally points to the first partner of its item.
   for (const PoolProblem::Overlap& overlap : problem.overlaps) {
     partners_[--first_partner_[overlap.output]] = overlap.input;
     partners_[--first_partner_[overlap.input]] = overlap.output;

@@ -9,15 +9,15 @@ namespace usmp {
 
 namespace {
 
-/*! \brief The other buffer of an overlap. */
+/*! \brief The other item of an overlap. */
 struct Partner {
   int32_t item;
   int64_t distance;
-  /*! \brief Bytes that the two can have in common. */
+  /*! \brief Most bytes that the two items can share. */
   int64_t common;
 };
 
-/*! \brief Groups with more partners are counted without regard to where these can lie. */
+/*! \brief With more partners, savings are summed regardless of where the partners lie. */
 constexpr size_t kMaxPartnersCompared = 64;
 
 bool AnyOverlap(const PoolProblem& problem, const std::vector<Partner>& partners) {
@@ -29,7 +29,7 @@ bool AnyOverlap(const PoolProblem& problem, const std::vector<Partner>& partners
   return false;
 }
 
-/*! \brief The pairs may have no more in common than this, whatever else overlaps. */
+/*! \brief Return the sum of the shared bytes of all pairs: a bound whatever else overlaps. */
 WideBytes SumOfCommon(const std::vector<const Partner*>& live) {
   WideBytes sum = 0;
   for (const Partner* partner : live) sum += partner->common;
@@ -37,11 +37,11 @@ WideBytes SumOfCommon(const std::vector<const Partner*>& live) {
 }
 
 /*!
- * \brief The most bytes of an output that inputs cover which do not overlap each other.
+ * \brief Return the most bytes of an output that disjoint inputs cover.
  *
- * Each starts at its distance from the start of the output or later, as jobs with release dates do
- * on one machine: until the end of the output, the machine is busy the longest if it never waits
- * while there is a job.
+ * Each input starts at its distance from the start of the output or later, like a job with a
+ * release date on one machine. The machine is busy the longest, until the end of the output, if it
+ * never waits while a job is ready.
  *
  * \param live by distance.
  */
@@ -59,10 +59,10 @@ WideBytes CoveredByInputs(const std::vector<const Partner*>& live, int64_t outpu
 }
 
 /*!
- * \brief The most bytes of an input that outputs cover which do not overlap each other.
+ * \brief Return the most bytes of an input that disjoint outputs cover.
  *
- * An output that has bytes in common with it starts no higher than it does, so covers its first
- * byte: only one of them can.
+ * An output that overlaps the input starts at or below it, so it covers the first byte of the
+ * input: only one output can.
  */
 WideBytes CoveredByOutputs(const std::vector<const Partner*>& live) {
   int64_t most = 0;
@@ -70,7 +70,7 @@ WideBytes CoveredByOutputs(const std::vector<const Partner*>& live) {
   return most;
 }
 
-/*! \brief One of the partners begins or ends to have sections in common with the item. */
+/*! \brief The begin or the end of a range of sections that a partner shares with the item. */
 struct Change {
   int32_t section;
   int32_t partner;
@@ -101,9 +101,9 @@ std::vector<Change> Changes(const PoolProblem& problem, int32_t item,
 }
 
 /*!
- * \brief Add what an item saves to the differences of `savings` from section to section.
+ * \brief Add the savings of an item to `savings`, as differences from section to section.
  *
- * \param saved by the partners that are live, in their order, the bytes that are saved.
+ * \param saved returns the bytes saved with the given live partners, in their order.
  */
 template <typename Saved>
 void AddSavings(const PoolProblem& problem, int32_t item, const std::vector<Partner>& partners,
@@ -121,8 +121,8 @@ void AddSavings(const PoolProblem& problem, int32_t item, const std::vector<Part
   WideBytes before = 0;
   for (size_t c = 0; c < changes.size();) {
     const int32_t section = changes[c].section;
-    // An end may stand before the begin of the next span in the same section, or after it: spans
-    // of one item do not meet, so the two are never of the same partner.
+    // In one section, an end and a begin come in any order. They never belong to the same partner,
+    // because the spans of an item are not adjacent.
     for (; c < changes.size() && changes[c].section == section; ++c) {
       is_live[changes[c].partner] = changes[c].begins;
     }
@@ -138,8 +138,9 @@ void AddSavings(const PoolProblem& problem, int32_t item, const std::vector<Part
 
 }  // namespace
 
-// The bytes that are taken are at least the sizes less what each pair has in common (Bonferroni's
-// inequality). Pairs are counted at their outputs, then at their inputs; the smaller sum holds.
+// The union of all buffers is at least the sum of the sizes minus the bytes that each pair shares
+// (Bonferroni's inequality). Pairs are counted at their outputs and at their inputs; the smaller
+// sum holds.
 std::vector<WideBytes> OverlapSavings(const PoolProblem& problem,
                                       const std::vector<int64_t>& sizes) {
   std::vector<std::vector<Partner>> inputs(problem.items.size());

@@ -1,4 +1,4 @@
-// What safe overlaps can save at most.
+// Upper bounds of the bytes that safe overlaps save.
 #ifndef USMP_SOLVER_BOUNDS_OVERLAP_SAVINGS_H_
 #define USMP_SOLVER_BOUNDS_OVERLAP_SAVINGS_H_
 
@@ -11,10 +11,10 @@
 namespace usmp {
 
 /*!
- * \brief By section, bytes by which its buffers may at most take less than the sum of their sizes.
+ * \brief Return, for each section, an upper bound of the bytes that its items share.
  *
- * \param sizes by item, bytes that it takes, rounded up to what divides the alignment of all that
- *        are not 0; 0 leaves it out.
+ * \param sizes bytes by item, rounded up to a common divisor of the alignments of all items whose
+ *   size here is not 0. Items of size 0 are left out.
  */
 std::vector<WideBytes> OverlapSavings(const PoolProblem& problem,
                                       const std::vector<int64_t>& sizes);

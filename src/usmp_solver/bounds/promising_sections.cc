@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMaxSections = 64;
 
-/*! \brief Return the sections, ascending, that have the most bytes and more than `bound`. */
+/*! \brief Return at most 64 sections above `bound`, those with the most bytes, ascending. */
 std::vector<int32_t> SectionsAbove(const std::vector<WideBytes>& most, int64_t bound) {
   std::vector<int32_t> sections;
   for (size_t s = 0; s < most.size(); ++s) {

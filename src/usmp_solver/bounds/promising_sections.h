@@ -1,4 +1,4 @@
-// The sections in which a bound is most likely to be high.
+// The sections in which a lower bound is most likely to be high.
 #ifndef USMP_SOLVER_BOUNDS_PROMISING_SECTIONS_H_
 #define USMP_SOLVER_BOUNDS_PROMISING_SECTIONS_H_
 
@@ -10,22 +10,22 @@
 namespace usmp {
 
 struct PromisingSection {
-  /*! \brief Bytes that no bound of the section exceeds. */
+  /*! \brief Upper bound of all lower bounds of the section, in bytes. */
   WideBytes most;
-  /*! \brief Items that are live in it, ascending. */
+  /*! \brief Live items, ascending. */
   std::vector<int32_t> items;
 };
 
-/*! \brief Return the bytes that an item adds to a section at most, if its size is rounded up to a
+/*! \brief Return the most bytes that an item adds to a section if its size is rounded up to a
  *         multiple of a divisor of its alignment. */
 WideBytes MostBytes(const PoolProblem::Item& item);
 
 /*!
- * \brief Return the sections that may need more than `bound` bytes, those of the most bytes first.
+ * \brief Return the sections that may need more than `bound` bytes, by falling upper bound.
  *
- * At most 64 of them, so that time does not grow with the square of the number of buffers.
+ * At most 64 sections, so that time is not quadratic in the number of buffers.
  *
- * \param most by section, bytes that its bound cannot exceed.
+ * \param most upper bound of the bytes that each section needs.
  */
 std::vector<PromisingSection> PromisingSections(const PoolProblem& problem,
                                                 const std::vector<WideBytes>& most, int64_t bound);

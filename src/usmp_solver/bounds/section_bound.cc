@@ -13,16 +13,16 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Alignments that are tried as the least one; problems have two or three. */
+/*! \brief Most alignments that are tried as the smallest one; problems have two or three. */
 constexpr size_t kMaxAlignments = 16;
 
-/*! \brief Sizes as multiples of a unit of bytes; 0 for what is left out. */
+/*! \brief Sizes rounded up to multiples of `unit` bytes; 0 for items that are left out. */
 struct RoundedSizes {
   int64_t unit = 0;
   std::vector<int64_t> sizes;
 };
 
-/*! \brief For the items of at least this alignment; nothing if a size does not fit int64. */
+/*! \brief Round sizes of items of at least this alignment; nullopt if one overflows int64. */
 std::optional<RoundedSizes> RoundSizes(const PoolProblem& problem, int64_t least_alignment) {
   RoundedSizes rounded;
   for (const PoolProblem::Item& item : problem.items) {
@@ -49,7 +49,7 @@ std::vector<WideBytes> RoundedLoads(const PoolProblem& problem, const RoundedSiz
   return loads;
 }
 
-/*! \brief By section, the most bytes that rounding added to one item, which may be the topmost. */
+/*! \brief Return the most bytes that rounding added to an item of each section. */
 std::vector<int64_t> MostAdded(const PoolProblem& problem, const RoundedSizes& rounded) {
   struct Added {
     int32_t begin;

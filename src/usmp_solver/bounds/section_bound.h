@@ -1,4 +1,4 @@
-// What single sections need: everything live at one time, stacked.
+// A lower bound from single sections: the sum of all items that are live together.
 #ifndef USMP_SOLVER_BOUNDS_SECTION_BOUND_H_
 #define USMP_SOLVER_BOUNDS_SECTION_BOUND_H_
 
@@ -8,11 +8,11 @@
 namespace usmp {
 
 /*!
- * \brief The most bytes that a section needs. Time near n log n.
+ * \brief Return the largest number of bytes that a section needs, in time about n log n.
  *
- * Between buffers whose offsets are multiples of n bytes, every size but that of the topmost one is
- * rounded up to n. This holds for all buffers, with the greatest common divisor of their
- * alignments, and for those of at least some alignment alone. Safe overlaps are taken off.
+ * If all offsets are multiples of n bytes, every size but that of the topmost buffer is rounded up
+ * to n. This holds for all buffers, with n the greatest common divisor of their alignments. It also
+ * holds for the buffers of at least some alignment alone. Safe overlaps are subtracted.
  */
 int64_t SectionBound(const PoolProblem& problem, Budget* budget);
 

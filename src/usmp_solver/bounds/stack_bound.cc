@@ -25,10 +25,10 @@ bool AlignmentsDiffer(const PoolProblem& problem) {
 }
 
 /*!
- * \brief By section, bytes that its stack cannot exceed.
+ * \brief Return an upper bound of the stack of each section, in bytes.
  *
- * Before an item no more is wasted than its alignment less one. Nothing is above the highest pin
- * but such items.
+ * Padding before an item is less than its alignment. Above the highest pin there are only unpinned
+ * items.
  */
 std::vector<WideBytes> MostBytes(const PoolProblem& problem) {
   return SumBySection(problem, [&](size_t i) {
@@ -37,7 +37,7 @@ std::vector<WideBytes> MostBytes(const PoolProblem& problem) {
   });
 }
 
-/*! \brief Items of the section without overlaps among them: pinned ones first, then large ones. */
+/*! \brief Return items of the section without overlaps: pinned first, then large ones. */
 std::vector<PoolProblem::Item> WithoutOverlaps(const PoolProblem& problem,
                                                std::vector<int32_t> members,
                                                OverlapFree* overlap_free) {

@@ -1,4 +1,4 @@
-// What single sections need where alignments differ or buffers are pinned.
+// A lower bound from single sections where alignments differ or buffers are pinned.
 #ifndef USMP_SOLVER_BOUNDS_STACK_BOUND_H_
 #define USMP_SOLVER_BOUNDS_STACK_BOUND_H_
 
@@ -8,10 +8,10 @@
 namespace usmp {
 
 /*!
- * \brief The highest of the sections that may be higher than `bound`, if one is; else `bound`.
+ * \brief Return the largest number of bytes that a section needs, if above `bound`; else `bound`.
  *
- * Some sections only, the most promising ones, and in each a set of items of which none may
- * overlap. kNoLimit if pins collide.
+ * Only the most promising sections are tried, each with a subset of its items that has no overlaps.
+ * Return kNoLimit if pins collide.
  */
 int64_t StackBound(const PoolProblem& problem, int64_t bound, Budget* budget);
 

@@ -11,13 +11,13 @@ namespace {
 
 using Item = PoolProblem::Item;
 
-/*! \brief Sets of items, up to exchange of like ones, of which the heights are kept. */
+/*! \brief Most sets of items, up to exchange of equal ones, whose heights are stored. */
 constexpr int64_t kMaxStates = 1 << 12;
 
-/*! \brief Sums of sizes that are kept to find out how far a gap can be filled. */
+/*! \brief Most sums of sizes that are stored to compute how far a gap can be filled. */
 constexpr size_t kMaxSums = 1 << 10;
 
-/*! \brief Items that are alike. */
+/*! \brief Equal items. */
 struct Kind {
   int64_t size;
   int64_t alignment;
@@ -27,7 +27,7 @@ struct Kind {
 
 bool IsPinned(const Item& item) { return item.fixed_offset >= 0; }
 
-/*! \brief The least common multiple of all alignments, if it is an int64. */
+/*! \brief Return the least common multiple of all alignments, or nullopt if it overflows int64. */
 std::optional<int64_t> CommonAlignment(const std::vector<Item>& items) {
   int64_t common = 1;
   for (const Item& item : items) {
@@ -39,10 +39,11 @@ std::optional<int64_t> CommonAlignment(const std::vector<Item>& items) {
 }
 
 /*!
- * \brief Takes from each size all multiples of the common alignment, and returns their sum.
+ * \brief Subtract from each size all multiples of the common alignment. Return the subtracted
+ *        bytes.
  *
- * A stack without pins keeps all alignments if an item shrinks by such a multiple and what is above
- * it moves down by as much, or the other way round. So the heights differ by just this sum.
+ * In a stack without pins, all alignments still hold if an item shrinks by such a multiple and the
+ * items above it move down as much, or the reverse. So the heights differ by exactly this sum.
  */
 int64_t Shrink(std::vector<Item>* items) {
   const std::optional<int64_t> common = CommonAlignment(*items);
@@ -77,8 +78,7 @@ std::vector<Kind> KindsOf(std::vector<Item> items) {
   return kinds;
 }
 
-/*! \brief The end of the item if nothing is below it but what ends at `top`; kNoLimit if it may not
- *         be there. */
+/*! \brief Return the end of an item directly above `top`; kNoLimit if it cannot be there. */
 int64_t EndAbove(int64_t top, const Kind& kind) {
   if (kind.fixed_offset >= 0) {
     return top <= kind.fixed_offset ? ClampedAdd(kind.fixed_offset, kind.size) : kNoLimit;
@@ -88,10 +88,10 @@ int64_t EndAbove(int64_t top, const Kind& kind) {
 }
 
 /*!
- * \brief The lowest peak, over all orders; nothing if there are too many sets.
+ * \brief Return the lowest peak over all orders; nullopt if there are too many sets.
  *
- * Of all orders of one set the one that ends lowest leaves most to the others, so one height a set
- * is enough. A set is a number whose digits, one a kind, count the items.
+ * Among all orders of a set, the lowest one leaves the most space to the others, so one height for
+ * each set suffices. A set is a number with one digit for each kind, which counts its items.
  */
 std::optional<int64_t> ExactHeight(const std::vector<Kind>& kinds, Budget* budget) {
   int64_t states = 1;
@@ -116,7 +116,7 @@ std::optional<int64_t> ExactHeight(const std::vector<Kind>& kinds, Budget* budge
   return tops.back();
 }
 
-/*! \brief The peak of one stack without pins: widest alignments first, which wastes little. */
+/*! \brief Return the peak of one stack without pins: widest alignments first waste little. */
 int64_t SimpleHeight(std::vector<Kind> kinds) {
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const Kind& lhs, const Kind& rhs) { return lhs.alignment > rhs.alignment; });
@@ -127,8 +127,7 @@ int64_t SimpleHeight(std::vector<Kind> kinds) {
   return top;
 }
 
-/*! \brief The largest sum of the ascending sizes that is at most `gap`; `gap` if that is unknown.
- */
+/*! \brief Return the largest sum of `sizes` (ascending) up to `gap`; `gap` if that is unknown. */
 int64_t LargestSum(const std::vector<int64_t>& sizes, int64_t gap, Budget* budget) {
   std::vector<int64_t> sums = {0};
   for (int64_t size : sizes) {
@@ -144,9 +143,9 @@ int64_t LargestSum(const std::vector<int64_t>& sizes, int64_t gap, Budget* budge
 }
 
 /*!
- * \brief What does not fit between the pins goes above the highest one.
+ * \brief Return a lower bound of the height: sizes that do not fit between pins go above them.
  *
- * Each gap holds no more than the largest sum of sizes that fits into it.
+ * Each gap holds at most the largest sum of sizes that fits it.
  */
 int64_t HeightAroundPins(std::vector<Kind> pins, const std::vector<int64_t>& sizes,
                          Budget* budget) {

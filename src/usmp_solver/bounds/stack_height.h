@@ -1,4 +1,4 @@
-// Items that conflict pairwise and share no byte, one above the other.
+// The height of a stack of items that conflict pairwise and share no bytes.
 #ifndef USMP_SOLVER_BOUNDS_STACK_HEIGHT_H_
 #define USMP_SOLVER_BOUNDS_STACK_HEIGHT_H_
 
@@ -10,9 +10,9 @@
 namespace usmp {
 
 /*!
- * \brief What every stack of these items needs, if that is more than `bound`; else `bound`.
+ * \brief Return a lower bound of the height of a stack of `items`, if above `bound`; else `bound`.
  *
- * It is the lowest peak there is if the items are few or alike. kNoLimit if the pins collide.
+ * The result is exact if the items are few or alike. Return kNoLimit if pins collide.
  */
 int64_t StackHeight(const std::vector<PoolProblem::Item>& items, int64_t bound, Budget* budget);
 

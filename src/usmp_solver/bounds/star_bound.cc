@@ -15,24 +15,24 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Steps to decide whether an item is a leaf: it takes as long as these in a search. */
+/*! \brief Steps to decide whether an item is a leaf, measured against steps of a search. */
 constexpr int64_t kStepsPerItem = 4;
 
-/*! \brief The same to look up and round the distances of a leaf. */
+/*! \brief Steps to look up and round the distances of a leaf. */
 constexpr int64_t kStepsPerLeaf = 16;
 
 /*! \brief A leaf that may start within the center. */
 struct LeafAbove {
-  /*! \brief Bytes from the start of the center to that of the leaf, at least. */
+  /*! \brief Minimum bytes between the starts of the center and of the leaf. */
   int64_t distance;
   int64_t size;
 };
 
 /*!
- * \brief Return the most bytes of the center that are covered.
+ * \brief Return the most bytes of the center that leaves cover.
  *
- * Leaves do not overlap each other, so they are jobs with release dates on one machine: until the
- * end of the center, the machine is busy the longest if it never waits while there is a job.
+ * Leaves are disjoint, like jobs with release dates on one machine. The machine is busy the
+ * longest, until the end of the center, if it never waits while a job is ready.
  *
  * \param covered bytes at the start of the center that one leaf from below covers.
  */
@@ -50,10 +50,10 @@ int64_t CoveredBytes(int64_t covered, std::vector<LeafAbove> leaves, int64_t cen
 }
 
 /*!
- * \brief Return the bytes that a star needs; 0 if a size does not fit int64.
+ * \brief Return the bytes that a star needs; 0 if a size overflows int64.
  *
- * All offsets of the star are multiples of a unit. So a plan stays one if sizes and distances are
- * rounded up to the unit, and its peak rises by no more than what rounding adds to one size.
+ * All offsets of the star are multiples of a unit. So a plan stays valid if sizes and distances are
+ * rounded up to the unit. Its peak rises by at most the bytes that rounding adds to one size.
  */
 int64_t BytesOfStar(const PoolProblem& problem, const Separations& separation, int32_t center,
                     const std::vector<int32_t>& leaves) {
@@ -70,7 +70,7 @@ int64_t BytesOfStar(const PoolProblem& problem, const Separations& separation, i
     if (!leaf_size) return 0;
     most_added = std::max(most_added, *leaf_size - problem.items[leaf].size);
     sum += *leaf_size;
-    // These fit int64, because no separation is larger than the size of its lower item.
+    // Does not overflow, because no separation exceeds the size of its lower item.
     const int64_t from_leaf = *AlignUp(separation(leaf, center), unit);
     const int64_t from_center = *AlignUp(separation(center, leaf), unit);
     covered_from_below = std::max(covered_from_below, *leaf_size - from_leaf);

@@ -1,4 +1,4 @@
-// What single sections need around one buffer that others may share bytes with.
+// A lower bound from single sections around one buffer that others may overlap.
 #ifndef USMP_SOLVER_BOUNDS_STAR_BOUND_H_
 #define USMP_SOLVER_BOUNDS_STAR_BOUND_H_
 
@@ -8,21 +8,21 @@
 namespace usmp {
 
 /*!
- * \brief Return the most bytes that a star needs, if they are more than `bound`; else `bound`.
+ * \brief Return the largest number of bytes that a star needs, if above `bound`; else `bound`.
  *
- * A star is a center y and leaves, all of one section, and safe overlaps join leaves with y only.
- * So leaves have no byte in common, and the star takes the sizes of all its items, less the bytes
- * of y that leaves cover. D(a, b) is the distance of the overlap of output a with input b.
+ * A star is a center y and leaves, all of one section. Safe overlaps join leaves with y only. So
+ * leaves share no bytes with each other, and the star needs the sizes of all its items minus the
+ * bytes of y that leaves cover. D(a, b) is the distance of the overlap of output a with input b.
  *
- * - A leaf x that starts at or below y and shares bytes with it covers the first byte of y, and at
- *   most size(x) - D(x, y) bytes. Only one leaf covers the first byte, so one such number counts.
- * - A leaf x that starts above y and shares bytes with it starts D(y, x) bytes above it, or more.
+ * - A leaf x that starts at or below y and overlaps it covers the first byte of y, and at most
+ *   size(x) - D(x, y) bytes. Only one leaf covers the first byte, so only one such number counts.
+ * - A leaf x that starts above y and overlaps it starts at least D(y, x) bytes above y.
  *
- * The bound of a whole section takes off what every pair can save. Where buffers have several
- * partners, a star without the small ones needs more than that.
+ * The bound of a whole section subtracts the savings of every pair. If buffers have several
+ * partners, a star without the small ones gives a higher bound.
  *
- * Tries one star for each center of the most promising sections, and takes large leaves first. Pins
- * are ignored: without them, no star needs more.
+ * One star is tried for each center in the most promising sections, with large leaves first. Pins
+ * are ignored, which cannot raise the bound.
  */
 int64_t StarBound(const PoolProblem& problem, int64_t bound, Budget* budget);
 

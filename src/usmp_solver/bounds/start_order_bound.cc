@@ -14,16 +14,16 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Items that are put in order at most. Few of their orders are tried to the end. */
+/*! \brief Most items that are ordered. Few of their orders are completed. */
 constexpr size_t kMostOrdered = 8;
 
 template <typename T>
 using Few = std::array<T, kMostOrdered>;
 
-/*! \brief Orders of a few items that conflict pairwise, each as low as those before it let it. */
+/*! \brief Orders of a few conflicting items, each as low as its predecessors allow. */
 class StartOrders {
  public:
-  /*! \param unit of which all offsets are multiples. */
+  /*! \brief \param unit divisor of all offsets. */
   StartOrders(const PoolProblem& problem, const Separations& separation,
               const std::vector<int32_t>& items, int64_t unit)
       : count_(items.size()) {
@@ -35,7 +35,7 @@ class StartOrders {
     }
   }
 
-  /*! \brief Return the lowest peak, or one that is not above `goal`; 0 if it is not known. */
+  /*! \brief Return the lowest peak, or one up to `goal`; 0 if the budget ends first. */
   int64_t LowestPeak(int64_t goal, Budget* budget) const {
     Few<size_t> order;
     std::iota(order.begin(), order.end(), size_t{0});
@@ -46,9 +46,10 @@ class StartOrders {
 
  private:
   /*!
-   * \brief Lower `lowest` to the lowest peak of the orders that begin with the first `placed` ones.
+   * \brief Lower `lowest` to the lowest peak over the orders that begin with the first `placed`
+   *        items.
    *
-   * \param starts of those that are not placed, at least.
+   * \param starts lower bounds of the starts of the other items.
    */
   void Complete(size_t placed, Few<size_t> order, const Few<int64_t>& starts, int64_t peak,
                 int64_t goal, Budget* budget, int64_t* lowest) const {
@@ -76,11 +77,10 @@ class StartOrders {
 };
 
 /*!
- * \brief Return the bytes that a section needs, if they are more than `bound`; fewer if the budget
- *        ends.
+ * \brief Return the bytes that a section needs, if above `bound`; fewer if the budget ends.
  *
  * \param items of the section, the largest first.
- * \param overlaps_within by item, whether it overlaps another one of the section.
+ * \param overlaps_within whether each item overlaps another item of the section.
  */
 int64_t BytesOfSection(const PoolProblem& problem, const Separations& separation,
                        const std::vector<int32_t>& items, const std::vector<char>& overlaps_within,
@@ -103,7 +103,7 @@ int64_t BytesOfSection(const PoolProblem& problem, const Separations& separation
   }
   const StartOrders orders(problem, separation, ordered, unit);
   const int64_t peak = orders.LowestPeak(bound - others, budget);
-  // The topmost one, whose size is not rounded, is one of these or of the others.
+  // The topmost item, whose size is not rounded, is either an ordered or another one.
   const int64_t below_others = AlignUp(peak, unit).value_or(kNoLimit);
   return ClampedAdd(others, std::min(peak, below_others - most_added));
 }

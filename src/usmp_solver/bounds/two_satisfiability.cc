@@ -7,10 +7,11 @@ namespace usmp {
 namespace {
 
 /*!
- * \brief What each literal implies, and what implies each other.
+ * \brief The implications between literals, and their strongly connected components.
  *
- * The statements can hold unless a literal and its negation imply each other (Aspvall, Plass and
- * Tarjan, 1979). Strongly connected components as Tarjan finds them, with a stack of its own.
+ * The clauses contradict each other exactly if a literal and its negation imply each other
+ * (Aspvall, Plass and Tarjan, 1979). The components are found by Tarjan's algorithm with an
+ * explicit stack.
  */
 class Implications {
  public:

@@ -1,4 +1,4 @@
-// Statements of the form "not both", and whether all of them can hold.
+// The 2-satisfiability problem: can all clauses "not both" hold?
 #ifndef USMP_SOLVER_BOUNDS_TWO_SATISFIABILITY_H_
 #define USMP_SOLVER_BOUNDS_TWO_SATISFIABILITY_H_
 
@@ -9,7 +9,7 @@
 namespace usmp {
 
 /*!
- * \brief Whether variables can be set so that of no pair both literals are true.
+ * \brief Return whether variables can be set so that no pair has two true literals.
  *
  * Literal 2 v is variable v, 2 v + 1 its negation. Linear time.
  */

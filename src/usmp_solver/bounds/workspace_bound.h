@@ -1,4 +1,4 @@
-// A lower bound of all workspace pools together.
+// A lower bound of the sum of all workspace pools.
 #ifndef USMP_SOLVER_BOUNDS_WORKSPACE_BOUND_H_
 #define USMP_SOLVER_BOUNDS_WORKSPACE_BOUND_H_
 
@@ -9,17 +9,18 @@
 namespace usmp {
 
 /*!
- * \brief Bytes that a pool without limit needs to hold these buffers, whatever their candidates.
+ * \brief Return a lower bound of the bytes of one unlimited pool that holds these buffers, whatever
+ *        their candidate pools. Return kNoLimit if their pins collide.
  *
- * \param members indices of buffers, ascending. kNoLimit if their pins collide.
+ * \param members indices of buffers, ascending.
  */
 int64_t BoundOfOnePool(Problem problem, const std::vector<size_t>& members);
 
 /*!
- * \brief What the peaks of all workspace pools add up to in every plan, at least.
+ * \brief Return a lower bound of the sum of the peaks of all workspace pools.
  *
- * The plans of several pools, one on top of the other, are a plan of one, but for alignments and
- * pins: so these count only where there is one pool.
+ * The plans of several pools, stacked, are a plan of a single pool except for alignments and pins.
+ * So alignments and pins only count if there is a single workspace pool.
  */
 int64_t WorkspaceBound(Problem problem);
 

@@ -1,4 +1,4 @@
-// What does not fit, as data; messages for users are made of it elsewhere.
+// The explanation of an infeasible problem as data. Messages for users are built elsewhere.
 #ifndef USMP_SOLVER_EXPLAIN_DOES_NOT_FIT_H_
 #define USMP_SOLVER_EXPLAIN_DOES_NOT_FIT_H_
 
@@ -9,43 +9,43 @@
 
 namespace usmp {
 
-/*! \brief A candidate pool of the buffer that found no place. */
+/*! \brief A candidate pool of the buffer that has no place. */
 struct RefusingPool {
   size_t pool;
-  /*! \brief Bytes that were taken; nothing if the solver did not place one buffer after another. */
+  /*! \brief Occupied bytes; nullopt if the solver did not place buffers one after the other. */
   std::optional<int64_t> taken;
-  /*! \brief Where the buffer would have ended without a limit; nothing if it could be nowhere, or
-   *         the solver did not place one buffer after another. */
+  /*! \brief End of the buffer if the pool had no limit; nullopt if it has no offset there, or if
+   *         the solver did not place buffers one after the other. */
   std::optional<int64_t> end;
-  /*! \brief The placed buffer whose bytes a pinned one would take, and its offset. */
+  /*! \brief The placed buffer that collides with a pinned one, and its offset. */
   std::optional<size_t> occupant;
   int64_t occupant_offset = 0;
 };
 
-/*! \brief A limit with which there is a plan. */
+/*! \brief A limit with which a plan exists. */
 struct EnoughBytes {
   size_t pool;
   int64_t bytes;
-  /*! \brief No smaller limit of the pool does; proved. */
+  /*! \brief Whether no smaller limit of the pool is proved to suffice. */
   bool is_smallest;
 };
 
 struct DoesNotFit {
-  /*! \brief A buffer that found no place. */
+  /*! \brief A buffer that has no place. */
   size_t buffer;
   std::vector<RefusingPool> pools;
   /*! \brief Buffers that do not fit together; empty if nothing is proved. */
   std::vector<size_t> proved;
-  /*! \brief Without any one of them the others fit; proved. */
+  /*! \brief Whether the rest is proved to fit without any one of them. */
   bool is_irreducible = false;
-  /*! \brief They would fit together if no pool had a limit. */
+  /*! \brief Whether they fit together if no pool has a limit. */
   bool fits_without_limits = true;
-  /*! \brief Bytes that they need at least of the only pool that may hold them; nothing if they
+  /*! \brief Lower bound of the bytes that they need in their only candidate pool; nullopt if they
    *         have several, or fit nowhere. */
   std::optional<int64_t> needed;
-  /*! \brief Limits of one pool, any of which alone is enough. */
+  /*! \brief Limits of single pools, each of which suffices. */
   std::vector<EnoughBytes> alone;
-  /*! \brief Limits that are enough together, where none is alone. */
+  /*! \brief Limits that suffice together, if no single one does. */
   std::vector<EnoughBytes> together;
 };
 

@@ -11,8 +11,7 @@ bool HasPlan(const SolverResult& result) {
   return result.status == SolverStatus::kOptimal || result.status == SolverStatus::kFeasible;
 }
 
-/*! \brief Buffers among which one has no place: those of the proof, or all that have no pool
- * without a limit. */
+/*! \brief Return buffers that may have no place: of the proof, or else all with limits. */
 std::vector<size_t> Suspects(const Problem& problem, const SolverResult& result) {
   if (!result.infeasible_subset.empty()) return result.infeasible_subset;
   std::vector<size_t> suspects;
@@ -26,8 +25,7 @@ std::vector<size_t> Suspects(const Problem& problem, const SolverResult& result)
   return suspects;
 }
 
-/*! \brief The same numbers with `last` as the least preferred pool, whose peak is then made as
- *         small as possible before any other. */
+/*! \brief Return the problem with `last` as the least preferred pool, to minimize it first. */
 Problem WithLeastPreferred(const Problem& problem, size_t last) {
   Problem changed = problem;
   std::rotate(changed.pools.begin() + last, changed.pools.begin() + last + 1, changed.pools.end());
@@ -40,7 +38,7 @@ Problem WithLeastPreferred(const Problem& problem, size_t last) {
   return changed;
 }
 
-/*! \brief Only these buffers, and what stands between them. */
+/*! \brief Return the problem of these buffers alone. */
 Problem Subset(const Problem& problem, const std::vector<size_t>& members) {
   constexpr size_t kNone = static_cast<size_t>(-1);
   std::vector<size_t> position(problem.buffers.size(), kNone);
@@ -70,7 +68,7 @@ SolverResult WithoutLimits(Problem problem) {
   return SolveProblem(problem);
 }
 
-/*! \brief What the buffers that do not fit together would need. */
+/*! \brief Add the bytes that the buffers of the proof need together. */
 void AddNeed(const Problem& problem, DoesNotFit* misfit) {
   const std::vector<size_t>& members = misfit->proved;
   const std::vector<size_t>& pools = problem.buffers[members[0]].pools;
@@ -82,7 +80,7 @@ void AddNeed(const Problem& problem, DoesNotFit* misfit) {
   if (HasPlan(roomy) && one_pool) misfit->needed = roomy.lower_bounds[pools[0]];
 }
 
-/*! \brief Limits of one pool that are enough alone. */
+/*! \brief Return limits of single pools, each of which suffices. */
 std::vector<EnoughBytes> OfOnePool(const Problem& problem) {
   std::vector<EnoughBytes> enough;
   for (size_t p = 0; p < problem.pools.size(); ++p) {
@@ -90,7 +88,7 @@ std::vector<EnoughBytes> OfOnePool(const Problem& problem) {
     Problem trial = WithLeastPreferred(problem, p);
     trial.pools.back().limit = kNoLimit;
     const SolverResult result = SolveProblem(trial);
-    // With more work than before, a plan within the limit may be found.
+    // More work than before may find a plan within the limit.
     if (!HasPlan(result) || result.peaks.back() <= problem.pools[p].limit) continue;
     const bool is_smallest = result.lower_bounds.back() == result.peaks.back();
     enough.push_back({p, result.peaks.back(), is_smallest});
@@ -98,7 +96,7 @@ std::vector<EnoughBytes> OfOnePool(const Problem& problem) {
   return enough;
 }
 
-/*! \brief Limits that do together, where none does alone. */
+/*! \brief Return limits that suffice together, if no single one does. */
 std::vector<EnoughBytes> OfAllPools(const Problem& problem) {
   const SolverResult result = WithoutLimits(problem);
   std::vector<EnoughBytes> enough;
@@ -114,7 +112,7 @@ std::vector<EnoughBytes> OfAllPools(const Problem& problem) {
 DoesNotFit ExplainInfeasible(const Problem& problem, const SolverResult& result) {
   const std::vector<size_t> suspects = Suspects(problem, result);
   DoesNotFit misfit{};
-  // The largest is the one that users look for first.
+  // Users look for the largest buffer first.
   misfit.buffer = *std::max_element(suspects.begin(), suspects.end(), [&](size_t lhs, size_t rhs) {
     return problem.buffers[lhs].size < problem.buffers[rhs].size;
   });

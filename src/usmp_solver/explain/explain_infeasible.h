@@ -1,4 +1,4 @@
-// Why the solver has no plan.
+// An explanation why the solver found no plan.
 #ifndef USMP_SOLVER_EXPLAIN_EXPLAIN_INFEASIBLE_H_
 #define USMP_SOLVER_EXPLAIN_EXPLAIN_INFEASIBLE_H_
 
@@ -8,11 +8,13 @@
 namespace usmp {
 
 /*!
- * \brief The largest buffer that may have no place, the buffers that do not fit together if that is
- *        proved, with the bytes that they need, and limits that are enough.
+ * \brief Explain an infeasible problem.
  *
- * The solver is run again for that, without some of the limits and in its usual amount of work. A
- * limit is called the smallest only if that is proved.
+ * Return the largest buffer that may have no place, the buffers that are proved not to fit together
+ * with the bytes that they need, and sufficient limits.
+ *
+ * The solver runs again without some of the limits, with its default work budget. A limit is called
+ * the smallest only if that is proved.
  */
 DoesNotFit ExplainInfeasible(const Problem& problem, const SolverResult& result);
 

@@ -6,10 +6,10 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Placed buffers that all trials together may look at. */
+/*! \brief Most visits to placed buffers over all trials. */
 constexpr int64_t kTrialWork = 100'000'000;
 
-/*! \brief The placed buffer whose bytes a pinned one would take; nothing if there is none. */
+/*! \brief Return the placed buffer that collides with the pinned one; nullopt if there is none. */
 std::optional<size_t> Occupant(const Problem& problem, const ConflictGraph& conflicts,
                                const Solution& solution, size_t pool) {
   const Problem::Buffer& buffer = problem.buffers[*solution.unplaced];
@@ -43,14 +43,14 @@ std::vector<RefusingPool> RefusingPools(const Problem& problem, const ConflictGr
   return refusing;
 }
 
-/*! \brief Runs of the algorithm with other limits, as long as there is work left. */
+/*! \brief Runs of the algorithm with other limits, while work remains. */
 class Trials {
  public:
   Trials(const Problem& problem, const ConflictGraph& conflicts, const Solution& solution,
          const Algorithm& algorithm)
       : problem_(problem), conflicts_(conflicts), solution_(solution), algorithm_(algorithm) {}
 
-  /*! \brief Limits of one pool that are enough alone: the smallest, if there is work enough. */
+  /*! \brief Return limits of single pools that suffice: the smallest ones, if the work allows. */
   std::vector<EnoughBytes> OfOnePool() {
     std::vector<EnoughBytes> enough;
     for (size_t p = 0; p < problem_.pools.size(); ++p) {
@@ -65,7 +65,7 @@ class Trials {
     return enough;
   }
 
-  /*! \brief Limits that do together, where none does alone. */
+  /*! \brief Return limits that suffice together, if no single one does. */
   std::vector<EnoughBytes> OfAllPools() {
     Problem trial = problem_;
     for (Problem::Pool& pool : trial.pools) pool.limit = kNoLimit;
@@ -93,7 +93,7 @@ class Trials {
     return std::nullopt;
   }
 
-  /*! \brief A limit of the pool that does, found by having none. */
+  /*! \brief Return a sufficient limit of the pool, found by a run without limit. */
   std::optional<int64_t> SufficientLimit(size_t p) {
     Problem trial = problem_;
     trial.pools[p].limit = kNoLimit;
@@ -103,10 +103,10 @@ class Trials {
   }
 
   /*!
-   * \brief Limits with which the algorithm succeeds, from a solution without some of them.
+   * \brief Return limits with which the algorithm succeeds, from a solution without some of them.
    *
-   * The peaks of the solution, if that is so; an algorithm that makes attempts may be led astray by
-   * what they refuse. The highest ends of any attempt refuse nothing that was not refused.
+   * Return the peaks of the solution if they suffice. Limits can mislead an algorithm that makes
+   * attempts. The highest ends of all attempts suffice then, because they refuse nothing else.
    */
   std::vector<int64_t> SufficientLimits(const Solution& solution) {
     Problem trial = problem_;

@@ -1,4 +1,4 @@
-// Why an algorithm that places one buffer after another found no place for one.
+// An explanation why an algorithm that places buffers one after the other failed.
 #ifndef USMP_SOLVER_EXPLAIN_EXPLAIN_UNPLACED_H_
 #define USMP_SOLVER_EXPLAIN_EXPLAIN_UNPLACED_H_
 
@@ -9,13 +9,13 @@
 namespace usmp {
 
 /*!
- * \brief The buffer, what was taken of every candidate pool, and the smallest limits with which the
- *        same algorithm succeeds.
+ * \brief Return the unplaced buffer, the state of its candidate pools, and the smallest limits with
+ *        which the same algorithm succeeds.
  *
- * The algorithm is run again for that, with larger limits. Every decision that depends on a limit
- * is the comparison with the end of a buffer, so between one limit and the smallest end that it
- * refused (`Solution::refused`) nothing changes, and trying these ends in turn misses no limit.
- * Where that takes more than a fixed amount of work, a limit that is enough is found instead.
+ * The algorithm runs again with larger limits. Limits only matter in comparisons with the end of a
+ * buffer. So nothing changes between a limit and the least end that it refused
+ * (`Solution::refused`), and trying these ends in turn misses no limit. If that exceeds a fixed
+ * amount of work, a sufficient limit is returned instead.
  */
 DoesNotFit ExplainUnplaced(const Problem& problem, const ConflictGraph& conflicts,
                            const Solution& solution, const Algorithm& algorithm);

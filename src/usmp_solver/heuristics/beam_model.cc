@@ -13,12 +13,12 @@ namespace {
 
 using Lists = std::vector<std::vector<int32_t>>;
 
-/*! \brief Places in units stay below this, so that sums of a few of them are int32. */
+/*! \brief Limit of offsets in units, so that sums of a few of them fit int32. */
 constexpr int64_t kMostUnits = std::numeric_limits<int32_t>::max() / 4;
-/*! \brief Most entries in any of the lists of the model. */
+/*! \brief Most entries in any list of the model. */
 constexpr size_t kMostEntries = 4'000'000;
 
-/*! \brief Sections by item and items by section; nothing if they are too many. */
+/*! \brief List sections by item and items by section; return false if there are too many. */
 bool ListSections(const PoolProblem& problem, Lists* sections, Lists* members) {
   size_t entries = 0;
   for (size_t i = 0; i < problem.items.size(); ++i) {
@@ -36,7 +36,7 @@ bool ListSections(const PoolProblem& problem, Lists* sections, Lists* members) {
   return true;
 }
 
-/*! \brief By item, all others with a section in common; nothing if they are too many. */
+/*! \brief List the conflicting items of each item; return false if there are too many. */
 bool ListNeighbors(const Lists& sections, const Lists& members, Lists* neighbors) {
   std::vector<int32_t> seen_by(sections.size(), -1);
   size_t entries = 0;
@@ -93,9 +93,10 @@ std::vector<BeamModel::Reach> ReachOf(const Lists& sections, const Lists& neighb
 }
 
 /*!
- * \brief Whether what is left of a section, less all that it may share, is an int32 at any time.
+ * \brief Return whether the load of each section, plus all bytes that its items may share, fits
+ *        int32.
  *
- * Sums of what may overlap have no bound in the peak.
+ * Loads of overlapping items are not bounded by the peak.
  */
 bool LoadsFit(const Lists& members, const std::vector<int32_t>& sizes,
               const std::vector<std::vector<BeamModel::Shared>>& shared) {
@@ -110,7 +111,7 @@ bool LoadsFit(const Lists& members, const std::vector<int32_t>& sizes,
   });
 }
 
-/*! \brief Drop the pinned items from each list. */
+/*! \brief Remove the pinned items from each list. */
 void RemovePinned(const PoolProblem& problem, Lists* lists) {
   for (std::vector<int32_t>& list : *lists) {
     list.erase(std::remove_if(list.begin(), list.end(),

@@ -1,4 +1,4 @@
-// One pool as beam search reads it: lengths in a common unit, who meets whom, and where.
+// The model of one pool for beam search: lengths in a common unit, conflicts and sections.
 #ifndef USMP_SOLVER_HEURISTICS_BEAM_MODEL_H_
 #define USMP_SOLVER_HEURISTICS_BEAM_MODEL_H_
 
@@ -11,7 +11,7 @@
 
 namespace usmp {
 
-/*! \brief A list of lists, one behind the other. */
+/*! \brief A list of lists in contiguous memory. */
 template <typename T>
 class Rows {
  public:
@@ -30,38 +30,36 @@ class Rows {
 };
 
 struct BeamModel {
-  /*! \brief Bytes in a unit: what divides all sizes, pins and distances, and leaves alignments
-   *         as they are. */
+  /*! \brief Bytes in a unit, which divides all sizes, pins and distances. */
   int64_t unit;
   int32_t num_items;
   int32_t num_sections;
-  /*! \brief By item, in units. */
+  /*! \brief Sizes in units, by item. */
   std::vector<int32_t> sizes;
   std::vector<int32_t> alignments;
-  /*! \brief By item, the place that it is pinned to; -1 if it is not. */
+  /*! \brief Pinned offset in units, by item; -1 if not pinned. */
   std::vector<int32_t> pins;
-  /*! \brief Sections of each item, and of each section the items that are not pinned, ascending. */
+  /*! \brief Sections of each item, and unpinned items of each section, ascending. */
   Rows<int32_t> sections;
   Rows<int32_t> members;
-  /*! \brief By item, all that it conflicts with and that may not start inside it; but for those
-   *         that are pinned. */
+  /*! \brief Unpinned items that conflict with each item and may not start inside it. */
   Rows<int32_t> neighbors;
 
-  /*! \brief An item that may start `distance` above the start of another, though it conflicts. */
+  /*! \brief An item that may start `distance` above the start of another, though they conflict. */
   struct Input {
     int32_t item;
     int32_t distance;
   };
   Rows<Input> inputs;
 
-  /*! \brief Bytes that two items may share, in units. */
+  /*! \brief The units that two items may share. */
   struct Shared {
     int32_t item;
     int32_t amount;
   };
   Rows<Shared> shared;
 
-  /*! \brief An item may not start above `after` and below `until`: a pinned item is in the way. */
+  /*! \brief An open range of starts that a pinned item forbids. */
   struct Forbidden {
     int32_t after;
     int32_t until;
@@ -69,14 +67,14 @@ struct BeamModel {
   /*! \brief By item, sorted. */
   Rows<Forbidden> forbidden;
 
-  /*! \brief First section of any neighbor of the item, and the one behind the last. */
+  /*! \brief The range of sections of all neighbors of an item. */
   struct Reach {
     int32_t begin;
     int32_t end;
   };
   std::vector<Reach> reach;
 
-  /*! \brief The lowest start at or above `position` that alignment and pins allow. */
+  /*! \brief Return the lowest start at or above `position` that alignment and pins allow. */
   int32_t Next(int32_t item, int32_t position) const {
     const int32_t alignment = alignments[item];
     if (alignment > 1) position = AlignedUp(position, alignment);
@@ -94,9 +92,9 @@ struct BeamModel {
 };
 
 /*!
- * \brief The model for places up to `peak` bytes.
+ * \brief Return the model for offsets up to `peak` bytes.
  *
- * \return nothing if the problem is too large for beam search: in items that meet, or in units.
+ * \return nullopt if the problem has too many conflicts or units for beam search.
  */
 std::optional<BeamModel> MakeBeamModel(const PoolProblem& problem, int64_t peak);
 

@@ -9,7 +9,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief The lowest place of an item that is placed, and the floor where all are. */
+/*! \brief The lowest offset of a placed item, and the floor of a completed section. */
 constexpr int32_t kNone = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostCells = 32'000'000;
 constexpr int32_t kWeights = 4096;
@@ -20,9 +20,9 @@ uint64_t Mixed(uint64_t value) {
   return value ^ (value >> 31);
 }
 
-/*! \brief What distinguishes states and judges them. */
+/*! \brief The score and the identity of a state. */
 struct Summary {
-  /*! \brief The smaller, the farther from too high. */
+  /*! \brief Sum of the section weights: less is better. */
   int64_t score = 0;
   uint64_t placed_hash = 0;
   uint64_t floor_hash = 0;
@@ -30,22 +30,21 @@ struct Summary {
   int32_t step = -1;
 };
 
-/*! \brief A placement, and the one before it. */
+/*! \brief A placement, and the index of the previous one. */
 struct Step {
   int32_t before;
   int32_t item;
   int32_t place;
 };
 
-/*! \brief The cells of a state: lowest places by item, then remaining loads and floors by section.
- */
+/*! \brief The cells of a state: lowest offsets by item, then loads and floors by section. */
 struct State {
   int32_t* lowest;
   int32_t* load;
   int32_t* floor;
 };
 
-/*! \brief The states of one step. */
+/*! \brief The states after one step. */
 class States {
  public:
   States(const BeamModel& model, size_t count)
@@ -59,7 +58,7 @@ class States {
     int32_t* cells = cells_.data() + index * stride_;
     return {cells, cells + num_items_, cells + num_items_ + num_sections_};
   }
-  /*! \brief The target may be one more than there are. */
+  /*! \brief Copy a state; `target` may be one past the last. */
   void Copy(States* from, size_t source, size_t target) {
     if (target == summaries.size()) {
       cells_.resize(cells_.size() + stride_);
@@ -86,7 +85,7 @@ class Beam {
   Beam(const BeamModel& model, int32_t peak, const BeamSettings& settings, Budget* budget)
       : model_(model), peak_(peak), settings_(settings), budget_(budget), scratch_(model, 2) {
     while ((peak_ >> shift_) >= kWeights) ++shift_;
-    // Weights by falling powers in whole numbers, for the same result on every machine.
+    // Falling powers in integers, so that the result is the same on every machine.
     const int64_t parts = std::max(2, (peak_ >> shift_) / settings_.sharpness);
     weights_.push_back(int64_t{1} << 40);
     for (int32_t k = 1; k < kWeights; ++k) {
@@ -118,7 +117,7 @@ class Beam {
   }
 
  private:
-  // Measured: what a step of the budget pays for.
+  // Measured: the looks that a step of the budget pays for.
   static constexpr int64_t kLooksInStep = 5;
   static constexpr int64_t kLooksToPlace = 100;
   static constexpr int64_t kLooksToKeep = 200;
@@ -133,7 +132,7 @@ class Beam {
     }
   };
 
-  /*! \brief The state in which only what is pinned is placed; false if it is too high already. */
+  /*! \brief Write the state of the pinned items alone; return false if it is too high. */
   bool Begin(States* states) {
     const State state = (*states)[0];
     std::fill(state.load, state.load + model_.num_sections, 0);
@@ -142,7 +141,7 @@ class Beam {
       const int32_t end = model_.pins[i] >= 0 ? model_.pins[i] : state.lowest[i];
       if (end > peak_ - model_.sizes[i]) return false;
     }
-    // Sums of what overlaps may need 64 bits.
+    // Sums of overlapping items may need 64 bits.
     for (int32_t s = 0; s < model_.num_sections; ++s) {
       int64_t load = 0;
       for (const int32_t* i = model_.members.begin(s); i != model_.members.end(s); ++i) {
@@ -168,7 +167,7 @@ class Beam {
     return std::binary_search(model_.sections.begin(item), model_.sections.end(item), section);
   }
 
-  /*! \brief The lowest place of the items of a section, known to be at least `least`. */
+  /*! \brief Return the lowest offset of the unplaced items of a section, at least `least`. */
   int32_t Floor(const State& state, int32_t section, int32_t least) {
     int32_t floor = kNone;
     const int32_t* it = model_.members.begin(section);
@@ -183,7 +182,7 @@ class Beam {
   }
 
   int64_t Weight(const State& state, int32_t section) const {
-    // Where loads have overlaps in them, what is to spare may be more than the peak.
+    // Loads that include overlaps may leave more slack than the peak.
     if (state.floor[section] == kNone) return 0;
     const int32_t spare = (peak_ - state.floor[section] - state.load[section]) >> shift_;
     return weights_[std::min(spare, kWeights - 1)];
@@ -204,7 +203,7 @@ class Beam {
     summary->floor_hash -= Hash(state, section);
   }
 
-  /*! \brief Sections from the first to the last that any item of the section, not placed, is in. */
+  /*! \brief Return the range of sections that contain the unplaced items of the section. */
   BeamModel::Reach Around(const State& state, int32_t section) {
     BeamModel::Reach around{section, section + 1};
     for (const int32_t* i = model_.members.begin(section); i != model_.members.end(section); ++i) {
@@ -215,9 +214,7 @@ class Beam {
     return around;
   }
 
-  /*!
-   * \brief A section whose floor is not above that of any section around it; -1 if all is placed.
-   */
+  /*! \brief Return a section whose floor is a local minimum; -1 if all items are placed. */
   int32_t Choose(const State& state) {
     int32_t chosen = -1;
     int32_t fewest = kNone;
@@ -240,11 +237,7 @@ class Beam {
     return chosen;
   }
 
-  /*!
-   * \brief Keep what follows from the state in the first scratch place.
-   *
-   * \return true if all items are placed.
-   */
+  /*! \brief Keep the successors of scratch state 0. Return true if all items are placed. */
   bool Expand(States* next) {
     const State state = scratch_[0];
     for (int32_t skip = 0;; ++skip) {
@@ -266,7 +259,7 @@ class Beam {
     }
   }
 
-  /*! \brief Take the state in the second scratch place if it is new and among the best. */
+  /*! \brief Keep the state in scratch slot 1 if it is new and among the best. */
   void Keep(const Step& step, States* next) {
     const Summary& summary = scratch_.summaries[1];
     const bool full = kept_.size() == static_cast<size_t>(settings_.width);
@@ -285,7 +278,7 @@ class Beam {
     std::push_heap(kept_.begin(), kept_.end());
   }
 
-  /*! \brief Place an item on its lowest place; false if the peak is out of reach then. */
+  /*! \brief Place an item at its lowest offset; return false if the peak is exceeded then. */
   bool Place(const State& state, int32_t item, Summary* summary) {
     const int32_t place = state.lowest[item];
     const int32_t top = place + model_.sizes[item];
@@ -303,7 +296,7 @@ class Beam {
       Discount(state, *s, summary);
       state.load[*s] -= model_.sizes[item];
     }
-    // What is still to be placed no longer shares anything with this item.
+    // Items that are still unplaced can no longer share bytes with this item.
     for (const auto* it = model_.shared.begin(item); it != model_.shared.end(item); ++it) {
       if (state.lowest[it->item] == kNone) continue;
       for (const int32_t* s = model_.sections.begin(item); s != model_.sections.end(item); ++s) {
@@ -318,13 +311,13 @@ class Beam {
     return Settle(state, model_.reach[item], top, summary);
   }
 
-  /*! \brief An item can no longer start below `position`. */
+  /*! \brief Raise the lowest offset of an item to `position`; return whether it still fits. */
   bool Raise(const State& state, int32_t item, int32_t position) {
     state.lowest[item] = model_.Next(item, position);
     return state.lowest[item] <= peak_ - model_.sizes[item];
   }
 
-  /*! \brief Bring the floors below `top` up to date. */
+  /*! \brief Update the floors below `top`. */
   bool Settle(const State& state, const BeamModel::Reach& reach, int32_t top, Summary* summary) {
     work_ += reach.end - reach.begin;
     for (int32_t s = reach.begin; s < reach.end; ++s) {
@@ -339,7 +332,7 @@ class Beam {
     return true;
   }
 
-  /*! \brief Nothing starts on this floor: go up to the next one around it. */
+  /*! \brief Leave the floor empty up to the next one around it. */
   bool LeaveEmpty(const State& state, int32_t section, Summary* summary) {
     const BeamModel::Reach around = Around(state, section);
     const int32_t floor = state.floor[section];
@@ -372,15 +365,15 @@ class Beam {
   Budget* budget_;
   int32_t shift_ = 0;
   std::vector<int64_t> weights_;
-  /*! \brief The state that is expanded, and the one that follows from it. */
+  /*! \brief The state to expand, and its successor. */
   States scratch_;
   std::vector<Step> steps_;
-  /*! \brief A heap, the worst first. */
+  /*! \brief A heap with the worst state on top. */
   std::vector<Kept> kept_;
   std::unordered_set<uint64_t> seen_;
   int64_t sequence_ = 0;
   bool narrowed_ = false;
-  /*! \brief Looks that have not been spent of the budget yet. */
+  /*! \brief Looks that are not yet spent from the budget. */
   int64_t work_ = 0;
 };
 

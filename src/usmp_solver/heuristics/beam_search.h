@@ -1,12 +1,11 @@
-// Beam search over placements from the lowest gap up.
+// Beam search over placements, from the lowest gap upwards.
 //
-// A state is a set of placed items. Every item that is not placed has a lowest place above all
-// placed items that it conflicts with, and every section a floor, the lowest such place of its
-// items. A step takes a section whose floor is a local minimum, so that nothing can come to lie
-// under what is placed there, and places one of the items that fit on this floor; or first
-// leaves the gap empty up to the next floor beside it. A state is dropped as soon as floor and
-// remaining load of a section exceed the peak that is aimed at; of the others the `width` best
-// go on, by how far their sections are from that.
+// A state is a set of placed items. Each unplaced item has a lowest offset above all placed items
+// that conflict with it. The floor of a section is the least such offset of its items. A step takes
+// a section whose floor is a local minimum, so that nothing will be placed below. It places one of
+// the items that fit on this floor, perhaps after leaving the gap empty up to the next adjacent
+// floor. A state is dropped as soon as floor plus remaining load of a section exceeds the target
+// peak. The `width` best of the other states continue, scored by the slack of their sections.
 #ifndef USMP_SOLVER_HEURISTICS_BEAM_SEARCH_H_
 #define USMP_SOLVER_HEURISTICS_BEAM_SEARCH_H_
 
@@ -16,28 +15,26 @@
 namespace usmp {
 
 struct BeamSettings {
-  /*! \brief States that go on from each step. */
+  /*! \brief Number of states that continue after each step. */
   int32_t width;
-  /*! \brief Gaps that may be left empty before each placement. */
+  /*! \brief Most gaps to leave empty before each placement. */
   int32_t skips;
-  /*! \brief A section weighs less by a factor of e for each of so many parts of the peak that it
-   *         has to spare. */
+  /*! \brief The weight of a section falls by a factor of e for each 1/sharpness of the peak that it
+   *         has as slack. */
   int32_t sharpness;
-  /*! \brief Of the local minima take the leftmost, instead of one with the fewest items to
-   *         choose among. */
+  /*! \brief Take the leftmost local minimum, instead of the one with the fewest choices. */
   bool leftmost;
-  /*! \brief A gap may end where something could be placed beside it, not only at a floor. */
+  /*! \brief A gap may end at the top of an item beside it, not only at a floor. */
   bool small_gaps;
 };
 
-/*! \brief The widest beam that keeps the states within bounded memory. */
+/*! \brief Return the largest width that keeps the states within bounded memory. */
 int32_t WidestBeam(const BeamModel& model);
 
 struct BeamResult {
-  /*! \brief Places in units, none of which ends beyond the peak; empty if none were found. */
+  /*! \brief Offsets in units, within the peak; empty if none were found. */
   std::vector<int32_t> places;
-  /*! \brief No state had to be dropped for want of width, nor of budget: a wider beam finds no
-   *         more. */
+  /*! \brief Whether no state was dropped, so that a wider beam finds no more. */
   bool is_exhausted;
 };
 

@@ -1,4 +1,4 @@
-// Lowering a plan towards peaks between a bound and its own.
+// Lower a plan by bisection between a lower bound and its peak.
 #ifndef USMP_SOLVER_HEURISTICS_BISECT_PEAK_H_
 #define USMP_SOLVER_HEURISTICS_BISECT_PEAK_H_
 
@@ -10,17 +10,17 @@
 namespace usmp {
 
 /*!
- * \brief Lower the plan to the bound itself, or halve the way between what was out of reach and the
- *        peak, until the budget is exhausted or that way is no more than the peak / `precision`.
+ * \brief Lower the plan to the bound, or bisect between the highest failed target and the peak.
  *
- * \param lower_to `bool(int64_t peak)` changes `best` so that it has that peak or less; false if it
- *        could not.
+ * Return when the budget ends, or when the two differ by at most the peak / `precision`.
+ *
+ * \param lower_to `bool(int64_t peak)` lowers `best` to that peak or less; returns whether it did.
  */
 template <typename LowerTo>
 void BisectPeak(const PoolProblem& problem, int64_t lower_bound, int64_t precision, Budget* budget,
                 const Offsets* best, LowerTo lower_to) {
   int64_t target = lower_bound;
-  // The highest target that was out of reach.
+  // The highest target that failed.
   int64_t failed = lower_bound - 1;
   int64_t peak = Peak(problem, *best);
   while (failed + 1 < peak && !budget->exhausted()) {

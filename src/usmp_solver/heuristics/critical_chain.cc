@@ -13,10 +13,10 @@ namespace usmp {
 
 namespace {
 
-/*! \brief One of so many items is large at first; by level. */
+/*! \brief One in so many items is large at first, by level. */
 constexpr size_t kLargeShares[] = {8, 5, 3};
 constexpr size_t kFewestLarge = 100;
-/*! \brief Steps of the first slice, by item. */
+/*! \brief Steps of the first slice for each item. */
 constexpr int64_t kFirstChainSlice = 2'000;
 
 }  // namespace
@@ -34,7 +34,7 @@ CriticalChainSearch::CriticalChainSearch(const PoolProblem& problem)
     std::vector<bool>& is_large = levels_.back()->is_large;
     is_large.assign(order.size(), false);
     for (size_t rank = 0; rank < order.size() / share; ++rank) is_large[order[rank]] = true;
-    // What is pinned must not be fitted into gaps.
+    // Pinned items must not be fitted into gaps.
     for (size_t i = 0; i < order.size(); ++i) {
       if (problem.items[i].fixed_offset >= 0) is_large[i] = true;
     }
@@ -72,7 +72,7 @@ void CriticalChainSearch::Run(int64_t lower_bound, Budget* budget, Offsets* best
       Budget share(budget, slice_);
       fine_.Run(lower_bound, &share, best);
     }
-    // Nothing can be placed.
+    // No placement was possible.
     if (budget->spent() == before) return;
     if (slice_ < Budget::kUnlimited / 2) slice_ += slice_ / 2;
   }
@@ -98,10 +98,10 @@ void CriticalChainSearch::RunCoarse(int64_t lower_bound, Coarse* coarse, Budget*
 }
 
 /*!
- * \brief Fit the others into the gaps, first the larger ones.
+ * \brief Fit the other items into the gaps, the largest first.
  *
- * \param above set to what ends beyond the goal: of the first batch that has such.
- * \return empty if not all were placed.
+ * \param above set to the items above the goal, from the first batch that has some.
+ * \return empty if not all items were placed.
  */
 Offsets CriticalChainSearch::FitOthers(const Coarse& coarse, int64_t goal, Budget* budget,
                                        std::vector<int32_t>* above) const {

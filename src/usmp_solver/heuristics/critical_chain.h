@@ -1,4 +1,4 @@
-// Search along the chain of items that makes the peak, for plans of many buffers.
+// A search along the chain of items that determines the peak, for plans of many buffers.
 #ifndef USMP_SOLVER_HEURISTICS_CRITICAL_CHAIN_H_
 #define USMP_SOLVER_HEURISTICS_CRITICAL_CHAIN_H_
 
@@ -13,44 +13,44 @@
 namespace usmp {
 
 /*!
- * \brief Lowers the peak of a plan: of the large items alone, and of all, in turn.
+ * \brief Lowers the peak of a plan, by turns of the large items alone and of all items.
  *
- * The large items are few, and so soon placed well; the others are fitted into the gaps. What then
- * lies higher than the large ones is counted among them from then on.
+ * The large items are few, so they are soon placed well; the others are fitted into the gaps.
+ * Others that end above the large items count as large from then on.
  */
 class CriticalChainSearch {
  public:
-  /*! \param problem must live as long as the search. */
+  /*! \brief \param problem must outlive the search. */
   explicit CriticalChainSearch(const PoolProblem& problem);
 
   /*!
-   * \brief Go on until the peak is `lower_bound` or the budget is exhausted.
+   * \brief Continue until the peak is `lower_bound` or the budget ends.
    *
-   * \param best a sound placement, or empty; replaced by what is better.
+   * \param best a valid placement, or empty; replaced by better ones.
    */
   void Run(int64_t lower_bound, Budget* budget, Offsets* best);
 
  private:
-  /*! \brief Large items by themselves. */
+  /*! \brief The problem of the large items alone. */
   struct Coarse {
-    /*! \brief By item of the whole. */
+    /*! \brief By item of the whole problem. */
     std::vector<bool> is_large;
     std::vector<int32_t> items;
     PoolProblem problem;
     Offsets offsets;
-    /*! \brief The lowest peak whose gaps the others were fitted into. */
+    /*! \brief The lowest peak for which the others were fitted into the gaps. */
     int64_t fitted = kNoLimit;
     std::unique_ptr<SkylineOrderSearch> search;
   };
 
-  /*! \brief Start anew with what is large. */
+  /*! \brief Start again with the present large items. */
   void Restart(Coarse* coarse) const;
   void RunCoarse(int64_t lower_bound, Coarse* coarse, Budget* budget, Offsets* best) const;
   Offsets FitOthers(const Coarse& coarse, int64_t goal, Budget* budget,
                     std::vector<int32_t>* above) const;
 
   const PoolProblem& problem_;
-  /*! \brief By item, its place in the order of size times root of duration. */
+  /*! \brief Rank of each item by size times square root of duration. */
   std::vector<int32_t> ranks_;
   /*! \brief From few large items to many. */
   std::vector<std::unique_ptr<Coarse>> levels_;

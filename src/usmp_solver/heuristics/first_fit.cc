@@ -8,10 +8,10 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Placed buffers that may be looked at after the first buffer without a place. */
+/*! \brief Most visits to placed buffers after the first buffer without a place. */
 constexpr int64_t kSearchWork = 1'000'000;
 
-/*! \brief Depth first over the candidate pools of each buffer, in the order of the buffers. */
+/*! \brief Depth-first search over the candidate pools of the buffers, in their order. */
 class FirstFitSearch {
  public:
   FirstFitSearch(const Problem& problem, const ConflictGraph& conflicts, std::vector<size_t> order)
@@ -33,10 +33,10 @@ class FirstFitSearch {
 
  private:
   /*!
-   * \brief Place all buffers, trying other pools where one has no place.
+   * \brief Place all buffers; backtrack to other pools if one has no place.
    *
-   * With `jump` only those of the buffers that stand in its way, or in the way of these: most often
-   * enough, and unlike trying all not lost among buffers that have nothing to do with it.
+   * With `jump`, only buffers that stand in its way, directly or indirectly, change their pools.
+   * That is mostly enough, and avoids a search among unrelated buffers.
    */
   bool Search(bool jump) {
     for (size_t b : order_) placer_.Remove(b);
@@ -63,7 +63,7 @@ class FirstFitSearch {
     return true;
   }
 
-  /*! \brief Place the buffer in the next candidate that takes it; start over where none does. */
+  /*! \brief Place the buffer in its next possible candidate; else restart its candidates. */
   bool Descend(size_t b) {
     const std::vector<size_t>& pools = problem_.buffers[b].pools;
     while (next_pool_[b] < pools.size()) {
@@ -73,8 +73,7 @@ class FirstFitSearch {
     return false;
   }
 
-  /*! \brief Whether a removed buffer is to go on with its next candidate; if not, it starts over.
-   */
+  /*! \brief Return whether a removed buffer has another candidate to try; else restart. */
   bool HasChoice(size_t b, bool in_the_way) {
     if (in_the_way && next_pool_[b] < problem_.buffers[b].pools.size()) return true;
     next_pool_[b] = 0;
@@ -88,8 +87,8 @@ class FirstFitSearch {
 
   int64_t Work() const { return placer_.work() + marking_work_; }
 
-  /*! \brief Mark what conflicts with the buffer in one of its candidate pools, and what decides in
-   *         turn where that is. */
+  /*! \brief Mark the buffers that conflict with `buffer` in its candidate pools, and in turn those
+   *         that conflict with them. */
   void MarkInTheWay(size_t buffer, std::vector<bool>* marked) {
     std::vector<size_t> pending = {buffer};
     while (!pending.empty()) {
@@ -118,7 +117,7 @@ class FirstFitSearch {
   const ConflictGraph& conflicts_;
   std::vector<size_t> order_;
   Placer placer_;
-  /*! \brief By buffer, the candidate that is tried next. */
+  /*! \brief Index of the next candidate to try, by buffer. */
   std::vector<size_t> next_pool_;
   std::optional<Solution> failure_;
   int64_t marking_work_ = 0;
@@ -142,7 +141,7 @@ std::optional<int64_t> Placer::LowestOffset(size_t b, size_t pool) {
   taken_.clear();
   conflicts_.ForEach(b, [&](const ConflictGraph::Neighbor& neighbor) {
     const std::optional<Placement>& other = placements_[neighbor.buffer];
-    // A buffer of no bytes is in the way of none, even in the middle of a gap.
+    // A buffer of zero bytes blocks no other, even in the middle of a gap.
     if (!other || other->pool != pool) return;
     if (ranks_ != nullptr && (*ranks_)[neighbor.buffer] >= (*ranks_)[b]) return;
     if (neighbor.above == 0 && problem_.buffers[neighbor.buffer].size == 0) return;

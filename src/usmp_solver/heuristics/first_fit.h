@@ -1,14 +1,14 @@
-// First fit: give each buffer of an order, in turn, the lowest place that is free.
+// First fit: place the buffers in a given order, each at its lowest free offset.
 //
-// "Free" is first fit into gaps: the lowest multiple of the buffer's own alignment at which it
-// keeps clear of every placed buffer that it conflicts with. The pool is the first candidate, in
-// the user's order, in which the buffer then ends within the limit. Pinned buffers come first, at
-// their offsets.
+// The lowest free offset is the lowest multiple of the buffer's alignment without a collision with
+// a placed buffer that conflicts. It may be in a gap. The pool is the first candidate, in the
+// user's order, in which the buffer ends within the limit. Pinned buffers come first, at their
+// offsets.
 //
-// Where that leaves a buffer without a place although an earlier one could have gone to another of
-// its candidate pools, the pools of earlier buffers are tried in turn, the latest first: of those
-// that stand in the way, and then, if that was in vain, of all. Each time within a fixed amount of
-// work. So a buffer that may live in one pool only is not starved by one that had a choice.
+// If a buffer has no place, earlier buffers try their other candidate pools, the latest first,
+// within a fixed amount of work. The first attempt moves only buffers that stand in the way, the
+// second attempt any. So a buffer with a single candidate is not starved by a buffer that had a
+// choice.
 #ifndef USMP_SOLVER_HEURISTICS_FIRST_FIT_H_
 #define USMP_SOLVER_HEURISTICS_FIRST_FIT_H_
 
@@ -21,62 +21,57 @@
 
 namespace usmp {
 
-/*! \brief What an algorithm made of a problem. */
+/*! \brief The result of an algorithm. */
 struct Solution {
-  /*! \brief By buffer. Where `unplaced` is set: what was placed when that buffer did not fit. */
+  /*! \brief By buffer. If `unplaced` is set: the placements when that buffer did not fit. */
   std::vector<std::optional<Placement>> placements;
-  /*! \brief The first buffer for which there was no place, if there was one. */
+  /*! \brief The first buffer that did not fit, if any. */
   std::optional<size_t> unplaced;
-  /*! \brief For each of its candidates, where it would have gone without limit. */
+  /*! \brief Offset of the unplaced buffer in each candidate pool if it had no limit. */
   std::vector<std::optional<int64_t>> unplaced_offsets;
-  /*! \brief By pool, the smallest end of a buffer that the limit of the pool refused, or the
-   *         largest int64. With any limit from the present one up to it, the algorithm would have
-   *         done the same. */
+  /*! \brief By pool, the least end of a buffer that its limit refused, or the largest int64. Any
+   *         limit from the present one up to it would have given the same result. */
   std::vector<int64_t> refused;
-  /*! \brief By pool, the highest end of a buffer that was placed, be it for a moment. */
+  /*! \brief By pool, the highest end of a buffer that was placed there, even temporarily. */
   std::vector<int64_t> highest_ends;
-  /*! \brief Placed buffers that were looked at: a measure of time that is the same everywhere. */
+  /*! \brief Visits to placed buffers: a measure of time that is the same on every machine. */
   int64_t work;
 };
 
-/*!
- * \brief From a problem, and who conflicts with whom in it, to a solution: the same whenever it is
- *        called with the same problem.
- */
+/*! \brief A deterministic algorithm, from a problem and its conflict graph to a solution. */
 using Algorithm = std::function<Solution(const Problem&, const ConflictGraph&)>;
 
-/*! \brief Buffers at their places, one after the other. */
+/*! \brief Places buffers one after the other. */
 class Placer {
  public:
   Placer(const Problem& problem, const ConflictGraph& conflicts);
 
-  /*! \brief Go on from where another stopped. */
+  /*! \brief Continue from given placements. */
   Placer(const Problem& problem, const ConflictGraph& conflicts,
          std::vector<std::optional<Placement>> placements);
 
-  /*! \brief From now on, have a buffer keep clear only of those with a smaller rank. */
+  /*! \brief From now on, make buffers avoid only buffers with a smaller rank. */
   void RankBy(const std::vector<size_t>* ranks) { ranks_ = ranks; }
 
-  /*! \brief The lowest offset of the buffer in the pool beside what is placed, limit or not; none
-   *         if it is pinned to bytes that are taken, or would end beyond the 64-bit offsets. */
+  /*! \brief Return the lowest free offset of the buffer, ignoring the limit of the pool; nullopt if
+   *         its pin is occupied or its end overflows int64. */
   std::optional<int64_t> LowestOffset(size_t buffer, size_t pool);
 
-  /*! \brief Place the buffer at the offset, unless the limit of the pool refuses it. */
+  /*! \brief Place the buffer at the offset, if the limit of the pool permits. */
   bool TryPlace(size_t buffer, size_t pool, int64_t offset);
 
-  /*! \brief Place the buffer at its lowest offset in the pool, if the limit permits. */
+  /*! \brief Place the buffer at its lowest free offset in the pool, if the limit permits. */
   bool TryPlace(size_t buffer, size_t pool);
 
-  /*! \brief Place the buffer in the first candidate that takes it. */
+  /*! \brief Place the buffer in the first candidate pool with enough space. */
   bool TryPlace(size_t buffer);
 
-  /*! \brief Place the buffer in its last candidate, limit or not; false if it has no offset there.
-   */
+  /*! \brief Place the buffer in its last candidate pool beyond any limit, if it has an offset. */
   bool PlaceBeyondLimit(size_t buffer);
 
   void Remove(size_t buffer) { placements_[buffer].reset(); }
 
-  /*! \brief Have the buffer where it was once placed. */
+  /*! \brief Put the buffer back at an earlier placement. */
   void Restore(size_t buffer, const std::optional<Placement>& placement) {
     placements_[buffer] = placement;
   }
@@ -84,13 +79,13 @@ class Placer {
   const std::vector<std::optional<Placement>>& placements() const { return placements_; }
   int64_t work() const { return work_; }
 
-  /*! \brief What was done so far; `unplaced` is the first buffer that found no place, if any. */
+  /*! \brief Return the solution so far; `unplaced` is the first buffer that did not fit, if any. */
   Solution Result(std::optional<size_t> unplaced) const {
     return {placements_, unplaced, {}, refused_, highest_ends_, work_};
   }
 
  private:
-  /*! \brief Offsets strictly between the two are taken. */
+  /*! \brief An open range of occupied offsets. */
   struct Taken {
     int64_t low;
     int64_t high;
@@ -101,7 +96,7 @@ class Placer {
   std::vector<std::optional<Placement>> placements_;
   std::vector<int64_t> refused_;
   std::vector<int64_t> highest_ends_;
-  /*! \brief By buffer; null if a buffer keeps clear of all that are placed. */
+  /*! \brief By buffer; null if buffers avoid all placed buffers. */
   const std::vector<size_t>* ranks_ = nullptr;
   std::vector<Taken> taken_;
   int64_t work_ = 0;
@@ -111,10 +106,10 @@ class Placer {
 Solution FirstFit(const Problem& problem, const ConflictGraph& conflicts,
                   const std::vector<size_t>& order);
 
-/*! \brief The same order, pinned buffers first. */
+/*! \brief Return the order with the pinned buffers moved to the front. */
 std::vector<size_t> PinnedFirst(const Problem& problem, std::vector<size_t> order);
 
-/*! \brief By pool, the highest end of a placed buffer that has bytes. */
+/*! \brief Return the highest end of a placed buffer with bytes, by pool. */
 std::vector<int64_t> Peaks(const Problem& problem,
                            const std::vector<std::optional<Placement>>& placements);
 

@@ -31,9 +31,9 @@ void SortBlocked(std::vector<Blocked>* blocked) {
 }
 
 /*!
- * \brief The aligned offset of the tightest gap; if nothing but the top is left, that.
+ * \brief Return the aligned offset of the tightest gap, or of the top if there is no gap.
  *
- * \param size of the item, for the bytes that a gap leaves.
+ * \param size of the item in bytes, to compute the bytes that a gap leaves.
  */
 int64_t TightestFree(std::vector<Blocked>* blocked, int64_t size, int64_t alignment) {
   SortBlocked(blocked);
@@ -94,7 +94,7 @@ Offsets PlaceInOrder(const PoolProblem& problem, const Separations& separations,
     index.Place(i);
   }
   std::vector<Blocked> blocked;
-  // A look at another item costs more when they are too many for the caches.
+  // Visits cost more if the items exceed the caches.
   const auto cost = 1 + static_cast<int64_t>(problem.items.size() / 500'000);
   for (int32_t i : order) {
     const PoolProblem::Item& item = problem.items[i];

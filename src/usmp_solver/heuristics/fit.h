@@ -1,4 +1,4 @@
-// Placing one item after another, each into a gap between those that are placed.
+// Place items one after the other, each into a gap between placed items.
 #ifndef USMP_SOLVER_HEURISTICS_FIT_H_
 #define USMP_SOLVER_HEURISTICS_FIT_H_
 
@@ -15,43 +15,42 @@
 namespace usmp {
 
 enum class Fit {
-  /*! \brief The lowest offset. */
+  /*! \brief Take the lowest offset. */
   kFirst,
-  /*! \brief The gap that leaves the fewest bytes; above all others only if there is none. */
+  /*! \brief Take the gap that leaves the fewest bytes; the top only if there is no gap. */
   kBest,
 };
 
-/*! \brief Two items that conflict and are pinned too near to each other, ascending: then there is
- *         no plan. */
+/*! \brief Return two conflicting items whose pins collide, ascending; then no plan exists. */
 std::optional<std::pair<int32_t, int32_t>> FindCollidingPins(const PoolProblem& problem,
                                                              const Separations& separations);
 
 /*!
  * \brief Place the items in this order around the pinned ones, which must not collide.
  *
- * \param give_up_beyond stop where an item that is not pinned would end beyond this, or, unless it
- *        is kNoLimit, when the budget is exhausted.
- * \return empty if it stopped, or if an offset does not fit int64.
+ * \param give_up_beyond stop if an unpinned item would end above this offset. Unless it is
+ *   kNoLimit, stop also when the budget ends.
+ * \return empty if stopped, or if an offset overflows int64.
  */
 Offsets PlaceInOrder(const PoolProblem& problem, const Separations& separations,
                      const std::vector<int32_t>& order, Fit fit, int64_t give_up_beyond,
                      Budget* budget);
 
-/*! \brief A stretch of offsets at which an item would collide with a placed one: both excluded. */
+/*! \brief An open range of offsets at which an item would collide with a placed one. */
 struct Blocked {
   int64_t after;
   int64_t before;
 };
 
-/*! \brief What the placed items around this one leave no place for; in no order. */
+/*! \brief Collect the ranges that placed items block for `item`, in no order. */
 void CollectBlocked(const PoolProblem& problem, const Separations& separations,
                     const LiveIndex& index, const Offsets& offsets, int32_t item,
                     std::vector<Blocked>* blocked);
 
 /*!
- * \brief The lowest offset of a multiple of `alignment`, at least `lowest`, that is not blocked.
+ * \brief Return the lowest unblocked multiple of `alignment` at or above `lowest`.
  *
- * \return -1 if it is not an int64.
+ * \return -1 if it overflows int64.
  */
 int64_t LowestFree(std::vector<Blocked>* blocked, int64_t lowest, int64_t alignment);
 

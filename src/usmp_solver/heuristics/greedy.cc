@@ -16,7 +16,7 @@ std::vector<size_t> InputOrder(const Problem& problem) {
   return order;
 }
 
-/*! \brief Input order, stably sorted so that the largest key comes first. */
+/*! \brief Return the input order, stably sorted by descending key. */
 template <typename Key>
 std::vector<size_t> DescendingOrder(const Problem& problem, Key key) {
   std::vector<size_t> order = InputOrder(problem);

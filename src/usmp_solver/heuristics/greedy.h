@@ -1,7 +1,7 @@
-// Greedy placement: decide on an order, then first fit (first_fit.h).
+// Greedy placement: choose an order, then first fit (first_fit.h).
 //
-// Orders are those of TVM (src/tir/usmp/algo/greedy.cc at v0.18.0). Ties keep the input order, so a
-// plan depends on the problem alone.
+// The orders are those of TVM (src/tir/usmp/algo/greedy.cc at v0.18.0). Ties keep the input order,
+// so that a plan depends on the problem alone.
 #ifndef USMP_SOLVER_HEURISTICS_GREEDY_H_
 #define USMP_SOLVER_HEURISTICS_GREEDY_H_
 
@@ -13,21 +13,22 @@
 
 namespace usmp {
 
-/*! \brief Largest first, then most conflicts first, then name in descending order. */
+/*! \brief Order by size, then number of conflicts, then name, all descending. */
 std::vector<size_t> OrderBySize(const Problem& problem, const ConflictGraph& conflicts);
 
-/*! \brief Most conflicts first, then largest first, then name in descending order. */
+/*! \brief Order by number of conflicts, then size, then name, all descending. */
 std::vector<size_t> OrderByConflicts(const Problem& problem, const ConflictGraph& conflicts);
 
-/*! \brief First fit of the largest first. */
+/*! \brief First fit in the order of `OrderBySize`. */
 Solution GreedyBySize(const Problem& problem, const ConflictGraph& conflicts);
 
-/*! \brief First fit of those with the most conflicts first. */
+/*! \brief First fit in the order of `OrderByConflicts`. */
 Solution GreedyByConflicts(const Problem& problem, const ConflictGraph& conflicts);
 
 /*!
- * \brief Give every buffer bytes of its own, stacked in input order above the pinned ones: the plan
- *        without planning. Pinned ones are where they were pinned, on shared bytes if so asked.
+ * \brief Stack all buffers in input order above the pinned ones: the plan without sharing.
+ *
+ * Pinned buffers keep their offsets, even if they share bytes.
  */
 Solution NoSharing(const Problem& problem, const ConflictGraph& conflicts);
 

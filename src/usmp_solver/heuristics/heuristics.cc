@@ -18,7 +18,7 @@ namespace {
 
 using Key = ItemMeasures::Key;
 
-/*! \brief Orders from the one that is best most often. */
+/*! \brief Orders by how often they are the best. */
 const std::vector<std::vector<Key>>& Orders() {
   static const std::vector<std::vector<Key>> orders = {
       {Key::kArea},
@@ -35,7 +35,7 @@ const std::vector<std::vector<Key>>& Orders() {
   return orders;
 }
 
-/*! \brief The best plan so far, and when to stop. */
+/*! \brief The best plan so far, with the conditions to stop. */
 class Best {
  public:
   Best(const PoolProblem& problem, int64_t lower_bound, Budget* budget)
@@ -44,7 +44,7 @@ class Best {
   bool none() const { return offsets_.empty(); }
   bool at_bound() const { return !none() && peak_ <= lower_bound_; }
   bool done() const { return at_bound() || (!none() && budget_->exhausted()); }
-  /*! \brief What the next plan must not exceed. */
+  /*! \brief The highest useful peak of the next plan. */
   int64_t limit() const { return none() ? kNoLimit : peak_ - 1; }
   Offsets* offsets() { return &offsets_; }
 
@@ -65,11 +65,10 @@ class Best {
 };
 
 /*!
- * \brief The urgent items first, then the few that are above the bound moved; with more and more
- *        that counts as urgent.
+ * \brief Place the urgent items first, with a growing share of urgent items, and repair each plan.
  *
- * Of very many items all passes are expensive: if the urgent ones do not reach the bound by
- * themselves, first fit in the order of urgency is the better try.
+ * With very many items all passes are expensive. If the urgent items alone do not reach the bound,
+ * try only first fit in order of urgency.
  */
 void PlaceByUrgency(const PoolProblem& problem, const Separations& separations,
                     const ItemMeasures& measures, int64_t lower_bound, Budget* budget, Best* best) {
@@ -78,7 +77,7 @@ void PlaceByUrgency(const PoolProblem& problem, const Separations& separations,
   const size_t num_items = problem.items.size();
   const auto repair_and_offer = [&](Offsets placed) {
     if (placed.empty()) return;
-    // Worth its little work even where placing took all of the budget.
+    // Cheap enough to run even if placing took the whole budget.
     const auto steps = 64 * static_cast<int64_t>(num_items);
     Budget repairs(4 * steps);
     LowerByRepair(problem, separations, lower_bound, steps, &repairs, &placed);
@@ -114,7 +113,7 @@ Offsets PlaceHeuristically(const PoolProblem& problem, int64_t lower_bound, Budg
     if (best.done()) break;
     best.Offer(PlaceFromBelow(problem, separations, measures.Order(keys), best.limit(), budget));
   }
-  // Looks at each pair that conflicts.
+  // The next passes visit each conflicting pair.
   if (problem.items.size() >= kTooManyToFit) return std::move(*best.offsets());
   for (const std::vector<Key>& keys : Orders()) {
     for (const Fit fit : {Fit::kFirst, Fit::kBest}) {

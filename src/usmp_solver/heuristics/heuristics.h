@@ -1,4 +1,4 @@
-// Fast placement in one pool: time near n log n, memory linear.
+// Fast placement in one pool, in time about n log n and linear memory.
 #ifndef USMP_SOLVER_HEURISTICS_HEURISTICS_H_
 #define USMP_SOLVER_HEURISTICS_HEURISTICS_H_
 
@@ -8,12 +8,12 @@
 namespace usmp {
 
 /*!
- * \brief The best of several single-pass placements; stops when one reaches `lower_bound`.
+ * \brief Return the best of several single-pass placements. Stop when one reaches `lower_bound`.
  *
- * Honours pins, alignment and overlaps. The capacity counts only if pins are in the way: the result
- * may end beyond it.
+ * Pins, alignments and overlaps are respected. The capacity only counts if pins are in the way: the
+ * result may exceed it.
  *
- * \return empty only if no placement was found around the pins, or within the 64-bit offsets.
+ * \return empty only if no placement around the pins, or within int64, was found.
  */
 Offsets PlaceHeuristically(const PoolProblem& problem, int64_t lower_bound, Budget* budget);
 

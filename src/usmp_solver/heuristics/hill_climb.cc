@@ -12,27 +12,26 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Orders that TVM places, the first one included. */
+/*! \brief Number of orders that TVM places, including the first one. */
 constexpr int64_t kAttempts = 500;
 
-/*! \brief What an attempt takes whatever it places, for each buffer, in buffers looked at. */
+/*! \brief Fixed cost of an attempt for each buffer, in visited buffers. */
 constexpr int64_t kOverhead = 12;
 
-/*! \brief Buffers that all attempts together may look at; very large graphs get fewer attempts. */
+/*! \brief Most visited buffers over all attempts; very large graphs get fewer attempts. */
 constexpr int64_t kWork = 1'000'000'000;
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 /*!
- * \brief The numbers of `rand_r` of the GNU C library, which TVM draws from seed 0 on.
+ * \brief The random numbers of `rand_r` in the GNU C library from seed 0, which TVM uses.
  *
- * Three steps of the linear congruential generator of the C standard's example give 11, 10 and 10
- * bits of a number. The libraries of other platforms have other numbers; here they are the same
- * everywhere.
+ * A number has 11, 10 and 10 bits of three steps of the linear congruential generator in the C
+ * standard. Other C libraries differ, so it is implemented here for all platforms.
  */
 class Random {
  public:
-  /*! \brief Of 0 to count - 1. */
+  /*! \brief Return a number from 0 to count - 1. */
   size_t Below(size_t count) {
     uint32_t number = Bits(11);
     number = number << 10 ^ Bits(10);
@@ -81,12 +80,12 @@ class Climber {
  private:
   using Outcome = OrderedPlan::Outcome;
 
-  /*! \brief Two positions of the order; none are to change if both are the same. */
+  /*! \brief Two positions of the order; equal if there is no change. */
   using Change = std::pair<size_t, size_t>;
 
   bool Done() const { return best_total_ <= enough_; }
 
-  /*! \brief Whether changes of the order have no say in where the buffer is. */
+  /*! \brief Return whether the placement of the buffer is independent of the order. */
   bool IsFixed(size_t b) const {
     const Problem::Buffer& buffer = problem_.buffers[b];
     return buffer.fixed_offset ||
@@ -100,8 +99,8 @@ class Climber {
     return order;
   }
 
-  /*! \brief Where greedy put it, or would have if something else had not been left out; nothing if
-   *         that is nowhere. */
+  /*! \brief Place the fixed buffers as greedy did, or would have done without the others; nullopt
+   *         if one has no place. */
   std::optional<OrderedPlan::Placements> PlaceFixedPart(const std::vector<size_t>& order) {
     Placer placer(problem_, conflicts_);
     for (size_t b : PinnedFirst(problem_, order)) {
@@ -114,10 +113,10 @@ class Climber {
     return placer.placements();
   }
 
-  /*! \brief Go on from the order, whose greedy solution is known. */
+  /*! \brief Continue from an order whose greedy solution is known. */
   void Start(const std::vector<size_t>& order, const Solution& greedy) {
     const std::vector<size_t> movable = Movable(order);
-    // If no limit refused a buffer, then each is in its first pool, as here.
+    // If no limit refused a buffer, each is in its first candidate pool, as in the plan.
     const bool known = !greedy.unplaced && movable.size() == order.size() &&
                        std::all_of(greedy.refused.begin(), greedy.refused.end(),
                                    [](int64_t end) { return end == kMax; });
@@ -125,10 +124,11 @@ class Climber {
   }
 
   /*!
-   * \brief TVM's walk from order to order: the best of its plans is no worse than TVM's result.
+   * \brief Follow TVM's walk from order to order. The best visited plan is no worse than TVM's
+   *        result.
    *
-   * Where TVM finds no two buffers to change places it tries the order again, finds it no better,
-   * and takes back the last change, even if that was kept or taken back before. So does this.
+   * If TVM finds no two buffers to swap, it tries the order again, finds it no better, and reverts
+   * the last change, even if that was accepted or reverted before. So does this walk.
    */
   void FollowTvm() {
     Change change = {0, 0};
@@ -143,12 +143,12 @@ class Climber {
     }
   }
 
-  /*! \brief Keep the order if it is better, or with a chance that shrinks with the attempts. */
+  /*! \brief Accept a better order, or a worse one with a probability that falls over time. */
   bool TryAsTvm(int64_t attempt) {
-    // From attempt 50 on the chance is less than one in a hundred, and rounds to none.
+    // From attempt 50 on the probability is below 1%, and rounds to 0.
     const std::optional<Outcome> outcome = plan_->Update(attempt < 50 ? kMax : Most(-1));
     const bool better = outcome && Key(*outcome) < Key(current_);
-    // A number is drawn whenever the order is not better, even where it does not matter.
+    // Draw a number whenever the order is not better, even if it is not used, as TVM does.
     if (!better && (random_.Below(100) >= (outcome ? Chance(*outcome, attempt) : 0))) {
       if (outcome) plan_->Undo();
       return false;
@@ -157,11 +157,11 @@ class Climber {
     return true;
   }
 
-  /*! \brief Of a hundred. */
+  /*! \brief Return the acceptance probability in percent. */
   size_t Chance(const Outcome& outcome, int64_t attempt) const {
     if (outcome.total <= current_.total) return 0;
     const int64_t worse = outcome.total - current_.total;
-    // 50 * worse / outcome.total, by steps that do not overflow.
+    // 50 * worse / outcome.total, in steps that do not overflow.
     int64_t chance = 0;
     int64_t rest = 0;
     for (int step = 0; step < 50; ++step) {
@@ -173,10 +173,9 @@ class Climber {
   }
 
   /*!
-   * \brief Climb from the other greedy order with moves of our own, which TVM's walk does not have.
+   * \brief Climb from the other greedy order, with moves that TVM's walk lacks.
    *
-   * The looks that it takes are those that the walk took less than TVM, which places every buffer
-   * in each attempt.
+   * Its work is limited to the work that the walk saved. TVM places every buffer in each attempt.
    */
   void ClimbOn(const std::vector<size_t>& by_conflicts, const Solution& greedy) {
     int64_t all = 0;
@@ -198,13 +197,14 @@ class Climber {
     }
   }
 
-  /*! \brief The current total, with something added, or anything where less is not all that counts:
-   *         with several pools, a plan that fits may take more than one that does not. */
+  /*! \brief Return the largest acceptable total: the current one plus `more`. With several
+   *         pools there is no limit, because a plan that fits may take more bytes than one
+   *         that does not. */
   int64_t Most(int64_t more) const {
     return current_.fits || problem_.pools.size() == 1 ? current_.total + more : kMax;
   }
 
-  /*! \brief Smaller is better: what fits, then what takes less. */
+  /*! \brief Return a sort key: plans that fit first, then smaller totals. */
   static std::pair<bool, int64_t> Key(const Outcome& outcome) {
     return {!outcome.fits, outcome.total};
   }
@@ -223,7 +223,7 @@ class Climber {
 
   int64_t Work() const { return plan_->work() + choice_work_; }
 
-  /*! \brief Two positions: the buffer at the first, the later one, goes before the second. */
+  /*! \brief Return two positions: the first, later buffer should move before the second. */
   Change ChooseMove() {
     if (tops_.empty()) return {0, 0};
     size_t a = tops_[random_.Below(tops_.size())];
@@ -241,10 +241,10 @@ class Climber {
   }
 
   /*!
-   * \brief Two positions whose buffers change places, or twice the same if there are none.
+   * \brief Return two positions to swap, or the same position twice if there are none.
    *
-   * Of a buffer at the top of a pool, one that conflicts with it and was placed before; and another
-   * such, or more often one that conflicts with a neighbor of the top and was placed before that.
+   * The first holds an earlier neighbor of a buffer at the top of a pool. The second holds another
+   * earlier neighbor or, more often, an earlier neighbor of a neighbor.
    */
   Change ChooseExchange() {
     if (tops_.empty()) return {0, 0};
@@ -256,8 +256,8 @@ class Climber {
     if (first.empty()) return {0, 0};
     const size_t a = first[random_.Below(first.size())];
     size_t b = a;
-    // This ends: two that were placed before the top differ, and if there is only one, then what
-    // is counted beside it includes the top, as an earlier neighbor of a later one.
+    // The loop ends. Two earlier neighbors differ. If there is only one, the second neighbors
+    // include the top itself.
     while (b == a) {
       const bool far = second_count > 0 && random_.Below(100) > 25;
       b = far ? SecondNeighbor(random_.Below(second_count)) : first[random_.Below(first.size())];
@@ -266,7 +266,7 @@ class Climber {
     return {a - 1, b - 1};
   }
 
-  /*! \brief The buffers at the tops of the workspace pools. */
+  /*! \brief Return the buffers at the tops of the workspace pools. */
   std::vector<size_t> Tops() const {
     const OrderedPlan::Placements& placements = plan_->placements();
     const std::vector<int64_t> peaks = Peaks(problem_, placements);
@@ -280,7 +280,7 @@ class Climber {
     return tops;
   }
 
-  /*! \brief The ranks of the neighbors that were placed before it and can be moved; ascending. */
+  /*! \brief Return the ranks of movable neighbors placed before the buffer, ascending. */
   std::vector<size_t> EarlierNeighbors(size_t b) {
     const std::vector<size_t>& ranks = plan_->ranks();
     std::vector<size_t> earlier;
@@ -292,7 +292,7 @@ class Climber {
     return earlier;
   }
 
-  /*! \brief Count by rank of how many neighbors it is an earlier neighbor. */
+  /*! \brief Count, by rank, how often a buffer is an earlier neighbor of a neighbor of `b`. */
   size_t CountSecondNeighbors(size_t b) {
     const std::vector<size_t>& ranks = plan_->ranks();
     times_.assign(plan_->order().size() + 1, 0);
@@ -310,16 +310,14 @@ class Climber {
     return count;
   }
 
-  /*! \brief The rank at a place in the list of second neighbors that has each as often as it was
-   *         found, in ascending order. */
+  /*! \brief Return the rank at `place` in the ascending multiset of second neighbors. */
   size_t SecondNeighbor(size_t place) const {
     size_t rank = 0;
     while (place >= times_[rank]) place -= times_[rank++];
     return rank;
   }
 
-  /*! \brief Keep a greedy solution if it is the best, or the first of those that leave a buffer
-   *         out. */
+  /*! \brief Keep a greedy solution if it is the best, or if it is the first and incomplete. */
   void Keep(const Solution& solution) {
     const int64_t total =
         solution.unplaced ? kMax : WorkspaceTotal(problem_, Peaks(problem_, solution.placements));
@@ -335,7 +333,7 @@ class Climber {
     best_total_ = total;
   }
 
-  /*! \brief Take over what was done for a solution, whatever became of it. */
+  /*! \brief Add the work and the ends of a solution, whether or not it is kept. */
   void Account(const Solution& solution) {
     best_.work += solution.work;
     for (size_t p = 0; p < problem_.pools.size(); ++p) {
@@ -348,16 +346,16 @@ class Climber {
   const ConflictGraph& conflicts_;
   int64_t enough_ = 0;
   Random random_;
-  /*! \brief Of the first order. */
+  /*! \brief Work of the first order. */
   int64_t start_work_ = 0;
-  /*! \brief The plan to go on from; buffers that changes of the order do not touch are fixed. */
+  /*! \brief The current plan; buffers that do not depend on the order are fixed. */
   std::optional<OrderedPlan> plan_;
   Outcome current_ = {kMax, false};
   /*! \brief The buffers at the tops of the workspace pools. */
   std::vector<size_t> tops_;
-  /*! \brief By rank, how often it is a second neighbor. */
+  /*! \brief How often each rank is a second neighbor. */
   std::vector<size_t> times_;
-  /*! \brief Buffers that were looked at for being neighbors of neighbors. */
+  /*! \brief Number of visits to neighbors of neighbors. */
   int64_t choice_work_ = 0;
   Solution best_;
   int64_t best_total_ = kMax;

@@ -1,17 +1,17 @@
 // Hill climbing over the orders of first fit.
 //
-// First comes the walk of TVM's algorithm of the same name (src/tir/usmp/algo/hill_climb.cc at
-// v0.18.0): from the greedy order by size, with the same 500 attempts, random numbers and rule of
-// what to go on from. In one pool, with one alignment for all, it meets the same plans as TVM; the
-// best of them counts, where TVM returns the last that it went on from. So the result is never
-// worse. But only what an attempt affects is placed anew (ordered_plan.h). The work that this saves
-// goes to a climb of our own: from the greedy order by conflicts, an attempt moves one of two
-// buffers near the top of a pool before the other, and an order that is not worse is the one to go
-// on from.
+// The first part is the random walk of TVM's algorithm of the same name
+// (src/tir/usmp/algo/hill_climb.cc at v0.18.0): it starts from the greedy order by size, with the
+// same 500 attempts, random numbers and acceptance rule. With one pool and one alignment it visits
+// the same plans as TVM. The best visited plan counts, while TVM returns the last accepted one, so
+// the result is never worse. An attempt only replaces the buffers that it affects (ordered_plan.h).
 //
-// Limits do not change the walk in one pool: what ends beyond them is placed all the same, but such
-// a plan does not count. With several pools a plan that fits is better than any that does not.
-// Buffers that are pinned or can only be in constant pools stay where greedy put them.
+// The saved work goes to a second climb, from the greedy order by conflicts. An attempt moves one
+// of two buffers near the top of a pool before the other, and accepts orders that are not worse.
+//
+// In one pool, limits do not change the walk: buffers may exceed them, but then the plan does not
+// count. With several pools any plan that fits is better than any other. Buffers that are pinned or
+// confined to constant pools stay where greedy placed them.
 #ifndef USMP_SOLVER_HEURISTICS_HILL_CLIMB_H_
 #define USMP_SOLVER_HEURISTICS_HILL_CLIMB_H_
 
@@ -22,9 +22,9 @@
 namespace usmp {
 
 /*!
- * \brief Make the sum of the workspace pools' peaks small.
+ * \brief Minimize the sum of the workspace pools' peaks.
  *
- * Stops as soon as the sum is at most `enough` bytes; 0 asks for all attempts.
+ * \param enough stop as soon as the sum is at most so many bytes; 0 runs all attempts.
  */
 Solution HillClimb(const Problem& problem, const ConflictGraph& conflicts, int64_t enough);
 

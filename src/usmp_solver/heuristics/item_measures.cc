@@ -49,7 +49,7 @@ double ItemMeasures::Measure(int32_t item, Key key) const {
 std::vector<int32_t> ItemMeasures::Order(const std::vector<Key>& keys) const {
   std::vector<int32_t> order(problem_.items.size());
   std::iota(order.begin(), order.end(), 0);
-  // From the last key to the first, each sort stable; equal values of it stay in order.
+  // Sort by the last key first: stable sorts keep the order of equal values.
   std::vector<std::pair<double, int32_t>> measured(order.size());
   for (auto key = keys.rbegin(); key != keys.rend(); ++key) {
     for (size_t k = 0; k < order.size(); ++k) measured[k] = {Measure(order[k], *key), order[k]};

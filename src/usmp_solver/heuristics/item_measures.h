@@ -1,4 +1,4 @@
-// In which order items are worth placing.
+// Measures of items, to sort them for placement.
 #ifndef USMP_SOLVER_HEURISTICS_ITEM_MEASURES_H_
 #define USMP_SOLVER_HEURISTICS_ITEM_MEASURES_H_
 
@@ -9,29 +9,29 @@
 
 namespace usmp {
 
-/*! \brief Properties of items that orders are made of. */
+/*! \brief Properties of items by which orders are sorted. */
 class ItemMeasures {
  public:
   explicit ItemMeasures(const PoolProblem& problem);
 
-  /*! \brief What an order compares, the larger first. */
+  /*! \brief A property to sort by, the largest value first. */
   enum Key {
-    /*! \brief The highest load of its sections: how urgent it is. */
+    /*! \brief The highest load of its sections. */
     kUrgency,
     kSize,
-    /*! \brief Its sections. */
+    /*! \brief The number of its sections. */
     kDuration,
     /*! \brief Size times duration. */
     kArea,
     /*! \brief Size times the square root of the duration. */
     kRootArea,
-    /*! \brief Its first section: the latest first. */
+    /*! \brief The first section: the latest comes first. */
     kStart,
-    /*! \brief Its last section, the earliest first. */
+    /*! \brief The last section: the earliest comes first. */
     kEarlyEnd,
   };
 
-  /*! \brief All items, by the first key, then by the next, then by index. */
+  /*! \brief Return all items, sorted by the first key, then by the next, then by index. */
   std::vector<int32_t> Order(const std::vector<Key>& keys) const;
 
  private:

@@ -9,7 +9,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Different ways of one width: what fails one of them may be easy for the next. */
+/*! \brief Settings for one width: a problem that is hard for one may be easy for the next. */
 constexpr BeamSettings kWays[] = {
     {0, 3, 50, false, false}, {0, 0, 50, false, false}, {0, 1, 50, true, false},
     {0, 9, 50, false, false}, {0, 0, 100, true, false}, {0, 1, 100, false, false},
@@ -43,20 +43,19 @@ void LocalSearch::Run(int64_t lower_bound, Budget* budget, Offsets* best,
   }
 }
 
-/*! \brief Lower the peak in the present way while that is possible; false if there is no more to do
- *         now. */
+/*! \brief Lower the peak with the present settings; return false to stop for now. */
 bool LocalSearch::TryWay(int64_t bound, Budget* budget, Offsets* best,
                          const std::function<void(int64_t)>& improved) {
   BeamSettings settings = kWays[way_];
   settings.width = width_;
   while (true) {
-    // Of the multiples of the unit below the peak.
+    // The highest multiple of the unit below the peak.
     const int64_t highest = (Peak(*problem_, *best) - 1) / model_->unit;
     if (highest < bound) return false;
     const int64_t aim = highest - (highest - bound) / part_;
     aims_highest_ = aim == highest;
     const BeamResult result = SearchBeam(*model_, static_cast<int32_t>(aim), settings, budget);
-    // What the budget cut short is begun again.
+    // A search that the budget interrupted is repeated.
     if (budget->exhausted() && result.places.empty()) return false;
     if (result.places.empty()) {
       is_exhausted_ = is_exhausted_ && result.is_exhausted;
@@ -68,7 +67,7 @@ bool LocalSearch::TryWay(int64_t bound, Budget* budget, Offsets* best,
   }
 }
 
-/*! \brief After all ways failed: false if nothing is left to try. */
+/*! \brief Widen the beam or raise the target after failures; return false if that is impossible. */
 bool LocalSearch::Widen() {
   if (is_exhausted_) {
     if (aims_highest_) return false;

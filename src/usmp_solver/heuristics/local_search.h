@@ -13,17 +13,17 @@
 
 namespace usmp {
 
-/*! \brief Beam search in several ways, wider and wider; goes on where it stopped. */
+/*! \brief Beam search with several settings and growing width; continues where it stopped. */
 class LocalSearch {
  public:
-  /*! \brief The problem must outlive the search. */
+  /*! \brief `problem` must outlive the search. */
   explicit LocalSearch(const PoolProblem& problem) : problem_(&problem) {}
 
   /*!
-   * \brief Lower the peak of `best` until it is `lower_bound`, the budget is exhausted, or there is
-   *        nothing left to try.
+   * \brief Lower the peak of `best` until it is `lower_bound`, the budget ends, or no setting is
+   *        left.
    *
-   * \param best a sound placement; replaced by better ones.
+   * \param best a valid placement; replaced by better ones.
    * \param improved called with each better peak.
    */
   void Run(int64_t lower_bound, Budget* budget, Offsets* best,
@@ -38,13 +38,13 @@ class LocalSearch {
 
   const PoolProblem* problem_;
   std::optional<BeamModel> model_;
-  /*! \brief Nothing is left to try, or the problem is too large. */
+  /*! \brief Whether no setting is left, or the problem is too large. */
   bool has_ended_ = false;
   int32_t width_ = kFirstWidth;
   size_t way_ = 0;
-  /*! \brief The aim goes this part of the way from the peak to the bound; less after failures. */
+  /*! \brief The target is peak - (peak - bound) / part_; larger after failures. */
   int64_t part_ = 4;
-  /*! \brief With the present width and part. */
+  /*! \brief State of the present width and part. */
   bool found_ = false;
   bool is_exhausted_ = true;
   bool aims_highest_ = false;

@@ -104,9 +104,9 @@ void OrderedPlan::Touch(size_t b) {
   if (std::find(touched_.begin(), touched_.end(), b) == touched_.end()) touched_.push_back(b);
 }
 
-/*! \brief Mark the buffer if the order of it and a neighbor is another than when the plan was
- *         made, and the neighbors that must no longer keep clear of it. What has to keep clear of
- *         it from now on is seen when it is placed. */
+/*! \brief Mark the buffer if its order to a neighbor has changed, and neighbors that need no longer
+ *         avoid it. Return whether its order changed. Neighbors that must avoid it now are marked
+ *         when it is placed. */
 bool OrderedPlan::MarkTouched(size_t b) {
   bool changed = false;
   work_ += static_cast<int64_t>(conflicts_.Degree(b));
@@ -121,8 +121,8 @@ bool OrderedPlan::MarkTouched(size_t b) {
   return changed;
 }
 
-/*! \brief Place a buffer, and mark what that affects. What fits nowhere goes beyond a limit, so
- *         that the peaks show how far off the order is. */
+/*! \brief Place a buffer, and mark the affected ones. A buffer that fits nowhere exceeds a limit,
+ *         so that the peaks measure the excess. */
 void OrderedPlan::PlaceAnew(size_t b) {
   marked_[b] = false;
   const Change change = {b, placements()[b], static_cast<bool>(beyond_[b])};
@@ -144,7 +144,7 @@ void OrderedPlan::PlaceAnew(size_t b) {
   });
 }
 
-/*! \brief Whether the neighbor may go lower, or to a better pool, when a buffer leaves there. */
+/*! \brief Return whether the neighbor may improve its place once a buffer leaves `left`. */
 bool OrderedPlan::Opens(const std::optional<Placement>& left,
                         const ConflictGraph::Neighbor& neighbor) const {
   const std::optional<Placement>& place = placements()[neighbor.buffer];
@@ -152,7 +152,7 @@ bool OrderedPlan::Opens(const std::optional<Placement>& left,
   return !place || place->pool != left->pool || left->offset - neighbor.above < place->offset;
 }
 
-/*! \brief Whether the neighbor must leave its place when a buffer comes there. */
+/*! \brief Return whether the neighbor must leave its place if a buffer comes to `taken`. */
 bool OrderedPlan::Blocks(const std::optional<Placement>& taken,
                          const ConflictGraph::Neighbor& neighbor) const {
   const std::optional<Placement>& place = placements()[neighbor.buffer];

@@ -1,8 +1,8 @@
-// The first fit plan of an order, kept up to date while the order changes.
+// The first fit plan of an order, updated incrementally while the order changes.
 //
-// Only what a change of the order affects is placed anew: the buffers that went elsewhere in it,
-// those that they no longer keep out of a lower place, those that stand where a buffer went, and
-// what these affect in turn. The result is the same as if all had been placed anew.
+// A change of the order only replaces the buffers that it affects: those that move in the order,
+// those that may now go lower, those whose place a moved buffer takes, and in turn the buffers that
+// these affect. The result equals a first fit from scratch.
 #ifndef USMP_SOLVER_HEURISTICS_ORDERED_PLAN_H_
 #define USMP_SOLVER_HEURISTICS_ORDERED_PLAN_H_
 
@@ -20,50 +20,49 @@ class OrderedPlan {
   using Placements = std::vector<std::optional<Placement>>;
 
   struct Outcome {
-    /*! \brief The sum of the peaks of the workspace pools, with what lies beyond a limit. */
+    /*! \brief Sum of the peaks of the workspace pools, including bytes beyond limits. */
     int64_t total;
-    /*! \brief Whether everything found a place within the limits. */
+    /*! \brief Whether all buffers are within the limits. */
     bool fits;
   };
 
-  /*! \brief What has a place already keeps it, and all others keep clear of it. */
+  /*! \brief Keep `fixed` placements; all other buffers avoid them. */
   OrderedPlan(const Problem& problem, const ConflictGraph& conflicts, Placements fixed);
 
-  /*! \brief Place all others in the order. */
+  /*! \brief Place all other buffers in the order. */
   Outcome Start(std::vector<size_t> order);
 
-  /*! \brief Take over the order and its first fit plan, which is known. */
+  /*! \brief Start from an order whose first fit plan is known. */
   Outcome Start(std::vector<size_t> order, const Placements& plan);
 
-  /*! \brief Have two positions of the order change their buffers; the plan stays for now. */
+  /*! \brief Swap two positions of the order. The plan changes at the next update. */
   void Swap(size_t lhs, size_t rhs);
 
-  /*! \brief Have the buffer at one position of the order go to another; the plan stays for now. */
+  /*! \brief Move a buffer to another position of the order. The plan changes at the next update. */
   void Move(size_t from, size_t to);
 
   /*!
-   * \brief Bring the plan up to date.
+   * \brief Update the plan to the order.
    *
-   * \return nothing, with the plan as it was, as soon as the total is clearly more than `most`.
+   * \return nullopt, with the plan unchanged, as soon as the total exceeds `most`.
    */
   std::optional<Outcome> Update(int64_t most);
 
-  /*! \brief Keep what the last update made of the plan. */
+  /*! \brief Accept the last update. */
   void Keep();
 
-  /*! \brief Have the plan from before the last update back; the order stays. */
+  /*! \brief Revert the plan to the state before the last update; the order stays. */
   void Undo();
 
-  /*! \brief By buffer, its position in the order, from 1 on; 0 for those that were fixed. */
+  /*! \brief Return the positions of the buffers in the order, from 1; 0 for fixed buffers. */
   const std::vector<size_t>& ranks() const { return ranks_; }
   const std::vector<size_t>& order() const { return order_; }
   const Placements& placements() const { return placer_.placements(); }
 
-  /*! \brief The plan, and what was done for it and all others so far. */
+  /*! \brief Return the plan, with the work of all updates so far. */
   Solution Result() const;
 
-  /*! \brief Buffers that were looked at, once however many pools were tried: the limits have no
-   *         say in it. */
+  /*! \brief Return the number of visited buffers, each once for all pools, whatever the limits. */
   int64_t work() const { return work_; }
 
  private:
@@ -83,24 +82,24 @@ class OrderedPlan {
   const Problem& problem_;
   const ConflictGraph& conflicts_;
   Placer placer_;
-  /*! \brief By pool, the peak of the buffers that are fixed. */
+  /*! \brief Peaks of the fixed buffers, by pool. */
   std::vector<int64_t> fixed_peaks_;
   std::vector<size_t> order_;
   std::vector<size_t> ranks_;
-  /*! \brief The ranks that the plan was made with. */
+  /*! \brief The ranks for which the plan is valid. */
   std::vector<size_t> plan_ranks_;
-  /*! \brief What was put elsewhere since, and has neighbors that it came before or after. */
+  /*! \brief Buffers that moved since, past at least one neighbor. */
   std::vector<size_t> touched_;
-  /*! \brief By buffer, whether it is to be placed anew. */
+  /*! \brief Whether each buffer has to be placed again. */
   std::vector<char> marked_;
-  /*! \brief By buffer, whether it found no place within the limits. */
+  /*! \brief Whether each buffer exceeds the limits. */
   std::vector<char> beyond_;
-  /*! \brief What the last update changed. */
+  /*! \brief Changes of the last update. */
   std::vector<Change> changes_;
   int64_t work_ = 0;
 };
 
-/*! \brief The sum of the peaks of the workspace pools; the largest int64 if it is more. */
+/*! \brief Return the sum of the peaks of the workspace pools, at most the largest int64. */
 int64_t WorkspaceTotal(const Problem& problem, const std::vector<int64_t>& peaks);
 
 }  // namespace usmp

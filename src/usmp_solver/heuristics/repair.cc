@@ -15,10 +15,10 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Peaks that differ by less than this part of one count as equal. */
+/*! \brief Peaks count as equal if they differ by less than this fraction. */
 constexpr int64_t kRepairPrecision = 10'000;
 
-/*! \brief A stretch of offsets, both ends excluded, at which an item would displace another. */
+/*! \brief An open range of offsets at which an item would displace another. */
 struct Obstacle {
   int64_t after;
   int64_t before;
@@ -27,7 +27,7 @@ struct Obstacle {
   int32_t item;
 };
 
-/*! \brief What lies across an offset while it rises past the ends of obstacles. */
+/*! \brief The obstacles at an offset that rises past their ends. */
 struct Crossing {
   int64_t obstacles = 0;
   int64_t pinned = 0;
@@ -49,7 +49,7 @@ struct Crossing {
     } else {
       weight -= obstacle.weight;
     }
-    // Else what rounding leaves would make some free offsets more expensive than others.
+    // Remove rounding errors, so that all free offsets cost the same.
     if (obstacles == pinned) weight = 0;
   }
 };
@@ -75,7 +75,7 @@ class Repair {
     }
   }
 
-  /*! \brief Put everything back, the heaviest first. */
+  /*! \brief Place all waiting items again, the heaviest first. */
   bool Run() {
     while (!waiting_.empty()) {
       if (budget_->exhausted()) return false;
@@ -89,7 +89,7 @@ class Repair {
   Offsets&& TakeOffsets() { return std::move(offsets_); }
 
  private:
-  /*! \brief Place the item and take out what it displaces; false if it cannot be placed. */
+  /*! \brief Place the item in place of others; return false if it has no possible offset. */
   bool PutBack(int32_t i) {
     const PoolProblem::Item& item = problem_.items[i];
     if (item.size > target_ || item.fixed_offset >= 0) return false;
@@ -119,7 +119,7 @@ class Repair {
     waiting_.insert({-weights_[item], item});
   }
 
-  /*! \brief Of the offsets at the ends of obstacles, a random one where least is displaced. */
+  /*! \brief Return a random one of the candidate offsets that displace the least. */
   int64_t CheapestOffset(const PoolProblem::Item& item) {
     CollectCandidates(item);
     by_end_.assign(obstacles_.begin(), obstacles_.end());

@@ -1,4 +1,4 @@
-// Making a plan of many buffers lower by moving few of them.
+// Lower the plan of many buffers by moving a few of them.
 #ifndef USMP_SOLVER_HEURISTICS_REPAIR_H_
 #define USMP_SOLVER_HEURISTICS_REPAIR_H_
 
@@ -11,23 +11,24 @@
 namespace usmp {
 
 /*!
- * \brief Move items until none ends beyond `target`.
+ * \brief Move items until none ends above `target`.
  *
- * What ends beyond it is taken out and put back one by one, at the offset where it displaces the
- * least; what is displaced is put back in turn, and weighs more from then on.
+ * Items that end above it are removed and placed again one by one, at the offset where they
+ * displace the least. Displaced items are placed again in turn, and weigh more from then on.
  *
- * \param offsets a sound placement; changed only if the target is met.
- * \return whether it is.
+ * \param offsets a valid placement; changed only if the target is reached.
+ * \return whether the target is reached.
  */
 bool RepairTo(const PoolProblem& problem, const Separations& separations, int64_t target,
               Budget* budget, Offsets* offsets);
 
 /*!
- * \brief Repair to the lower bound; where that fails, to targets between it and the peak, by
- *        bisection, until the budget is exhausted or they are a ten-thousandth apart.
+ * \brief Repair to the lower bound, or else to targets found by bisection.
  *
- * \param steps_per_target the work after which a target counts as out of reach.
- * \param best a sound placement; replaced by better ones.
+ * Return when the budget ends or the bisection is within a ten-thousandth.
+ *
+ * \param steps_per_target the work after which a target counts as failed.
+ * \param best a valid placement; replaced by better ones.
  */
 void LowerByRepair(const PoolProblem& problem, const Separations& separations, int64_t lower_bound,
                    int64_t steps_per_target, Budget* budget, Offsets* best);

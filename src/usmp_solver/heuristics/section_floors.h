@@ -1,4 +1,4 @@
-// By section, the end of the highest item so far: what a skyline is.
+// A skyline: the end of the highest placed item of each section.
 #ifndef USMP_SOLVER_HEURISTICS_SECTION_FLOORS_H_
 #define USMP_SOLVER_HEURISTICS_SECTION_FLOORS_H_
 
@@ -9,11 +9,10 @@
 namespace usmp {
 
 /*!
- * \brief A floor for every section, raised and asked for by span in logarithmic time.
+ * \brief A floor for each section, with updates and queries by span in logarithmic time.
  *
- * A tree whose nodes have sixteen children each. A raise that covers a node is noted there and
- * never handed down: floors only rise, so the floor of a section is the maximum of what the nodes
- * above it hold.
+ * A tree with sixteen children a node. A raise is stored at the nodes that it covers and never
+ * pushed down. Floors only rise, so the floor of a section is the maximum over its ancestors.
  */
 class SectionFloors {
  public:
@@ -26,7 +25,7 @@ class SectionFloors {
     }
   }
 
-  /*! \brief The highest floor in [begin, end). */
+  /*! \brief Return the highest floor in [begin, end). */
   int64_t Max(int32_t begin, int32_t end) const {
     const int32_t first = begin;
     const int32_t last = end - 1;
@@ -67,13 +66,13 @@ class SectionFloors {
   static constexpr int32_t kChildren = 1 << kShift;
 
   struct Level {
-    /*! \brief By node, the floor that all its sections have been raised to. */
+    /*! \brief The floor to which all sections of each node were raised. */
     std::vector<int64_t> raised;
-    /*! \brief By node, the highest floor that this node or one below it was raised to. */
+    /*! \brief The highest floor in the subtree of each node. */
     std::vector<int64_t> highest;
   };
 
-  /*! \brief The nodes of [begin, end) that no node of the next level covers: one or two ranges. */
+  /*! \brief Visit the nodes of [begin, end) outside of the next level's: one or two ranges. */
   template <typename Function>
   void ForUncovered(int32_t begin, int32_t end, size_t k, Function function) const {
     if (begin >= end) return;

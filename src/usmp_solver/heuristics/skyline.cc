@@ -12,7 +12,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief An item that waits, at an offset below which it cannot lie. */
+/*! \brief A waiting item, with a lower bound of its offset. */
 struct Waiting {
   int64_t offset;
   int32_t rank;
@@ -39,10 +39,10 @@ void SiftDown(std::vector<Waiting>* heap) {
 }
 
 /*!
- * \brief The skyline, and what lies elsewhere or does not need all of it.
+ * \brief The skyline, with exceptions for overlaps and pins.
  *
- * Items lie above all that is placed in their sections. Two kinds look closer, at the placed items
- * one by one: what an overlap lets lie lower, and what a pin is in the way of.
+ * Items go above all placed items of their sections. Items with overlaps may go lower, and items
+ * that conflict with a pin need gaps, so both compare with the placed items one by one.
  */
 class Skyline {
  public:
@@ -68,7 +68,7 @@ class Skyline {
     MarkPinned();
   }
 
-  /*! \brief The lowest feasible offset at or above `lowest`; -1 if it is not an int64. */
+  /*! \brief Return the lowest feasible offset at or above `lowest`; -1 if it overflows int64. */
   int64_t LowestOffset(int32_t i, int64_t lowest) {
     const PoolProblem::Item& item = problem_.items[i];
     if (looks_closer_[i]) {
@@ -97,7 +97,7 @@ class Skyline {
   Offsets&& TakeOffsets() { return std::move(offsets_); }
 
  private:
-  /*! \brief Note the items that conflict with a pinned one. */
+  /*! \brief Mark the items that conflict with a pinned one. */
   void MarkPinned() {
     SectionFloors pinned(problem_.num_sections);
     const auto for_each_span = [&](const PoolProblem::Item& item, auto function) {
@@ -119,7 +119,7 @@ class Skyline {
   const PoolProblem& problem_;
   const Separations& separations_;
   Budget* budget_;
-  /*! \brief Steps of a look at a span; more when there are too many for the caches. */
+  /*! \brief Steps to look at a span; more if the items exceed the caches. */
   const int64_t cost_ = 12 * (1 + static_cast<int64_t>(problem_.items.size() / 25'000));
   SectionFloors floors_;
   Offsets offsets_;

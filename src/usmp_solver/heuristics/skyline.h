@@ -1,4 +1,4 @@
-// Placing from the bottom up: always the item that can lie lowest.
+// Placement from the bottom up: always the item with the lowest offset.
 #ifndef USMP_SOLVER_HEURISTICS_SKYLINE_H_
 #define USMP_SOLVER_HEURISTICS_SKYLINE_H_
 
@@ -12,12 +12,12 @@
 namespace usmp {
 
 /*!
- * \brief Place the item with the lowest feasible offset, of several the first in this order, until
- *        all are placed, around the pinned ones, which must not collide.
+ * \brief Place the item with the lowest feasible offset, with ties in this order, until all are
+ *        placed around the pinned ones, which must not collide.
  *
- * \param give_up_beyond stop where an item that is not pinned would end beyond this, or, unless it
- *        is kNoLimit, when the budget is exhausted.
- * \return empty if it stopped, or if an offset does not fit int64.
+ * \param give_up_beyond stop if an unpinned item would end above this offset. Unless it is
+ *   kNoLimit, stop also when the budget ends.
+ * \return empty if stopped, or if an offset overflows int64.
  */
 Offsets PlaceFromBelow(const PoolProblem& problem, const Separations& separations,
                        const std::vector<int32_t>& order, int64_t give_up_beyond, Budget* budget);

@@ -11,7 +11,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Size times the root of duration; items of the highest load first if asked. */
+/*! \brief Return size times root of duration; with `peak_first`, those at the peak load first. */
 std::vector<double> FirstPriorities(const PoolProblem& problem, bool peak_first) {
   const std::vector<int64_t> loads = Loads(problem);
   const auto peak =
@@ -67,7 +67,7 @@ void SkylineOrderSearch::Step(Budget* budget) {
     const double uniform = Uniform();
     auto i = chain[static_cast<size_t>(chain.size() * (uniform * uniform * uniform))];
     if (random_() % 2 == 0) i = LargeBeside(i);
-    // From a sixteenth to sixteen, by exact operations alone.
+    // A factor between 1/16 and 16, from exact operations only.
     priorities[i] *= std::ldexp(1 + Uniform(), static_cast<int>(random_() % 8) - 4);
   }
   Offsets placed = Place(priorities, peak_, budget);
@@ -101,7 +101,7 @@ bool SkylineOrderSearch::Conflict(int32_t a, int32_t b) const {
   return false;
 }
 
-/*! \brief Of the items that the function accepts, a random one; -1 if there is none. */
+/*! \brief Return a random item for which `accepts` is true; -1 if there is none. */
 template <typename Function>
 int32_t SkylineOrderSearch::Any(Function accepts) {
   int32_t chosen = -1;

@@ -1,4 +1,4 @@
-// Search over orders of the skyline.
+// A search over the orders of skyline placement.
 #ifndef USMP_SOLVER_HEURISTICS_SKYLINE_ORDERS_H_
 #define USMP_SOLVER_HEURISTICS_SKYLINE_ORDERS_H_
 
@@ -15,19 +15,19 @@ namespace usmp {
 /*!
  * \brief Lowers the peak of a plan step by step.
  *
- * The highest item lies on another, which lies on another, down to offset zero: this chain is what
- * makes the peak. Each step changes the priority of some large items of the chain, or beside it,
- * and places everything anew from below; a change that does not raise the peak stays.
+ * The highest item lies on another item, and so on down to offset zero: this chain determines the
+ * peak. Each step changes the priorities of some large items in the chain, or beside it, and places
+ * all items again. A change that does not raise the peak is kept.
  */
 class SkylineOrderSearch {
  public:
-  /*! \param problem must live as long as the search. */
+  /*! \brief \param problem must outlive the search. */
   explicit SkylineOrderSearch(const PoolProblem& problem);
 
   /*!
-   * \brief Go on until the peak is `lower_bound` or the budget is exhausted.
+   * \brief Continue until the peak is `lower_bound` or the budget ends.
    *
-   * \param best a sound placement, or empty; replaced by what is better.
+   * \param best a valid placement, or empty; replaced by better ones.
    */
   void Run(int64_t lower_bound, Budget* budget, Offsets* best);
 
@@ -45,9 +45,9 @@ class SkylineOrderSearch {
   const PoolProblem& problem_;
   const Separations separations_;
   bool started_ = false;
-  /*! \brief By item, the higher first. */
+  /*! \brief By item, the highest first. */
   std::vector<double> priorities_;
-  /*! \brief What the priorities give; empty if nothing. */
+  /*! \brief The placement by these priorities; empty if there is none. */
   Offsets offsets_;
   int64_t peak_ = kNoLimit;
   std::mt19937_64 random_{1};

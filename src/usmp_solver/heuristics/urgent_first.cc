@@ -16,12 +16,12 @@ namespace {
 
 using Key = ItemMeasures::Key;
 
-/*! \brief More items than this are not searched exactly. */
+/*! \brief Most items for exact search. */
 constexpr size_t kMostExact = 2'000;
-/*! \brief Steps of exact search, by item. */
+/*! \brief Steps of exact search for each item. */
 constexpr int64_t kExactSteps = 20'000;
 
-/*! \brief The best of some skylines, or what exact search finds at the lower bound. */
+/*! \brief Return the best of several skylines, or an exact placement at the lower bound. */
 Offsets PlaceAlone(const PoolProblem& problem, int64_t lower_bound, Budget* budget) {
   const Separations separations(problem);
   const ItemMeasures measures(problem);
@@ -55,7 +55,7 @@ Offsets PlaceUrgentFirst(const PoolProblem& problem, const ItemMeasures& measure
   for (size_t rank = 0; rank < order.size() / share; ++rank) is_hot[order[rank]] = true;
   std::vector<int32_t> hot;
   for (size_t i = 0; i < order.size(); ++i) {
-    // What is pinned must be known to what is placed first.
+    // Pinned items are needed here, so that the urgent ones avoid them.
     if (is_hot[i] || problem.items[i].fixed_offset >= 0) hot.push_back(static_cast<int32_t>(i));
   }
   PoolProblem alone = Select(problem, hot);

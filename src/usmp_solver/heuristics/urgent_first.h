@@ -1,4 +1,4 @@
-// Placing first what is live where the load is near its maximum.
+// Placement that starts with the items that live where the load is near its maximum.
 #ifndef USMP_SOLVER_HEURISTICS_URGENT_FIRST_H_
 #define USMP_SOLVER_HEURISTICS_URGENT_FIRST_H_
 
@@ -12,15 +12,14 @@
 namespace usmp {
 
 /*!
- * \brief Place the most urgent items by themselves, as well as is soon possible, then fit the
- *        others into the gaps.
+ * \brief Place the most urgent items alone, with some effort, then fit the others into the gaps.
  *
- * Of many buffers few are live where the load is near its maximum, and only there gaps are scarce.
+ * Only few of many buffers live where the load is near its maximum, and gaps are scarce only there.
  *
- * \param share one of so many items counts as urgent.
+ * \param share one in so many items counts as urgent.
  * \param lower_bound no plan needs to be lower.
- * \param give_up_beyond stop if the urgent items alone end beyond this.
- * \return empty if it stopped or an offset does not fit int64; pins must not collide.
+ * \param give_up_beyond stop if the urgent items alone end above this offset.
+ * \return empty if stopped, or if an offset overflows int64. Pins must not collide.
  */
 Offsets PlaceUrgentFirst(const PoolProblem& problem, const ItemMeasures& measures, size_t share,
                          int64_t lower_bound, int64_t give_up_beyond, Budget* budget);

@@ -11,17 +11,17 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Peaks that differ by less than this part of one count as equal. */
+/*! \brief Peaks count as equal if they differ by less than this fraction. */
 constexpr int64_t kWindowPrecision = 100'000;
 
-/*! \brief Items that are worth a search, and how many are too many for one. */
+/*! \brief Fewest items that may move in a window, and most items in it. */
 constexpr size_t kFewestFree = 200;
 constexpr size_t kMostWindowItems = 2'000;
 constexpr int64_t kStepsOfWindow = 20'000'000;
-/*! \brief Items beyond a target that are not worth trying. */
+/*! \brief Most items above a target: with more, windows are not tried. */
 constexpr size_t kMostBeyond = 100;
 
-/*! \brief The items of a window, ascending, and which of them stay. */
+/*! \brief The items of a window, ascending, and which of them stay in place. */
 struct Window {
   std::vector<int32_t> items;
   std::vector<char> stays;
@@ -32,7 +32,7 @@ class Windows {
  public:
   Windows(const PoolProblem& problem, Budget* budget) : problem_(problem), budget_(budget) {}
 
-  /*! \brief Whether nothing ends beyond the target any more; else the offsets are as they were. */
+  /*! \brief Move all items within the target; return false, without a change, on failure. */
   bool LowerTo(int64_t target, Offsets* offsets) {
     std::vector<int32_t> beyond;
     for (size_t i = 0; i < offsets->size(); ++i) {
@@ -59,7 +59,7 @@ class Windows {
     return problem_.spans[item.first_span + item.num_spans - 1].end;
   }
 
-  /*! \brief Try wider and wider windows. */
+  /*! \brief Try wider and wider windows around the item. */
   bool PlaceAround(int32_t item, int64_t target, Offsets* offsets) {
     const int32_t begin = BeginOf(problem_.items[item]);
     const int32_t end = EndOf(problem_.items[item]);

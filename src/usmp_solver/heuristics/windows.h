@@ -1,4 +1,4 @@
-// Making a plan of many buffers lower by exact search in windows of time.
+// Lower the plan of many buffers by exact search in windows of time.
 #ifndef USMP_SOLVER_HEURISTICS_WINDOWS_H_
 #define USMP_SOLVER_HEURISTICS_WINDOWS_H_
 
@@ -10,13 +10,12 @@
 namespace usmp {
 
 /*!
- * \brief Place anew, by exact search, what lives around the items that end beyond a target.
+ * \brief Replace, by exact search, the items around those that end above a target.
  *
- * What lives wholly within a window of sections around such an item may go anywhere; what reaches
- * out of it stays where it is. The lower bound is tried as the target first, then what lies between
- * it and the peak, by bisection.
+ * Items that live within a window of sections around such an item may move; items that reach out of
+ * the window stay. The first target is the lower bound; the next ones are found by bisection.
  *
- * \param best a sound placement; replaced by better ones.
+ * \param best a valid placement; replaced by better ones.
  */
 void LowerByWindows(const PoolProblem& problem, int64_t lower_bound, Budget* budget, Offsets* best);
 

@@ -1,8 +1,7 @@
-// How long a solver may go on.
+// A limit on the work of a solver.
 //
-// Work is counted in steps, one look at a buffer or at a section, so that the same problem stops at
-// the same place on every machine. Seconds, where asked for, and the watcher (progress, ctrl-C) are
-// looked at once in many steps.
+// A step is one look at a buffer or at a section: a limit in steps stops at the same place on every
+// machine. The callback, for time limits, progress and ctrl-C, is polled once in many steps.
 #ifndef USMP_SOLVER_MODEL_BUDGET_H_
 #define USMP_SOLVER_MODEL_BUDGET_H_
 
@@ -15,7 +14,7 @@ namespace usmp {
 
 class Budget {
  public:
-  /*! \brief True asks to stop; called once in about `kStepsBetweenPolls` steps. */
+  /*! \brief Returns true to stop; called about once in `kStepsBetweenPolls` steps. */
   using Interrupted = std::function<bool()>;
 
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
@@ -24,7 +23,7 @@ class Budget {
   explicit Budget(int64_t steps = kUnlimited, Interrupted interrupted = nullptr)
       : limit_(steps), interrupted_(std::move(interrupted)) {}
 
-  /*! \brief Part of another budget: what is spent here is spent there, and it ends no later. */
+  /*! \brief A part of `whole`: steps spent here are spent there too, and it ends no later. */
   Budget(Budget* whole, int64_t steps)
       : limit_(steps < whole->left() ? steps : whole->left()), whole_(whole) {}
 
@@ -34,7 +33,7 @@ class Budget {
     if (whole_ != nullptr) whole_->Spend(spent_ - reported_);
   }
 
-  /*! \brief Count the steps; false when there are none left. */
+  /*! \brief Count `steps` as spent; return false when none remain. */
   bool Spend(int64_t steps) {
     spent_ += steps;
     if (spent_ >= next_poll_) Poll();

@@ -82,8 +82,7 @@ void ConflictGraph::CountLiveTogether() {
     }
     return;
   }
-  // Of all live ranges, those meet one that start before it stops, but for those that stop before
-  // it starts.
+  // A range meets the ranges that start before its stop, without those that stop by its start.
   std::vector<int64_t> starts;
   std::vector<int64_t> stops;
   for (const Live& range : by_start_) {

@@ -1,8 +1,8 @@
-// Which buffers conflict, and at which distances.
+// The conflicts between buffers, and the distances that they impose.
 //
-// Two buffers conflict if the problem lists them as a pair or if they have a live range in common.
-// Conflicts by live ranges are found in a tree over the live ranges, in time near their
-// number; they are stored only where they are few, since there may be quadratically many.
+// Two buffers conflict if the problem lists them as a pair or if their live ranges intersect. A
+// tree over the live ranges finds these conflicts in about linear time. They are stored only where
+// they are few, since their number may be quadratic.
 #ifndef USMP_SOLVER_MODEL_CONFLICT_GRAPH_H_
 #define USMP_SOLVER_MODEL_CONFLICT_GRAPH_H_
 
@@ -19,10 +19,11 @@ namespace usmp {
 class ConflictGraph {
  public:
   /*!
-   * \brief A buffer that another one has to keep clear of in a pool that holds both.
+   * \brief A buffer that conflicts with a given one.
    *
-   * The other one may start at least `below` bytes before this one starts, or at least `above`
-   * bytes after. These are the sizes of the other and of this one, but for a safe overlap.
+   * In a pool that holds both, the neighbor starts at least `below` bytes before the given buffer,
+   * or at least `above` bytes after it. Without a safe overlap, these are the sizes of the neighbor
+   * and of the given buffer.
    */
   struct Neighbor {
     size_t buffer;
@@ -30,13 +31,13 @@ class ConflictGraph {
     int64_t above;
   };
 
-  /*! \brief Neighbors of all buffers that are stored at most, but for those that do not
-   *         follow from live ranges: 100 MB of them. */
+  /*! \brief Most neighbors to store, over all buffers: about 100 MB. Neighbors that do not follow
+   *         from live ranges are always stored. */
   static constexpr size_t kMostStored = 4'000'000;
 
   explicit ConflictGraph(const Problem& problem, size_t most_stored = kMostStored);
 
-  /*! \brief How many buffers the buffer conflicts with. */
+  /*! \brief Return the number of buffers that conflict with `buffer`. */
   size_t Degree(size_t buffer) const { return degrees_[buffer]; }
 
   /*! \brief Call `visit` with each neighbor of the buffer, in no particular order. */
@@ -46,11 +47,11 @@ class ConflictGraph {
     if (!all_stored_) ForEachLiveTogether(buffer, [&](size_t b) { visit(Pair(buffer, b)); });
   }
 
-  /*! \brief The neighbor that has `rank` neighbors of smaller index. */
+  /*! \brief Return the neighbor with the `rank`-th smallest index, from 0. */
   size_t NeighborAt(size_t buffer, size_t rank) const;
 
  private:
-  /*! \brief A live range of a buffer; those of one buffer do not meet. */
+  /*! \brief A live range of a buffer. The ranges of one buffer are disjoint. */
   struct Live {
     int64_t start;
     int64_t stop;
@@ -61,19 +62,19 @@ class ConflictGraph {
   void CountLiveTogether();
   void Store(std::vector<std::vector<size_t>> further, size_t most_stored);
 
-  /*! \brief The starts of the first live ranges of the two that meet, if any do. */
+  /*! \brief Return the starts of the first two live ranges, one of each buffer, that intersect. */
   std::optional<std::pair<int64_t, int64_t>> FirstMeeting(size_t lhs, size_t rhs) const;
 
   bool IsFirstMeeting(const Live& lhs, const Live& rhs) const {
     return FirstMeeting(lhs.buffer, rhs.buffer) == std::pair(lhs.start, rhs.start);
   }
 
-  /*! \brief Conflicts that are listed, beyond live ranges: sorted, mutual. */
+  /*! \brief Return the listed conflicts beyond live ranges: sorted and symmetric. */
   std::vector<std::vector<size_t>> FurtherConflicts(const Problem& problem) const;
 
   Neighbor Pair(size_t buffer, size_t other) const;
 
-  /*! \brief Call `visit` with each other buffer that has a live range in common, once. */
+  /*! \brief Call `visit` once with each buffer whose live ranges intersect those of `buffer`. */
   template <typename Visit>
   void ForEachLiveTogether(size_t buffer, Visit visit) const {
     for (size_t k = first_live_[buffer]; k < first_live_[buffer + 1]; ++k) {
@@ -84,8 +85,8 @@ class ConflictGraph {
     }
   }
 
-  /*! \brief Call `visit` with each live range that meets `range`, by way of the node of the tree
-   *         that stands for `count` live ranges from `begin` on, in order of their starts. */
+  /*! \brief Call `visit` with each live range that intersects `range`, in the subtree of `node`,
+   *         which covers `count` live ranges from `begin` on in order of start. */
   template <typename Visit>
   void ForEachMeeting(size_t node, size_t begin, size_t count, const Live& range,
                       const Visit& visit) const {
@@ -96,22 +97,21 @@ class ConflictGraph {
     ForEachMeeting(2 * node + 1, begin + count / 2, count / 2, range, visit);
   }
 
-  /*! \brief By buffer: side by side, unlike those of the problem. */
+  /*! \brief Sizes by buffer, contiguous for speed. */
   std::vector<int64_t> sizes_;
   std::vector<size_t> degrees_;
-  /*! \brief Live ranges by buffer, and by time; those of buffer b begin at `first_live_[b]`. */
+  /*! \brief Live ranges by buffer, then by time; those of buffer b begin at `first_live_[b]`. */
   std::vector<Live> live_;
   std::vector<size_t> first_live_;
   bool single_ranges_ = true;
-  /*! \brief Live ranges in order of their starts: the leaves of the tree. */
+  /*! \brief Live ranges in order of start: the leaves of the tree. */
   std::vector<Live> by_start_;
-  /*! \brief By node of the tree, the latest stop of its live ranges. Node n has children 2n and
-   *         2n + 1. */
+  /*! \brief Latest stop of the live ranges below each node. Node n has children 2n and 2n + 1. */
   std::vector<int64_t> latest_stop_;
   size_t tree_leaves_ = 0;
   /*! \brief Sorted by output, input and distance. */
   std::vector<Problem::Overlap> overlaps_;
-  /*! \brief All neighbors if `all_stored_`, else those that do not follow from live ranges. */
+  /*! \brief All neighbors if `all_stored_`, else only those that do not follow from live ranges. */
   std::vector<Neighbor> stored_;
   std::vector<size_t> first_stored_;
   bool all_stored_ = false;

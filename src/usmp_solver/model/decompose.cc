@@ -10,13 +10,13 @@ namespace {
 
 using Span = PoolProblem::Span;
 
-/*! \brief Levels of peeling: each looks at all that is left once. */
+/*! \brief Most levels of peeling. Each level looks at all remaining items once. */
 constexpr int kMaxLevels = 64;
 
 /*!
- * \brief By section that is left, the last old section in which a span starts.
+ * \brief Return, for each new section, the last old section in which a span starts.
  *
- * As with live ranges, a new section begins with each start that follows an end.
+ * As with live ranges, a new section begins at each start that follows an end.
  */
 std::vector<int32_t> SectionsOf(std::vector<int32_t> starts, std::vector<int32_t> ends) {
   std::sort(starts.begin(), starts.end());
@@ -32,7 +32,7 @@ std::vector<int32_t> SectionsOf(std::vector<int32_t> starts, std::vector<int32_t
   return last_start;
 }
 
-/*! \brief The first section whose last start is at `position` or later. */
+/*! \brief Return the first section whose last start is at `position` or later. */
 int32_t SectionFrom(const std::vector<int32_t>& last_start, int32_t position) {
   const auto it = std::lower_bound(last_start.begin(), last_start.end(), position);
   return static_cast<int32_t>(it - last_start.begin());
@@ -55,7 +55,7 @@ void SelectOverlaps(const PoolProblem& problem, const std::vector<int32_t>& item
   }
 }
 
-/*! \brief Disjoint sets of items, each named by its smallest. */
+/*! \brief Disjoint sets of items. The smallest item represents a set. */
 class DisjointSets {
  public:
   explicit DisjointSets(size_t size) : parent_(size) {
@@ -84,16 +84,16 @@ bool LivesThroughout(const PoolProblem& problem, size_t item) {
 }
 
 /*!
- * \brief The items of a component that may lie below all others.
+ * \brief Return the items of a component that can lie below all others.
  *
- * The size of each must be a multiple of the alignment of all that may come to lie above it.
+ * The size of each must be a multiple of the alignments of all items that may rise above it.
  */
 std::vector<int32_t> Peelable(const PoolProblem& problem) {
   std::vector<bool> overlaps(problem.items.size(), false);
   for (const PoolProblem::Overlap& overlap : problem.overlaps) {
     overlaps[overlap.output] = overlaps[overlap.input] = true;
   }
-  // The largest alignment stands for all if the others divide it, as powers of two do.
+  // Require that all alignments divide the largest, as powers of two do: it stands for all.
   int64_t alignment = 1;
   for (const PoolProblem::Item& item : problem.items) {
     if (item.fixed_offset >= 0) return {};
@@ -120,7 +120,7 @@ std::vector<int32_t> Others(const PoolProblem& problem, const std::vector<int32_
   return others;
 }
 
-/*! \brief A part of a part: its items are numbered as those of the whole. */
+/*! \brief Return a part of a part. Its items are numbered as in the whole problem. */
 Part SubPart(const Part& part, const std::vector<int32_t>& items, int64_t base) {
   Part result;
   result.problem = Select(part.problem, items);
@@ -133,7 +133,8 @@ Part SubPart(const Part& part, const std::vector<int32_t>& items, int64_t base) 
   return result;
 }
 
-/*! \brief Take off what is peelable; false if nothing is. Adds the components that are left. */
+/*! \brief Split off the peelable items, and add the remaining components to `left`. Return false if
+ *         no item is peelable. */
 bool Peel(const Part& component, std::vector<Part>* peeled, std::vector<Part>* left) {
   const std::vector<int32_t> bottom = Peelable(component.problem);
   if (bottom.empty()) return false;

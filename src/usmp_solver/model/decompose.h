@@ -1,4 +1,4 @@
-// Parts of a one-pool problem that can be solved one by one.
+// Parts of a one-pool problem that are solved separately.
 #ifndef USMP_SOLVER_MODEL_DECOMPOSE_H_
 #define USMP_SOLVER_MODEL_DECOMPOSE_H_
 
@@ -8,32 +8,33 @@
 
 namespace usmp {
 
-/*! \brief The problem of these items alone, ascending, with no more sections than they need. */
+/*! \brief Return the problem of `items` (ascending) alone, with as few sections as possible. */
 PoolProblem Select(const PoolProblem& problem, const std::vector<int32_t>& items);
 
-/*! \brief Items that conflict with each other, directly or through others; by first item. */
+/*! \brief Return the connected components of the conflict graph, ordered by their first items. */
 std::vector<std::vector<int32_t>> Components(const PoolProblem& problem);
 
-/*! \brief The component that has the item. */
+/*! \brief Return the component that contains `item`. */
 std::vector<int32_t> ComponentOf(const PoolProblem& problem, int32_t item);
 
 struct Part {
   PoolProblem problem;
-  /*! \brief By item of the part, the item that it is of the whole. */
+  /*! \brief Index in the whole problem, by item of the part. */
   std::vector<int32_t> items;
-  /*! \brief Bytes below all of the part that are taken already. */
+  /*! \brief Bytes below the part that other parts occupy. */
   int64_t base = 0;
 };
 
 /*!
- * \brief Components, with the items peeled off that may as well lie below all others.
+ * \brief Split a problem into components, and peel off items that can lie below all others.
  *
- * The best plans of the parts, each raised by its base, are a best plan of the whole; the peak of
- * the whole is the highest of the parts. Items that live throughout their component, without
- * overlap, are parts by themselves: in every plan each other item lies wholly below or above such
- * an item X, so X can change places with all that is below it. This keeps the alignment of what
- * rises by the size of X if it divides that size, and must not move pins. What is left may fall
- * apart.
+ * If each part has a best plan and is raised by its base, the result is a best plan of the whole.
+ * The peak of the whole is the highest peak of the parts.
+ *
+ * An item that lives throughout its component, without overlap, becomes a part of its own. In every
+ * plan each other item lies wholly below or above such an item X, so X can move below all items
+ * under it. They rise by the size of X, which must be a multiple of their alignments, and none may
+ * be pinned. The remaining items may form several components.
  */
 std::vector<Part> Decompose(const PoolProblem& problem);
 

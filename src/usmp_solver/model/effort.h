@@ -1,4 +1,4 @@
-// How hard the solver tries.
+// The effort of the solver.
 #ifndef USMP_SOLVER_MODEL_EFFORT_H_
 #define USMP_SOLVER_MODEL_EFFORT_H_
 
@@ -6,14 +6,14 @@
 
 namespace usmp {
 
-/*! \brief Steps, about a second of work. */
+/*! \brief Default limit in steps, about a second of work. */
 constexpr int64_t kDefaultWorkBudget = 200'000'000;
 
 enum class SolverEffort {
-  /*! \brief Bounds, heuristics, local search and exact search in turn, until a plan is proved best
-   *         or the budget ends. */
+  /*! \brief Run bounds, heuristics, local search and exact search in turn, until a plan is proved
+   *         best or the budget ends. */
   kAuto,
-  /*! \brief Bounds and heuristics, then exact search until it ends. */
+  /*! \brief Run bounds and heuristics, then exact search until it ends. */
   kExact,
 };
 

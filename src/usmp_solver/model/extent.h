@@ -1,4 +1,4 @@
-// How many bytes placements may need.
+// Upper bounds of the bytes that placements need.
 #ifndef USMP_SOLVER_MODEL_EXTENT_H_
 #define USMP_SOLVER_MODEL_EXTENT_H_
 
@@ -9,17 +9,17 @@
 
 namespace usmp {
 
-/*! \brief The largest extent with which solvers calculate; sums of a few of them fit 64 bits. */
+/*! \brief Largest extent in bytes that solvers accept; sums of a few such numbers fit 64 bits. */
 constexpr int64_t kMaxExtent = int64_t{1} << 60;
 
-/*! \brief Whether the buffer, at its pin or at 0, ends beyond the limits of all of its pools. */
+/*! \brief Return whether the buffer, at its pin or at 0, exceeds the limits of all its pools. */
 bool FitsNowhere(const Problem& problem, const Problem::Buffer& buffer);
 
 /*!
- * \brief Bytes that no pool needs more than: pinned buffers, and above them all others in a row,
- *        aligned. kNoLimit if that is more than kMaxExtent.
+ * \brief Return an upper bound of the bytes that any pool needs: the end of the pinned buffers,
+ *        plus all others in a row, aligned. Return kNoLimit if it exceeds kMaxExtent.
  *
- * What fits at all fits within it, once every buffer has sunk as low as the others let it.
+ * If a plan exists, one exists within this bound: move every buffer down as far as possible.
  */
 int64_t Extent(const Problem& problem, const std::vector<size_t>& members);
 

@@ -1,4 +1,4 @@
-// The placed items that are live together with a given one.
+// An index of the placed items that are live together with a given item.
 #ifndef USMP_SOLVER_MODEL_LIVE_INDEX_H_
 #define USMP_SOLVER_MODEL_LIVE_INDEX_H_
 
@@ -11,11 +11,11 @@
 namespace usmp {
 
 /*!
- * \brief Enumerates placed items by section, without a list of conflicts.
+ * \brief Enumerates the placed items that conflict with an item, without a list of conflicts.
  *
- * The spans of all items stand in order of their beginning. Those of one item's sections that begin
- * there are a stretch of that order; those that began before and still live are found by a tree of
- * the last end of what is placed, whose nodes have sixteen children each.
+ * The spans of all items are sorted by their begin. The spans that begin within a given span are
+ * contiguous in that order. The spans that began before it and are still live are found in a tree
+ * with sixteen children a node, which stores the latest end of the placed spans.
  */
 class LiveIndex {
  public:
@@ -25,7 +25,7 @@ class LiveIndex {
   void Place(int32_t item);
   void Remove(int32_t item);
 
-  /*! \brief The spans of all items, placed or not, that begin in the sections of this one. */
+  /*! \brief Return the number of spans, placed or not, that begin in the sections of `item`. */
   int64_t WorkOf(int32_t item) const {
     int64_t work = 0;
     ForEachSpan(item, [&](PoolProblem::Span span) {
@@ -34,10 +34,8 @@ class LiveIndex {
     return work;
   }
 
-  /*!
-   * \brief Call the function with each placed item that conflicts with this one, and with itself if
-   *        it is placed; once for every span of it that meets one of this item.
-   */
+  /*! \brief Call `function` with each placed item that conflicts with `item`, and with `item`
+   *         itself if placed: once for every pair of spans that intersect. */
   template <typename Function>
   void ForEachLive(int32_t item, Function function) const {
     ForEachSpan(item, [&](PoolProblem::Span span) {
@@ -61,7 +59,7 @@ class LiveIndex {
     for (int32_t k = 0; k < it.num_spans; ++k) function(problem_.spans[it.first_span + k]);
   }
 
-  /*! \brief The placed spans at positions before this one that end after the section begins. */
+  /*! \brief Visit the placed spans before `position` that end after `section` begins. */
   template <typename Function>
   void ForEachBefore(int32_t position, int32_t section, Function& function) const {
     for (size_t k = 0; k < ends_.size() && position > 0; ++k) {
@@ -88,15 +86,15 @@ class LiveIndex {
   }
 
   const PoolProblem& problem_;
-  /*! \brief By position: the item whose span it is. */
+  /*! \brief The item of the span at each position. */
   std::vector<int32_t> items_;
-  /*! \brief By span: its position. */
+  /*! \brief The position of each span. */
   std::vector<int32_t> positions_;
-  /*! \brief By item: the position of its first span. */
+  /*! \brief The position of the first span of each item. */
   std::vector<int32_t> first_position_;
-  /*! \brief By section: the first position whose span begins there or later. */
+  /*! \brief The first position whose span begins in a section or later. */
   std::vector<int32_t> first_beginning_;
-  /*! \brief By level and node: the last end of a placed span below it; 0 if there is none. */
+  /*! \brief The latest end of a placed span below each node, by level; 0 if there is none. */
   std::vector<std::vector<int32_t>> ends_;
 };
 

@@ -20,10 +20,10 @@ struct Live {
 };
 
 /*!
- * \brief Number the sections: a new one begins with each start that follows a stop.
+ * \brief Number the sections and append spans. Return the number of sections.
  *
- * Every span then reaches from the section in which its live range starts to the last one that
- * begins before its stop.
+ * A new section begins at each start that follows a stop. The span of a live range reaches from the
+ * section of its start to the last section that begins before its stop.
  */
 int32_t AddTimeSections(std::vector<Live> live, std::vector<std::vector<Span>>* spans) {
   std::vector<int64_t> stops;
@@ -32,7 +32,7 @@ int32_t AddTimeSections(std::vector<Live> live, std::vector<std::vector<Span>>* 
   std::sort(stops.begin(), stops.end());
   std::sort(live.begin(), live.end(),
             [](const Live& lhs, const Live& rhs) { return lhs.start < rhs.start; });
-  // By section, the position at which its last live range starts: it is live there.
+  // By section, the position at which its last live range starts: all of the section is live there.
   std::vector<int64_t> last_start;
   size_t ended = 0;
   for (const Live& range : live) {
@@ -53,7 +53,7 @@ int32_t AddTimeSections(std::vector<Live> live, std::vector<std::vector<Span>>* 
   return static_cast<int32_t>(last_start.size());
 }
 
-/*! \brief Sort the spans and merge those that meet. */
+/*! \brief Sort the spans, and merge spans that intersect or touch. */
 void Normalize(std::vector<Span>* spans) {
   if (spans->size() < 2) return;
   std::sort(spans->begin(), spans->end(),
@@ -79,12 +79,12 @@ bool Meet(const std::vector<Span>& lhs, const std::vector<Span>& rhs) {
 }
 
 /*!
- * \brief Cover the pairs, of which none has a section in common yet, by sets that conflict
- * pairwise.
+ * \brief Cover `pairs`, which share no section yet, by sets of items that conflict pairwise. Return
+ *        the new number of sections.
  *
- * Each pair that is not covered becomes a section with every item added, in ascending order, that
- * conflicts with all of it. `adjacent` is symmetric, sorted, and has all conflicts of the items
- * that are in a pair.
+ * Each uncovered pair becomes a section, extended greedily, in ascending order, by items that
+ * conflict with all its members. `adjacent` is symmetric and sorted, and has all conflicts of the
+ * items in pairs.
  */
 int32_t AddConflictSections(const std::vector<std::vector<int32_t>>& pairs,
                             const std::vector<std::vector<int32_t>>& adjacent, int32_t sections,
@@ -122,10 +122,10 @@ int32_t AddConflictSections(const std::vector<std::vector<int32_t>>& pairs,
 }
 
 /*!
- * \brief For the items of the pairs, all that they conflict with.
+ * \brief Return all conflicts of the items that are in `pairs`.
  *
- * What meets a span either lives in the section in which the span begins or begins in a later one
- * of it: so no section is listed with all that lives in it but for those where it is asked.
+ * An item that meets a span either lives in the span's first section or begins in a later one. So
+ * the living items are listed only for the first sections of those spans.
  */
 std::vector<std::vector<int32_t>> Adjacency(const std::vector<std::vector<int32_t>>& pairs,
                                             const std::vector<std::vector<Span>>& spans,
@@ -163,7 +163,7 @@ std::vector<std::vector<int32_t>> Adjacency(const std::vector<std::vector<int32_
   return adjacent;
 }
 
-/*! \brief Index of each buffer among the members with bytes; -1 for all others. */
+/*! \brief Return the index of each buffer among the members with bytes; -1 for other buffers. */
 std::vector<int32_t> ItemsOf(const Problem& problem, const std::vector<size_t>& members,
                              std::vector<size_t>* buffers) {
   std::vector<int32_t> items(problem.buffers.size(), -1);
@@ -175,7 +175,7 @@ std::vector<int32_t> ItemsOf(const Problem& problem, const std::vector<size_t>& 
   return items;
 }
 
-/*! \brief The conflicts that do not follow from spans, symmetric and sorted. */
+/*! \brief Return the conflicts that do not follow from spans: symmetric and sorted. */
 std::vector<std::vector<int32_t>> FurtherPairs(const Problem& problem,
                                                const std::vector<int32_t>& items,
                                                const std::vector<std::vector<Span>>& spans) {
@@ -194,7 +194,7 @@ std::vector<std::vector<int32_t>> FurtherPairs(const Problem& problem,
   return pairs;
 }
 
-/*! \brief The distance, rounded up to one at which both are aligned; nothing if it is too large. */
+/*! \brief Return the distance, rounded up so that both are aligned; nullopt if it overflows. */
 std::optional<int64_t> AlignedDistance(const Problem& problem, const Problem::Overlap& overlap) {
   return AlignUp(overlap.distance, std::gcd(problem.buffers[overlap.output].alignment,
                                             problem.buffers[overlap.input].alignment));
@@ -224,7 +224,7 @@ PoolProblem MakePoolProblem(const Problem& problem, size_t pool,
                                               result.num_sections, &spans);
   }
   for (size_t i = 0; i < spans.size(); ++i) {
-    // What conflicts with nothing has a section of its own.
+    // An item without conflicts has a section of its own.
     if (spans[i].empty()) {
       spans[i].push_back({result.num_sections, result.num_sections + 1});
       ++result.num_sections;

@@ -3,7 +3,7 @@
 namespace usmp {
 
 std::optional<int64_t> CheckedAdd(int64_t lhs, int64_t rhs) {
-  // Unsigned numbers wrap, where the overflow of signed ones is undefined.
+  // Unsigned sums wrap; the overflow of signed ones is undefined.
   const auto sum = static_cast<int64_t>(static_cast<uint64_t>(lhs) + static_cast<uint64_t>(rhs));
   const bool overflows = ((lhs ^ sum) & (rhs ^ sum)) < 0;
   return overflows ? std::nullopt : std::optional(sum);

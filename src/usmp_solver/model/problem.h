@@ -1,9 +1,8 @@
-// The placement problem in plain numbers: what the solvers read.
+// The placement problem in plain numbers, as the solvers read it.
 //
 // Buffers and pools are indices: buffers in input order, pools from the most to the least
-// preferred. Sizes, offsets and alignments are bytes, int64 throughout; additions that make a
-// position are checked: one that does not fit int64 is no position (nullopt), never a wrapped
-// number.
+// preferred. Sizes, offsets and alignments are bytes, as int64. Additions of positions are checked:
+// a sum that overflows int64 is nullopt, never a wrapped number.
 #ifndef USMP_SOLVER_MODEL_PROBLEM_H_
 #define USMP_SOLVER_MODEL_PROBLEM_H_
 
@@ -16,19 +15,19 @@
 
 namespace usmp {
 
-/*! \brief Bytes of a pool that has no limit. */
+/*! \brief The limit of a pool without a limit. */
 constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 struct Problem {
   struct Pool {
     std::string name;
-    /*! \brief Bytes that may be used. */
+    /*! \brief Size of the pool in bytes. */
     int64_t limit = kNoLimit;
-    /*! \brief Holds constants. Memory pressure and peaks are about the other pools. */
+    /*! \brief Whether it holds constants. Memory pressure and peaks count the other pools. */
     bool is_constant = false;
   };
 
-  /*! \brief Half-open span [start, stop) of program positions. */
+  /*! \brief Half-open range [start, stop) of program positions. */
   struct LiveRange {
     int64_t start;
     int64_t stop;
@@ -38,11 +37,11 @@ struct Problem {
     std::string name;
     int64_t size;
     int64_t alignment = 1;
-    /*! \brief The offset that the buffer is pinned to, in whichever pool holds it. */
+    /*! \brief The offset to which the buffer is pinned, in whichever pool holds it. */
     std::optional<int64_t> fixed_offset;
     /*! \brief Candidate pools, best first; never empty. */
     std::vector<size_t> pools;
-    /*! \brief When the content matters; may be several, in any order, even overlapping. */
+    /*! \brief Live ranges in any order, which may intersect. */
     std::vector<LiveRange> live_ranges;
   };
 
@@ -55,7 +54,8 @@ struct Problem {
   /*!
    * \brief A safe overlap: `output` may start `distance` or more bytes below the dying `input`.
    *
-   * Of two buffers that conflict. 0 is the in-place case, the size of the output is none.
+   * The two buffers conflict. A distance of 0 is the in-place case; the size of the output means no
+   * overlap.
    */
   struct Overlap {
     size_t output;
@@ -65,7 +65,7 @@ struct Problem {
 
   std::vector<Pool> pools;
   std::vector<Buffer> buffers;
-  /*! \brief Beyond live ranges: two buffers with a live range in common conflict too. */
+  /*! \brief Conflicts in addition to those of live ranges that intersect. */
   std::vector<Conflict> conflicts;
   std::vector<Overlap> overlaps;
 };
@@ -76,13 +76,13 @@ struct Placement {
   int64_t offset;
 };
 
-/*! \brief The sum, if it is an int64. */
+/*! \brief Return the sum, or nullopt if it overflows int64. */
 std::optional<int64_t> CheckedAdd(int64_t lhs, int64_t rhs);
 
-/*! \brief The sum; kNoLimit if it is larger. */
+/*! \brief Return the sum, or kNoLimit if it is larger. */
 int64_t ClampedAdd(int64_t lhs, int64_t rhs);
 
-/*! \brief The smallest multiple of `alignment` that is at least `position`, if it is an int64. */
+/*! \brief Return the smallest multiple of `alignment` at or above `position`, or nullopt. */
 std::optional<int64_t> AlignUp(int64_t position, int64_t alignment);
 
 }  // namespace usmp

@@ -9,7 +9,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief The highest pin, and everything stacked from there. */
+/*! \brief Return the highest pin plus the sizes of all items, or nullopt if that is too large. */
 std::optional<int64_t> LargestPeak(const PoolProblem& problem) {
   int64_t highest = 0;
   int64_t stacked = 0;
@@ -45,8 +45,8 @@ int64_t CommonDivisor(const PoolProblem& problem) {
 
 int64_t CompactUnit(const PoolProblem& problem) {
   int64_t unit = CommonDivisor(problem);
-  // An alignment that divides the unit is kept by every multiple of the unit; any other one must
-  // be a multiple of it. A smaller unit may break what held before.
+  // An alignment that divides the unit needs nothing. Any other one has to be a multiple of the
+  // unit. Repeat, because a smaller unit may no longer be a multiple of an earlier alignment.
   for (int64_t before = 0; before != unit;) {
     before = unit;
     for (const PoolProblem::Item& item : problem.items) {

@@ -1,4 +1,4 @@
-// How far apart two that conflict must start.
+// The minimum distances between the starts of conflicting items.
 #ifndef USMP_SOLVER_MODEL_SEPARATIONS_H_
 #define USMP_SOLVER_MODEL_SEPARATIONS_H_
 
@@ -13,7 +13,7 @@
 namespace usmp {
 
 /*!
- * \brief The distance from which the output may overlap the input, if it may.
+ * \brief Return the smallest distance at which the output may overlap the input, if it may.
  *
  * \param overlaps of a problem or of a pool, sorted by output, then input.
  */
@@ -28,7 +28,7 @@ std::optional<int64_t> FindDistance(const std::vector<Overlap>& overlaps, Index 
   return it->distance;
 }
 
-/*! \brief Looks up sep(lower, upper): bytes from the start of the one to that of the other. */
+/*! \brief Looks up sep(lower, upper): the minimum bytes between the starts of two items. */
 class Separations {
  public:
   explicit Separations(const PoolProblem& problem)
@@ -39,7 +39,7 @@ class Separations {
     }
   }
 
-  /*! \brief Whether the item is in an overlap: if not, all distances are sizes. */
+  /*! \brief Return whether the item is in an overlap: if not, all its separations are sizes. */
   bool overlaps_any(int32_t item) const { return overlaps_any_[item]; }
 
   int64_t operator()(int32_t lower, int32_t upper) const {
@@ -54,10 +54,10 @@ class Separations {
 };
 
 /*!
- * \brief Whether outputs and inputs go round in a circle.
+ * \brief Return whether the graph of overlaps, from outputs to inputs, has a cycle.
  *
- * Programs give none, since an input dies before its output does. Two items that are each other's
- * output at distance 0 do not count: they do not conflict.
+ * Programs have no cycles, since an input dies before its output does. Two items that are each
+ * other's output at distance 0 are ignored, since they do not conflict.
  */
 bool HasCircle(const PoolProblem& problem);
 

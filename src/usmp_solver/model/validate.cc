@@ -16,7 +16,7 @@ template <typename... Words>
   throw std::invalid_argument(message.str());
 }
 
-/*! \brief The buffer as messages call it: by name, or by number where it has none. */
+/*! \brief Return the name of the buffer for messages, or its number if it has no name. */
 std::string Called(const Problem& problem, size_t buffer) {
   const std::string& name = problem.buffers[buffer].name;
   return name.empty() ? "buffer number " + std::to_string(buffer) : "buffer '" + name + "'";

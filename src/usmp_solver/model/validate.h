@@ -1,4 +1,4 @@
-// Whether a problem is well formed.
+// Checks that a problem is well formed.
 #ifndef USMP_SOLVER_MODEL_VALIDATE_H_
 #define USMP_SOLVER_MODEL_VALIDATE_H_
 
@@ -6,8 +6,7 @@
 
 namespace usmp {
 
-/*! \brief Throws std::invalid_argument, naming buffer or pool, if the problem is not well formed.
- */
+/*! \brief Throw std::invalid_argument, with a name, if `problem` is malformed. */
 void Validate(const Problem& problem);
 
 }  // namespace usmp

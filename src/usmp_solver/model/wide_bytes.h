@@ -10,10 +10,10 @@
 
 namespace usmp {
 
-/*! \brief The sum of as many sizes as there can be; not every compiler has 128-bit numbers. */
+/*! \brief A sum of any number of sizes. Not every compiler has 128-bit numbers. */
 class WideBytes {
  public:
-  /*! \brief Implicit, as from any narrower number. */
+  /*! \brief Implicit, like a conversion from a narrower integer. */
   constexpr WideBytes(int64_t bytes)
       : high_(bytes < 0 ? -1 : 0), low_(static_cast<uint64_t>(bytes)) {}
 
@@ -45,19 +45,19 @@ class WideBytes {
   uint64_t low_;
 };
 
-/*! \brief As int64; kNoLimit for what is larger. What is below any int64 must not be asked for. */
+/*! \brief Convert to int64, at most kNoLimit. `bytes` must be at least the smallest int64. */
 constexpr int64_t Clamp(WideBytes bytes) {
   return bytes > kNoLimit ? kNoLimit : static_cast<int64_t>(bytes.low_);
 }
 
-/*! \brief By section, the sum of its differences to the ones before: one more than sections. */
+/*! \brief Return the prefix sums of `differences`, without the last. */
 inline std::vector<WideBytes> Accumulate(std::vector<WideBytes> differences) {
   for (size_t s = 1; s < differences.size(); ++s) differences[s] += differences[s - 1];
   differences.pop_back();
   return differences;
 }
 
-/*! \brief By section, the sum of `bytes(i)` over its items i. */
+/*! \brief Return, for each section, the sum of `bytes(i)` over its items i. */
 template <typename Bytes>
 std::vector<WideBytes> SumBySection(const PoolProblem& problem, Bytes bytes) {
   std::vector<WideBytes> differences(problem.num_sections + 1, 0);

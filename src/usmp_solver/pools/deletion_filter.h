@@ -1,4 +1,4 @@
-// What a set loses without becoming feasible.
+// Reduction of an infeasible set to a smaller one.
 #ifndef USMP_SOLVER_POOLS_DELETION_FILTER_H_
 #define USMP_SOLVER_POOLS_DELETION_FILTER_H_
 
@@ -12,11 +12,11 @@ namespace usmp {
 
 /*!
  * \brief Drop members of an infeasible set while the rest stays infeasible (Chinneck and Dravnieks
- *        1991): halves first, then smaller chunks, at last one by one.
+ *        1991): halves first, then smaller chunks, finally single members.
  *
- * \param test the verdict on a set of members.
- * \param budget what the tests spend; when it is exhausted, what is left of the members stays.
- * \param is_irreducible whether every member left is needed; false if one is not known to be.
+ * \param test returns the verdict on a set of members.
+ * \param budget of the tests; once it is exhausted, the remaining members stay.
+ * \param is_irreducible whether every remaining member is proved necessary.
  */
 template <typename Member, typename Test>
 std::vector<Member> DeletionFilter(std::vector<Member> members, const Test& test, Budget* budget,

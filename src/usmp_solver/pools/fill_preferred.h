@@ -1,4 +1,4 @@
-// What fits goes to the pools that it prefers.
+// Move buffers to the pools that they prefer.
 #ifndef USMP_SOLVER_POOLS_FILL_PREFERRED_H_
 #define USMP_SOLVER_POOLS_FILL_PREFERRED_H_
 
@@ -9,12 +9,13 @@
 namespace usmp {
 
 /*!
- * \brief Move buffers, the largest first, to candidates that they prefer and fit into.
+ * \brief Move buffers, the largest first, to preferred candidates with enough space.
  *
- * The solver asks for the lowest peaks, so it leaves a preferred pool empty where that would not
- * lower the peak of a lesser one. The caller, who orders the pools, wants what fits to be there. No
- * peak of a lesser pool rises, and what leaves a pool leaves its bytes to others. Where candidate
- * lists contradict each other, the order of the pools decides: what is proved is of that order.
+ * The solver minimizes peaks, so it leaves a preferred pool empty if that would not lower the peak
+ * of a less preferred one. The caller orders the pools and expects them to be used in this order.
+ * No peak of a less preferred pool rises, and a moved buffer frees its bytes for others. Where
+ * candidate lists contradict each other, the order of the pools decides, because proofs are about
+ * that order.
  */
 std::vector<Placement> FillPreferred(const Problem& problem, std::vector<Placement> plan);
 

@@ -16,7 +16,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Steps that one test may take: about a tenth of a second. */
+/*! \brief Most steps of one test: about a tenth of a second. */
 constexpr int64_t kTest = 20'000'000;
 
 Verdict PlaceTogether(const Problem& problem, const std::vector<size_t>& members, Budget* whole) {
@@ -40,7 +40,7 @@ Verdict PlaceTogether(const Problem& problem, const std::vector<size_t>& members
   return minimizer.found() ? Verdict::kPlaced : Verdict::kUndecided;
 }
 
-/*! \brief Two of the pinned members that cannot be in the only pool that both have. */
+/*! \brief Return two pinned members that collide in their only candidate pool. */
 std::optional<std::vector<size_t>> CollidingPair(const Problem& problem,
                                                  const std::vector<size_t>& members) {
   for (size_t pool = 0; pool < problem.pools.size(); ++pool) {
@@ -57,7 +57,7 @@ std::optional<std::vector<size_t>> CollidingPair(const Problem& problem,
   return std::nullopt;
 }
 
-/*! \brief The members in the section with the most bytes. */
+/*! \brief Return the members in the section with the most bytes. */
 std::vector<size_t> FullestSection(const Problem& problem, const std::vector<size_t>& members) {
   const size_t some_pool = problem.buffers[members.front()].pools.front();
   const PoolProblem together = MakePoolProblem(problem, some_pool, members);

@@ -1,4 +1,4 @@
-// Why nothing fits: few buffers that do not fit together.
+// The explanation of an infeasible problem: a few buffers that do not fit together.
 #ifndef USMP_SOLVER_POOLS_INFEASIBLE_SUBSET_H_
 #define USMP_SOLVER_POOLS_INFEASIBLE_SUBSET_H_
 
@@ -12,11 +12,11 @@ namespace usmp {
 struct InfeasibleSubset {
   /*! \brief Ascending. */
   std::vector<size_t> buffers;
-  /*! \brief Without any one of them the others fit; proved. */
+  /*! \brief Whether the rest is proved to fit without any one of them. */
   bool is_irreducible;
 };
 
-/*! \brief The infeasible set, less what it can do without; each test has a bounded budget. */
+/*! \brief Shrink an infeasible set of buffers. Each test has a bounded budget. */
 InfeasibleSubset ShrinkInfeasible(const Problem& problem, std::vector<size_t> infeasible,
                                   Budget* budget);
 

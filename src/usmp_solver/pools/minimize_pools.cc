@@ -15,14 +15,14 @@ namespace {
 
 /*! \brief Steps of the first slice of search; doubled from slice to slice. */
 constexpr int64_t kFirstMinimizeSlice = 50'000;
-/*! \brief Steps that each pool gets in the first round; doubled from round to round. */
+/*! \brief Steps of each pool in the first round; doubled from round to round. */
 constexpr int64_t kFirstMinimizeRound = 4'000'000;
-/*! \brief Items up to which placing one by one, which looks at all pairs, is worth its time. */
+/*! \brief Most items to place one by one, which visits all pairs. */
 constexpr size_t kMaxOneByOne = 5'000;
-/*! \brief Of what is left, the part that repacking a pool as it is may take. */
+/*! \brief Divisor of the remaining budget that repacking a pool may use. */
 constexpr int64_t kShareOfRepacking = 8;
 
-/*! \brief The plan whose least preferred pool is lower, and so on. */
+/*! \brief Compare two plans by the peaks of their pools, from the least preferred. */
 bool Better(const std::vector<int64_t>& peaks, const std::vector<int64_t>& than) {
   return std::lexicographical_compare(peaks.rbegin(), peaks.rend(), than.rbegin(), than.rend());
 }
@@ -54,7 +54,7 @@ std::vector<std::vector<int32_t>> Orders(const PoolProblem& together) {
   });
   std::stable_sort(orders[1].begin(), orders[1].end(),
                    [&](int32_t lhs, int32_t rhs) { return area[lhs] > area[rhs]; });
-  // Dense for the time that it lives: what is short and large keeps little else out.
+  // Size is area by duration: large, short-lived items keep few others out.
   std::stable_sort(orders[2].begin(), orders[2].end(), [&](int32_t lhs, int32_t rhs) {
     return area[lhs] * static_cast<double>(together.items[rhs].size) <
            area[rhs] * static_cast<double>(together.items[lhs].size);
@@ -66,12 +66,12 @@ std::vector<std::vector<int32_t>> Orders(const PoolProblem& together) {
 
 struct PoolsMinimizer::Stage {
   Component* component;
-  /*! \brief Proved of its peak in the pool. */
+  /*! \brief Proved lower bound of its peak in the pool. */
   int64_t lower_bound;
   int64_t peak;
-  /*! \brief Set if what lies in the pool can be in no other: then it is one pool's problem. */
+  /*! \brief Set if the items in the pool have no other candidate: then it is a one-pool problem. */
   std::optional<Portfolio> alone;
-  /*! \brief Peaks are multiples of it. */
+  /*! \brief All peaks are multiples of this number of bytes. */
   int64_t step;
 };
 
@@ -138,7 +138,7 @@ void PoolsMinimizer::Refute(const Component& component) {
   culprits_ = component.together.buffers;
 }
 
-/*! \brief Whether exact search goes on with what it will hardly ever decide. */
+/*! \brief Return whether exact search is unlikely ever to decide the component. */
 bool PoolsMinimizer::IsHopeless(const Component& component, SolverEffort effort) const {
   return effort == SolverEffort::kExact && spent_ >= kDefaultWorkBudget &&
          ExactSearch(component.together).is_too_large();
@@ -237,8 +237,8 @@ void PoolsMinimizer::Improve(Stage* stage, size_t pool, int64_t bound, SolverEff
   }
   Budget share(budget, budget->left() / kShareOfRepacking);
   Repack(stage, pool, bound, &share);
-  // The bound may be the answer; a step below the peak is easily found, or proves it; half way
-  // between saves steps.
+  // The bound may be the optimum. A capacity one step below the peak is easy to place, or proves
+  // the peak. Half way between saves steps.
   const int64_t below = stage->peak - stage->step;
   const int64_t between = bound + (below - bound) / (2 * stage->step) * stage->step;
   for (int64_t capacity : {bound, below, between}) {
@@ -270,10 +270,10 @@ void PoolsMinimizer::Repack(Stage* stage, size_t pool, int64_t bound, Budget* bu
   TakeOver(stage, pool, portfolio);
 }
 
-/*! \brief Bounds first; then work where the peak is highest, until it is proved or work ends. */
+/*! \brief Compute bounds, then search where the peak is highest until it is proved. */
 void PoolsMinimizer::Minimize(size_t pool, SolverEffort effort, Budget* budget,
                               const Report& report) {
-  // Pools that are preferred may grow again to make this one smaller.
+  // More preferred pools may grow again to make this pool smaller.
   for (size_t other : pools_) {
     if (other < pool) capacities_[other] = limits_[other];
   }
@@ -295,7 +295,7 @@ void PoolsMinimizer::Minimize(size_t pool, SolverEffort effort, Budget* budget,
     if (hardest->peak <= bound || given_up_ || budget->exhausted()) break;
     Budget share(budget, slice);
     Improve(hardest, pool, bound, effort, &share);
-    // Something at least, so that the watcher is asked.
+    // Spend at least one step, so that the watcher is polled.
     share.Spend(1);
     spent_ += share.spent();
     bound = std::max(bound, hardest->lower_bound);
@@ -315,7 +315,7 @@ void PoolsMinimizer::Improve(SolverEffort effort, Budget* budget, const Report& 
     bool same = true;
     for (size_t k = pools_.size(); k-- > 0;) {
       const size_t pool = pools_[k];
-      // What is proved of a pool holds as long as those before it in turn stay as they are.
+      // A bound of a pool is valid only while the peaks of less preferred pools stay as they are.
       if (!same) lower_bounds_[pool] = 0;
       Budget share(budget, slice);
       Minimize(pool, effort, &share, report);

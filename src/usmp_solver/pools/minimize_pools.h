@@ -17,40 +17,43 @@ namespace usmp {
 
 class PoolsMinimizer {
  public:
-  /*! \brief Called for a pool with its peak, where there is a plan, and the bound. */
+  /*! \brief Called for a pool with its peak, if there is a plan, and its lower bound. */
   using Report = std::function<void(size_t, std::optional<int64_t>, int64_t)>;
 
   /*!
-   * \param members the buffers, ascending.
+   * \brief Set up the search.
+   *
+   * \param members indices of the buffers, ascending.
    * \param pools all their candidates, ascending.
-   * \param enough bytes that no pool needs more than.
+   * \param enough upper bound of the bytes that any pool needs.
    */
   PoolsMinimizer(const Problem& problem, const std::vector<size_t>& members,
                  std::vector<size_t> pools, int64_t enough);
 
-  /*! \brief Bounds, then a plan by heuristics. */
+  /*! \brief Compute bounds, then find a plan by heuristics. */
   void Start(Budget* budget, const Report& report = nullptr);
 
   /*!
-   * \brief Make the peaks low, pool by pool from the least preferred, in rounds that grow; if there
-   *        is no plan yet, find one. Ends when all is proved or the budget is exhausted.
+   * \brief Minimize the peaks, pool by pool from the least preferred, in growing rounds.
+   *
+   * Find a plan first if there is none. Return when all is proved or the budget ends.
    */
   void Improve(SolverEffort effort, Budget* budget, const Report& report = nullptr);
 
-  /*! \brief Find any plan, or prove that there is none. */
+  /*! \brief Find any plan, or prove that none exists. */
   void FindAny(Budget* budget);
 
   bool found() const;
   bool infeasible() const { return infeasible_; }
   bool closed() const { return infeasible_ || closed_; }
-  /*! \brief Closed, or too large for exact search ever to close it. */
+  /*! \brief Return whether it is closed, or too large to be closed by exact search. */
   bool ended() const { return closed() || given_up_; }
   int64_t peak(size_t pool) const;
-  /*! \brief By pool of the problem. */
+  /*! \brief Return the lower bounds by pool of the problem. */
   const std::vector<int64_t>& lower_bounds() const { return lower_bounds_; }
-  /*! \brief Write the places of the members, if there is a plan. */
+  /*! \brief Write the placements of the members, if there is a plan. */
   void Write(std::vector<Placement>* by_buffer) const;
-  /*! \brief If nothing fits: buffers of which that is proved. */
+  /*! \brief Return buffers that are proved not to fit together, if infeasible. */
   const std::vector<size_t>& culprits() const { return culprits_; }
 
  private:
@@ -61,11 +64,11 @@ class PoolsMinimizer {
 
     PoolProblem together;
     PoolSearch search;
-    /*! \brief Within the capacities; empty while there is none. */
+    /*! \brief A plan within the capacities; empty if there is none yet. */
     Placements plan;
   };
 
-  /*! \brief One component while the peak of a pool is made low. */
+  /*! \brief The state of one component while the peak of a pool is minimized. */
   struct Stage;
 
   void Start(Component* component, Budget* budget);
@@ -84,14 +87,14 @@ class PoolsMinimizer {
 
   const Problem& problem_;
   std::vector<size_t> pools_;
-  /*! \brief By pool of the problem, what may be used at all, and now: the limit, or the peak that
-   *         was reached. */
+  /*! \brief By pool of the problem: the limit, and the present capacity (the limit or the reached
+   *         peak). */
   std::vector<int64_t> limits_;
   std::vector<int64_t> capacities_;
-  /*! \brief By pool of the problem, its peak after its last turn. */
+  /*! \brief By pool of the problem: the peak after its last turn. */
   std::vector<int64_t> reached_;
   std::vector<int64_t> lower_bounds_;
-  /*! \brief Never moved: the searches refer to them. */
+  /*! \brief A deque, because the searches keep references to its elements. */
   std::deque<Component> components_;
   bool infeasible_ = false;
   bool closed_ = false;

@@ -13,7 +13,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Whether a section needs more than all pools have. */
+/*! \brief Return whether a section needs more than all pools have. */
 bool Overloaded(const Problem& problem, const PoolProblem& together) {
   std::set<size_t> pools;
   for (size_t b : together.buffers) {
@@ -21,7 +21,7 @@ bool Overloaded(const Problem& problem, const PoolProblem& together) {
   }
   WideBytes capacity = 0;
   for (size_t pool : pools) capacity += problem.pools[pool].limit;
-  // An item adds its least separation from another above it.
+  // An item adds at least its smallest separation from an item above it.
   std::vector<int64_t> weights;
   for (const PoolProblem::Item& item : together.items) weights.push_back(item.size);
   for (const PoolProblem::Overlap& overlap : together.overlaps) {

@@ -14,7 +14,7 @@ Verdict FitPart(const PoolProblem& part, Budget* budget, Offsets* offsets) {
   if (part.capacity < 0) return Verdict::kInfeasible;
   const int64_t bound = LowerBound(part, budget);
   if (bound > part.capacity) return Verdict::kInfeasible;
-  // No lower than it must go: the first plan within the capacity will do.
+  // No lower than necessary: the first plan within the capacity is enough.
   *offsets = PlaceHeuristically(part, part.capacity, budget);
   if (offsets->size() == part.items.size() && Peak(part, *offsets) <= part.capacity) {
     return Verdict::kPlaced;
@@ -35,10 +35,10 @@ Verdict PlaceInPool(const PoolProblem& problem, Budget* budget, Offsets* offsets
       for (size_t i = 0; i < placed.size(); ++i) result[part.items[i]] = part.base + placed[i];
       continue;
     }
-    // What is proved not to fit is worth more than what is not decided.
+    // Prefer a part that is proved infeasible to an undecided one.
     if (verdict == Verdict::kPlaced || of_part == Verdict::kInfeasible) {
       verdict = of_part;
-      // What lies below the part is to blame too.
+      // Parts below this one contribute too, so report the whole component.
       *culprits = ComponentOf(problem, part.items.front());
     }
     if (verdict == Verdict::kInfeasible) return verdict;

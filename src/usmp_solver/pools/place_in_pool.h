@@ -1,4 +1,4 @@
-// Whether one pool holds its items.
+// Placement of the items of one pool within its capacity.
 #ifndef USMP_SOLVER_POOLS_PLACE_IN_POOL_H_
 #define USMP_SOLVER_POOLS_PLACE_IN_POOL_H_
 
@@ -11,11 +11,11 @@
 namespace usmp {
 
 /*!
- * \brief Place all items within the capacity, part by part, or prove that this cannot be.
+ * \brief Place all items within the capacity, part by part, or prove that this is impossible.
  *
- * \param offsets written if and only if the verdict is kPlaced.
+ * \param offsets written only if the verdict is kPlaced.
  * \param culprits unless the verdict is kPlaced: items of one component that do not fit, or that
- *        could not be decided.
+ *   could not be decided.
  */
 Verdict PlaceInPool(const PoolProblem& problem, Budget* budget, Offsets* offsets,
                     std::vector<int32_t>* culprits);

@@ -10,8 +10,8 @@ PoolDomains::PoolDomains(const Problem& problem, const PoolProblem& together)
       num_pools_(problem.pools.size()),
       members_(together.num_sections) {
   const int32_t num_items = static_cast<int32_t>(together.items.size());
-  // Ordered by offset, each item but the highest ends at least its separation from the next one
-  // above its start: the sum of the least separations bounds the peak of a section.
+  // In order of offset, each item but the topmost ends at least its separation from the next one
+  // above its start. So the sum of the smallest separations bounds the peak of a section.
   for (const PoolProblem::Item& item : together.items) weight_.push_back(item.size);
   for (const PoolProblem::Overlap& overlap : together.overlaps) {
     weight_[overlap.output] = std::min(weight_[overlap.output], overlap.distance);

@@ -1,9 +1,9 @@
-// The pools that each buffer may still go to, while a search decides on them.
+// The remaining candidate pools of each item during a search.
 //
-// Every decision opens a level, and what follows from it is undone with it. What follows:
-// - the items of a section that can only be in a set of pools must not need more than the set has;
-// - a pool is no candidate for an item that would overload it in a section;
-// - of items that do not fit into a pool together, one goes elsewhere.
+// Every decision opens a level, and its consequences are undone with it. Three rules propagate:
+// - Items of a section that are confined to a set of pools must not need more than its capacity.
+// - A pool is no candidate for an item that would overload it in a section.
+// - Among items that do not fit into a pool together, one goes elsewhere.
 #ifndef USMP_SOLVER_POOLS_POOL_DOMAINS_H_
 #define USMP_SOLVER_POOLS_POOL_DOMAINS_H_
 
@@ -17,50 +17,49 @@ namespace usmp {
 
 class PoolDomains {
  public:
-  /*! \brief `together`, the items as if all were in one pool, is kept by reference. */
+  /*! \brief `together`, the items as if in a single pool, is kept by reference. */
   PoolDomains(const Problem& problem, const PoolProblem& together);
 
-  /*! \brief Forget all decisions and all sets that do not fit; false if the loads prove that the
-   *         items do not fit. */
+  /*! \brief Forget all decisions and forbidden sets; return false if the loads forbid a plan. */
   bool Reset(const std::vector<int64_t>& capacities);
 
-  /*! \brief Open a level and put the item into the pool; false if this cannot be. */
+  /*! \brief Open a level and assign the item to the pool; return false if that is impossible. */
   bool Decide(int32_t item, size_t pool);
-  /*! \brief Rule out a pool at the level that is open; false if this cannot be. */
+  /*! \brief Rule out a pool at the open level; return false if that is impossible. */
   bool RuleOut(int32_t item, size_t pool);
   /*! \brief Undo the last level. */
   void Undo();
 
-  /*! \brief The items do not fit into the pool together, and not all of them are in it; false if
-   *         this leaves an item without a pool. Holds until Reset. */
+  /*! \brief Forbid that all `items` are in the pool; return false if an item has no pool left. Not
+   *         all of them may be in it. Holds until Reset. */
   bool Forbid(size_t pool, const std::vector<int32_t>& items);
 
   bool Allows(int32_t item, size_t pool) const { return allowed_[item * num_pools_ + pool]; }
   bool Decided(int32_t item) const { return num_allowed_[item] == 1; }
-  /*! \brief The pool of a decided item. */
+  /*! \brief Return the pool of a decided item. */
   size_t PoolOf(int32_t item) const;
 
-  /*! \brief Steps since the last call. */
+  /*! \brief Return the steps since the last call. */
   int64_t TakeSteps() { return std::exchange(steps_, 0); }
 
  private:
-  /*! \brief Pools, and what the items that can be in no others need. */
+  /*! \brief A set of pools, and the demand of the items that are confined to it. */
   struct PoolSet {
     std::vector<bool> has;
     int64_t capacity = 0;
-    /*! \brief By section. */
+    /*! \brief Bytes by section. */
     std::vector<int64_t> demand;
     std::vector<bool> confined;
   };
 
-  /*! \brief A set that does not fit, and how many of it are in the pool. */
+  /*! \brief A set of items that does not fit, and how many of them are in the pool. */
   struct Forbidden {
     size_t pool;
     std::vector<int32_t> items;
     size_t count;
   };
 
-  /*! \brief What is undone: the item lost a pool, or was found to be confined to a set of pools. */
+  /*! \brief A change to undo: the item lost a pool, or was confined to a set of pools. */
   struct Change {
     int32_t item;
     size_t pool_or_set;
@@ -77,10 +76,10 @@ class PoolDomains {
   const Problem& problem_;
   const PoolProblem& together_;
   size_t num_pools_;
-  /*! \brief By item, the bytes that it adds to a section at least, whatever overlaps. */
+  /*! \brief Least bytes that each item adds to a section, whatever overlaps. */
   std::vector<int64_t> weight_;
   std::vector<std::vector<int32_t>> members_;
-  /*! \brief One for each pool, then others. */
+  /*! \brief One set for each pool, then larger ones. */
   std::vector<PoolSet> sets_;
   std::vector<bool> allowed_;
   std::vector<size_t> num_allowed_;

@@ -14,7 +14,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Buffers with one pool, which no other buffer has as one of several. */
+/*! \brief A pool whose buffers have no other candidate. */
 class OnePool : public PoolGroup {
  public:
   OnePool(const Problem& problem, size_t pool, const std::vector<size_t>& members, int64_t extent)
@@ -88,7 +88,7 @@ class SeveralPools : public PoolGroup {
   PoolsMinimizer minimizer_;
 };
 
-/*! \brief Buffers too large to calculate with freely: one plan, and simple proofs. */
+/*! \brief Buffers whose sizes may overflow 64 bits: one checked plan, and simple proofs. */
 class CheckedPools : public PoolGroup {
  public:
   CheckedPools(const Problem& problem, const std::vector<size_t>& pools,
@@ -139,7 +139,8 @@ std::unique_ptr<PoolGroup> MakeGroup(const Problem& problem, const std::vector<s
 }  // namespace
 
 std::vector<std::unique_ptr<PoolGroup>> PoolGroups(const Problem& problem) {
-  // By pool, one with a smaller number that it shares a buffer with, or itself.
+  // Union-find: a pool with a smaller number that shares a buffer with the pool, or the pool
+  // itself.
   std::vector<size_t> parent(problem.pools.size());
   std::iota(parent.begin(), parent.end(), size_t{0});
   const auto first_of = [&](size_t pool) {

@@ -1,4 +1,4 @@
-// Pools that share candidates, and the buffers that go to them.
+// Groups of pools that share candidates, with their buffers.
 #ifndef USMP_SOLVER_POOLS_POOL_GROUP_H_
 #define USMP_SOLVER_POOLS_POOL_GROUP_H_
 
@@ -15,31 +15,31 @@
 
 namespace usmp {
 
-/*! \brief A problem by itself: no other buffer has any of its pools. */
+/*! \brief An independent problem: no buffer outside has any of its pools as a candidate. */
 class PoolGroup {
  public:
-  /*! \brief Called for a pool with its peak, where there is a plan, and the bound. */
+  /*! \brief Called for a pool with its peak, if there is a plan, and its lower bound. */
   using Report = std::function<void(size_t, std::optional<int64_t>, int64_t)>;
 
   virtual ~PoolGroup() = default;
 
-  /*! \brief Bounds, then a plan by heuristics. */
+  /*! \brief Compute bounds, then find a plan by heuristics. */
   virtual void Start(Budget* budget, const Report& report) = 0;
-  /*! \brief Go on until all is proved or the budget is exhausted. */
+  /*! \brief Continue until all is proved or the budget ends. */
   virtual void Improve(SolverEffort effort, Budget* budget, const Report& report) = 0;
-  /*! \brief There is a plan. */
+  /*! \brief Return whether there is a plan. */
   virtual bool found() const = 0;
   virtual bool infeasible() const = 0;
-  /*! \brief The plan is proved best, or it is proved that there is none; or nothing can be done. */
+  /*! \brief Return whether further search is useless, with or without a proof. */
   virtual bool ended() const = 0;
   virtual bool optimal() const = 0;
-  /*! \brief Write the places of its buffers, and what is proved of its pools' peaks. */
+  /*! \brief Write the placements of its buffers, and the proved lower bounds of its pools. */
   virtual void Write(std::vector<Placement>* by_buffer, std::vector<int64_t>* by_pool) const = 0;
-  /*! \brief If nothing fits: buffers of which that is proved. */
+  /*! \brief Return buffers that are proved not to fit together, if infeasible. */
   virtual std::vector<size_t> culprits() const = 0;
 };
 
-/*! \brief All groups, by first pool. Buffers of no bytes are in none. */
+/*! \brief Return all groups, by first pool. Buffers of zero bytes are in none. */
 std::vector<std::unique_ptr<PoolGroup>> PoolGroups(const Problem& problem);
 
 }  // namespace usmp

@@ -12,16 +12,16 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Of the first dive; doubled from dive to dive. */
+/*! \brief Limits of the first dive; doubled from dive to dive. */
 constexpr int64_t kFirstConflicts = 64;
 constexpr int64_t kFirstDiveSlice = 50'000;
-/*! \brief Plans of a pool that are kept to be used again. */
+/*! \brief Most stored placements of a pool. */
 constexpr size_t kMaxPlaced = 16;
-/*! \brief How much less an older conflict counts for the order of decisions. */
+/*! \brief Factor by which older conflicts count less for the order of decisions. */
 constexpr double kDecay = 0.95;
 constexpr double kMaxActivity = 1e100;
 
-/*! \brief Items of all sections, listed, up to which a search pays. */
+/*! \brief Most entries of all sections, listed, that a search supports. */
 constexpr int64_t kMaxListed = 50'000'000;
 
 int64_t Listed(const PoolProblem& problem) {

@@ -15,8 +15,7 @@ namespace {
 /*! \brief Steps of the first slice: about a fifth of a millisecond. */
 constexpr int64_t kFirstPortfolioSlice = 50'000;
 constexpr int64_t kStepsAnItem = 300;
-/*! \brief Of what is left, the part that bounds or heuristics may take; of many items, heuristics
- *         are what finds most. */
+/*! \brief Divisors of the remaining budget for bounds and heuristics, and for many items. */
 constexpr int64_t kShareOfStart = 4;
 constexpr int64_t kShareOfManyItems = 2;
 constexpr size_t kManyItems = 5'000;
@@ -52,7 +51,7 @@ void Portfolio::Start(Budget* budget, const Report& report) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t lhs, size_t rhs) { return bounds[lhs] > bounds[rhs]; });
-  // What is harder goes first: the others need not go lower than the highest.
+  // Place the hardest part first: the others need not be lower than the highest.
   int64_t goal = lower_bound_;
   for (size_t p : order) {
     PartState& state = parts_[p];
@@ -84,7 +83,7 @@ Portfolio::PartState* Portfolio::Hardest() {
 void Portfolio::SearchExactly(PartState* state, Budget* budget, const Report& report) {
   Offsets best;
   if (Fits(*state)) best = state->best;
-  // What is proved of the whole pool is a good enough end for the part.
+  // The bound of the whole pool is low enough for the part.
   int64_t bound = lower_bound_ - state->part.base;
   state->exact->MinimizePeak(budget, &best, &bound, ReportOf(*state, report));
   if (!best.empty()) state->best = std::move(best);
@@ -97,7 +96,7 @@ void Portfolio::SearchLocally(PartState* state, Budget* budget, const Report& re
                     ReportOf(*state, report));
 }
 
-/*! \brief Reports a peak of the part as one of the whole. */
+/*! \brief Return a callback that reports a peak of the part as a peak of the whole. */
 std::function<void(int64_t)> Portfolio::ReportOf(const PartState& state,
                                                  const Report& report) const {
   int64_t others = 0;
@@ -124,7 +123,7 @@ void Portfolio::SearchMany(PartState* state, Budget* budget) {
 }
 
 void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& report) {
-  // Long enough for all items to be placed some times.
+  // Long enough to place all items several times.
   int64_t slice = std::max(kFirstPortfolioSlice, kStepsAnItem * static_cast<int64_t>(num_items_));
   while (!ended() && !budget->exhausted()) {
     PartState* state = Hardest();
@@ -143,7 +142,7 @@ void Portfolio::Improve(SolverEffort effort, Budget* budget, const Report& repor
       Budget share(budget, slice);
       SearchLocally(state, &share, report);
     }
-    // Something at least, so that the watcher is asked.
+    // Spend at least one step, so that the watcher is polled.
     budget->Spend(1);
     state->spent += budget->spent() - before;
     if (slice < Budget::kUnlimited / 2) slice *= 2;

@@ -1,4 +1,4 @@
-// The best placement in one pool: bounds, heuristics, local search and exact search together.
+// The best placement in one pool, by bounds, heuristics, local search and exact search.
 #ifndef USMP_SOLVER_POOLS_PORTFOLIO_H_
 #define USMP_SOLVER_POOLS_PORTFOLIO_H_
 
@@ -19,47 +19,47 @@ namespace usmp {
 
 class Portfolio {
  public:
-  /*! \brief Called with the peak, where there is a plan within the capacity, and the bound. */
+  /*! \brief Called with the peak, if there is a plan within the capacity, and the lower bound. */
   using Report = std::function<void(std::optional<int64_t>, int64_t)>;
 
   explicit Portfolio(const PoolProblem& problem);
 
-  /*! \brief Bounds, then a plan by heuristics. */
+  /*! \brief Compute bounds, then find a plan by heuristics. */
   void Start(Budget* budget, const Report& report = nullptr);
 
   /*!
-   * \brief Lower the peak and raise the bound until they meet, or the budget is exhausted.
+   * \brief Lower the peak and raise the bound until they meet, or the budget ends.
    *
-   * Searches where the peak is highest, exactly and locally in turn, in slices that grow: what is
-   * easy for one of them is done soon, and what is hard for both has lost half at most. What is too
-   * large for exact search is searched in windows and along the critical chain instead.
+   * Searches the part with the highest peak, exactly and locally in turn, in growing slices. So a
+   * problem that is easy for one search takes at most twice its time. Parts that are too large for
+   * exact search are searched in windows and along the critical chain instead.
    */
   void Improve(SolverEffort effort, Budget* budget, const Report& report = nullptr);
 
-  /*! \brief A peak of this is low enough, whether or not one can be lower. */
+  /*! \brief Accept any plan of at most this peak, whether or not a lower one exists. */
   void StopAt(int64_t peak);
 
-  /*! \brief The highest end; nothing if there is no plan within the capacity yet. */
+  /*! \brief Return the highest end; nullopt if there is no plan within the capacity yet. */
   std::optional<int64_t> peak() const;
-  /*! \brief Proved of the peak of any plan; beyond the capacity if nothing fits. */
+  /*! \brief Return the proved lower bound of any peak; above the capacity if nothing fits. */
   int64_t lower_bound() const { return lower_bound_; }
   bool infeasible() const { return lower_bound_ > capacity_; }
-  /*! \brief Proved best or low enough, or proved to be none. */
+  /*! \brief Return whether the plan is proved best or is low enough, or is proved not to exist. */
   bool closed() const { return infeasible() || (peak() && *peak() <= lower_bound_); }
-  /*! \brief Closed, or too large where the peak is for exact search ever to close it. */
+  /*! \brief Return whether it is closed, or too hard to be closed by exact search. */
   bool ended() const { return closed() || given_up_; }
-  /*! \brief Only if there is a peak. */
+  /*! \brief Return the offsets. There must be a peak. */
   Offsets offsets() const;
-  /*! \brief If nothing fits: an item of the component of which that is proved. */
+  /*! \brief Return an item of the component that is proved not to fit, if infeasible. */
   int32_t culprit() const { return parts_[culprit_].part.items.front(); }
 
  private:
   struct PartState {
     Part part;
-    /*! \brief The best plan, even beyond the capacity; may be none. */
+    /*! \brief The best plan, even if it exceeds the capacity; may be empty. */
     Offsets best;
     int64_t spent = 0;
-    /*! \brief Made when they are first needed. */
+    /*! \brief Constructed at first use. */
     std::unique_ptr<ExactSearch> exact;
     std::unique_ptr<LocalSearch> local;
     std::unique_ptr<CriticalChainSearch> chain;
@@ -71,7 +71,7 @@ class Portfolio {
   };
 
   bool Fits(const PartState& state) const { return state.Placed() && state.Top() <= capacity_; }
-  /*! \brief Where to search next: what has no plan yet, or is the highest. */
+  /*! \brief Return the part to search next: one without a plan, or the highest. */
   PartState* Hardest();
   void Raise(int64_t bound, const PartState& state);
   void SearchExactly(PartState* state, Budget* budget, const Report& report);

@@ -13,7 +13,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief The items of one pool, placed one after the other. */
+/*! \brief Places the items of one pool one after the other. */
 class PoolPlacer {
  public:
   PoolPlacer(const PoolProblem& together, const Separations& separations, int64_t limit)
@@ -23,7 +23,7 @@ class PoolPlacer {
         index_(together),
         offsets_(together.items.size(), -1) {}
 
-  /*! \brief Place the item as low as it goes, or at its pin; nothing if it does not fit. */
+  /*! \brief Place the item at its lowest offset, or its pin; nullopt if it does not fit. */
   std::optional<int64_t> Place(int32_t i) {
     const PoolProblem::Item& item = together_.items[i];
     CollectBlocked(together_, separations_, index_, offsets_, i, &blocked_);
@@ -73,7 +73,7 @@ std::optional<Placements> PlaceByPreference(const Problem& problem, const PoolPr
 std::optional<Placements> PlaceBySpilling(const Problem& problem, const PoolProblem& together,
                                           Budget* budget) {
   const size_t num_items = together.items.size();
-  // By item, which of its candidates it is in.
+  // Index of the present candidate of each item.
   std::vector<size_t> choice(num_items, 0);
   Placements placements(num_items);
   std::vector<bool> changed(problem.pools.size(), true);

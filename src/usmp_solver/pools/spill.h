@@ -1,4 +1,4 @@
-// Fast placement in several pools: each buffer in the first of its candidates that it fits into.
+// Fast placement in several pools: each buffer goes to its first candidate with enough space.
 #ifndef USMP_SOLVER_POOLS_SPILL_H_
 #define USMP_SOLVER_POOLS_SPILL_H_
 
@@ -11,26 +11,27 @@
 
 namespace usmp {
 
-/*! \brief By item, its place. */
+/*! \brief Placements by item. */
 using Placements = std::vector<Placement>;
 
 /*!
- * \brief Place item by item, pinned ones first, each as low as it goes in the first candidate pool
- *        in which it stays within the limit.
+ * \brief Place item by item, pinned ones first, each at its lowest offset in the first candidate
+ *        pool whose limit permits.
  *
- * Looks at all that conflicts. Its arithmetic is checked, so that any sizes will do.
+ * Visits all conflicting pairs. Its arithmetic is checked, so sizes are not limited.
  *
- * \param together the items, with the sections that they have if all are in one pool.
+ * \param together the items with their sections as if all were in one pool.
  * \param order of all items.
- * \return nothing if an item does not fit.
+ * \return nullopt if an item does not fit.
  */
 std::optional<Placements> PlaceByPreference(const Problem& problem, const PoolProblem& together,
                                             const std::vector<int32_t>& order);
 
 /*!
- * \brief Fill pool by pool by heuristics; what ends beyond the limit goes to its next candidate.
+ * \brief Fill pool by pool by heuristics; items that end above the limit go to their next
+ *        candidate.
  *
- * \return nothing if an item runs out of candidates.
+ * \return nullopt if an item runs out of candidates.
  */
 std::optional<Placements> PlaceBySpilling(const Problem& problem, const PoolProblem& together,
                                           Budget* budget);

@@ -8,10 +8,10 @@ namespace usmp {
 
 namespace {
 
-/*! \brief A distance that nothing keeps: the two do not come in this order. */
+/*! \brief An unreachable distance: marks an order that is excluded. */
 constexpr int64_t kNever = int64_t{1} << 61;
 
-/*! \brief Orders decided on one path, each of which takes stack; beyond them it is not searched. */
+/*! \brief Most orders decided on one path, because each takes stack. */
 constexpr size_t kMostOrders = 1'000;
 
 }  // namespace
@@ -51,7 +51,7 @@ Verdict BranchAndBound::Run(int64_t capacity, const std::vector<double>& priorit
   return found ? Verdict::kPlaced : undecided_ ? Verdict::kUndecided : Verdict::kInfeasible;
 }
 
-/*! \brief Nothing is placed; heads are what pins and twins say. */
+/*! \brief Mark all items as unplaced, with the heads that pins and twins give. */
 bool BranchAndBound::Start(int64_t capacity) {
   Undo(0);
   capacity_ = capacity;
@@ -106,20 +106,20 @@ bool BranchAndBound::Search(std::vector<int32_t> items, bool is_part) {
   }
 }
 
-/*! \brief The items on both sides of the cut have nothing to do with each other any more. */
+/*! \brief Search the items on both sides of the cut separately, because they are independent. */
 bool BranchAndBound::SearchParts(const std::vector<int32_t>& items, int32_t cut) {
   std::vector<int32_t> left;
   std::vector<int32_t> right;
   for (int32_t i : items) {
     (problem_.spans[problem_.items[i].first_span].begin < cut ? left : right).push_back(i);
   }
-  // The smaller first: if it fails, it does so sooner.
+  // Search the smaller part first, because it fails sooner.
   if (left.size() > right.size()) std::swap(left, right);
   return Search(std::move(left), /*is_part=*/true) && Search(std::move(right), /*is_part=*/true);
 }
 
-/*! \brief A section between the items into which none of them reaches from the one before; -1 if
- *         there is none. */
+/*! \brief Return a section inside the range of the items that none of them enters from the previous
+ *         section; -1 if there is none. */
 int32_t BranchAndBound::FindCut(const std::vector<int32_t>& items) const {
   int32_t begin = problem_.num_sections;
   int32_t end = 0;
@@ -135,11 +135,10 @@ int32_t BranchAndBound::FindCut(const std::vector<int32_t>& items) const {
 }
 
 /*!
- * \brief The item of the least head; of these one that nothing can lie below, and of these the one
- *        of the highest priority.
+ * \brief Return the item of the least head. Among those, prefer items without an unplaced output at
+ *        the same head, then the highest priority.
  *
- * \param circular a conflict that keeps all of them from that, if there is one: an output that may
- *        yet be at the very offset of its input.
+ * \param circular set to a conflict, if outputs at the same head form a cycle.
  */
 int32_t BranchAndBound::Choose(const std::vector<int32_t>& items, int64_t* circular) const {
   int32_t best = items.front();
@@ -195,7 +194,7 @@ void BranchAndBound::Order(int64_t conflict, bool below) {
   }
 }
 
-/*! \brief The same conflict, of the other item to this one. */
+/*! \brief Return the same conflict, from the point of view of the other item. */
 int64_t BranchAndBound::Mirror(int64_t conflict) const {
   const auto owner =
       std::upper_bound(placing_.first_conflict.begin(), placing_.first_conflict.end(), conflict);
@@ -206,11 +205,10 @@ int64_t BranchAndBound::Mirror(int64_t conflict) const {
 }
 
 /*!
- * \brief Whether the item is live in all sections of the rest, where all have one head and no
- * holes.
+ * \brief Return whether the item can be assumed to be the lowest.
  *
- * It may then as well be the lowest: take it out of a placement, move up by its size all that was
- * below it, and put it below everything.
+ * It is live in all sections of the other items, and all have one head and no holes. Then it can be
+ * taken out of any placement and put below all others, which move up by its size.
  */
 bool BranchAndBound::IsSlab(int32_t item, const std::vector<int32_t>& items) const {
   if (!is_plain_ || problem_.items[item].num_spans != 1) return false;
@@ -233,7 +231,7 @@ bool BranchAndBound::Place(int32_t item) {
     const PlacingRules::Conflict& conflict = placing_.conflicts[c];
     if (placed_[conflict.item]) continue;
     if (conflict.above == kNever) {
-      // It is not above and can be no lower.
+      // It is not above, and it cannot be lower.
       if (conflict.below > 0 || heads_[conflict.item] > offset) {
         return Fail(problem_.spans[problem_.items[item].first_span].begin);
       }
@@ -248,7 +246,7 @@ bool BranchAndBound::Place(int32_t item) {
   return CheckSections() && CheckHoles(item);
 }
 
-/*! \brief The item is not at its head. */
+/*! \brief Exclude that the item is at its head. */
 bool BranchAndBound::Refuse(int32_t item) {
   if (problem_.items[item].fixed_offset >= 0) return false;
   int64_t head = kNoLimit;
@@ -291,9 +289,9 @@ bool BranchAndBound::CheckSections() {
 }
 
 /*!
- * \brief Whether each hole that an item was refused is taken by something else, or still can be.
+ * \brief Return whether another item covers, or can still cover, each refused place.
  *
- * What is placed after the item itself lies above it, so then nothing can any more.
+ * Items placed after the refused item are above it, so they cannot cover that place.
  */
 bool BranchAndBound::CheckHoles(int32_t placed_now) {
   for (Hole& hole : holes_) {
@@ -309,7 +307,7 @@ bool BranchAndBound::IsTaken(Hole* hole) {
     if (heads_[conflict.item] >= hole->offset + conflict.above) return false;
     return !placed_[conflict.item] || heads_[conflict.item] + conflict.below > hole->offset;
   };
-  // What was found stays right when nodes are left: heads only become lower then.
+  // Remains valid on backtracking, because heads only get lower.
   if (takes(placing_.conflicts[hole->watched])) return true;
   const int64_t end = placing_.first_conflict[hole->item + 1];
   for (int64_t c = placing_.first_conflict[hole->item]; c < end; ++c) {

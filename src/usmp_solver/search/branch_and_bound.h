@@ -1,29 +1,29 @@
 // Branch and bound over compact placements in one pool.
 //
-// A placement is compact if no single buffer can go to a lower offset while all others stay. If
-// there is a placement within the capacity, the one of the least sum of offsets is compact, so only
-// compact ones are looked for. In them every buffer that is not pinned starts at 0 or rests on
-// another one: at the lowest aligned offset that keeps clear above it.
+// A placement is compact if no single buffer can move to a lower offset while all others stay. If a
+// placement within the capacity exists, the one with the least sum of offsets is compact, so only
+// compact ones are searched. In a compact placement every unpinned buffer starts at 0 or rests on
+// another one: it has the lowest aligned offset above that buffer.
 //
-// Each buffer that is not placed has a head, a lower bound of its offset. A node takes the buffer j
-// of the least head h and asks: is it at h?
-//   - If so, nothing that conflicts with it fits below, since heads are not lower: all of it goes
-//     above, which raises heads.
-//   - If not, j rests on a buffer that is not placed, so its head goes up to the least end of one
-//     that conflicts with it. And since h was free, some other buffer must come to take a byte of
-//     j's place there; once none can, the placement would not be compact (`blocked_holes`).
-// A node is given up when some section proves that the rest does not fit: its buffers follow each
-// other, none before its head, so the last one ends no earlier than if they came by ascending heads
-// (Jackson's rule for one machine with release dates).
+// Each unplaced buffer has a head, a lower bound of its offset. A node takes the buffer j of the
+// least head h and branches:
+// - j is at h. Other heads are not lower, so all unplaced conflicting buffers go above j, which
+//   raises their heads.
+// - j is above h. Then j rests on an unplaced buffer, so its head rises to the least end of an
+//   unplaced conflicting buffer. Some other buffer must also occupy a byte of j's place at h, or
+//   the placement would not be compact (`blocked_holes`).
 //
-// An output that may lie at the very offset of its input goes first, so that what is placed later
-// lies higher. Where this goes round in a circle, a node first decides for one such pair which of
-// the two orders holds.
+// A node is pruned if the unplaced buffers of some section do not fit. They follow each other, none
+// before its head, so the last one ends no earlier than in order of ascending heads (Jackson's rule
+// for one machine with release dates).
 //
-// The canonical order of MiniMalloc (Moffitt, "MiniMalloc: A Lightweight Memory Allocator for
-// Hardware-Accelerated Machine Learning", ASPLOS 2023) is where this started. There a buffer that
-// is passed over may come again at the same offset in other company; here it may not, and what it
-// loses by that is what prunes.
+// An output that may start at the offset of its input is placed first, so that later buffers are
+// higher. Where such pairs form a cycle, a node first branches on the order of one pair.
+//
+// The search started from the canonical order of MiniMalloc (Moffitt, "MiniMalloc: A Lightweight
+// Memory Allocator for Hardware-Accelerated Machine Learning", ASPLOS 2023). There a buffer that
+// was passed over may return to the same offset after others. Here it may not, and this rule
+// prunes.
 #ifndef USMP_SOLVER_SEARCH_BRANCH_AND_BOUND_H_
 #define USMP_SOLVER_SEARCH_BRANCH_AND_BOUND_H_
 
@@ -45,28 +45,28 @@ class BranchAndBound {
   /*!
    * \brief Search for a placement within the capacity.
    *
-   * \param priorities of two items with the same head, the one of the higher priority goes first.
-   * \param max_nodes the search is undecided after that many.
+   * \param priorities between items with the same head, the highest priority goes first.
+   * \param max_nodes return kUndecided after so many nodes.
    */
   Verdict Run(int64_t capacity, const std::vector<double>& priorities, int64_t max_nodes,
               Budget* budget);
 
-  /*! \brief After a verdict of kPlaced. */
+  /*! \brief Return the placement after a verdict of kPlaced. */
   const Offsets& offsets() const { return heads_; }
 
-  /*! \brief How often each section was what gave up a node. */
+  /*! \brief Return how often each section pruned a node. */
   const std::vector<double>& section_weights() const { return weights_; }
 
  private:
-  /*! \brief A place that was free when the item was refused it. */
+  /*! \brief An offset where an item was refused although the place was free. */
   struct Hole {
     int32_t item;
     int64_t offset;
-    /*! \brief A conflict that takes bytes of it, or still can. */
+    /*! \brief A conflict whose other item occupies bytes of the place, or still can. */
     int64_t watched;
   };
 
-  /*! \brief What is undone when a node is left. */
+  /*! \brief A change to undo on the way back from a node. */
   struct Change {
     enum Kind : int32_t { kHead, kPlaced, kHole, kLimit, kOrder } kind;
     int32_t item;
@@ -97,11 +97,11 @@ class BranchAndBound {
   const ExactRules rules_;
   int32_t num_items_;
   PlacingRules placing_;
-  /*! \brief What `Order` changed, as it was. */
+  /*! \brief Conflicts before `Order` changed them. */
   std::vector<PlacingRules::Conflict> orders_undone_;
   const std::vector<int32_t> next_twin_;
   bool has_alignment_ = false;
-  /*! \brief No pins, alignment or overlaps. */
+  /*! \brief Whether there are no pins, alignments or overlaps. */
   bool is_plain_;
 
   int64_t capacity_ = 0;
@@ -113,10 +113,10 @@ class BranchAndBound {
 
   Offsets heads_;
   std::vector<char> placed_;
-  /*! \brief By item, the highest offset that is possible. */
+  /*! \brief Highest possible offsets, by item. */
   Offsets limits_;
   std::vector<Hole> holes_;
-  /*! \brief By item, the number of its holes. */
+  /*! \brief Number of holes, by item. */
   std::vector<int32_t> num_holes_;
   std::vector<Change> changes_;
 

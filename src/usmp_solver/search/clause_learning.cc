@@ -10,7 +10,7 @@ namespace usmp {
 namespace {
 
 constexpr int64_t kFailuresOfShortRun = 100;
-/*! \brief Clauses that are kept at least, and more of them with every restart. */
+/*! \brief Clauses that are always kept, and their increase with every restart. */
 constexpr size_t kFewestClauses = 2'000;
 constexpr size_t kClausesARestart = 50;
 /*! \brief Clauses of so few levels are never forgotten. */
@@ -30,7 +30,7 @@ ClauseLearning::ClauseLearning(const PoolProblem& problem)
       activity_(ranges_.num_pairs(), 0),
       seen_(ranges_.num_pairs(), 0) {
   for (int32_t pair = 0; pair < ranges_.num_pairs(); ++pair) {
-    // What is larger goes lower.
+    // Prefer the larger item below.
     const Order order = 2 * pair;
     const bool is_larger =
         problem.items[ranges_.lower(order)].size >= problem.items[ranges_.upper(order)].size;
@@ -63,8 +63,8 @@ Verdict ClauseLearning::Run(int64_t capacity, Budget* budget) {
   return is_infeasible_ ? Verdict::kInfeasible : Verdict::kUndecided;
 }
 
-/*! \brief Within a larger capacity, all that was learned is forgotten; within a smaller one,
- *         nothing. False if an item does not fit. */
+/*! \brief Set the capacity; return false if an item does not fit. A smaller capacity keeps all
+ *         clauses, a larger one none. */
 bool ClauseLearning::Start(int64_t capacity, Budget* budget) {
   Backtrack(0);
   std::vector<Order> facts = trail_;
@@ -90,10 +90,7 @@ bool ClauseLearning::Start(int64_t capacity, Budget* budget) {
   return fits;
 }
 
-/*!
- * \brief Of items that are alike, the first lies lowest. If there are none, and nothing
- * distinguishes upwards from downwards, any one order of two items may be chosen.
- */
+/*! \brief Order equal items by index; else fix one order if up and down are symmetric. */
 void ClauseLearning::BreakSymmetry() {
   const std::vector<int32_t> next_twin = NextTwins(problem_);
   for (Order order = 0; order < 2 * ranges_.num_pairs(); ++order) {
@@ -123,7 +120,7 @@ void ClauseLearning::Assign(Order order, const Reason& reason) {
   trail_.push_back(order);
 }
 
-/*! \brief False if `failed` cannot be together, which all hold. */
+/*! \brief Propagate assigned orders; return false if `failed`, which hold, exclude each other. */
 bool ClauseLearning::Propagate(Budget* budget, std::vector<Order>* failed) {
   while (propagated_ < trail_.size()) {
     const Order order = trail_[propagated_++];
@@ -137,7 +134,7 @@ bool ClauseLearning::Propagate(Budget* budget, std::vector<Order>* failed) {
 
 void ClauseLearning::AssignRefused() {
   for (const StartRanges::Refused& refused : refused_) {
-    // If it holds, this fails when it is propagated.
+    // A decided order fails later, when it is propagated.
     if (IsOpen(refused.order)) Assign(Reverse(refused.order), {-1, true, refused.latest});
   }
 }
@@ -171,7 +168,7 @@ bool ClauseLearning::PropagateClauses(Order order, Budget* budget, std::vector<O
   return true;
 }
 
-/*! \brief Orders that hold, and that the given one follows from. */
+/*! \brief Return orders that hold and imply `order`. */
 std::vector<Order> ClauseLearning::ReasonOf(Order order) const {
   const Reason& reason = reasons_[order >> 1];
   std::vector<Order> why;
@@ -184,12 +181,12 @@ std::vector<Order> ClauseLearning::ReasonOf(Order order) const {
   return why;
 }
 
-/*! \brief Keep what failed as a clause, and go back to where it decides something. False if that is
- *         nowhere: nothing fits. */
+/*! \brief Learn a clause from a failure, and backtrack to the level where it implies an order.
+ *         Return false if there is none: nothing fits. */
 bool ClauseLearning::Learn(const std::vector<Order>& failed, Budget* budget) {
   ++failures_;
   if (level() == 0) return false;
-  // The last decision first.
+  // The order of the last level comes first.
   std::vector<Order> learned = Resolve(failed, budget);
   DropImplied(&learned, budget);
   for (Order order : learned) seen_[order >> 1] = 0;
@@ -219,9 +216,9 @@ bool ClauseLearning::Learn(const std::vector<Order>& failed, Budget* budget) {
 }
 
 /*!
- * \brief Replace orders of the last level by their reasons until one is left, which comes first.
+ * \brief Replace orders of the last level by their reasons until one remains, which comes first.
  *
- * All of the result is seen, and nothing else.
+ * Exactly the pairs of the result are marked in `seen_`.
  */
 std::vector<Order> ClauseLearning::Resolve(const std::vector<Order>& failed, Budget* budget) {
   std::vector<Order> learned = {-1};
@@ -254,7 +251,7 @@ std::vector<Order> ClauseLearning::Resolve(const std::vector<Order>& failed, Bud
   return learned;
 }
 
-/*! \brief Leave out what follows from the others. */
+/*! \brief Drop orders that the others imply. */
 void ClauseLearning::DropImplied(std::vector<Order>* learned, Budget* budget) {
   const auto follows = [&](Order order) {
     const std::vector<Order> why = ReasonOf(order);
@@ -301,7 +298,7 @@ void ClauseLearning::Bump(int32_t pair) {
   increment_ /= kMostActivity;
 }
 
-/*! \brief An order of an open pair; -1 if all are decided. */
+/*! \brief Return an order of an open pair; -1 if all are decided. */
 Order ClauseLearning::Choose() {
   while (!by_activity_.empty()) {
     const int32_t pair = by_activity_.begin()->second;
@@ -311,8 +308,7 @@ Order ClauseLearning::Choose() {
   return -1;
 }
 
-/*! \brief At level 0, forget the worse half of the clauses if they are too many, and what always
- *         holds. */
+/*! \brief At level 0, forget clauses that hold and, of too many, the worse half. */
 void ClauseLearning::Forget(Budget* budget) {
   if (clauses_.size() <= kFewestClauses + kClausesARestart * static_cast<size_t>(restarts_)) return;
   std::stable_sort(clauses_.begin(), clauses_.end(),

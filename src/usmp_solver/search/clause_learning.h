@@ -1,17 +1,16 @@
-// Exact search in one pool that learns from each failure: which orders of items cannot be together.
+// Exact search in one pool that learns from failures which orders of items exclude each other.
 //
-// A placement exists within a capacity exactly if every two items that conflict can be put in an
-// order such that each has a start left (start_ranges.h). Search decides one order after the other
-// and follows what they imply. Each failure is explained by orders, resolved until one of the last
-// decision is left, and kept as a clause, so that no part of it is ever tried again:
-// conflict-driven clause learning (Marques-Silva and Sakallah, "GRASP: a search algorithm for
-// propositional satisfiability", IEEE Transactions on Computers 1999; Moskewicz and others,
-// "Chaff", DAC 2001). No clause speaks of sections, so conflicts need not come from time. Where
-// they do, BranchAndBound, which reasons about whole sections, is far better; where they do not,
-// this is.
+// A placement within a capacity exists exactly if all conflicting pairs can be ordered such that
+// each item still has a possible start (start_ranges.h). The search decides one order at a time and
+// propagates it. Each failure is explained by orders, resolved until a single order of the last
+// decision remains, and stored as a clause that prevents its repetition: conflict-driven clause
+// learning (Marques-Silva and Sakallah, "GRASP: a search algorithm for propositional
+// satisfiability", IEEE Transactions on Computers 1999; Moskewicz and others, "Chaff", DAC 2001).
 //
-// A clause that was learned within some capacity holds within any smaller one, so the search for
-// lower and lower peaks goes on where it was.
+// Clauses do not refer to sections, so conflicts need not come from time. If they do,
+// BranchAndBound is far better, since it reasons about whole sections; otherwise this search is.
+//
+// A clause holds for all smaller capacities, so a search for lower and lower peaks continues.
 #ifndef USMP_SOLVER_SEARCH_CLAUSE_LEARNING_H_
 #define USMP_SOLVER_SEARCH_CLAUSE_LEARNING_H_
 
@@ -29,36 +28,36 @@ namespace usmp {
 
 class ClauseLearning {
  public:
-  /*! \param problem its overlaps do not go round in a circle (`HasCircle`). */
+  /*! \brief \param problem must have no cycle of overlaps (`HasCircle`). */
   explicit ClauseLearning(const PoolProblem& problem);
 
   /*!
-   * \brief Search for a placement within the capacity, from where the last call stopped.
+   * \brief Search for a placement within the capacity. Continue where the last call stopped.
    *
-   * \param capacity 0 or more.
-   * \return kUndecided if the budget ran out.
+   * \param capacity not negative.
+   * \return kUndecided if the budget ends first.
    */
   Verdict Run(int64_t capacity, Budget* budget);
 
-  /*! \brief After a verdict of kPlaced. */
+  /*! \brief Return the placement after a verdict of kPlaced. */
   const Offsets& offsets() const { return offsets_; }
 
  private:
-  /*! \brief Orders of which one at least holds. */
+  /*! \brief A disjunction: at least one of the orders holds. */
   struct Clause {
     std::vector<Order> orders;
-    /*! \brief Number of decisions that its orders depended on: the fewer, the more it is worth. */
+    /*! \brief Number of decision levels among its orders: the fewer, the more useful the clause. */
     int32_t levels;
   };
 
-  /*! \brief Why an order holds: a clause, a refusal of its reverse, or neither for decisions. */
+  /*! \brief Why an order holds: a clause, the refusal of its reverse, or neither for a decision. */
   struct Reason {
     int32_t clause = -1;
     bool is_refused = false;
     int64_t latest = 0;
   };
 
-  /*! \brief Where a level began. */
+  /*! \brief The state at the begin of a decision level. */
   struct Level {
     size_t trail;
     size_t mark;
@@ -87,31 +86,31 @@ class ClauseLearning {
 
   const PoolProblem& problem_;
   StartRanges ranges_;
-  /*! \brief Clauses and facts hold within this capacity; none yet if it is below zero. */
+  /*! \brief Capacity for which clauses and facts hold; negative if there is none yet. */
   int64_t capacity_ = -1;
-  /*! \brief Nothing fits within the capacity. */
+  /*! \brief Whether nothing fits within the capacity. */
   bool is_infeasible_ = false;
   Offsets offsets_;
 
   std::vector<Clause> clauses_;
-  /*! \brief By order, the clauses to look at when it becomes false. */
+  /*! \brief Clauses to check when an order becomes false, by order. */
   std::vector<std::vector<int32_t>> watchers_;
 
-  /*! \brief By pair: the order that holds or -1, since which level, and why. */
+  /*! \brief By pair: the order that holds (or -1), its level, and its reason. */
   std::vector<Order> assigned_;
   std::vector<int32_t> level_of_;
   std::vector<Reason> reasons_;
-  /*! \brief By pair, the order to try first: the last one that it had. */
+  /*! \brief The order to try first, by pair: its latest one. */
   std::vector<Order> preferred_;
-  /*! \brief Orders as they were assigned, and how many of them are propagated. */
+  /*! \brief Assigned orders in order of time, and the number of propagated ones. */
   std::vector<Order> trail_;
   size_t propagated_ = 0;
   std::vector<Level> levels_;
 
-  /*! \brief By pair, how often it took part in late failures. */
+  /*! \brief How often each pair took part in recent failures. */
   std::vector<double> activity_;
   double increment_ = 1;
-  /*! \brief All open pairs and perhaps others, by descending activity. */
+  /*! \brief All open pairs, and perhaps others, by descending activity. */
   std::set<std::pair<double, int32_t>> by_activity_;
 
   std::vector<char> seen_;

@@ -19,23 +19,23 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Pairs of conflicting items beyond which exact search is not tried. */
+/*! \brief Most pairs of conflicting items in exact search. */
 constexpr int64_t kMostConflicts = 4'000'000;
 constexpr size_t kMostExactItems = 5'000;
 constexpr int64_t kNodesOfShortRun = 1'000;
-/*! \brief Conflicts beyond which learning would take too much memory. */
+/*! \brief Most conflicts of clause learning, which would take too much memory beyond. */
 constexpr int64_t kMostConflictsToLearn = 200'000;
-/*! \brief The fewer sections come from time, the more of the work goes to learning. */
+/*! \brief The fewer sections come from time, the more of the work goes to clause learning. */
 constexpr int64_t kMoreTurnsOfLearning = 6;
-/*! \brief Steps after which it is asked whose turn it is. */
+/*! \brief Steps of clause learning before the next choice between the two searches. */
 constexpr int64_t kStepsOfLearning = 20'000;
 
-/*! \brief Parts of the way from the bound to the best peak. */
+/*! \brief Capacities to try, as fractions of the way from the bound to the best peak. */
 constexpr std::array<double, 3> kRungs = {0.25, 0.9, 0.5};
 
 }  // namespace
 
-/*! \brief What is long-lived, large, or live where most is needed goes first. */
+/*! \brief Orders of items: long-lived, large, or live where most bytes are needed first. */
 class Priorities {
  public:
   explicit Priorities(const PoolProblem& problem) : problem_(problem) {
@@ -55,7 +55,7 @@ class Priorities {
     }
   }
 
-  /*! \brief For the run of the number: the three orders as they are, then shaken. */
+  /*! \brief Return the priorities of a run: three plain orders first, then randomized ones. */
   std::vector<double> Of(int64_t run, const std::vector<double>* weights) {
     std::vector<double> keys;
     for (size_t i = 0; i < problem_.items.size(); ++i) {
@@ -88,7 +88,7 @@ class Priorities {
     return sum;
   }
 
-  /*! \brief No two alike: ties by area, then in input order. */
+  /*! \brief Return distinct priorities: ties by area, then in input order. */
   std::vector<double> Ranks(const std::vector<double>& keys) const {
     std::vector<size_t> order(keys.size());
     std::iota(order.begin(), order.end(), 0);
@@ -100,7 +100,7 @@ class Priorities {
     return ranks;
   }
 
-  /*! \brief Of [0, 1), the same everywhere. */
+  /*! \brief Return a number in [0, 1) that is the same on every machine. */
   double Random() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
 
   const PoolProblem& problem_;
@@ -167,18 +167,18 @@ class ExactSearch::State {
                     const std::function<void(int64_t)>& improved) {
     const int64_t unit = scaled_.unit;
     const int64_t capacity = std::min(scaled_.problem.capacity, scaled_.largest_peak / unit);
-    // Not rounded up: the bound may be what is low enough for the caller, and is no proof then.
+    // Rounding up would be no proof: the bound may only be a goal of the caller.
     int64_t low = *lower_bound / unit;
     int64_t high = best->empty() ? capacity : (PeakOf(*best) - 1) / unit;
     while (low <= high && !budget->exhausted()) {
       int64_t tried = high;
       Verdict verdict;
       if (IsTurnToLearn()) {
-        // What is learned below the best peak holds as it sinks.
+        // Clauses that are learned below the best peak stay valid as it sinks.
         verdict = Learn(tried, budget);
       } else {
-        // Half of the runs try the bound itself, which most problems reach; the others spread over
-        // what lies between it and the best peak, since a lower capacity is often no harder.
+        // Half of the runs try the bound itself, because most problems reach it. The others try
+        // capacities between it and the best peak, because a lower capacity is often no harder.
         const bool try_bound = runs_ % 2 == 0 || low == high;
         const size_t rung = runs_ / 2 % kRungs.size();
         tried = try_bound ? low : low + static_cast<int64_t>((high - low) * kRungs[rung]);
@@ -196,7 +196,7 @@ class ExactSearch::State {
   }
 
  private:
-  /*! \brief One run, longer than most before it of this kind. */
+  /*! \brief Run the search once, mostly longer than earlier runs of this kind. */
   Verdict Run(int64_t capacity, int64_t* kind, Budget* budget) {
     const bool weighted = rules_.section_weights && *kind % 2 == 1;
     const std::vector<double> priorities =
@@ -206,7 +206,7 @@ class ExactSearch::State {
     const Verdict verdict = search_.Run(capacity, priorities, nodes, budget);
     owed_to_learning_ += turns_of_learning_ * (budget->spent() - before);
     if (verdict == Verdict::kPlaced) found_ = scaled_.Unscale(search_.offsets());
-    // What the budget cut short is begun again.
+    // A run that the budget interrupted is repeated.
     if (verdict == Verdict::kUndecided && budget->exhausted()) return verdict;
     ++*kind;
     ++runs_;
@@ -224,7 +224,7 @@ class ExactSearch::State {
     return verdict;
   }
 
-  /*! \brief In bytes. */
+  /*! \brief Return the peak in bytes. */
   int64_t PeakOf(const Offsets& offsets) const {
     int64_t peak = 0;
     for (size_t i = 0; i < offsets.size(); ++i) {
@@ -236,16 +236,16 @@ class ExactSearch::State {
   const ScaledProblem scaled_;
   const ExactRules rules_;
   BranchAndBound search_;
-  /*! \brief Made when its first turn comes. */
+  /*! \brief Constructed at its first turn. */
   std::optional<ClauseLearning> learning_;
-  /*! \brief Steps that `learning_` gets for each one of `search_`, and those still to be had. */
+  /*! \brief Steps of `learning_` for each step of `search_`, and the steps that it still has. */
   int64_t turns_of_learning_ = 0;
   int64_t owed_to_learning_ = 0;
-  /*! \brief The last placement. */
+  /*! \brief The latest placement. */
   Offsets found_;
   Priorities priorities_;
   int64_t runs_ = 0;
-  /*! \brief Runs of each kind that have ended. */
+  /*! \brief Number of finished runs of each kind. */
   int64_t at_bound_ = 0;
   std::array<int64_t, kRungs.size()> at_rung_ = {};
 };

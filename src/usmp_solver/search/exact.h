@@ -13,36 +13,35 @@ namespace usmp {
 enum class Verdict { kPlaced, kInfeasible, kUndecided };
 
 /*!
- * \brief What makes the search short; each can be left out to see what it is worth.
+ * \brief Rules that prune the search. Tests and benchmarks switch them off one by one.
  *
- * The first four are argued in branch_and_bound.h.
+ * branch_and_bound.h explains the first three.
  */
 struct ExactRules {
-  /*! \brief A section fits only if its buffers do one after the other, none before its head. */
+  /*! \brief A section fits only if its buffers fit one after the other, none before its head. */
   bool heads = true;
-  /*! \brief A buffer that is not at its head rests on one that is not placed yet. */
+  /*! \brief A buffer above its head rests on a buffer that is not placed yet. */
   bool supports = true;
-  /*! \brief Where a buffer was refused, another one must come to lie. */
+  /*! \brief Another buffer must occupy the place at which a buffer was refused. */
   bool blocked_holes = true;
-  /*! \brief Parts that have nothing to do with each other any more are searched one by one. */
+  /*! \brief Independent parts are searched one after the other. */
   bool decomposition = true;
-  /*! \brief Buffers that are alike keep their order. */
+  /*! \brief Equal buffers keep their order. */
   bool twins = true;
-  /*! \brief A buffer that is live throughout lies lowest. */
+  /*! \brief A buffer that is live throughout goes to the bottom. */
   bool slabs = true;
-  /*! \brief Search starts again and again, with other priorities and more nodes. */
+  /*! \brief Search restarts with other priorities and more nodes. */
   bool restarts = true;
-  /*! \brief Buffers in sections that often failed go first. */
+  /*! \brief Buffers in sections that often pruned nodes go first. */
   bool section_weights = true;
-  /*! \brief Where some conflicts do not follow from live ranges, half of the work or more goes to
-   * search that learns from failures (clause_learning.h). */
+  /*! \brief Conflicts beyond live ranges give at least half of the work to clause_learning.h. */
   bool clause_learning = true;
 };
 
 /*!
- * \brief Search in one problem, which goes on where it stopped.
+ * \brief An exact search of one problem that can be continued.
  *
- * Problems with millions of conflicts are too large for it: nothing is found or proved of these.
+ * It declines problems with millions of conflicts: it neither finds nor proves anything then.
  */
 class ExactSearch {
  public:
@@ -54,20 +53,20 @@ class ExactSearch {
   bool is_too_large() const { return search_ == nullptr; }
 
   /*!
-   * \brief Place all items so that none ends beyond `capacity`, or prove that this cannot be.
+   * \brief Place all items within `capacity`, or prove that this is impossible.
    *
-   * \param offsets written if and only if the verdict is kPlaced.
-   * \return kUndecided if the budget ran out, or the problem is too large.
+   * \param offsets written only if the verdict is kPlaced.
+   * \return kUndecided if the budget ends first, or the problem is too large.
    */
   Verdict PlaceWithin(int64_t capacity, Budget* budget, Offsets* offsets);
 
   /*!
-   * \brief Make the peak as low as possible.
+   * \brief Minimize the peak.
    *
-   * Ends when the lower bound is the peak of `best`, or beyond the capacity of the problem (then
-   * nothing fits), or when the budget is exhausted; all that was found until then is kept.
+   * Return when the lower bound reaches the peak of `best` or exceeds the capacity of the problem
+   * (then nothing fits), or when the budget ends. Results until then are kept.
    *
-   * \param best the best plan known, within the capacity; empty if there is none.
+   * \param best the best known plan within the capacity; empty if there is none.
    * \param lower_bound of the peak of any plan; raised to what is proved.
    * \param improved called with each better peak.
    */
@@ -79,7 +78,7 @@ class ExactSearch {
   std::unique_ptr<State> search_;
 };
 
-/*! \brief As `ExactSearch::PlaceWithin`, from the beginning. */
+/*! \brief Run `ExactSearch::PlaceWithin` on a new search. */
 Verdict PlaceWithin(const PoolProblem& problem, int64_t capacity, Budget* budget, Offsets* offsets,
                     const ExactRules& rules = {});
 

@@ -1,4 +1,4 @@
-// How long to search before starting again.
+// The lengths of the runs between restarts.
 #ifndef USMP_SOLVER_SEARCH_LUBY_H_
 #define USMP_SOLVER_SEARCH_LUBY_H_
 
@@ -6,8 +6,8 @@
 
 namespace usmp {
 
-/*! \brief 1, 1, 2, 1, 1, 2, 4, ... from i = 1 on: Luby, Sinclair and Zuckerman, "Optimal speedup of
- *         Las Vegas algorithms", 1993. */
+/*! \brief Return the i-th term (i >= 1) of 1, 1, 2, 1, 1, 2, 4, ...: Luby, Sinclair and Zuckerman,
+ *         "Optimal speedup of Las Vegas algorithms", 1993. */
 inline int64_t Luby(int64_t i) {
   while ((i & (i + 1)) != 0) {
     int64_t power = 1;

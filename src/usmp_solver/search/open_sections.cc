@@ -8,10 +8,8 @@ namespace usmp {
 
 namespace {
 
-/*!
- * \brief By item, the bytes that it takes beyond all inputs that it may lie over, whatever their
- *        places: the sum over a section is no more than what the items take together.
- */
+/*! \brief Return the bytes of each item beyond all inputs that it may overlap, wherever they are.
+ *         Their sum over a section is a lower bound of the bytes that its items occupy. */
 std::vector<int64_t> OwnBytes(const PoolProblem& problem) {
   std::vector<int64_t> own;
   for (const PoolProblem::Item& item : problem.items) own.push_back(item.size);
@@ -20,7 +18,7 @@ std::vector<int64_t> OwnBytes(const PoolProblem& problem) {
     const int64_t shared = std::min(problem.items[overlap.output].size - overlap.distance,
                                     problem.items[overlap.input].size);
     own[overlap.output] = std::max<int64_t>(0, own[overlap.output] - shared);
-    // Where outputs and inputs go round in circles, neither comes first.
+    // If overlaps form a cycle, no item comes first.
     if (circular) own[overlap.input] = std::max<int64_t>(0, own[overlap.input] - shared);
   }
   return own;
@@ -83,7 +81,7 @@ void OpenSections::Reset() {
 void OpenSections::Place(int32_t item) {
   int64_t place = first_place_[item];
   ForSections(problem_, item, [&](int32_t s) {
-    // Behind the open ones; `Reopen` takes it back in reverse order.
+    // Move the item behind the open ones. `Reopen` relies on the reverse order.
     const int64_t first = first_member_[s];
     const int64_t from = first + places_[place];
     const int64_t to = first + --num_open_[s];
@@ -155,7 +153,7 @@ int32_t OpenSections::FindMisfit(const Offsets& heads, int64_t capacity, bool by
   return misfit;
 }
 
-/*! \brief Count the item among the open ones that begin and end in its sections, or no more. */
+/*! \brief Add `by` to the counts of open items that begin or end in the sections of the item. */
 void OpenSections::CountEnds(int32_t item, int32_t by) {
   const PoolProblem::Item& it = problem_.items[item];
   for (int32_t k = 0; k < it.num_spans; ++k) {
@@ -170,14 +168,14 @@ void OpenSections::CountEnds(int32_t item, int32_t by) {
   }
 }
 
-/*! \brief Whether all open items of the section are in its neighbor too, which is looked at
- * instead: a change that touches this one touches that one. */
+/*! \brief Return whether a neighbor of the section has all its open items. A change that touches
+ *         this section touches the neighbor too, so it is enough to check the neighbor. */
 bool OpenSections::IsDominated(int32_t section) const {
   if (section + 1 < problem_.num_sections && last_in_[section] == 0) return true;
   return section > 0 && first_in_[section] == 0 && last_in_[section - 1] > 0;
 }
 
-/*! \brief Whether the open items of the section can follow each other, none before its head. */
+/*! \brief Return whether the open items of the section fit in a row, none before its head. */
 bool OpenSections::Fits(int32_t section, const Offsets& heads, int64_t capacity, bool by_heads) {
   const int32_t* members = members_.data() + first_member_[section];
   const int32_t count = num_open_[section];
@@ -196,7 +194,7 @@ bool OpenSections::Fits(int32_t section, const Offsets& heads, int64_t capacity,
   if (lowest + bytes > capacity) return false;
   if (!by_heads) return true;
   for (int32_t m = 0; m < count; ++m) section_bytes_[m] = own_bytes_[members[m]];
-  // Up to `end` what has its head there can follow without a gap; the least head beyond is a gap.
+  // Items with heads up to `end` follow without a gap. A gap ends at the least head beyond.
   int64_t slack = capacity - lowest - bytes;
   int64_t end = lowest;
   int64_t start = lowest;

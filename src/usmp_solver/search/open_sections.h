@@ -1,7 +1,7 @@
-// The items of each section that are not placed yet, as exact search goes down and up.
+// The unplaced items of each section, updated as exact search places and removes items.
 //
-// They must all fit between the least of their heads, the lower bounds of their offsets, and
-// the capacity.
+// They must fit between the least of their heads, the lower bounds of their offsets, and the
+// capacity.
 #ifndef USMP_SOLVER_SEARCH_OPEN_SECTIONS_H_
 #define USMP_SOLVER_SEARCH_OPEN_SECTIONS_H_
 
@@ -15,39 +15,40 @@ namespace usmp {
 
 class OpenSections {
  public:
-  /*! \brief The problem must outlive this. */
+  /*! \brief `problem` must outlive this object. */
   explicit OpenSections(const PoolProblem& problem);
 
-  /*! \brief No item is placed, all heads are 0. */
+  /*! \brief Mark all items as unplaced, with heads of 0. */
   void Reset();
 
-  /*! \brief The item is open no more. */
+  /*! \brief Mark the item as placed. */
   void Place(int32_t item);
 
-  /*! \brief Take back the last placement that was not taken back. */
+  /*! \brief Undo the latest placement that was not undone. */
   void Reopen(int32_t item, int64_t head);
 
-  /*! \brief The head of an open item has become higher. */
+  /*! \brief Raise the head of an open item. */
   void Raise(int32_t item, int64_t head);
 
   /*!
-   * \brief A section that a change touched, and whose open items do not fit any more; -1 if there
-   * is none. Changes count as looked at then.
+   * \brief Return a touched section whose open items do not fit; -1 if there is none.
    *
-   * \param by_heads judge by all heads, not by the least alone.
+   * Then no section counts as touched any more.
+   *
+   * \param by_heads whether to use all heads, or only the least.
    */
   int32_t FindMisfit(const Offsets& heads, int64_t capacity, bool by_heads, Budget* budget);
 
-  /*! \brief The same for all sections. */
+  /*! \brief Return whether the open items of all sections fit. */
   bool AllFit(const Offsets& heads, int64_t capacity, bool by_heads);
 
-  /*! \brief Changes so far need not be looked at. */
+  /*! \brief Mark all sections as untouched. */
   void ForgetChanges();
 
-  /*! \brief Into the section no open item reaches from the one before. */
+  /*! \brief Return whether no open item reaches into the section from the previous one. */
   bool IsCut(int32_t section) const { return crossing_[section] == 0; }
 
-  /*! \brief Whether there may be a cut that was not there when this was last asked. */
+  /*! \brief Return whether a cut may have appeared since the last call. */
   bool MayHaveNewCut();
 
  private:
@@ -57,32 +58,32 @@ class OpenSections {
   bool Fits(int32_t section, const Offsets& heads, int64_t capacity, bool by_heads);
 
   const PoolProblem& problem_;
-  /*! \brief By item, the bytes that no other item of its sections shares with it. */
+  /*! \brief Bytes of each item that no other item of its sections shares. */
   std::vector<int64_t> own_bytes_;
 
-  /*! \brief By section, its items: those that are open first. */
+  /*! \brief Items by section, the open ones first. */
   std::vector<int64_t> first_member_;
   std::vector<int32_t> members_;
   std::vector<int32_t> num_open_;
-  /*! \brief By item and section of it, where it is among the members of the section. */
+  /*! \brief Position of each item among the members of each of its sections. */
   std::vector<int64_t> first_place_;
   std::vector<int32_t> places_;
-  /*! \brief By member, the index in `places_` that says where it is. */
+  /*! \brief Index in `places_` of each member's position. */
   std::vector<int64_t> place_of_member_;
 
-  /*! \brief By section, the own bytes of its open items. */
+  /*! \brief Sum of the own bytes of the open items, by section. */
   std::vector<int64_t> open_bytes_;
-  /*! \brief By section, at least the highest head. */
+  /*! \brief Upper bound of the highest head, by section. */
   std::vector<int64_t> highest_head_;
-  /*! \brief By section, the open items that reach from the one before into it. */
+  /*! \brief Open items that reach from the previous section into each section. */
   std::vector<int32_t> crossing_;
   bool may_have_new_cut_ = true;
-  /*! \brief By section, the open items that are not in the one before, or not in the one after. */
+  /*! \brief Open items of each section that are not in the previous one, or not in the next one. */
   std::vector<int32_t> first_in_;
   std::vector<int32_t> last_in_;
   std::vector<int32_t> touched_;
   std::vector<char> is_touched_;
-  /*! \brief Of the section that is looked at. */
+  /*! \brief Scratch memory for a single section. */
   std::vector<int64_t> section_heads_;
   std::vector<int64_t> section_bytes_;
 };

@@ -25,7 +25,7 @@ PlacingRules::PlacingRules(const PoolProblem& problem) {
         last_seen[other] = i;
         const int64_t above = separation(i, other);
         const int64_t below = separation(other, i);
-        // Either order is safe at any distance: no conflict.
+        // The items may overlap at any distance, so they do not conflict.
         if (above == 0 && below == 0) continue;
         conflicts.push_back({other, above, below});
       }

@@ -8,7 +8,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief The greatest multiple that is not above the value, which may be negative. */
+/*! \brief Return the greatest multiple that is at most `value`, which may be negative. */
 int64_t RoundDown(int64_t value, int64_t multiple) {
   const int64_t rest = value % multiple;
   return value - (rest < 0 ? rest + multiple : rest);
@@ -18,7 +18,7 @@ int64_t RoundUp(int64_t value, int64_t multiple) {
   return multiple == 1 ? value : RoundDown(value + multiple - 1, multiple);
 }
 
-/*! \brief The least value that is rounded up to the needed one or more. */
+/*! \brief Return the least value that rounds up to `need` or more. */
 int64_t LeastRoundedUpTo(int64_t need, int64_t multiple) {
   return RoundDown(need - 1, multiple) + 1;
 }
@@ -68,7 +68,7 @@ bool StartRanges::Reset(int64_t capacity, Budget* budget, std::vector<Refused>* 
 bool StartRanges::Decide(Order order, Budget* budget, std::vector<Refused>* refused,
                          std::vector<Order>* why) {
   holds_[order] = 1;
-  // Undone with what it changes: an order is found among the changes even if it changes nothing.
+  // A change of its own, so that `Undo` finds the order even if it moves no start.
   changes_.push_back({-1, kEarliest, 0, order, -1});
   return Rise(kEarliest, order, budget, refused, why) && Rise(kLatest, order, budget, refused, why);
 }
@@ -104,7 +104,8 @@ bool StartRanges::Rise(Side side, Order first, Budget* budget, std::vector<Refus
     is_queued_[item] = 0;
     budget->Spend(static_cast<int64_t>(orders_[item].size()));
     for (Order order : orders_[item]) {
-      // Listed as the lower one; what rises downwards comes from the upper one.
+      // Orders are listed at their lower items. The latest starts propagate from upper to lower
+      // items.
       const Order along = side == kEarliest ? order : Reverse(order);
       if (holds_[along] && !(possible = raise(along))) break;
     }
@@ -115,7 +116,7 @@ bool StartRanges::Rise(Side side, Order first, Budget* budget, std::vector<Refus
   return possible;
 }
 
-/*! \brief The orders along which the source of the first one has risen, back to the first one. */
+/*! \brief Add to `why` the orders of the cycle through `first`. */
 void StartRanges::ExplainCircle(Side side, Order first, std::vector<Order>* why) const {
   Order order = -1;
   for (int32_t item = from(side, first); order != first; item = from(side, order)) {
@@ -124,7 +125,7 @@ void StartRanges::ExplainCircle(Side side, Order first, std::vector<Order>* why)
   }
 }
 
-/*! \brief Orders that the item cannot be in, where it has risen to. */
+/*! \brief Add to `refused` the open orders that the new start of the item excludes. */
 void StartRanges::Refuse(Side side, int32_t item, Budget* budget,
                          std::vector<Refused>* refused) const {
   const Side other = side == kEarliest ? kLatest : kEarliest;

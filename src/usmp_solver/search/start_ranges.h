@@ -1,16 +1,15 @@
-// Where each item may start, given some orders of conflicting items; and why.
+// The range of possible starts of each item under some orders of conflicting items.
 //
-// An order is a literal: items `a` and `b` of pair p, a < b, are in the order 2p if `a` lies below
-// `b`, and 2p + 1 if `b` lies below `a`. Each order that is decided keeps the upper item clear of
-// the lower one, so it raises the earliest start of the upper item and lowers the latest start of
-// the lower one, and these others in turn. An item that has no start left proves that the orders
-// cannot be together: what raised its earliest start, and what lowered its latest one, is why.
+// An order is a literal. For the items a < b of pair p, order 2p means "a below b", and 2p + 1
+// means "b below a". A decided order raises the earliest start of its upper item and lowers the
+// latest start of its lower item, which may move further items. If an item has no possible start
+// left, the orders exclude each other. The orders that raised its earliest start and lowered its
+// latest start explain why.
 //
-// Only as much is explained as is needed: the least start that leaves nothing, the first change
-// that reached it, and of what that rests on again no more than is needed. So an explanation has
-// few orders, and these were all decided before what they explain. Orders that go round in a circle
-// have a length, and cannot be together: what the order that was decided last changes leads back to
-// it.
+// An explanation needs the least start that leaves an empty range, and the first change that
+// reached it; the start before that change is explained in the same way. So explanations are short,
+// and their orders were decided before the order that they explain. A cycle of orders has a
+// positive length, so its orders exclude each other. It contains the order decided last.
 //
 // This is difference logic (Cotton and Maler, "Fast and flexible difference constraint propagation
 // for DPLL(T)", SAT 2006), with alignment, explained as in lazy clause generation (Ohrimenko,
@@ -28,71 +27,71 @@
 
 namespace usmp {
 
-/*! \brief An order of two items that conflict; see above. */
+/*! \brief An order of two conflicting items; see above. */
 using Order = int32_t;
 
-/*! \brief The order that holds exactly if this one does not. */
+/*! \brief Return the negation of an order. */
 inline Order Reverse(Order order) { return order ^ 1; }
 
 class StartRanges {
  public:
-  /*! \brief An order that cannot be, and what `Explain` needs to say why. */
+  /*! \brief An impossible order, and what `Explain` needs to explain it. */
   struct Refused {
     Order order;
     int64_t latest;
   };
 
-  /*! \param problem its overlaps do not go round in a circle, which may have no length. */
+  /*! \brief \param problem must have no cycle of overlaps, whose length may be 0. */
   explicit StartRanges(const PoolProblem& problem);
 
   int32_t num_pairs() const { return static_cast<int32_t>(above_.size() / 2); }
   int32_t lower(Order order) const { return lower_[order]; }
   int32_t upper(Order order) const { return lower_[Reverse(order)]; }
-  /*! \brief Bytes from the start of the lower item to the least start of the upper one. */
+  /*! \brief Return the minimum bytes from the start of the lower item to that of the upper one. */
   int64_t above(Order order) const { return above_[order]; }
 
   /*!
-   * \brief Forget all orders.
+   * \brief Forget all decisions.
    *
-   * \param refused gets orders that cannot be, whatever else holds.
+   * \param refused gets the orders that are impossible in any case.
    * \return whether each item has a start within the capacity.
    */
   bool Reset(int64_t capacity, Budget* budget, std::vector<Refused>* refused);
 
   /*!
-   * \brief Have the order hold.
+   * \brief Decide an order.
    *
-   * \param refused gets orders that cannot be any more; some of them may be decided already.
-   * \return whether each item still has a start; if not, `why` gets orders that cannot be together.
+   * \param refused gets the orders that became impossible; some may be decided already.
+   * \return whether each item still has a start; if not, `why` gets orders that exclude each other.
    */
   bool Decide(Order order, Budget* budget, std::vector<Refused>* refused, std::vector<Order>* why);
 
-  /*! \brief Orders that were decided before, and that the refused one cannot be with. */
+  /*! \brief Add to `why` earlier decisions that exclude the refused order. */
   void Explain(const Refused& refused, std::vector<Order>* why) const;
 
-  /*! \brief To be given to `Undo`. */
+  /*! \brief Return a mark for `Undo`. */
   size_t mark() const { return changes_.size(); }
   void Undo(size_t mark);
 
-  /*! \brief By item, its earliest start: a placement once all orders are decided. */
+  /*! \brief Return the earliest starts, by item: a placement once all orders are decided. */
   Offsets earliest() const;
 
  private:
   /*!
-   * \brief The two sides of a range, which work alike: the earliest start, and the latest start
-   *        below zero. Both only rise, and rise from item to item along orders, upwards or
-   *        downwards.
+   * \brief The two sides of a range: the earliest start, and the negated latest start.
+   *
+   * Both only rise. The first rises upwards along orders, the second downwards.
    */
   enum Side : int32_t { kEarliest, kLatest };
 
   struct Change {
     int32_t item;
     Side side;
-    /*! \brief What it rose to. */
+    /*! \brief Its new value. */
     int64_t value;
-    /*! \brief What raised it; -1 if nothing did. */
+    /*! \brief The order that raised it; -1 for the initial value. */
     Order order;
-    /*! \brief The change of the same side before it; -1 if it is the first. */
+    /*! \brief Index of the previous change of the same side; -1 if it is the first. */
     int32_t before;
   };
 
@@ -112,17 +111,17 @@ class StartRanges {
   void Explain(Side side, int32_t item, int64_t need, std::vector<Order>* why) const;
 
   const PoolProblem& problem_;
-  /*! \brief By order. */
+  /*! \brief Lower item and distance, by order. */
   std::vector<int32_t> lower_;
   std::vector<int64_t> above_;
-  /*! \brief By item, the orders in which it is the lower one; reversed, it is the upper one. */
+  /*! \brief The orders in which each item is the lower one. Reversed, it is the upper one. */
   std::vector<std::vector<Order>> orders_;
-  /*! \brief By order, whether it holds. */
+  /*! \brief Whether each order is decided. */
   std::vector<char> holds_;
   std::vector<Change> changes_;
-  /*! \brief By side and item, the last change. */
+  /*! \brief Index of the last change, by side and item. */
   std::array<std::vector<int32_t>, 2> last_;
-  /*! \brief Items to go on from; empty between calls. */
+  /*! \brief Items still to propagate; empty between calls. */
   std::vector<int32_t> queue_;
   std::vector<char> is_queued_;
 };

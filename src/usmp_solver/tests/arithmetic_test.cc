@@ -1,4 +1,4 @@
-// Numbers near the ends of the 64 bits, and beyond them.
+// Numbers near the ends of 64 bits, and beyond them.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSmallest = std::numeric_limits<int64_t>::min();
 
-/*! \brief Whether the two compare as these numbers do. */
+/*! \brief Check all comparisons of two numbers whose order is known. */
 void CheckOrder(WideBytes lhs, WideBytes rhs, int order) {
   CHECK((lhs < rhs) == (order < 0));
   CHECK((lhs > rhs) == (order > 0));
@@ -38,7 +38,7 @@ TEST_CASE("a sum is checked on both ends") {
 }
 
 TEST_CASE("sums of sizes do not wrap") {
-  // Of the ends of 64 bits and what lies around 0, every two.
+  // All pairs of numbers near the ends of 64 bits and near 0.
   const std::vector<int64_t> numbers = {kSmallest, kSmallest + 1, -2,      -1, 0, 1,
                                         2,         kNoLimit - 1,  kNoLimit};
   for (size_t a = 0; a < numbers.size(); ++a) {
@@ -47,7 +47,7 @@ TEST_CASE("sums of sizes do not wrap") {
       CAPTURE(numbers[b]);
       const int order = a < b ? -1 : a > b;
       CheckOrder(numbers[a], numbers[b], order);
-      // Moved far beyond 64 bits, in both directions, and back.
+      // Move the numbers far beyond 64 bits, in both directions, and back.
       const WideBytes far = WideBytes{kNoLimit} + kNoLimit + kNoLimit;
       CheckOrder(far + numbers[a], far + numbers[b], order);
       CheckOrder(numbers[a] - far, numbers[b] - far, order);

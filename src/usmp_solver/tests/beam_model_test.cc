@@ -1,4 +1,4 @@
-// What beams calculate with.
+// The limits of numbers in the beam model.
 #include "usmp_solver/heuristics/beam_model.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,8 @@ namespace usmp {
 
 namespace {
 
-/*! \brief All are live together, and each may lie in the same bytes as any later one. */
+/*! \brief Return whether there is a model of buffers that are all live together, each in place of
+ *         all later ones. */
 bool HasModel(size_t buffers) {
   constexpr int64_t kSize = (1 << 27) - 1;
   Problem problem;

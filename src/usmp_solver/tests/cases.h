@@ -1,4 +1,4 @@
-// How many random cases a test tries.
+// The number of random cases of a test.
 #ifndef USMP_SOLVER_TESTS_CASES_H_
 #define USMP_SOLVER_TESTS_CASES_H_
 
@@ -6,7 +6,7 @@
 
 namespace usmp {
 
-/*! \brief All cases, or the percentage that USMP_SOLVER_TESTS_PERCENT asks for. */
+/*! \brief Return `all`, or the percentage of it in USMP_SOLVER_TESTS_PERCENT. */
 inline int Cases(int all) {
   const char* percent = std::getenv("USMP_SOLVER_TESTS_PERCENT");
   return percent == nullptr ? all : all * std::atoi(percent) / 100;

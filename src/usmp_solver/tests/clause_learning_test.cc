@@ -1,4 +1,4 @@
-// Search that learns from failures, by itself, against the optimum and against branch and bound.
+// Clause learning alone, against the optimum and against branch and bound.
 #include "usmp_solver/search/clause_learning.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ Verdict Run(ClauseLearning* search, int64_t capacity, int64_t slice) {
   return verdict;
 }
 
-/*! \brief From an ample capacity to the lowest peak, then below it, and up again. */
+/*! \brief Search from an ample capacity down to the lowest peak, then below it, and up again. */
 void Descend(int seed, const OnePool& drawn, int64_t lowest, int64_t slice) {
   ClauseLearning search(drawn.pool);
   for (int64_t capacity = kAmple; capacity >= lowest;) {

@@ -1,4 +1,4 @@
-// Conflicts that are found in live ranges against conflicts of every pair, one by one.
+// Conflicts from live ranges against a comparison of every pair.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -14,7 +14,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Half of them with several live ranges, with listed pairs, overlaps and pins. */
+/*! \brief Return a random problem, for half of the seeds with several live ranges. */
 Problem RandomProblem(uint64_t seed, size_t count) {
   std::mt19937_64 random(seed);
   const auto draw = [&](int64_t n) { return static_cast<int64_t>(random() % n); };

@@ -1,4 +1,4 @@
-// Problems that fall apart: the parts are all of it, and their best plans a best plan of it.
+// Decomposition: the parts are complete, and their best plans form a best plan of the whole.
 #include "usmp_solver/model/decompose.h"
 
 #include <doctest/doctest.h>
@@ -42,7 +42,7 @@ std::map<std::pair<int32_t, int32_t>, int64_t> OverlapDistances(const PoolProble
   return distances;
 }
 
-/*! \brief Whether `selected` says of its items what `problem` says of these. */
+/*! \brief Check that `selected` has the items, conflicts and overlaps of `items` in `problem`. */
 void CompareSelected(int seed, const PoolProblem& problem, const std::vector<int32_t>& items,
                      const PoolProblem& selected) {
   const auto count = static_cast<int32_t>(items.size());
@@ -113,7 +113,7 @@ TEST_CASE("selections and components keep all conflicts and overlaps") {
         if (!same && Conflict(pool, a, b)) Fail(seed, "a cut conflict");
       }
     }
-    // Each is connected: from its first item, all are reached.
+    // Check that each component is connected: all items are reached from the first.
     for (const std::vector<int32_t>& component : components) {
       std::vector<int32_t> reached = {component.front()};
       std::set<int32_t> left(component.begin() + 1, component.end());

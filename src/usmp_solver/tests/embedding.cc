@@ -1,9 +1,9 @@
-// The solver in a program that knows neither TVM nor Python.
+// A program that embeds the solver without TVM or Python.
 #include <usmp_solver/solver.h>
 
 #include <cstdio>
 
-// c is live with a, then with b: these two share a place. d fits nowhere beside them.
+// c is live with a, then with b: a and b share an offset. d does not fit beside them.
 int main() {
   usmp::Problem problem;
   problem.pools = {{"sram", 32, false}};

@@ -1,4 +1,4 @@
-// Exact search in one pool against the optimum that trying every order finds, and on odd input.
+// Exact search in one pool against the exhaustive optimum, and on unusual input.
 #include "usmp_solver/search/exact.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kMostBuffers = 7;
 
-/*! \brief The search with a rule left out. */
+/*! \brief The search without one of its rules. */
 struct Variant {
   const char* name;
   ExactRules rules;
@@ -57,7 +57,7 @@ void TryCapacity(int seed, const Variant& variant, const OnePool& drawn, int64_t
   }
 }
 
-/*! \brief A slice of a few steps at a time gives the same in the end. */
+/*! \brief Minimize the peak in growing slices of steps; the result must not depend on them. */
 void Minimize(int seed, const Variant& variant, const OnePool& drawn, int64_t lowest,
               int64_t slice) {
   ExactSearch search(drawn.pool, variant.rules);

@@ -1,4 +1,4 @@
-// Failing a test from within the functions that it calls.
+// Failing a test from its helper functions.
 #ifndef USMP_SOLVER_TESTS_FAIL_H_
 #define USMP_SOLVER_TESTS_FAIL_H_
 
@@ -8,7 +8,7 @@
 
 namespace usmp {
 
-/*! \brief End the test: this is wrong with what was made of the problem of a seed. */
+/*! \brief End the test with the reason and the seed of the problem. */
 inline void Fail(int seed, const std::string& reason) {
   FAIL("problem " << seed << ": " << reason);
 }

@@ -27,7 +27,7 @@ void FailIn(int seed, const char* what, const std::string& reason) {
   usmp::Fail(seed, std::string(what) + ": " + reason);
 }
 
-/*! \brief The plan, which is sound and the same when it is asked for again; may be none. */
+/*! \brief Place twice, check that the plans are valid and equal, and return one; may be empty. */
 Offsets PlaceTwice(int seed, const char* what, const OnePool& drawn,
                    const std::function<Offsets(Budget*)>& place) {
   Budget first(kFewSteps);
@@ -128,7 +128,7 @@ TEST_CASE("repair and the critical chain only lower a plan") {
       LowerByRepair(pool, separations, bound, kFewSteps / 8, budget, best);
     });
     lower(1, "critical chain", [&](Budget* budget, Offsets* best) {
-      // In slices: it goes on where it stopped.
+      // In slices, because the search continues where it stopped.
       CriticalChainSearch search(pool);
       for (int slice = 0; slice < 4; ++slice) {
         Budget share(budget, kFewSteps / 4);

@@ -1,4 +1,4 @@
-// What takes no more memory and no more stack than it should; on POSIX, where both can be limited.
+// Limits of memory and stack, on POSIX, where both can be set.
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Limits the memory of the process while it lives. */
+/*! \brief Limits the memory of the process during its lifetime. */
 class MemoryLimit {
  public:
   explicit MemoryLimit(rlim_t bytes) {
@@ -31,10 +31,10 @@ class MemoryLimit {
   bool is_set_;
 };
 
-/*! \brief Each buffer may lie over the next 74 of a circle of 150. */
+/*! \brief Search a cycle of 150 buffers, each of which may overlap the next 74. */
 void* SearchCircle(void* is_placed) {
   constexpr size_t kBuffers = 150;
-  // Too few for buffer 74 and buffer 149, of which neither may lie over the other.
+  // Too few for buffers 74 and 149, neither of which may overlap the other.
   constexpr int64_t kCapacity = 199;
   Problem problem;
   problem.pools = {{"pool", kNoLimit, false}};
@@ -65,7 +65,7 @@ TEST_CASE("a listed conflict does not make all sections lists of buffers") {
   for (int64_t b = 0; b < kBuffers; ++b) {
     problem.buffers.push_back({"", 1, 1, {}, {0}, {{b, b + kBuffers / 3}}});
   }
-  // The one follows from live ranges too, the other does not.
+  // The first conflict follows from live ranges too, the second does not.
   problem.conflicts = {{0, 1}, {0, kBuffers / 2}};
   std::vector<size_t> members(kBuffers);
   std::iota(members.begin(), members.end(), size_t{0});

@@ -1,4 +1,4 @@
-// Local search in one pool: sound, never worse, repeatable, and mostly best of a few buffers.
+// Local search in one pool: valid, never worse, repeatable, and mostly best for few buffers.
 #include "usmp_solver/heuristics/local_search.h"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief The search stops after each slice and goes on. */
+/*! \brief Run the search in slices; it must continue after each. */
 Offsets Search(int seed, const OnePool& drawn, int64_t bound, const Offsets& start, int64_t slice,
                int slices) {
   Offsets best = start;
@@ -59,7 +59,7 @@ TEST_CASE("local search only lowers a plan and mostly finds the best of few") {
     best_of_small += Peak(pool, best) == LowestPeak(drawn);
   }
   CHECK(lowered > cases / 4);
-  // Among the first seeds are two of those that are hard.
+  // Two of the first seeds are hard.
   const int hard = cases < 1200 ? 2 : 0;
   CHECK(best_of_small + hard > small * 95 / 100);
 }

@@ -1,4 +1,4 @@
-// Lower bounds of the peak in one pool: what each is for, and all against the true optimum.
+// Lower bounds of the peak in one pool: the purpose of each, and all against the true optimum.
 #include "usmp_solver/bounds/lower_bound.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ Problem Empty() {
   return problem;
 }
 
-/*! \brief Check the greatest load of a section, and the bound. */
+/*! \brief Check the largest load of a section, and the lower bound. */
 void CheckBounds(const Problem& problem, int64_t load, int64_t bound) {
   const PoolProblem pool = InOnePool(problem);
   const std::vector<int64_t> loads = Loads(pool);
@@ -51,7 +51,7 @@ void CheckBounds(const Problem& problem, int64_t load, int64_t bound) {
 
 const Ranges kNow = {{0, 1}};
 
-/*! \brief Return the largest of the bounds but those of stars and of orders of starts. */
+/*! \brief Return the largest bound without those of stars and of start orders. */
 int64_t OtherBounds(const PoolProblem& pool) {
   Budget budget;
   int64_t bound = SectionBound(pool, &budget);
@@ -60,7 +60,7 @@ int64_t OtherBounds(const PoolProblem& pool) {
   return OrderBound(pool, bound, &budget);
 }
 
-/*! \brief Check the bound of stars, the largest of all bounds, and that of the others. */
+/*! \brief Check the bound of stars, the largest of all bounds, and the largest without stars. */
 void CheckStar(const Problem& problem, int64_t star, int64_t bound, int64_t others) {
   const PoolProblem pool = InOnePool(problem);
   Budget budget;
@@ -72,7 +72,7 @@ void CheckStar(const Problem& problem, int64_t star, int64_t bound, int64_t othe
 /*!
  * \brief Draw four to seven buffers of a few sections with many overlaps.
  *
- * \param both_directions whether some inputs are earlier buffers; if not, there is no circle.
+ * \param both_directions whether some inputs are earlier buffers; otherwise there is no cycle.
  */
 OnePool DrawOverlaps(uint64_t seed, bool both_directions) {
   std::mt19937_64 random(seed);
@@ -122,8 +122,8 @@ TEST_CASE("the bound of what overlaps") {
 }
 
 TEST_CASE("the bound of a star") {
-  // Each of the large ones may cover the first bytes of the first one, but only one of them can.
-  // The whole section would need less than they do, because the small ones may overlap them all.
+  // Each large buffer may cover the first bytes of the first buffer, but only one can. The bound of
+  // the whole section is lower, because the small buffers may overlap all of them.
   Problem problem = Empty();
   Add(&problem, 10, kNow);
   for (int k = 0; k < 3; ++k) Add(&problem, 8, kNow);
@@ -134,19 +134,19 @@ TEST_CASE("the bound of a star") {
   problem.overlaps.insert(problem.overlaps.end(), small.begin(), small.end());
   CheckStar(problem, 30, 30, 24);
 
-  // The first one covers bytes of one of the large ones from below.
+  // The first buffer covers bytes of a large one from below.
   problem.overlaps = {{0, 1, 4}, {0, 2, 5}, {0, 3, 6}};
   problem.overlaps.insert(problem.overlaps.end(), small.begin(), small.end());
   CheckStar(problem, 28, 28, 24);
 
-  // One of the large ones covers its first 2 bytes, another one its last 3.
+  // One large buffer covers its first 2 bytes, another one its last 3.
   problem.overlaps = {{1, 0, 6}, {0, 2, 7}};
   problem.overlaps.insert(problem.overlaps.end(), small.begin(), small.end());
   CheckStar(problem, 29, 29, 24);
 
-  // Offsets are multiples of 4 bytes, so the distances count as 8 bytes and the first one as 12:
-  // only 4 of these are covered. Its last 2 bytes do not count if it is the topmost, which it is
-  // not in the lowest order of all.
+  // Offsets are multiples of 4 bytes, so the distances count as 8 bytes and the first buffer as 12.
+  // Only 4 of these are covered. Its last 2 bytes would not count if it were the topmost, but it is
+  // not in the lowest order.
   for (Problem::Buffer& buffer : problem.buffers) buffer.alignment = 4;
   CheckStar(problem, 30, 32, 26);
 }
@@ -171,7 +171,7 @@ TEST_CASE("no star is above the optimum and some are all that reaches it") {
 }
 
 TEST_CASE("the bound of orders of starts") {
-  // Any two of the large ones may overlap, so no star has all three of them.
+  // Any two of the large buffers may overlap, so no star has all three.
   Problem problem = Empty();
   Add(&problem, 64, kNow);
   Add(&problem, 24, kNow);
@@ -184,13 +184,13 @@ TEST_CASE("the bound of orders of starts") {
   CHECK(StartOrderBound(pool, 0, &budget) == 127);
   CHECK(LowestPeak({problem, pool}) == 127);
 
-  Add(&problem, 3, kNow);  // It overlaps nothing, so it takes its size.
+  Add(&problem, 3, kNow);  // It overlaps nothing, so it adds its size.
   CheckBounds(problem, 154, 130);
   for (Problem::Buffer& buffer : problem.buffers) buffer.alignment = 4;
   CHECK(LowestPeak({problem, InOnePool(problem)}) == 133);
   CheckBounds(problem, 154, 133);
 
-  // Some orders, but not all: nothing is proved.
+  // The budget ends before all orders were tried: nothing is proved.
   Budget few_steps(30);
   CHECK(StartOrderBound(pool, 0, &few_steps) == 0);
 }
@@ -228,15 +228,15 @@ TEST_CASE("the bound of what is aligned") {
   Add(&problem, 5, kNow, 8);
   CheckBounds(problem, 10, 13);
 
-  // The small one fits neither behind the first nor behind the second without a third stretch.
+  // The small buffer fits neither behind the first nor behind the second without a third unit.
   problem = Empty();
   Add(&problem, 9, kNow, 8);
   Add(&problem, 9, kNow, 8);
   Add(&problem, 8, kNow, 1);
   CheckBounds(problem, 26, 33);
 
-  // 36 bytes apart at offsets of 16 bytes is 48 apart, so the two large ones share no byte, and the
-  // small one lies over one of them.
+  // A distance of 36 bytes becomes 48 at offsets of 16 bytes. So the two large buffers share no
+  // byte, and the small one overlaps one of them.
   problem = Empty();
   Add(&problem, 40, kNow, 16);
   Add(&problem, 40, kNow, 16);
@@ -248,7 +248,7 @@ TEST_CASE("the bound of what is aligned") {
 }
 
 TEST_CASE("the bound of what is pinned") {
-  // One of the two fits below the pin.
+  // One of the two buffers fits below the pin.
   Problem problem = Empty();
   Add(&problem, 4, kNow, 1, 10);
   Add(&problem, 8, kNow);

@@ -13,7 +13,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Random numbers, and which features the problem of a seed has. */
+/*! \brief Random numbers, and the features of the problem of a seed. */
 struct Draw {
   explicit Draw(uint64_t seed) : random(seed) {
     unit = Below(3) == 0 ? 4 : 1;
@@ -64,7 +64,7 @@ OnePool DrawOnePool(uint64_t seed, int64_t most_buffers) {
   const int64_t buffers = 1 + draw.Below(most_buffers);
   const int64_t time = 1 + draw.Below(2 * buffers);
   for (int64_t b = 0; b < buffers; ++b) problem.buffers.push_back(DrawBuffer(time, &draw));
-  // About as many partners for each buffer, however many there are.
+  // About the same number of partners for each buffer, whatever the number of buffers.
   const int64_t rarity = 1 + buffers / 2;
   for (size_t a = 0; a < problem.buffers.size(); ++a) {
     for (size_t b = 0; b < problem.buffers.size(); ++b) {
@@ -94,7 +94,7 @@ bool PinsCollide(const OnePool& drawn) {
 }
 
 int64_t LowestPeak(const OnePool& drawn) {
-  // No plan has to go higher: all that is not pinned fits above all pins.
+  // No plan needs to be higher: all unpinned buffers fit above all pins.
   int64_t highest_pin = 0;
   int64_t stacked = 0;
   for (const Problem::Buffer& buffer : drawn.problem.buffers) {

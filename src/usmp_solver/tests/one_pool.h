@@ -1,4 +1,4 @@
-// Random problems of one pool, with every feature, and the reference's word on answers to them.
+// Random one-pool problems with every feature, and checks of answers by the reference.
 #ifndef USMP_SOLVER_TESTS_ONE_POOL_H_
 #define USMP_SOLVER_TESTS_ONE_POOL_H_
 
@@ -14,29 +14,31 @@ namespace usmp {
 /*! \brief A problem whose buffers all have bytes and go to one pool without limit. */
 struct OnePool {
   Problem problem;
-  /*! \brief The same as most of the solver reads it. */
+  /*! \brief The same problem in sections. */
   PoolProblem pool;
 };
 
 /*!
- * \brief The problem of a seed: up to `most_buffers` with several live ranges, alignments, pins,
- *        listed conflicts, and overlaps that may go round in circles; most have but some of these.
+ * \brief Return the problem of a seed, with up to `most_buffers` buffers.
+ *
+ * Features are several live ranges, alignments, pins, listed conflicts and overlaps, which may form
+ * cycles. Most problems have only some of them.
  */
 OnePool DrawOnePool(uint64_t seed, int64_t most_buffers);
 
-/*! \brief Steps that exact search may take: a thousand times what most of these problems take. */
+/*! \brief Most steps of exact search: a thousand times what most of these problems take. */
 constexpr int64_t kSteps = 20'000'000;
 
-/*! \brief A capacity above all peaks; one that is far too large takes as few steps. */
+/*! \brief A capacity above all peaks. */
 constexpr int64_t kAmple = 1'000'000;
 
-/*! \brief Whether pins are in each other's way: then there is no plan. */
+/*! \brief Return whether pins collide: then no plan exists. */
 bool PinsCollide(const OnePool& drawn);
 
-/*! \brief The lowest peak of all; kNoLimit if pins collide. For few buffers. */
+/*! \brief Return the optimal peak; kNoLimit if pins collide. Only for few buffers. */
 int64_t LowestPeak(const OnePool& drawn);
 
-/*! \brief Why these offsets are no plan that ends at `capacity` or below; nothing if they are. */
+/*! \brief Return why the offsets are no plan within `capacity`; nullopt if they are one. */
 std::optional<std::string> FindFault(const OnePool& drawn, const Offsets& offsets,
                                      int64_t capacity = kNoLimit);
 

@@ -9,12 +9,12 @@ namespace usmp {
 
 namespace {
 
-// Wide enough that no sum of two 64-bit numbers wraps.
+// Wide enough for any sum of two 64-bit numbers.
 using Wide = __int128;
 
 constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
 
-/*! \brief By ordered pair, how far the second must start above the first; -1 if they may share. */
+/*! \brief Minimum distance of the starts, by ordered pair; -1 if they may share bytes. */
 using SeparationTable = std::vector<std::vector<int64_t>>;
 
 bool AreLiveTogether(const Problem::Buffer& a, const Problem::Buffer& b) {
@@ -52,7 +52,7 @@ SeparationTable SeparationsOf(const Problem& problem) {
   return result;
 }
 
-/*! \brief The lowest peak that some buffers can have in one pool. */
+/*! \brief Search for the lowest peak of some buffers in one pool. */
 class PoolSearch {
  public:
   PoolSearch(const Problem& problem, const SeparationTable& separations,
@@ -63,7 +63,7 @@ class PoolSearch {
         limit_(limit),
         steps_(steps) {}
 
-  /*! \brief The peak; nothing if they do not fit, or if `*steps` fell to 0. */
+  /*! \brief Return the peak; nullopt if the buffers do not fit, or if `*steps` fell to 0. */
   std::optional<int64_t> Run() {
     std::vector<Wide> offsets;
     for (size_t b : members_) offsets.push_back(problem_.buffers[b].fixed_offset.value_or(0));
@@ -77,7 +77,7 @@ class PoolSearch {
     size_t upper;
   };
 
-  /*! \brief Raise the offsets to the lowest that the orders allow; false if there are none. */
+  /*! \brief Raise the offsets to the least that the orders allow; false if there are none. */
   bool Raise(std::vector<Wide>* offsets) {
     for (bool changed = true; changed;) {
       changed = false;
@@ -129,7 +129,7 @@ class PoolSearch {
   std::optional<int64_t> best_;
 };
 
-/*! \brief All choices of pools, one after the other. */
+/*! \brief Search over all choices of pools. */
 class ChoiceSearch {
  public:
   ChoiceSearch(const Problem& problem, int64_t steps)
