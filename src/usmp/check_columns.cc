@@ -1,18 +1,18 @@
-// The independent judge of plans.
+// The independent checker of plans.
 //
-// A plan is sound if all of this holds:
-// - every buffer is in one of its candidate pools;
-// - its offset is a non-negative multiple of its alignment, and the one that it is pinned to if it
-//   is pinned;
-// - it ends within the limit that this candidate has;
-// - two buffers share a byte of a pool only if neither is listed as a conflict of the other and no
-//   live range of one meets a live range of the other, or one is an output that starts at least the
-//   distance of its safe overlap below the other.
-// A buffer of no bytes shares none. A buffer without live ranges is judged by its conflicts alone.
+// A plan is valid if all of this holds:
+// - Every buffer is in one of its candidate pools.
+// - Its offset is a non-negative multiple of its alignment, and equals its pin if it has one.
+// - It ends within the limit of this candidate.
+// - Two buffers share a byte only if neither lists the other as a conflict and their live ranges
+//   are disjoint, or if one is an output that starts at least the distance of its safe overlap
+//   below the other.
 //
-// It reads the columns directly and shares no code with the solvers; a mistake would have to be
-// made twice to pass. Time is near n log n, and one step more for each two live ranges that meet
-// and are of buffers that share bytes.
+// A buffer of zero bytes shares none. A buffer without live ranges only has listed conflicts.
+//
+// The checker reads the columns directly and shares no code with the solvers, so that no single
+// mistake passes. It takes time about n log n, plus one step for each pair of intersecting live
+// ranges whose buffers share bytes.
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -30,7 +30,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief What is wrong, with which buffers, and when; nothing if `reason` is empty. */
+/*! \brief A violated rule, with its buffers and its time; valid if `reason` is empty. */
 struct Fault {
   std::string reason;
   int64_t first = -1;
@@ -38,7 +38,7 @@ struct Fault {
   int64_t time = -1;
 };
 
-/*! \brief The plan beside the columns that judge it. */
+/*! \brief The columns of the plan and of its rules. */
 struct Judged {
   explicit Judged(const ColumnMap& columns)
       : sizes(columns, "sizes"),
@@ -58,13 +58,13 @@ struct Judged {
 
   int64_t End(int64_t buffer) const { return offsets[buffer] + sizes[buffer]; }
 
-  /*! \brief Whether `output` starts far enough below `input`, which it may partly overwrite. */
+  /*! \brief Return whether `output` starts far enough below `input` to overwrite a part of it. */
   bool OverlapsSafely(int64_t output, int64_t input) const {
     const auto found = distances.find({output, input});
     return found != distances.end() && found->second <= offsets[input] - offsets[output];
   }
 
-  /*! \brief Whether two buffers of one pool that conflict take bytes of each other. */
+  /*! \brief Return whether two conflicting buffers of one pool share bytes unsafely. */
   bool Clash(int64_t a, int64_t b) const {
     const int64_t low = std::max(offsets[a], offsets[b]);
     return low < std::min(End(a), End(b)) && !OverlapsSafely(a, b) && !OverlapsSafely(b, a);
@@ -74,7 +74,7 @@ struct Judged {
   std::map<std::pair<int64_t, int64_t>, int64_t> distances;
 };
 
-/*! \brief Judge every buffer by itself. */
+/*! \brief Check every buffer separately. */
 Fault CheckAlone(const ColumnMap& columns, const Judged& plan) {
   const Column alignments(columns, "alignments"), fixed_offsets(columns, "fixed_offsets");
   const Column candidate_first(columns, "candidate_first"), candidates(columns, "candidates");
@@ -106,8 +106,8 @@ Fault CheckConflicts(const ColumnMap& columns, const Judged& plan) {
   return {};
 }
 
-/*! \brief Which live ranges are open now, found by their bytes: a tree of the highest end below
- * each node, over the ranges in order of their first byte. */
+/*! \brief A tree over the live ranges in order of their first byte. Stores the highest end of the
+ *         open ranges below each node. */
 class OpenRanges {
  public:
   explicit OpenRanges(size_t count) {
@@ -123,7 +123,8 @@ class OpenRanges {
     }
   }
 
-  /*! \brief Call `visit` for the open ranges below `rank` that end after `low`; true stops. */
+  /*! \brief Call `visit` for the open ranges below `rank` that end after `low`, until it returns
+   *         true. */
   template <typename Visit>
   bool Find(size_t rank, int64_t low, const Visit& visit) const {
     return Find(1, 0, leaves_, rank, low, visit);
@@ -148,14 +149,15 @@ struct Range {
   int64_t buffer;
   int64_t start;
   int64_t stop;
-  /*! \brief The buffer's bytes, here so that sorting and searching stay in one piece of memory. */
+  /*! \brief Bytes of the buffer, copied here so that sorting and searching access contiguous
+   *         memory. */
   int64_t low;
   int64_t high;
 };
 
-/*! \brief Judge the live ranges of one pool, going through them in order of time. */
+/*! \brief Check the live ranges of one pool in order of time. */
 Fault CheckPool(const Judged& plan, std::vector<Range> ranges) {
-  // By first byte, so that whatever shares bytes with a range begins before its last one.
+  // Sort by first byte: a range that shares bytes with another begins before that one ends.
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& x, const Range& y) { return x.low < y.low; });
   std::vector<int64_t> lows;
@@ -214,7 +216,7 @@ Fault CheckLiveRanges(const Judged& plan) {
   return {};
 }
 
-/*! \brief The reason, the buffers and the time; an empty reason if the plan is sound. */
+/*! \brief Return the reason, the buffers and the time; the reason of a valid plan is empty. */
 ffi::Array<ffi::Any> CheckColumns(const ColumnMap& columns) {
   const Judged plan(columns);
   Fault fault = CheckAlone(columns, plan);

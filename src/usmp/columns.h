@@ -1,8 +1,8 @@
-// A placement problem as columns of int64, which other languages can hand over without an object
-// for each buffer.
+// A placement problem as columns of int64, which other languages can pass without an object for
+// each buffer.
 //
-// Lists of a buffer (live ranges, candidate pools) lie one after the other in columns of their own;
-// those of buffer `b` are at `first[b]` up to `first[b + 1]`.
+// Lists of a buffer (live ranges, candidate pools) are concatenated in columns of their own. The
+// list of buffer `b` is at `first[b]` up to `first[b + 1]`.
 #ifndef USMP_COLUMNS_H_
 #define USMP_COLUMNS_H_
 
@@ -23,10 +23,10 @@ namespace ffi = tvm::ffi;
 
 using ColumnMap = ffi::Map<ffi::String, ffi::Tensor>;
 
-/*! \brief One column; valid as long as the map that it comes from. */
+/*! \brief A column, valid as long as its map. */
 class Column {
  public:
-  /*! \brief Throws ValueError unless it is a vector of int64 without holes. */
+  /*! \brief Throw ValueError unless the column is a contiguous vector of int64. */
   Column(const ColumnMap& columns, const char* name) {
     const ffi::Tensor& tensor = columns.at(name);
     const DLDataType type = tensor.dtype();
@@ -46,7 +46,7 @@ class Column {
   size_t size_;
 };
 
-/*! \brief Memory of a tensor that is a vector. */
+/*! \brief The memory of a vector that is exported as a tensor. */
 struct VectorData {
   std::vector<int64_t> values;
   void AllocData(DLTensor* tensor) { tensor->data = values.data(); }

@@ -1,5 +1,4 @@
-// Memory of a MemoryPlanner: bytes that are counted when they are allocated and when they are
-// freed, by whichever thread lets go of them last.
+// Memory of a MemoryPlanner, counted when it is allocated and when the last thread frees it.
 #ifndef USMP_COUNTED_STORAGE_H_
 #define USMP_COUNTED_STORAGE_H_
 
@@ -19,13 +18,13 @@ namespace usmp {
 
 namespace ffi = tvm::ffi;
 
-/*! \brief Bytes of which every address of a tensor is a multiple; TVM's kernels rely on it. */
+/*! \brief Alignment of tensor addresses in bytes, on which TVM's kernels rely. */
 constexpr int64_t kTensorAlignment = 64;
 
-/*! \brief What is written over bytes that hold nothing; as a float it is not a number. */
+/*! \brief Byte written over unused memory: as a float it is NaN. */
 constexpr int kPoison = 0xFF;
 
-/*! \brief How often memory was allocated, and how many bytes there are and were at most. */
+/*! \brief Number of allocations, and present and highest number of bytes. */
 struct StorageCounters {
   void Add(int64_t size) {
     allocations.fetch_add(1);
@@ -42,13 +41,13 @@ struct StorageCounters {
   std::atomic<int64_t> peak_bytes{0};
 };
 
-/*! \brief All memory of one planner; `intermediates` is the part that a capacity bounds. */
+/*! \brief All memory of one planner; a capacity limits the part `intermediates`. */
 struct MemoryCounters {
   StorageCounters all;
   StorageCounters intermediates;
 };
 
-/*! \brief One allocation. It outlives its planner if a tensor does. */
+/*! \brief An allocation. It outlives its planner if a tensor does. */
 class CountedStorage {
  public:
   CountedStorage(int64_t size, bool is_intermediate, std::shared_ptr<MemoryCounters> counters)
@@ -92,7 +91,7 @@ class CountedStorage {
 
 using StoragePtr = std::shared_ptr<CountedStorage>;
 
-/*! \brief The data of a tensor: a place in a storage, which it keeps alive. */
+/*! \brief The data of a tensor: an offset in a storage, which it keeps alive. */
 struct DataInStorage {
   StoragePtr storage;
   int64_t offset;
@@ -101,7 +100,7 @@ struct DataInStorage {
   void FreeData(DLTensor*) {}
 };
 
-/*! \brief A tensor object at a place of a storage. */
+/*! \brief Return a tensor object at an offset of a storage. */
 inline ffi::Tensor TensorAt(const StoragePtr& storage, int64_t offset, ffi::ShapeView shape,
                             DLDataType dtype) {
   return ffi::Tensor::FromNDAlloc(DataInStorage{storage, offset}, shape, dtype,
@@ -109,8 +108,10 @@ inline ffi::Tensor TensorAt(const StoragePtr& storage, int64_t offset, ffi::Shap
 }
 
 /*!
- * \brief Whether nothing but the planner refers to the tensor, so that its bytes and its shape may
- *        be written. What another thread has read of it is read then.
+ * \brief Return whether only the planner refers to the tensor, so that its bytes and shape may be
+ *        written.
+ *
+ * The acquire fence orders earlier reads of other threads before these writes.
  */
 inline bool IsIdle(const ffi::Tensor& tensor) {
   if (!tensor.unique()) return false;
@@ -118,7 +119,7 @@ inline bool IsIdle(const ffi::Tensor& tensor) {
   return true;
 }
 
-/*! \brief Give an idle tensor another shape of as many dimensions. */
+/*! \brief Give an idle tensor another shape with the same number of dimensions. */
 inline void SetShape(const ffi::Tensor& tensor, ffi::ShapeView shape) {
   DLTensor* object = const_cast<DLTensor*>(tensor.GetDLTensorPtr());
   int64_t stride = 1;

@@ -1,4 +1,4 @@
-// Why there is no plan, for other languages: data, no words.
+// Explanations of infeasible problems for other languages: data without sentences.
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/optional.h>
@@ -54,9 +54,9 @@ Record ToRecord(const DoesNotFit& misfit) {
 }
 
 /*!
- * \brief Why `SolveColumns` found no plan: its answer, and what it was asked.
+ * \brief Explain why `SolveColumns` found no plan, from its arguments and its result.
  *
- * Algorithms that place each buffer once are run again; a search is not, but for other limits.
+ * Algorithms that place each buffer once run again. A search only runs again with other limits.
  */
 Record ExplainColumns(const ColumnMap& columns, const Names& names, const ffi::String& algorithm,
                       ffi::Optional<int64_t> memory_pressure, const ffi::Tensor& infeasible_subset,

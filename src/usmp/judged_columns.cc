@@ -1,11 +1,10 @@
-// A plan and its BufferInfos as the columns that judge it.
+// A plan and its BufferInfos as the columns that the checker reads.
 //
-// The judge (`check_columns.cc`) trusts nothing: not the algorithm (user-registered ones included),
-// not that conflicts are mutual, not that conflicts cover all live ranges that meet. So these
-// columns are not those that the solver was given, and are written from BufferInfo and
-// PoolAllocation by code that shares nothing with `problem_columns.cc`: every conflict that is
-// listed, by one side or both, and every live range; a limit for each candidate of each buffer, not
-// for each pool. A mistake would have to be made twice to pass.
+// The checker (`check_columns.cc`) does not trust the algorithm, which may be user-registered, nor
+// that conflicts are symmetric or cover all intersecting live ranges. So these columns differ from
+// the solver's and share no code with `problem_columns.cc`. They list every conflict, whether one
+// or both buffers name it, every live range, and a limit for each candidate of each buffer instead
+// of each pool. So no single mistake passes.
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -23,7 +22,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief The columns while they grow. */
+/*! \brief The columns under construction. */
 struct Judged {
   ffi::Map<ffi::String, ffi::Tensor> ToMap() const {
     return {{"sizes", ToColumn(sizes)},
@@ -54,7 +53,7 @@ struct Judged {
 
 int64_t Count(const std::vector<int64_t>& values) { return static_cast<int64_t>(values.size()); }
 
-/*! \brief A number for each name. */
+/*! \brief Assigns a number to each name. */
 class Numbering {
  public:
   int64_t Of(const std::string& name) {
@@ -65,20 +64,20 @@ class Numbering {
   std::unordered_map<std::string, int64_t> numbers_;
 };
 
-/*! \brief Alignment in bytes that the emitted code gives every pool at least. */
+/*! \brief Least alignment, in bytes, of every pool in the emitted code. */
 constexpr int64_t kLeastPoolAlignment = 16;
 
 using PoolAlignments = std::unordered_map<std::string, int64_t>;
 
-/*! \brief The smallest common multiple; the largest number where that is larger. */
+/*! \brief Return the least common multiple, or the largest int64 if it overflows. */
 int64_t CommonMultiple(int64_t lhs, int64_t rhs) {
   const int64_t factor = rhs / std::gcd(lhs, rhs);
   return lhs > std::numeric_limits<int64_t>::max() / factor ? std::numeric_limits<int64_t>::max()
                                                             : lhs * factor;
 }
 
-/*! \brief For each pool what the address of offset 0 is a multiple of: it suits the pool, and every
- *         buffer that may lie there, whether or not the plan puts it there. */
+/*! \brief Return the alignment of each pool's address: it suits the pool, and every buffer that has
+ *         the pool as a candidate, wherever the plan puts it. */
 PoolAlignments PoolAlignmentsOf(const ffi::Array<BufferInfo>& buffers) {
   PoolAlignments alignments;
   for (const BufferInfo& buffer : buffers) {
@@ -91,8 +90,8 @@ PoolAlignments PoolAlignmentsOf(const ffi::Array<BufferInfo>& buffers) {
   return alignments;
 }
 
-/*! \brief Bytes that a plan may take of a pool, -1 for no limit: none of those before the first
- *         aligned address behind the bytes of others. */
+/*! \brief Return the bytes of a pool that a plan may use, or -1 for no limit. Bytes of others, and
+ *         padding up to the first aligned address, do not count. */
 int64_t LimitOf(const PoolInfo& pool, int64_t alignment) {
   if (pool->size_hint_bytes < 0) return pool->size_hint_bytes;
   const auto multiple = static_cast<uint64_t>(alignment);
@@ -102,7 +101,7 @@ int64_t LimitOf(const PoolInfo& pool, int64_t alignment) {
   return std::max<int64_t>(pool->size_hint_bytes - unused, 0);
 }
 
-/*! \brief Refuse a buffer that shares a line of its pool with what stands beside it. */
+/*! \brief Throw unless the buffer starts and ends at multiples of its pool's alignment. */
 void RequireWholeLines(const BufferInfo& buffer, const PoolAllocation& allocation) {
   for (const PoolInfo& pool : buffer->pool_candidates) {
     if (pool->pool_name != allocation->pool_info->pool_name || pool->alignment <= 1) continue;
@@ -155,8 +154,8 @@ void AddRelations(const ffi::Array<BufferInfo>& buffers, Judged* judged) {
   }
 }
 
-/*! \brief Throws ValueError if a buffer has no allocation, or shares a line of a pool that has an
- *         alignment; allocations of others are ignored. */
+/*! \brief Return the columns. Throw ValueError if a buffer has no allocation, or breaks the
+ *         alignment of its pool. Allocations of other buffers are ignored. */
 ffi::Map<ffi::String, ffi::Tensor> JudgedColumns(const ffi::Array<BufferInfo>& buffers,
                                                  const ffi::Map<BufferInfo, PoolAllocation>& plan) {
   Judged judged;

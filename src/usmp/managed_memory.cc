@@ -24,7 +24,8 @@ bool AreIdle(const OutputBuffer& buffer) {
 
 }  // namespace
 
-/*! \brief While one stands, its memory is that of this thread, and of no other run. */
+/*! \brief Makes a memory the current one of this thread while in scope; excludes other
+ *         runs of it. */
 class ManagedMemoryObj::Running {
  public:
   explicit Running(ManagedMemoryObj* memory) : memory_(memory), outer_(current) {
@@ -98,7 +99,7 @@ void ManagedMemoryObj::SetPlan(const Integers& largest, const Integers& offsets,
   }
   const bool is_new = is_held || buffer_ == nullptr || buffer_->size() < buffer_bytes;
   if (is_new) {
-    // First, so that there are never two of them. What is still referred to keeps the old one.
+    // Free the old buffer first, so that there are never two. Tensors in use keep it alive.
     for (ManagedTensor& tensor : tensors_) tensor.object = ffi::Tensor();
     buffer_.reset();
     CheckCapacity(buffer_bytes, "the managed buffer");
@@ -123,7 +124,7 @@ void ManagedMemoryObj::SetPlan(const Integers& largest, const Integers& offsets,
   const bool has_outputs =
       std::any_of(tensors_.begin(), tensors_.end(),
                   [](const ManagedTensor& tensor) { return tensor.is_output && tensor.room >= 0; });
-  // The next run needs a second one: the virtual machine holds the result until then.
+  // The next run needs a second one, because the virtual machine holds the result until then.
   while (has_outputs && outputs_.size() < 2) AddOutputs();
 }
 
@@ -151,7 +152,7 @@ ffi::Any ManagedMemoryObj::Run(const ffi::Function& function, ffi::PackedArgs ar
 void ManagedMemoryObj::AfterRun() {
   bool has_escaped = false;
   for (ManagedTensor& tensor : tensors_) {
-    // Who keeps an object beyond one run will do so in the next.
+    // A caller that keeps a tensor beyond one run will do so in the next.
     if (tensor.object.defined() && tensor.run == runs_ && !IsIdle(tensor.object)) {
       tensor.has_escaped = has_escaped = true;
     }
@@ -176,7 +177,7 @@ void ManagedMemoryObj::ExpectSizes(int64_t token, ffi::ShapeView sizes) {
 }
 
 bool ManagedMemoryObj::IsExpected(const ManagedTensor& tensor) const {
-  // What a branch allocates is expected once the branch was taken.
+  // A tensor in a branch is expected once the branch was taken.
   return !tensor.has_escaped && !(tensor.is_in_branch && tensor.largest < 0);
 }
 
@@ -259,7 +260,7 @@ ffi::Tensor ManagedMemoryObj::AllocateOutput(size_t number, int64_t bytes, ffi::
 
 OutputBuffer& ManagedMemoryObj::OutputsOfThisRun() {
   const bool is_new = outputs_of_run_ < 0;
-  // From the one on that was used before the last: mostly it is the one that is idle.
+  // Start at the buffer before the last one used, because mostly that one is idle.
   for (size_t i = 0; outputs_of_run_ < 0 && i < outputs_.size(); ++i) {
     const size_t at = (static_cast<size_t>(runs_) + i) % outputs_.size();
     if (AreIdle(outputs_[at])) outputs_of_run_ = Count(at);

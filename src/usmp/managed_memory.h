@@ -1,13 +1,13 @@
 // The memory of a MemoryPlanner while its module runs (RFC 0019).
 //
-// Every tensor that the module allocates has a number, and either a place in the managed buffer,
-// which the plan decides, or, if the function returns it, in an output buffer. A tensor object is
-// made for each place once; it is handed out with another shape each time.
+// Every tensor that the module allocates has a number. The plan gives it a place in the managed
+// buffer or, if the function returns it, in an output buffer. A tensor object is built once for
+// each place, and is returned with another shape each time.
 //
-// A plan is made from live ranges, but that they are true is not relied upon: bytes are given to a
-// tensor only if no tensor object of which the place shares bytes is referred to by anyone but the
-// planner. That is the rule by which TVM's own allocator takes memory back. What does not fit its
-// place, or finds it in use, gets memory of its own for this once.
+// The plan uses live ranges, but correctness does not rely on them. A tensor gets its bytes only if
+// no one but the planner refers to any tensor object that shares them. TVM's own allocator reclaims
+// memory by this rule. A tensor that is larger than its place, or finds it in use, gets separate
+// memory for this run.
 #ifndef USMP_MANAGED_MEMORY_H_
 #define USMP_MANAGED_MEMORY_H_
 
@@ -34,29 +34,29 @@ namespace usmp {
 
 using Integers = ffi::Array<int64_t>;
 
-/*! \brief A tensor that is managed, its place and what was seen of it. */
+/*! \brief A managed tensor, its place, and its observed sizes. */
 struct ManagedTensor {
   std::string name;
   int64_t ndim = 0;
   DLDataType dtype{};
   bool is_output = false;
   bool is_in_branch = false;
-  /*! \brief Bytes at most so far; -1 if it was never allocated. */
+  /*! \brief Most bytes so far; -1 if it was never allocated. */
   int64_t largest = -1;
-  /*! \brief First byte of its place, and bytes that it may take there; -1 if it has no place. */
+  /*! \brief First byte of its place, and size of the place in bytes; -1 if it has no place. */
   int64_t offset = 0;
   int64_t room = -1;
-  /*! \brief Tensors whose places share bytes with this one's. */
+  /*! \brief Tensors whose places share bytes with this place. */
   std::vector<size_t> sharing;
-  /*! \brief The object of an intermediate at its place. */
+  /*! \brief The tensor object of an intermediate at its place. */
   ffi::Tensor object;
-  /*! \brief The run that was given the object last. */
+  /*! \brief The last run that used the object. */
   int64_t run = 0;
-  /*! \brief Something kept it beyond a run; it has no place any more. */
+  /*! \brief Whether a caller kept it beyond a run; then it loses its place. */
   bool has_escaped = false;
 };
 
-/*! \brief Memory of all outputs of one run; by number, objects of those that are outputs. */
+/*! \brief Memory of all outputs of one run, with the tensor objects of outputs by number. */
 struct OutputBuffer {
   StoragePtr storage;
   std::vector<ffi::Tensor> objects;
@@ -65,13 +65,14 @@ struct OutputBuffer {
 class ManagedMemoryObj : public ffi::Object {
  public:
   /*!
-   * \param token of the function whose tensors these are.
+   * \brief Build the memory of one function.
+   *
+   * \param token of the function that allocates these tensors.
    * \param names, ndims, dtypes, are_outputs, are_in_branches by number of the tensor.
-   * \param expected the tensors whose sizes `ExpectSizes` is told.
-   * \param capacity bytes that intermediates may take; -1 is no limit.
-   * \param poison whether bytes that hold nothing are overwritten.
-   * \param replan called with the sizes that are expected, or with nothing after a run; it calls
-   *        `SetPlan`.
+   * \param expected numbers of the tensors whose sizes `ExpectSizes` gets.
+   * \param capacity most bytes of intermediates; -1 for no limit.
+   * \param poison whether to overwrite unused bytes.
+   * \param replan called with the expected sizes, or with nothing after a run; it calls `SetPlan`.
    */
   ManagedMemoryObj(int64_t token, ffi::Array<ffi::String> names, Integers ndims,
                    ffi::Array<DLDataType> dtypes, ffi::Array<bool> are_outputs,
@@ -79,25 +80,25 @@ class ManagedMemoryObj : public ffi::Object {
                    bool poison, ffi::Function replan);
 
   /*!
-   * \brief Give tensors other places, before any of them is allocated in a run.
+   * \brief Give tensors new places, before any of them is allocated in a run.
    *
-   * \param largest what is to be known as the largest size of each.
-   * \param offsets, rooms, sharing places by number; a room of -1 is none.
+   * \param largest the largest size of each tensor so far, in bytes.
+   * \param offsets, rooms, sharing of the places, by number; a room of -1 means no place.
    * \param buffer_bytes, output_bytes ends of all places.
    */
   void SetPlan(const Integers& largest, const Integers& offsets, const Integers& rooms,
                const ffi::Array<Integers>& sharing, int64_t buffer_bytes, int64_t output_bytes);
 
-  /*! \brief Call `function` with the arguments; what it allocates is taken from here. */
+  /*! \brief Call `function` with the arguments and this memory. */
   ffi::Any Run(const ffi::Function& function, ffi::PackedArgs arguments);
 
-  /*! \brief What the function of the token allocates in this run, by tensor that is expected. */
+  /*! \brief Get the sizes in bytes that the function of the token will allocate in this run. */
   void ExpectSizes(int64_t token, ffi::ShapeView sizes);
 
-  /*! \brief Memory for a tensor of this run. */
+  /*! \brief Return memory for a tensor of this run. */
   ffi::Tensor Allocate(int64_t token, int64_t number, ffi::ShapeView shape);
 
-  /*! \brief Forget the buffers; what is still referred to is freed when that ends. */
+  /*! \brief Forget the buffers. Referenced ones are freed with their last reference. */
   void Release();
   void ReleaseOutputs();
 
@@ -107,7 +108,7 @@ class ManagedMemoryObj : public ffi::Object {
   bool IsInBuffer(const ffi::Tensor& tensor) const;
   bool IsInOutputBuffer(const ffi::Tensor& tensor) const;
 
-  /*! \brief The one that runs on this thread. Throws RuntimeError if there is none. */
+  /*! \brief Return the memory that runs on this thread. Throw RuntimeError if there is none. */
   static ManagedMemoryObj* Current();
 
   static constexpr bool _type_mutable = true;
@@ -141,9 +142,9 @@ class ManagedMemoryObj : public ffi::Object {
   StoragePtr buffer_;
   int64_t output_bytes_ = 0;
   std::vector<OutputBuffer> outputs_;
-  /*! \brief Buffers of outputs that were forgotten while something referred to them. */
+  /*! \brief Output buffers that were forgotten while they were referenced. */
   std::vector<std::weak_ptr<CountedStorage>> held_outputs_;
-  /*! \brief Which of them this run has; -1 before it needs one. */
+  /*! \brief Index of this run's output buffer; -1 before it needs one. */
   int64_t outputs_of_run_ = -1;
 
   std::atomic<bool> is_running_{false};

@@ -21,7 +21,7 @@ Algorithm AlgorithmNamed(const std::string& name, std::optional<int64_t> memory_
   if (name == "no_sharing") return NoSharing;
   if (name != "hill_climb") throw std::invalid_argument("unknown algorithm " + name);
   return [memory_pressure](const Problem& problem, const ConflictGraph& conflicts) {
-    // Where live buffers may overlap the memory pressure is no bound, and better plans lie below.
+    // If live buffers may overlap, the memory pressure is no lower bound.
     const bool is_bound = memory_pressure && problem.overlaps.empty();
     const int64_t bound = is_bound ? *memory_pressure : WorkspaceBound(problem);
     return HillClimb(problem, conflicts, std::min(memory_pressure.value_or(bound), bound));

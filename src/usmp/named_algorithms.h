@@ -1,4 +1,4 @@
-// What the names of algorithms mean.
+// The algorithms by their names.
 #ifndef USMP_NAMED_ALGORITHMS_H_
 #define USMP_NAMED_ALGORITHMS_H_
 
@@ -11,14 +11,14 @@
 
 namespace usmp {
 
-/*! \brief The effort of `SolveProblem`, if it is what the name means. */
+/*! \brief Return the effort of `SolveProblem`, if `name` means a search. */
 std::optional<SolverEffort> SearchNamed(const std::string& name);
 
 /*!
- * \brief The algorithm of that name that is no search.
+ * \brief Return the algorithm of that name, which is not a search.
  *
- * \param memory_pressure at which hill climbing stops; nothing stands for what is proved to be
- *        needed, and gives the same plan as every number that no plan is below.
+ * \param memory_pressure the total at which hill climbing stops. The default is a proved lower
+ *   bound; any other lower bound gives the same plan.
  *
  * Throws std::invalid_argument if there is none.
  */

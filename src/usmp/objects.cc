@@ -12,7 +12,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Refuse a value below its smallest; `owner` says which object it was meant for. */
+/*! \brief Throw if a value is too small; `owner` names its object. */
 void RequireAtLeast(int64_t minimum, int64_t value, const char* field, const std::string& owner) {
   if (value < minimum) {
     TVM_FFI_THROW(ValueError) << field << " of " << owner << " must be at least " << minimum
@@ -20,7 +20,7 @@ void RequireAtLeast(int64_t minimum, int64_t value, const char* field, const std
   }
 }
 
-/*! \brief Refuse a value above its largest. */
+/*! \brief Throw if a value is too large. */
 void RequireAtMost(int64_t maximum, int64_t value, const char* field, const std::string& owner) {
   if (value > maximum) {
     TVM_FFI_THROW(ValueError) << field << " of " << owner << " must be at most " << maximum
@@ -28,7 +28,7 @@ void RequireAtMost(int64_t maximum, int64_t value, const char* field, const std:
   }
 }
 
-/*! \brief Refuse an alignment that is set and that no address can be a multiple of. */
+/*! \brief Throw if an alignment is set and is no power of two. */
 void RequirePowerOfTwo(int64_t alignment, const std::string& owner) {
   if ((alignment & (alignment - 1)) != 0) {
     TVM_FFI_THROW(ValueError) << "alignment of " << owner << " must be a power of two, but is "
@@ -36,7 +36,7 @@ void RequirePowerOfTwo(int64_t alignment, const std::string& owner) {
   }
 }
 
-/*! \brief Refuse a memory that ends behind the largest address of 64 bits. */
+/*! \brief Throw if a memory ends above the largest 64-bit address. */
 void RequireAddresses(const PoolProperties& pool, const std::string& owner) {
   int64_t remaining = std::numeric_limits<int64_t>::max();
   for (int64_t bytes : {pool.address, pool.pool_offset, pool.size_hint_bytes, pool.alignment}) {
@@ -48,7 +48,7 @@ void RequireAddresses(const PoolProperties& pool, const std::string& owner) {
   }
 }
 
-/*! \brief Refuse a place for a pool that the compiler puts somewhere. */
+/*! \brief Throw if an internal pool has an address or an offset, but no section for the linker. */
 void RequirePlacedByLinker(const PoolProperties& pool) {
   const bool has_place = pool.address >= 0 || pool.pool_offset > 0;
   if (pool.is_internal && has_place && pool.section_name.empty()) {

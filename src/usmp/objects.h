@@ -1,12 +1,12 @@
-// The words that the planner, the passes and Python share: pools, buffers to place, placements.
+// The data model of planner, passes and Python: pools, buffers to place, placements.
 //
 // Names and defaults are those of TVM's USMP (RFC 0009 of apache/tvm-rfcs, "Reference-level
-// explanation"). Sizes, offsets and alignments are bytes. A constructor refuses bad values with a
-// ValueError, so an object that exists is well formed; whether a *plan* is well formed is decided
-// by check_columns.cc alone, hence PoolAllocation takes any offset.
+// explanation"). Sizes, offsets and alignments are bytes. Constructors refuse bad values with a
+// ValueError, so that all objects are well formed. PoolAllocation accepts any offset, because only
+// check_columns.cc decides whether a *plan* is valid.
 //
-// This header is installed (`usmp.get_include()`) for algorithms of the user's own: reading buffers
-// and making a PoolAllocation is inline in it, the rest is not for them.
+// This header is installed (`usmp.get_include()`) for user-defined algorithms. They can read
+// buffers and construct a PoolAllocation, which is inline; the other functions are not for them.
 #ifndef USMP_OBJECTS_H_
 #define USMP_OBJECTS_H_
 
@@ -29,27 +29,25 @@ namespace usmp {
 
 namespace ffi = tvm::ffi;
 
-/*! \brief Value of `size_hint_bytes` and of the bandwidths: the user set no limit. */
+/*! \brief Default of `size_hint_bytes` and of the bandwidths: no limit is set. */
 constexpr int64_t kUnrestricted = -1;
 
-/*! \brief Value of `address`: it is not known where the memory is. */
+/*! \brief Default of `address`: the address of the memory is unknown. */
 constexpr int64_t kUnknownAddress = -1;
 
-/*! \brief Value of `alignment`: the alignments of the executor are enough. */
+/*! \brief Default of `alignment`: the alignments of the executor suffice. */
 constexpr int64_t kAlignmentOfExecutor = 0;
 
-/*! \brief Largest alignment of a pool: what C compilers can align an array to. */
+/*! \brief Largest alignment of a pool: C compilers align arrays up to it. */
 constexpr int64_t kLargestAlignment = int64_t{1} << 28;
 
-/*! \brief Largest `pool_offset`: rounded up to any alignment, it is a number of 64 bits. */
+/*! \brief Largest `pool_offset`: it fits 64 bits when rounded up to any alignment. */
 constexpr int64_t kLargestPoolOffset = int64_t{1} << 62;
 
-/*! \brief Each target with its burst. Pairs, since maps of equal targets do not compare as equal.
- */
+/*! \brief Pairs of target and burst, since maps of equal targets do not compare as equal. */
 using TargetBursts = ffi::Array<ffi::Tuple<ffi::Any, int64_t>>;
 
-/*! \brief What the user may say about a memory. Held by a pool and by the object that builds one.
- */
+/*! \brief Properties of a memory. A pool and its builder object contain them. */
 struct PoolProperties {
   int64_t size_hint_bytes = kUnrestricted;
   int64_t clock_frequency_hz = kUnrestricted;
@@ -57,19 +55,20 @@ struct PoolProperties {
   int64_t write_bandwidth_bytes_per_cycle = kUnrestricted;
   int64_t read_latency_cycles = 0;
   int64_t write_latency_cycles = 0;
-  /*! \brief Target to burst length; a target that is missing bursts one byte. */
+  /*! \brief Burst length in bytes of each target; 1 for missing targets. */
   TargetBursts target_burst_bytes;
-  /*! \brief The compiler emits the pool itself; the user does not pass it. */
+  /*! \brief Whether the compiler emits the pool, so that the user does not pass it. */
   bool is_internal = false;
-  /*! \brief Section that the linker script places in this memory; empty: the compiler's choice. */
+  /*! \brief Section that the linker script places in this memory; empty for the compiler's
+   *         default. */
   ffi::String section_name;
   /*! \brief Power of two; each buffer starts and ends at a multiple of it. */
   int64_t alignment = kAlignmentOfExecutor;
-  /*! \brief Bytes at the start of the memory that belong to others. */
+  /*! \brief Bytes at the start of the memory that are reserved for others. */
   int64_t pool_offset = 0;
   /*! \brief Address of the memory's first byte, before `pool_offset`. */
   int64_t address = kUnknownAddress;
-  /*! \brief "only" for nothing but inputs and outputs, "no" for none of them, or "any". */
+  /*! \brief "only" to allow only inputs and outputs, "no" to exclude them, or "any". */
   ffi::String io = "any";
 };
 
@@ -93,13 +92,13 @@ class PoolInfoProperties : public ffi::ObjectRef {
                                                 PoolInfoPropertiesObj);
 };
 
-/*! \brief A memory that the plan may use. Within one problem its name is its identity. */
+/*! \brief A memory for the plan. Its name identifies it within one problem. */
 class PoolInfoObj : public ffi::Object, public PoolProperties {
  public:
   ffi::String pool_name;
   /*! \brief Targets whose functions may access the pool; a string is a target's kind or key. */
   ffi::Array<ffi::Any> targets;
-  /*! \brief Those of `targets` that may read the pool only. */
+  /*! \brief Targets among `targets` that may only read the pool. */
   ffi::Array<ffi::Any> read_only_targets;
 
   PoolInfoObj() = default;
@@ -128,7 +127,7 @@ class WorkspacePoolInfo : public PoolInfo {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(WorkspacePoolInfo, PoolInfo, WorkspacePoolInfoObj);
 };
 
-/*! \brief One literal at its place in a read-only pool. */
+/*! \brief A constant at its offset in a read-only pool. */
 class ConstantInfoObj : public ffi::Object {
  public:
   ffi::String name_hint;
@@ -147,7 +146,7 @@ class ConstantInfo : public ffi::ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(ConstantInfo, ffi::ObjectRef, ConstantInfoObj);
 };
 
-/*! \brief Read-only memory together with the constants that were placed in it. */
+/*! \brief Read-only memory with the constants that were placed in it. */
 class ConstantPoolInfoObj : public PoolInfoObj {
  public:
   ffi::Array<ConstantInfo> constant_info_array;
@@ -192,7 +191,7 @@ class ConstantMemoryPoolsObj : public ffi::Object {
                                     ffi::Object);
 };
 
-/*! \brief Half-open span [start, stop) of program positions. */
+/*! \brief Half-open range [start, stop) of program positions. */
 class LiveRangeObj : public ffi::Object {
  public:
   int64_t start = 0;
@@ -210,19 +209,19 @@ class LiveRange : public ffi::ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(LiveRange, ffi::ObjectRef, LiveRangeObj);
 };
 
-/*! \brief Where a buffer comes from; the numbers are TVM's. */
+/*! \brief The origin of a buffer, with TVM's numbers. */
 enum class BufferInfoKind : int64_t { kIntermediate = 0, kInput = 1, kOutput = 2, kState = 3 };
 
 /*!
- * \brief One allocation to place.
+ * \brief A buffer to place.
  *
- * Two buffers are the same only if they are one object: sizes and names may repeat.
+ * Buffers are compared by identity, because sizes and names may repeat.
  *
- * Conflicts and overlaps are held weakly, because they are mutual: owning references would be
- * cycles, which reference counting never frees and which a serializer would follow for ever. A
- * conflict with a buffer that nothing owns any more can constrain no plan, so forgetting it is
- * safe. For the same reason a module that holds a buffer can be printed and saved, but loading it
- * is refused: the buffer would come back without its conflicts.
+ * Conflicts and overlaps are weak references, because they are mutual. Owning references would form
+ * cycles, which reference counting never frees and which a serializer would follow forever. A
+ * conflict with a destroyed buffer constrains no plan, so it may be forgotten. For the same reason
+ * a module that holds a buffer can be printed and saved, but not loaded: the buffer would lose its
+ * conflicts.
  */
 class BufferInfoObj : public ffi::Object {
  public:
@@ -235,7 +234,7 @@ class BufferInfoObj : public ffi::Object {
   int64_t alignment;
   ffi::Array<LiveRange> live_ranges;
   int64_t kind;
-  /*! \brief The offset that the buffer must have, in whichever pool holds it. */
+  /*! \brief The required offset, in whichever pool holds the buffer. */
   ffi::Optional<int64_t> fixed_offset;
   /*! \brief See GetConflicts and SetConflicts. */
   std::vector<Weak> conflicts;
@@ -256,7 +255,7 @@ class BufferInfo : public ffi::ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(BufferInfo, ffi::ObjectRef, BufferInfoObj);
 };
 
-/*! \brief The buffers that may not share bytes with `buffer`, as they were set. */
+/*! \brief Return the buffers that may not share bytes with `buffer`, as they were set. */
 inline ffi::Array<BufferInfo> GetConflicts(const BufferInfo& buffer) {
   ffi::Array<BufferInfo> alive;
   for (const BufferInfoObj::Weak& conflict : buffer->conflicts) {
@@ -270,11 +269,11 @@ inline ffi::Array<BufferInfo> GetConflicts(const BufferInfo& buffer) {
 void SetConflicts(const BufferInfo& buffer, const ffi::Array<BufferInfo>& conflicts);
 
 /*!
- * \brief The safe overlaps of an operator's output: each input that dies there, and the smallest
- *        number of bytes by which the output must start below it.
+ * \brief Return the safe overlaps of an operator's output: for each input that dies there, the
+ *        least number of bytes by which the output must start below it.
  *
- * With distance D, `offset(output) + D <= offset(input)` is enough, although the two conflict: 0
- * permits the same offset, the output's size permits no shared byte.
+ * With distance D, `offset(output) + D <= offset(input)` is allowed although the two conflict. D =
+ * 0 permits the same offset; the size of the output permits no shared byte.
  */
 inline ffi::Map<BufferInfo, int64_t> GetOverlaps(const BufferInfo& buffer) {
   ffi::Map<BufferInfo, int64_t> alive;
@@ -286,10 +285,10 @@ inline ffi::Map<BufferInfo, int64_t> GetOverlaps(const BufferInfo& buffer) {
   return alive;
 }
 
-/*! \brief Throws ValueError if a distance is negative or larger than the buffer. */
+/*! \brief Throw ValueError if a distance is negative or larger than the buffer. */
 void SetOverlaps(const BufferInfo& buffer, const ffi::Map<BufferInfo, int64_t>& overlaps);
 
-/*! \brief The place of one buffer. */
+/*! \brief The placement of a buffer. */
 class PoolAllocationObj : public ffi::Object {
  public:
   PoolInfo pool_info{ffi::UnsafeInit()};
@@ -310,14 +309,14 @@ class PoolAllocation : public ffi::ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(PoolAllocation, ffi::ObjectRef, PoolAllocationObj);
 };
 
-/*! \brief A pool with the bytes that the plan takes of it. */
+/*! \brief A pool with the number of bytes that the plan uses. */
 class AllocatedPoolInfoObj : public ffi::Object {
  public:
   PoolInfo pool_info{ffi::UnsafeInit()};
   int64_t allocated_size = 0;
-  /*! \brief Number of the pool among all pools of the plan. */
+  /*! \brief Index of the pool among all pools of the plan. */
   int64_t pool_var_idx = 0;
-  /*! \brief Bytes of which the address of the pool must be a multiple. */
+  /*! \brief Required alignment of the pool's address, in bytes. */
   int64_t alignment = 1;
 
   explicit AllocatedPoolInfoObj(ffi::UnsafeInit) {}
@@ -328,14 +327,14 @@ class AllocatedPoolInfoObj : public ffi::Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("usmp.AllocatedPoolInfo", AllocatedPoolInfoObj, ffi::Object);
 };
 
-/*! \brief What the liveness analysis of a module found. */
+/*! \brief The result of the liveness analysis of a module. */
 class BufferInfoAnalysisObj : public ffi::Object {
  public:
   /*! \brief Each buffer with the statement that allocates it. */
   ffi::Map<BufferInfo, ffi::Any> buffer_info_stmts;
-  /*! \brief Bytes that the read-write buffers take that are live at one time, at their most. */
+  /*! \brief Memory pressure: most bytes of read-write buffers that are live at one time. */
   int64_t memory_pressure = 0;
-  /*! \brief Pool name to the same for the buffers that have the pool as a candidate. */
+  /*! \brief Memory pressure of the buffers that have each pool as a candidate. */
   ffi::Map<ffi::String, int64_t> pool_memory_pressure;
 
   BufferInfoAnalysisObj() = default;

@@ -1,8 +1,8 @@
-// Makes options of a PassContext known to TVM, such as `tir.usmp.enable`; Python has their list.
+// Registers PassContext options such as `tir.usmp.enable` with TVM; Python has their list.
 //
-// TVM registers the keys of its passes in C++ only, and the apache-tvm wheel ships no header for
-// it, so the one function that libtvm_compiler exports is declared here. Values are converted and
-// refused exactly as by TVM's own options of the same type.
+// TVM registers the options of its passes in C++ only, and the apache-tvm wheel has no header for
+// it. So the one function that libtvm_compiler exports is declared here. Values are converted and
+// refused exactly like TVM's own options of the same type.
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
@@ -37,7 +37,7 @@ namespace {
 
 using Names = ffi::Array<ffi::String>;
 
-/*! \brief The names in a string, between commas; "" has none. */
+/*! \brief Split a string at its commas; "" has no names. */
 Names SplitNames(const std::string& text) {
   Names names;
   for (size_t start = 0, stop; start < text.size(); start = stop + 1) {
@@ -52,14 +52,15 @@ std::optional<Value> Converted(const ffi::Any& value) {
   return value.try_cast<Value>();
 }
 
-/*! \brief Names are an array, or, as command lines have them, a string with commas. */
+/*! \brief Accept an array or, from command lines, a string with commas. */
 template <>
 std::optional<Names> Converted<Names>(const ffi::Any& value) {
   if (std::optional<ffi::String> text = value.try_cast<ffi::String>()) return SplitNames(*text);
   return value.try_cast<Names>();
 }
 
-/*! \brief An option that takes a number, or a string such as "10%"; Python checks the value. */
+/*! \brief Register an option that takes a number or a string such as "10%". Python checks the
+ *         value. */
 void RegisterPercentage(const std::string& key) {
   auto legalize = [key](ffi::Any value) -> ffi::Any {
     const bool is_number = value.type_index() == ffi::TypeIndex::kTVMFFIInt ||
@@ -86,7 +87,7 @@ void RegisterOption(const std::string& key) {
   tvm::transform::PassContext::RegisterConfigOption(key.c_str(), type_name, legalize);
 }
 
-/*! \brief An option of any type; what reads it checks the value. */
+/*! \brief Register an option of any type. Its reader checks the value. */
 void RegisterAny(const std::string& key) {
   auto legalize = [](ffi::Any value) -> ffi::Any { return value; };
   tvm::transform::PassContext::RegisterConfigOption(key.c_str(), "Any", legalize);
@@ -101,9 +102,9 @@ void RegisterOfType(const std::string& key, const std::string& type_name) {
   TVM_FFI_THROW(ValueError) << "pass option " << key << " has the unknown type " << type_name;
 }
 
-/*! \brief Register pass options, each with its type; those that TVM knows already stay. */
+/*! \brief Register pass options with their types, except those that TVM already knows. */
 void RegisterPassOptions(const ffi::Map<ffi::String, ffi::String>& types) {
-  // Two threads may import the package and TVM at once, and TVM takes no option twice.
+  // Two threads may import the package and TVM at once, and TVM accepts no option twice.
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   const ffi::Function list = ffi::Function::GetGlobalRequired("transform.ListConfigs");

@@ -1,7 +1,7 @@
-// BufferInfos as the columns of a problem: what the solver is given.
+// BufferInfos as the columns of a problem, the input of the solver.
 //
-// Pools are identified by their names, since the name is what the emitted code will know them by.
-// Conflicts and overlaps with buffers outside the array are dropped: they constrain nothing.
+// Pools are identified by their names, because the emitted code knows them by name. Conflicts and
+// overlaps with buffers outside the array are dropped, because they constrain nothing.
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -19,7 +19,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief Pools by name, in the order in which candidates first name them. */
+/*! \brief Pools by name, in the order of their first appearance among the candidates. */
 class PoolTable {
  public:
   int64_t IndexOf(const PoolInfo& pool) {
@@ -35,8 +35,8 @@ class PoolTable {
   const ffi::Array<PoolInfo>& pools() const { return pools_; }
 
  private:
-  /*! \brief A pool may come back as another object, say from a saved module, but not as another
-   *         memory. */
+  /*! \brief Throw unless the two pools describe the same memory; the objects may differ, as after
+   *         loading a module. */
   static void RequireSame(const PoolInfo& known, const PoolInfo& pool) {
     if (known->type_index() != pool->type_index() ||
         known->size_hint_bytes != pool->size_hint_bytes || known->alignment != pool->alignment ||
@@ -62,7 +62,7 @@ Numbers NumbersOf(const ffi::Array<BufferInfo>& buffers) {
   return numbers;
 }
 
-/*! \brief Whether the two conflict by their live ranges. */
+/*! \brief Return whether live ranges of the two buffers intersect. */
 bool LiveTogether(const BufferInfo& lhs, const BufferInfo& rhs) {
   const auto meets = [](const LiveRange& a, const LiveRange& b) {
     return std::max(a->start, b->start) < std::min(a->stop, b->stop);
@@ -75,7 +75,7 @@ bool LiveTogether(const BufferInfo& lhs, const BufferInfo& rhs) {
   return false;
 }
 
-/*! \brief The columns while they grow. */
+/*! \brief The columns under construction. */
 struct Columns {
   void AddBuffer(const BufferInfo& buffer) {
     if (buffer->pool_candidates.empty()) {
@@ -89,7 +89,7 @@ struct Columns {
     const auto first = static_cast<std::ptrdiff_t>(candidates.size());
     for (const PoolInfo& pool : buffer->pool_candidates) {
       const int64_t index = pools.IndexOf(pool);
-      // Naming a pool twice says no more than naming it once.
+      // A repeated candidate has no effect.
       if (std::find(candidates.begin() + first, candidates.end(), index) == candidates.end()) {
         candidates.push_back(index);
       }
@@ -102,7 +102,7 @@ struct Columns {
     live_first.push_back(static_cast<int64_t>(live_starts.size()));
   }
 
-  /*! \brief The pairs of which the buffer lists the other, but for those by live ranges. */
+  /*! \brief Add the conflicts that the buffer lists, except those that follow from live ranges. */
   void AddConflicts(const BufferInfo& buffer, const Numbers& numbers) {
     for (const BufferInfo& other : GetConflicts(buffer)) {
       const auto found = numbers.find(other.get());
@@ -131,12 +131,12 @@ struct Columns {
 };
 
 /*!
- * \brief The columns of `usmp_solver.Problem` by name, `names` and `pools` among them.
+ * \brief Return the columns of `usmp_solver.Problem` by name, and `names` and `pools`.
  *
- * Pools are numbered as they are first named, not yet by preference.
+ * Pools are numbered by first appearance, not by preference.
  *
- * Throws ValueError if a buffer has no candidate or is listed twice, or if two pools of one
- * name differ in kind, size hint or place (the emitted code would give both the same memory).
+ * Throws ValueError if a buffer has no candidate or is listed twice, or if two pools of one name
+ * differ in kind, size hint or place: the emitted code would use one memory for both.
  */
 ffi::Map<ffi::String, ffi::Any> ProblemColumns(const ffi::Array<BufferInfo>& buffers) {
   Columns columns;

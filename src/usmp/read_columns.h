@@ -1,4 +1,4 @@
-// Columns to the plain problem that the solver reads.
+// Conversion of columns to the plain problem that the solver reads.
 #ifndef USMP_READ_COLUMNS_H_
 #define USMP_READ_COLUMNS_H_
 
@@ -12,7 +12,7 @@ namespace usmp {
 
 using Names = ffi::Array<ffi::String>;
 
-/*! \brief The problem; without names of the buffers if there are none. */
+/*! \brief Return the problem. Buffers have no names if `names` is empty. */
 Problem ReadColumns(const ColumnMap& columns, const Names& names);
 
 }  // namespace usmp

@@ -1,4 +1,4 @@
-// Buffers and their places for Python; see register_pools.cc.
+// Registers buffers and their placements for Python; see register_pools.cc.
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/reflection/registry.h>
 

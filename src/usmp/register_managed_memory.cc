@@ -1,4 +1,4 @@
-// A planner's memory for Python, and what compiled modules call of it; see managed_memory.h.
+// Registers the memory of planners for Python and for compiled modules; see managed_memory.h.
 #include <tvm/ffi/reflection/registry.h>
 
 #include "managed_memory.h"
@@ -9,7 +9,7 @@ namespace refl = tvm::ffi::reflection;
 
 namespace {
 
-/*! \brief The function that runs `function` with its memory from here. */
+/*! \brief Return a function that runs `function` with this memory. */
 ffi::Function Bind(const ffi::ObjectPtr<ManagedMemoryObj>& memory, const ffi::Function& function) {
   return ffi::Function::FromPacked([memory, function](ffi::PackedArgs arguments, ffi::Any* result) {
     *result = memory->Run(function, arguments);
@@ -32,7 +32,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("is_in_buffer", &ManagedMemoryObj::IsInBuffer)
       .def("is_in_output_buffer", &ManagedMemoryObj::IsInOutputBuffer);
   refl::GlobalDef()
-      // Called by compiled modules, by these names.
+      // Compiled modules call these functions by name.
       .def("usmp.runtime.expect_sizes",
            [](int64_t token, const ffi::Shape& sizes) {
              ManagedMemoryObj::Current()->ExpectSizes(token, sizes);

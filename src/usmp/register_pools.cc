@@ -1,4 +1,4 @@
-// Pools for Python. In a file of its own, since what tvm-ffi makes of it takes seconds to compile.
+// Registers pools for Python; a separate file, because its templates take seconds to compile.
 #include <tvm/ffi/reflection/registry.h>
 
 #include "objects.h"

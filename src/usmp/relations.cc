@@ -1,7 +1,6 @@
-// What an algorithm is given and could change: the conflicts of its buffers and their safe
-// overlaps.
+// Checks that algorithms do not change the conflicts and safe overlaps of their buffers.
 //
-// Sizes, alignments, pins, pools and live ranges cannot change.
+// Sizes, alignments, pins, pools and live ranges are immutable.
 #include <tvm/ffi/container/tuple.h>
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -29,7 +28,7 @@ bool AreSame(const ffi::Map<BufferInfo, int64_t>& a, const ffi::Map<BufferInfo, 
          });
 }
 
-/*! \brief The relations of the buffers, in their order. */
+/*! \brief Return the relations of the buffers, in their order. */
 Relations RelationsOf(const ffi::Array<BufferInfo>& buffers) {
   Relations relations;
   relations.reserve(buffers.size());
@@ -39,7 +38,7 @@ Relations RelationsOf(const ffi::Array<BufferInfo>& buffers) {
   return relations;
 }
 
-/*! \brief Throw ValueError, naming the algorithm and the buffer, if the relations are not those. */
+/*! \brief Throw ValueError, with the names of algorithm and buffer, if relations have changed. */
 void CheckRelations(const ffi::Array<BufferInfo>& buffers, const Relations& relations,
                     const ffi::String& algorithm) {
   for (size_t b = 0; b < buffers.size(); ++b) {

@@ -1,7 +1,7 @@
-// One readable line for each object, in Python's syntax.
+// The `repr` of each object: one line in Python's syntax.
 //
-// Properties that the user left alone are not printed, and what an object merely refers to is
-// printed as a name: conflicts are mutual, so printing them in full would never end.
+// Properties with default values are omitted. Referenced objects are printed by name, because
+// conflicts are mutual and would never end.
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -16,7 +16,7 @@ namespace refl = tvm::ffi::reflection;
 
 namespace {
 
-/*! \brief More names than this are counted, not listed: a line stays a line. */
+/*! \brief Most names to list; further ones are counted, so that the line stays short. */
 constexpr size_t kMaxListed = 8;
 
 std::string Quoted(const ffi::String& text) { return ffi::EscapedStringPy(text); }

@@ -1,7 +1,7 @@
 // The solver for other languages: columns of numbers in, columns of numbers out.
 //
-// With `check_columns.cc` and `explain_columns.cc` this makes a library that needs tvm-ffi but
-// nothing of the compiler.
+// With `check_columns.cc` and `explain_columns.cc` this forms a library that needs tvm-ffi, but not
+// the compiler.
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/optional.h>
@@ -24,7 +24,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief By pool, a lower bound of the peak in every plan: what has no other candidate. */
+/*! \brief Return a lower bound of each pool's peak, from the buffers without other candidates. */
 std::vector<int64_t> LowerBounds(const Problem& problem, int64_t work_budget) {
   std::vector<std::vector<size_t>> members(problem.pools.size());
   for (size_t b = 0; b < problem.buffers.size(); ++b) {
@@ -40,7 +40,7 @@ std::vector<int64_t> LowerBounds(const Problem& problem, int64_t work_budget) {
   return bounds;
 }
 
-/*! \brief What an algorithm makes of the problem that places each buffer once or tries orders. */
+/*! \brief Solve with an algorithm that is not a search. */
 SolverResult PlaceWith(const Problem& problem, const Algorithm& algorithm, int64_t work_budget) {
   const Solution solution = algorithm(problem, ConflictGraph(problem));
   SolverResult result{};
@@ -96,14 +96,13 @@ ffi::Map<ffi::String, ffi::Any> ToMap(const SolverResult& result) {
 /*!
  * \brief Place the buffers of the columns.
  *
- * \param names of the buffers, which decide ties in the orders of `greedy.h`; none if these are not
- *        asked for.
+ * \param names of the buffers, which break ties in the orders of `greedy.h`; may be empty.
  * \param algorithm see `named_algorithms.h`.
  * \param memory_pressure see `AlgorithmNamed`.
- * \param fill_preferred whether a search moves what fits to pools that it prefers; the other
- *        algorithms begin there.
- * \param watch called some times a second with the peak, or nothing, and the lower bound; the
- * search ends when it returns false, and what it throws ends the call.
+ * \param fill_preferred whether a search finally moves buffers to pools that they prefer; the other
+ *   algorithms try these first.
+ * \param watch called a few times a second with the peak, or nothing, and the lower bound. The
+ *   search ends when it returns false; its exceptions end the call.
  */
 ffi::Map<ffi::String, ffi::Any> SolveColumns(
     const ColumnMap& columns, const Names& names, const ffi::String& algorithm,
@@ -137,7 +136,7 @@ ffi::Map<ffi::String, ffi::Any> SolveColumns(
   TVM_FFI_UNREACHABLE();
 }
 
-/*! \brief Bytes that one pool without a limit needs to hold all buffers, whatever their
+/*! \brief Return a lower bound of one unlimited pool with all buffers, whatever their
  *         candidates. */
 int64_t LowerBoundOfColumns(const ColumnMap& columns) {
   const Problem problem = ReadColumns(columns, {});
