@@ -1,6 +1,6 @@
-"""The placement problem by itself, for any compiler.
+"""The placement problem as a solver for any compiler.
 
-Buffers that are never live together may share bytes; `solve` finds offsets with the lowest peak,
+Buffers that are never live together may share bytes. `solve` finds offsets with the lowest peak,
 and says whether the peak is proved to be the lowest possible::
 
     from usmp_solver import Buffer, Problem, solve
@@ -9,15 +9,13 @@ and says whether the peak is proved to be the lowest possible::
     solution = solve(Problem.from_buffers([a, b, c]))
     assert solution.peak == 96 and solution.is_optimal
 
-`Problem` is columns of numbers, for millions of buffers. `read_buffers` reads files: `read_csv`
-those of MiniMalloc, `read_omnimalloc` those of OmniMalloc, `read_pytorch` memory that PyTorch
-recorded; `write_csv` writes plans. `colocate` is for buffers that lie inside of others.
-`check_columns` judges a plan with other code than that which made it, and `explain` says what would
-have to change where nothing fits. `get_include` has the headers of the same solver in C++; the
-README in `src/usmp_solver` says what stands where in its sources.
+`Problem` has columns of numbers, for millions of buffers. `read_buffers` reads all file formats:
+`read_csv` those of MiniMalloc, `read_omnimalloc` those of OmniMalloc, `read_pytorch` recordings of
+PyTorch. `write_csv` writes plans. `colocate` joins buffers that lie inside others. `check_columns`
+checks a plan independently, and `explain` explains why no plan exists. `get_include` returns the
+folder of the C++ headers; the README in `src/usmp_solver` describes the C++ sources.
 
-Importing it loads NumPy; its C++ library comes with the first call that needs it. Nothing here
-loads TVM.
+The import loads NumPy; the first call that needs the C++ library loads it. TVM is never loaded.
 """
 
 from usmp_solver.buffers import Buffer, Pool

@@ -1,4 +1,4 @@
-"""`python -m usmp_solver`: buffers in, plan out."""
+"""`python -m usmp_solver`: plan the buffers of a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STDIN = "-"
 _FAILED = 1
 _INTERRUPTED = 130
 _SHOWN = 10
-"""Buffers that a message names."""
+"""Most buffers that a message names."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -36,12 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        of the command line; those of the process if None.
+        arguments of the command line; None for those of the process.
 
     Returns
     -------
     int
-        0, or 1 after an error, which is one message on stderr.
+        0, or 1 after an error with one message on stderr.
     """
     parser = _parser()
     for stream in (sys.stdout, sys.stderr):
@@ -107,18 +107,18 @@ def _run(options: argparse.Namespace) -> None:
         output = Path(options.output or "")
         if options.output and output.exists() and output.samefile(file):
             raise ValueError(f"{output}: the plan would replace the buffers")
-    given = parse_buffers(file, data, capacity)
-    solution = solve(given.problem, algorithm=options.algorithm, time_budget=options.time_budget)
+    source = parse_buffers(file, data, capacity)
+    solution = solve(source.problem, algorithm=options.algorithm, time_budget=options.time_budget)
     if not solution.has_plan:
-        raise ValueError(f"{file}: {_misfit(given, explain(solution))}")
+        raise ValueError(f"{file}: {_misfit(source, explain(solution))}")
     if options.output:
-        _write(Path(options.output), write_csv(given, solution))
-    print(_printable("\n".join(_figures(given, solution))))
+        _write(Path(options.output), write_csv(source, solution))
+    print(_printable("\n".join(_figures(source, solution))))
 
 
-def _capacity(given: Sequence[str]) -> int | dict[str, int] | None:
+def _capacity(arguments: Sequence[str]) -> int | dict[str, int] | None:
     named: dict[str, int] = {}
-    for text in given:
+    for text in arguments:
         pool, _, digits = text.rpartition("=")
         try:
             named[pool] = int(digits, 0)
@@ -126,36 +126,36 @@ def _capacity(given: Sequence[str]) -> int | dict[str, int] | None:
             raise ValueError(
                 f"--capacity={text}: write it as BYTES or POOL=BYTES, such as 1000 or sram=0x400"
             ) from None
-    if len(named) < len(given) or ("" in named and len(named) > 1):
+    if len(named) < len(arguments) or ("" in named and len(named) > 1):
         raise ValueError("--capacity: give one number, or one for each pool by its name")
     return named.get("", named or None)
 
 
-def _figures(given: BuffersFile, solution: Solution) -> list[str]:
+def _figures(source: BuffersFile, solution: Solution) -> list[str]:
     lines = [
         f"{pool.name}: peak {solution.peaks[pool.name]} bytes, lower bound "
         f"{solution.lower_bounds[pool.name]} bytes"
         for pool in solution.problem.pools
     ]
-    if isinstance(given, PytorchProblem):
-        lines += [f"{device.summary()}." for device in given.devices]
+    if isinstance(source, PytorchProblem):
+        lines += [f"{device.summary()}." for device in source.devices]
     proved = "is optimal: proved" if solution.is_optimal else "is not proved to be optimal"
     lines.append(f"{len(solution.problem)} buffers are placed; the plan {proved}.")
     return lines
 
 
-def _misfit(given: BuffersFile, why: DoesNotFit) -> str:
+def _misfit(source: BuffersFile, why: DoesNotFit) -> str:
     proved = "the buffers do not fit" if why.is_proved else "no plan was found"
     words = [f"{proved} into the capacity"]
     if why.alone or why.together:
         enough = why.alone[:1] or why.together
-        sizes = " and ".join(f"{each.pool}={each.bytes}" for each in enough)
+        sizes = " and ".join(f"{limit.pool}={limit.bytes}" for limit in enough)
         is_needed = len(enough) == 1 and enough[0].is_smallest
         words.append(f"--capacity {sizes} {'is needed' if is_needed else 'would be enough'}")
     if why.proved:
         named = [
-            f"{each.name} ({given.where(each.number)}, {each.size} bytes)"
-            for each in why.proved[:_SHOWN]
+            f"{buffer.name} ({source.where(buffer.number)}, {buffer.size} bytes)"
+            for buffer in why.proved[:_SHOWN]
         ]
         more = f" and {len(why.proved) - _SHOWN} more" if len(why.proved) > _SHOWN else ""
         words.append(f"there is no space for {', '.join(named)}{more}")
@@ -163,22 +163,22 @@ def _misfit(given: BuffersFile, why: DoesNotFit) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text without what a terminal would take for a command; names are those of a file."""
-    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
+    """Return the text without control characters for a terminal, because names come from a file."""
+    return "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
 
 
 def _write(path: Path, text: str) -> None:
-    """Write all of it or nothing; a device or a pipe cannot be replaced."""
+    """Write the whole text or nothing, except to a device or a pipe, which cannot be replaced."""
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8")
         return
     path = path.resolve()
     temporary = path.with_name(f".usmp_solver.{os.urandom(8).hex()}")
     try:
-        # The permissions are those that the umask leaves, which tempfile does not ask for.
+        # Apply the permissions of the umask, unlike tempfile.
         file = temporary.open("x", encoding="utf-8", newline="")
     except OSError as error:
-        # It names the temporary file, which the user does not know.
+        # The error names the temporary file, which the user does not know.
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with file:

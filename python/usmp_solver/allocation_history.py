@@ -1,4 +1,4 @@
-"""Allocations and frees, one after the other, to buffers with live ranges."""
+"""Conversion of allocations and frees, in order, to buffers with live ranges."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Lifetime:
     name
         unique in its history.
     pool
-        whose memory it is.
+        name of the memory that contains it.
     size
         bytes.
     start, stop
         half-open live range, in events of the history.
     origin
-        where in the file it is, as "event 12".
+        position in the file, such as "event 12".
     """
 
     name: str
@@ -32,19 +32,19 @@ class Lifetime:
 
 
 class AllocationHistory:
-    """What happened to the memory of a device, in order.
+    """The allocations and frees of a device, in order.
 
-    A recording may begin late, end early or leave out kinds of events, so blocks are taken to be
-    live wherever it does not say that they are not: from the beginning, if a block is released that
-    was never allocated; to the end, if it is never released; and in between, up to the event that
-    shows that the address was free.
+    A recording may begin late, end early or lack kinds of events. So blocks are assumed live unless
+    the recording excludes it. A released block that was never allocated is live from the beginning,
+    a block that is never released is live to the end. In between, a block is live up to the event
+    that shows that its address was unused.
 
     Parameters
     ----------
     end
-        time after all events, which begin at 0.
+        time after all events, which start at 0.
     prefix
-        of the names of the blocks.
+        prefix of the block names.
     """
 
     def __init__(self, end: int, prefix: str = "") -> None:
@@ -56,26 +56,26 @@ class AllocationHistory:
         self._free_since: dict[int, int] = {}
 
     def allocate(self, event: int, pool: str, address: int, size: int) -> None:
-        """A block is allocated."""
+        """Record that a block is allocated."""
         self._free(address, event)
         self._begin(f"alloc{event}", pool, f"event {event}", address, size, event)
 
     def release(self, event: int, pool: str, address: int, size: int) -> None:
-        """The bytes of the block may be used for others from now on."""
+        """Record that other blocks may use the bytes of the block from now on."""
         if address not in self._live:
             start = self._free_since.get(address, 0)
             self._begin(f"freed{event}", pool, f"event {event}", address, size, start)
         self._free(address, event)
 
     def hold(self, pool: str, origin: str, address: int, size: int) -> None:
-        """A block is in use after the last event."""
+        """Record that a block is in use after the last event."""
         if address not in self._live:
             start = self._free_since.get(address, 0)
             self._begin(f"held{self._held}", pool, origin, address, size, start)
             self._held += 1
 
     def lifetimes(self) -> list[Lifetime]:
-        """All blocks, in the order of their beginnings; to be called once, at the end."""
+        """Return all blocks in order of start. Call it once, at the end."""
         for address in list(self._live):
             self._free(address, self._end)
         return sorted(self._done, key=lambda life: life.start)
@@ -87,7 +87,7 @@ class AllocationHistory:
 
     def _free(self, address: int, time: int) -> None:
         life = self._live.pop(address, None)
-        # What the first event releases was live at no time.
+        # A block that the first event releases was never live.
         if life is not None and life.start < time:
             self._done.append(replace(life, stop=time))
         self._free_since[address] = time

@@ -1,4 +1,4 @@
-"""Buffers and pools as one writes them by hand."""
+"""Buffers and pools for problems that are written by hand."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Pool:
     Parameters
     ----------
     name
-        in messages, and in `Buffer.pools`.
+        used in messages and in `Buffer.pools`.
     limit
-        bytes that may be used; None is no limit.
+        size in bytes; None for no limit.
     is_constant
-        holds constants: "hill_climb" does not add its peak to those of the others.
+        whether it holds constants: "hill_climb" does not add its peak to the others.
     """
 
     name: str
@@ -32,29 +32,29 @@ class Pool:
 
 @dataclass(frozen=True)
 class Buffer:
-    """One allocation to place, written by hand.
+    """A buffer to place, written by hand.
 
     Parameters
     ----------
     name
         unique in the problem.
     size
-        bytes, 0 or more.
+        bytes, at least 0.
     live
-        half-open ranges (start, stop) of time in which the content matters. Two buffers that are
-        live at one time may not share bytes.
+        half-open ranges (start, stop) of time in which the content matters. Two buffers whose
+        ranges intersect may not share bytes.
     alignment
-        bytes of which the offset must be a multiple.
+        required divisor of the offset, in bytes.
     pools
         names of the pools that may hold it, best first; all pools if empty.
     offset
-        pins it to this byte, in whichever pool holds it.
+        pinned offset in bytes, in whichever pool holds it.
     conflicts
-        names of buffers that it may not share bytes with either.
+        names of further buffers with which it may not share bytes.
     overlaps
-        names of inputs that die where this output is written, each with the smallest number
-        of bytes by which this one must start below it: then the two may share bytes although they
-        are live together. 0 permits the same offset.
+        names of inputs that die where this output is written, each with a distance in bytes. If
+        this buffer starts at least the distance below the input, the two may share bytes although
+        they are live together. 0 permits the same offset.
     """
 
     name: str
@@ -68,18 +68,19 @@ class Buffer:
 
 
 DEFAULT_POOL = Pool("memory")
-"""The pool of buffers that name none."""
+"""The pool of buffers that name no pool."""
 
 
 def preferred_first(lists: Iterable[Sequence[_Name]]) -> list[_Name]:
-    """The names in an order in which those of each list stand in its own order, first named first
-    where there is a choice; if the lists contradict each other, first named first.
+    """Merge lists of names into one order that respects each list.
+
+    Ties, and contradictions between lists, are resolved by the order of first appearance.
     """
     chains = list(dict.fromkeys(map(tuple, lists)))
     first_named = {name: number for number, name in enumerate(dict.fromkeys(chain(*chains)))}
     sorter: TopologicalSorter[_Name] = TopologicalSorter({name: () for name in first_named})
-    for each in chains:
-        for better, worse in pairwise(each):
+    for names in chains:
+        for better, worse in pairwise(names):
             sorter.add(worse, better)
     try:
         sorter.prepare()

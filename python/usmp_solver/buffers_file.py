@@ -1,4 +1,4 @@
-"""Files of any format that has a reader here."""
+"""Files of buffers in any known format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from usmp_solver.pytorch import PytorchProblem, parse_pytorch
 from usmp_solver.pytorch_data import is_pytorch
 
 BuffersFile: TypeAlias = CsvProblem | PytorchProblem
-"""A problem and where it comes from."""
+"""A problem and the file that it comes from."""
 
 
 def read_buffers(
@@ -27,12 +27,12 @@ def read_buffers(
     path
         the file.
     capacity
-        bytes of the only pool, or of each pool by name; None is no limit.
+        size of the only pool, or of each pool by name, in bytes; None for no limit.
 
     Raises
     ------
     ValueError
-        The file is no problem; the message says where.
+        The file is malformed; the message says where.
     """
     return parse_buffers(os.fspath(path), Path(path).read_bytes(), capacity)
 
@@ -40,21 +40,21 @@ def read_buffers(
 def parse_buffers(
     file: str, data: bytes, capacity: int | Mapping[str, int] | None = None
 ) -> BuffersFile:
-    """The problem in the file; how it begins says which format it has.
+    """Read the problem in the file. The first bytes of the file tell its format.
 
     Parameters
     ----------
     file
-        its name, for messages.
+        name of the file, for messages.
     data
-        its content.
+        content of the file.
     capacity
-        bytes of the only pool, or of each pool by name; None is no limit.
+        size of the only pool, or of each pool by name, in bytes; None for no limit.
 
     Raises
     ------
     ValueError
-        The file is no problem; the message says where.
+        The file is malformed; the message says where.
     """
     if is_pytorch(data):
         return parse_pytorch(file, data, capacity)

@@ -1,4 +1,4 @@
-"""The independent judge of plans."""
+"""The independent checker of plans."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a plan.
+    """A rule that a plan violates.
 
     Parameters
     ----------
     reason
         "unplaced", "pool", "negative", "alignment", "pin", "limit", "conflict" or "live".
     first, second
-        rows of the buffers; -1 where there is none.
+        rows of the buffers; -1 for none.
     time
-        the first time at which both are live; -1 if that is not the reason.
+        first time at which both are live; -1 for other reasons.
     """
 
     reason: str
@@ -39,43 +39,43 @@ class Fault:
 
 
 def judge(columns: Mapping[str, Column]) -> Fault | None:
-    """What is wrong with the plan, whatever made it; None if it is sound.
+    """Return the rule that the plan violates, or None if it is valid.
 
-    The judge (``src/usmp/check_columns.cc``) shares no code with the solvers.
+    The checker (``src/usmp/check_columns.cc``) shares no code with the solvers.
 
     Parameters
     ----------
     columns
-        those of `Problem`, and `offsets`, `pools` and `candidate_limits`: by candidate of a
-        buffer, the bytes that it may use there, -1 for no limit.
+        columns of `Problem`, and `offsets`, `pools` and `candidate_limits`. The last one has the
+        limit in bytes of each candidate of a buffer, -1 for no limit.
     """
     fault = Fault(*function("check")(tensors(columns)))
     return fault if fault.reason else None
 
 
 def find_fault(problem: Problem, offsets: Column, pools: Column) -> Fault | None:
-    """What is wrong with this plan of the problem; see `check_columns`."""
+    """Return the rule that this plan of the problem violates; see `check_columns`."""
     columns = problem.columns()
     limits = columns["pool_limits"][problem.candidates]
     return judge({**columns, "candidate_limits": limits, "offsets": offsets, "pools": pools})
 
 
 def check_columns(problem: Problem, offsets: Column, pools: Column) -> None:
-    """Check that the plan is sound, whatever made it.
+    """Check that the plan is valid, independently of the algorithm.
 
     Parameters
     ----------
     problem
-        what was to be placed.
+        the problem that was solved.
     offsets
-        bytes, by buffer.
+        offset of each buffer in bytes.
     pools
-        by buffer, index in `problem.pools`.
+        index in `problem.pools` for each buffer.
 
     Raises
     ------
     ValueError
-        The plan is not sound; the message names the buffers, the pool and the bytes.
+        The plan is invalid; the message names the buffers, the pool and the bytes.
     """
     fault = find_fault(problem, offsets, pools)
     if fault is None:

@@ -1,4 +1,4 @@
-"""Buffers that lie inside of others: views, slices of one storage, state that shares its place."""
+"""Buffers that lie inside others: views, slices of one storage, state with a shared place."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from usmp_solver.solution import Solution
 
 @dataclass(frozen=True)
 class Colocation:
-    """Buffers to solve for, and where in them others lie.
+    """Buffers to solve for, and the positions of others inside them.
 
     Parameters
     ----------
     buffers
-        those that lie in no other, each large enough for those inside of it, and live whenever one
-        of them is.
+        buffers that lie in no other. Each is large enough for its members, and live whenever one of
+        them is.
     members
-        by name of every given buffer, the name of the one of `buffers` that has its bytes, and the
-        byte of it at which it starts.
+        by name of every original buffer, the name of the one of `buffers` that contains it, and its
+        first byte there.
     """
 
     buffers: tuple[Buffer, ...]
     members: Mapping[str, tuple[str, int]]
 
     def places(self, solution: Solution) -> dict[str, tuple[str, int]]:
-        """Name of every given buffer to name of its pool and byte offset, in a solution of the
-        problem of `buffers`.
+        """Return the pool name and the byte offset of every original buffer, by name.
+
+        `solution` solves the problem of `buffers`.
         """
         hosts = solution.places
         return {
@@ -39,29 +40,29 @@ class Colocation:
 
 
 def colocate(buffers: Iterable[Buffer], within: Mapping[str, tuple[str, int]]) -> Colocation:
-    """Join buffers that must lie inside of others with these.
+    """Join buffers that must lie inside others with these.
 
-    A joined buffer is live as a whole whenever one of its parts is. Of those parts, the ones that
-    share bytes may be live at one time: that is what they are for. `Buffer.overlaps` from or to a
-    joined buffer are left out, which is always sound: these share no bytes.
+    A joined buffer is live as a whole whenever one of its parts is. Parts that share bytes may be
+    live together. `Buffer.overlaps` from or to a joined buffer are dropped, which is conservative:
+    these share no bytes.
 
     Parameters
     ----------
     buffers
-        all of them.
+        all original buffers.
     within
-        by name of a buffer, the name of the buffer that it lies in, and the byte of it at which it
-        starts. It may end beyond it. That buffer may lie in another.
+        by name of a buffer, the name of the buffer that contains it, and its first byte there. It
+        may end beyond its container, which may lie in another buffer.
 
     Raises
     ------
     ValueError
-        A name is unknown, a buffer would lie in itself, or alignments, pinned offsets, pools or
-        conflicts of the buffers of one place contradict each other.
+        A name is unknown, a buffer would lie in itself, or the alignments, pinned offsets, pools or
+        conflicts of joined buffers contradict each other.
     """
-    given = list(buffers)
-    by_name = {buffer.name: buffer for buffer in given}
-    if len(by_name) < len(given):
+    originals = list(buffers)
+    by_name = {buffer.name: buffer for buffer in originals}
+    if len(by_name) < len(originals):
         raise ValueError("two buffers have one name; give each a name of its own")
     members = {name: _host_of(name, by_name, within) for name in by_name}
     for name in within:
@@ -83,7 +84,7 @@ def colocate(buffers: Iterable[Buffer], within: Mapping[str, tuple[str, int]]) -
 def _host_of(
     name: str, by_name: Mapping[str, Buffer], within: Mapping[str, tuple[str, int]]
 ) -> tuple[str, int]:
-    """The buffer in which nothing more lies around it, and the byte of it."""
+    """Return the outermost buffer around `name`, and the first byte of `name` in it."""
     host, total = name, 0
     seen = {name}
     while host in within:
@@ -106,8 +107,10 @@ def _joined(
     members: Mapping[str, tuple[str, int]],
     joined: Collection[str],
 ) -> Buffer:
-    """The buffer with all that lies in it; `starts` has itself, too, and `joined` the names of all
-    buffers that were joined.
+    """Return the buffer with its members.
+
+    `starts` has the first byte of each member, including the buffer itself. `joined` has the names
+    of all joined buffers.
     """
     parts = [by_name[name] for name in starts]
     conflicts = []
@@ -143,7 +146,7 @@ def _joined(
 
 
 def _union(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The ranges, in order, those that touch as one."""
+    """Return the union of the ranges, in order."""
     union: list[tuple[int, int]] = []
     for start, stop in sorted(ranges):
         if union and start <= union[-1][1]:
@@ -154,18 +157,18 @@ def _union(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def _common_pools(host: Buffer, parts: Iterable[Buffer]) -> tuple[str, ...]:
-    """The pools that all of them may be in, in the order of the first that names any."""
+    """Return the pools that all parts allow, in the order of the first part that names any."""
     lists = [part.pools for part in (host, *parts) if part.pools]
     if not lists:
         return ()
-    common = tuple(pool for pool in lists[0] if all(pool in each for each in lists))
+    common = tuple(pool for pool in lists[0] if all(pool in pools for pools in lists))
     if not common:
         raise ValueError(f'there is no pool that may hold all that lies in buffer "{host.name}"')
     return common
 
 
 def _pinned(host: Buffer, parts: Iterable[Buffer], starts: Mapping[str, int]) -> int | None:
-    """Where the pins of the parts pin the whole."""
+    """Return the pinned offset of the whole that follows from the pins of its parts."""
     pins = {part.offset - starts[part.name]: part for part in parts if part.offset is not None}
     if len(pins) > 1:
         names = " and ".join(f'"{part.name}"' for part in [*pins.values()][:2])

@@ -1,4 +1,4 @@
-"""Columns of numbers."""
+"""Columns of int64."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Column: TypeAlias = NDArray[np.int64]
 
 
 def column(values: Iterable[int] = ()) -> Column:
-    """The numbers as a column.
+    """Return the numbers as a column.
 
     Raises
     ------
     ValueError
-        A number does not fit 64 bits, or is not whole; NumPy would cut it off.
+        A number does not fit 64 bits, or is no integer; NumPy would truncate it.
     """
     numbers = list(values)
     try:
@@ -30,5 +30,5 @@ def column(values: Iterable[int] = ()) -> Column:
 
 
 def first_of(lists: Iterable[Sequence[Any]]) -> Column:
-    """Where the list of each buffer begins when they lie one after the other; then their end."""
-    return np.concatenate([[0], np.cumsum([len(each) for each in lists], dtype=np.int64)])
+    """Return the start of each list in their concatenation, and finally its length."""
+    return np.concatenate([[0], np.cumsum([len(items) for items in lists], dtype=np.int64)])

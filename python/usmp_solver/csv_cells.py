@@ -1,7 +1,7 @@
-"""CSV to cells: which columns there are, the numbers in them, and the line of every buffer.
+"""Parsing of a CSV: its columns, their numbers, and the line of every buffer.
 
-Plain files, without quotes, empty lines or empty numbers, are read by NumPy as a whole. Any other
-is read line by line, which takes longer and can say what is wrong where.
+NumPy reads plain files, without quotes, empty lines or empty numbers, as a whole. Any other file is
+read line by line, which is slower, but gives precise errors.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from usmp_solver.columns import Column
 
 @dataclass(frozen=True)
 class Dialect:
-    """Which columns a file may have.
+    """The columns that a file may have.
 
     Parameters
     ----------
     names
-        of columns, and what they mean.
+        names of columns, and their meanings.
     required
-        meanings that must be there.
+        meanings that must be present.
     numbers
-        meanings of which every cell is a number, and what an empty cell means; None if a cell may
-        not be empty.
+        meanings of columns of numbers, each with the value of an empty cell; None if cells may not
+        be empty.
     texts
-        meanings of which every cell is text.
+        meanings of columns of text.
     """
 
     names: Mapping[str, str]
@@ -43,7 +43,7 @@ class Dialect:
 
 
 NO_OFFSET = -(1 << 63)
-"""What an empty cell of an offset means; no number in a file is as low."""
+"""The value of an empty cell of an offset; numbers in a file are larger."""
 
 _NAMES = {
     "id": "id",
@@ -61,7 +61,7 @@ _NAMES = {
     "pool": "pool",
     "hint": "hint",
 }
-"""Names of columns, and what they mean; the synonyms are MiniMalloc's."""
+"""Names of columns, and their meanings; the synonyms are MiniMalloc's."""
 
 MINIMALLOC = Dialect(
     names=_NAMES,
@@ -72,16 +72,16 @@ MINIMALLOC = Dialect(
 """The columns of MiniMalloc, and `pool`."""
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-"""What else people write between columns."""
+"""Separators that other programs write between columns."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _SMALL_INTEGER = r"[+-]?[0-9]{1,18}"
-"""Of which each fits 64 bits."""
+"""An integer that certainly fits 64 bits."""
 _INT64_MAX = (1 << 63) - 1
 
 
 class CsvError(ValueError):
-    """What is wrong in a file, and where."""
+    """An error in a file, with its position."""
 
     def __init__(self, file: str, line: int | None, buffer: str | None, words: str) -> None:
         where = [file, *([] if line is None else [f"line {line}"])]
@@ -89,28 +89,28 @@ class CsvError(ValueError):
         super().__init__(f"{', '.join(where)}: {words}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy the text, which is all that there is."""
+        """Copy the text, which is the only content."""
         return __newobj__, (type(self), *self.args), vars(self)
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The columns of a file, a row for every buffer.
+    """The columns of a file, with a row for every buffer.
 
     Parameters
     ----------
     header
-        the names as they are in the file.
+        names as in the file.
     meanings
-        of the names, in the same order.
+        meanings of the names, in the same order.
     lines
-        in which each buffer is, the first of the file being 1.
+        line of each buffer; the first line of the file is 1.
     numbers
-        columns of numbers by meaning; what is not in the file is not here.
+        columns of numbers by meaning, if the file has them.
     texts
         columns of text by meaning.
     is_plain
-        every line is a buffer, and every comma is between two cells.
+        whether every line is a buffer, and every comma separates two cells.
     """
 
     header: list[str]
@@ -122,18 +122,18 @@ class Cells:
 
     @property
     def end_is_inclusive(self) -> bool:
-        """MiniMalloc takes a column `end`, and the gaps beside it, as inclusive."""
+        """Whether the column is called `end`: MiniMalloc makes it inclusive, like its gaps."""
         return "end" in (name.strip().lower() for name in self.header)
 
 
 def read_cells(file: str, data: bytes, dialect: Dialect = MINIMALLOC) -> Cells:
-    """Read the file.
+    """Parse the cells of a file.
 
     Raises
     ------
     CsvError
-        A column is missing, unknown or there twice, a line has not as many cells as the first, or
-        a cell of a number has none.
+        A column is missing, unknown or duplicate, a line has another number of cells than the
+        first, or a cell is no number.
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
@@ -149,7 +149,7 @@ def _meanings(file: str, line: int, header: list[str], dialect: Dialect) -> list
     for name in header:
         meaning = dialect.names.get(name.strip().lower())
         if meaning is None:
-            separator = next((each for each in ";\t|" if each in name), None)
+            separator = next((char for char in ";\t|" if char in name), None)
             if len(header) == 1 and separator is not None:
                 words = f"columns are separated by commas, not by {_SEPARATORS[separator]}"
             else:
@@ -170,7 +170,7 @@ def _meanings(file: str, line: int, header: list[str], dialect: Dialect) -> list
 
 
 def _read_plain(file: str, text: str, dialect: Dialect) -> Cells | None:
-    """The cells of a plain file; None if it is none, or if something is wrong in it."""
+    """Return the cells of a plain file; None for any other file, and for errors."""
     text = text.replace("\r\n", "\n")
     first, _, rest = text.partition("\n")
     if '"' in text or "\r" in text or not first.strip():
@@ -194,16 +194,16 @@ def _read_plain(file: str, text: str, dialect: Dialect) -> Cells | None:
 def _irregular_line(meanings: list[str], dialect: Dialect) -> re.Pattern[str]:
     """Return a pattern of a line that lacks a cell, or has something else in place of a number.
 
-    NumPy reads 1.5 as 1, and only warns. Warning filters are those of all threads, so a warning
-    cannot be turned into an error for one of them.
+    NumPy reads 1.5 as 1 with a warning only. Warning filters are global to all threads, so the
+    warning cannot become an error in one of them.
     """
     number = rf"[^\S\n]*{_SMALL_INTEGER}[^\S\n]*"
-    cells = (number if each in dialect.numbers else r"[^,\n]*" for each in meanings)
+    cells = (number if meaning in dialect.numbers else r"[^,\n]*" for meaning in meanings)
     return re.compile(rf"\n(?!{','.join(cells)}(?:\n|\Z))")
 
 
 def _read_rows(file: str, text: str, dialect: Dialect) -> Cells:
-    """The cells of any file."""
+    """Return the cells of any file."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] = []
     meanings: list[str] = []

@@ -1,4 +1,4 @@
-"""The column `gaps`: when, in between, the content of a buffer does not matter."""
+"""The column `gaps`: times at which the content of a buffer does not matter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Lifespan:
-    """When a buffer lives, and its bytes."""
+    """The live range of a buffer, and its size in bytes."""
 
     lower: int
     upper: int
@@ -19,15 +19,15 @@ class Lifespan:
 
 
 def live_ranges(text: str, life: Lifespan, end_is_inclusive: bool) -> list[tuple[int, int]]:
-    """What the gaps, as "3-5 7-9", leave of the life: half-open ranges.
+    """Return the half-open live ranges that remain around gaps such as "3-5 7-9".
 
-    A gap with a window, as "3-5@0:8", keeps some of the bytes; one that keeps all of them is none.
+    A gap with a window, such as "3-5@0:8", keeps some of the bytes. If it keeps all, it is ignored.
 
     Raises
     ------
     ValueError
-        A gap cannot be read, is empty, outside of the life, or overlaps another, or there is
-        nothing left; the message lacks the buffer, which the caller knows.
+        A gap is malformed, empty, outside of the live range, or overlaps another, or nothing
+        remains. The message lacks the buffer, which the caller knows.
     """
     gaps = sorted(_gap(part, life, end_is_inclusive) for part in text.split())
     ranges, begin, previous = [], life.lower, ""
@@ -48,7 +48,7 @@ def live_ranges(text: str, life: Lifespan, end_is_inclusive: bool) -> list[tuple
 
 
 def _gap(part: str, life: Lifespan, end_is_inclusive: bool) -> tuple[int, int, str, bool]:
-    """Its two times, half-open, and whether it frees the bytes."""
+    """Return the half-open range of a gap, its text, and whether it frees the bytes."""
     match = _GAP.fullmatch(part) if len(part) <= _LONGEST else None
     if match is None:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Cells of a CSV to a problem: what the formats have in common."""
+"""Conversion of CSV cells to a problem, common to all formats."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from usmp_solver.problem import Problem
 _INT64_MAX = (1 << 63) - 1
 _SEPARATOR = "|"
 _MOST_CANDIDATES = 10_000_000
-"""Of all buffers: a number of 64 bits for each."""
+"""Most candidates of all buffers; each takes 64 bits."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """When buffers live, and which conflict beyond that: columns as `Problem` has them."""
+    """Live ranges, and conflicts beyond them: columns as in `Problem`."""
 
     live_first: Column
     live_starts: Column
@@ -40,15 +40,15 @@ class CsvProblem:
     Parameters
     ----------
     file
-        its name in messages.
+        name of the file, for messages.
     data
-        its content.
+        content of the file.
     cells
-        what is in it.
+        parsed cells.
     problem
-        what it means.
+        the problem that they describe.
     preamble
-        what is in the file before `data`.
+        text of the file before `data`.
     """
 
     file: str
@@ -58,7 +58,7 @@ class CsvProblem:
     preamble: str = ""
 
     def where(self, buffer: int) -> str:
-        """Where in the file the buffer is, as "line 2"."""
+        """Return the position of the buffer in the file, such as "line 2"."""
         return f"line {self.cells.lines[buffer]}"
 
 
@@ -70,13 +70,13 @@ def csv_problem(
     capacity: int | Mapping[str, int] | None,
     preamble: str = "",
 ) -> CsvProblem:
-    """The problem of these cells.
+    """Return the problem that the cells describe.
 
     Raises
     ------
     ValueError
-        Two buffers have one id, a number is out of its range, or the capacity does not go with the
-        file; the message names file, line and buffer.
+        Two buffers have one id, a number is out of range, or the capacity does not match the file.
+        The message names file, line and buffer.
     """
     ids, size = cells.texts["id"], cells.numbers["size"]
     check(file, cells, size < 0, "its size, {}, is negative", size)
@@ -101,7 +101,7 @@ def csv_problem(
 
 
 def check(file: str, cells: Cells, wrong: NDArray[np.bool_], words: str, *numbers: Column) -> None:
-    """Refuse the first buffer that is wrong."""
+    """Raise CsvError for the first row that is wrong."""
     if wrong.any():
         row = int(np.argmax(wrong))
         text = words.format(*(int(values[row]) for values in numbers))
@@ -123,7 +123,7 @@ def check_ids(file: str, cells: Cells) -> None:
 
 
 def _offsets(file: str, cells: Cells, alignment: Column) -> Column:
-    """Where buffers are pinned; -1 where they are not."""
+    """Return the pinned offsets; -1 for other buffers."""
     if "offset" not in cells.numbers:
         return np.full(len(alignment), -1, np.int64)
     offset, size = cells.numbers["offset"], cells.numbers["size"]
@@ -151,7 +151,7 @@ def _offsets(file: str, cells: Cells, alignment: Column) -> Column:
 def _pools(
     file: str, cells: Cells, capacity: int | Mapping[str, int] | None
 ) -> tuple[tuple[Pool, ...], Column, Column]:
-    """The pools, and candidates of the buffers as a problem has them."""
+    """Return the pools, and the candidate columns of the problem."""
     texts = cells.texts.get("pool", [])
     named = {text: _names(text) for text in dict.fromkeys(texts)}
     for text, of_text in named.items():
@@ -188,7 +188,7 @@ def _pools(
 def _check_candidates(
     file: str, cells: Cells, texts: list[str], of_texts: Mapping[str, list[int]], pools: int
 ) -> None:
-    """Refuse more pairs of a buffer and a pool than memory holds: an empty cell is all pools."""
+    """Refuse too many pairs of buffer and pool: an empty cell means all pools."""
     rows = len(cells.lines)
     count = sum(len(of_texts[text]) for text in texts) if texts else rows * pools
     if count > _MOST_CANDIDATES:
@@ -200,12 +200,12 @@ def _check_candidates(
 
 
 def _names(text: str) -> list[str]:
-    """The pools that a cell names; none if it is empty."""
+    """Return the pools that a cell names."""
     return list(dict.fromkeys(map(str.strip, text.split(_SEPARATOR)))) if text else []
 
 
 def _check_capacity(table: CsvProblem) -> None:
-    """Refuse a buffer that no pool can hold, whatever else there is."""
+    """Refuse a buffer that exceeds all of its pools."""
     problem = table.problem
     limits = np.array(
         [_INT64_MAX if pool.limit is None else pool.limit for pool in problem.pools], np.int64
@@ -228,7 +228,7 @@ def _check_capacity(table: CsvProblem) -> None:
 
 
 def _check_pins(table: CsvProblem) -> None:
-    """Refuse two buffers that are pinned to bytes that they may not share."""
+    """Refuse two buffers whose pins collide."""
     problem = table.problem
     candidates = np.diff(problem.candidate_first)
     pinned = np.flatnonzero((problem.fixed_offsets >= 0) & (candidates == 1))

@@ -1,6 +1,6 @@
-"""CSV to a problem: MiniMalloc's columns, and some more.
+"""CSV files with MiniMalloc's columns and a few more.
 
-Facts of the format are from `src/converter.cc` of google/minimalloc.
+The format is defined by `src/converter.cc` of google/minimalloc.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _INT64_MAX = (1 << 63) - 1
 def read_csv(
     path: str | os.PathLike[str], capacity: int | Mapping[str, int] | None = None
 ) -> CsvProblem:
-    """Read a file with the columns id, lower, upper, size, and others that docs/solver.md names.
+    """Read a file with the columns id, lower, upper, size and the others in docs/solver.md.
 
     Parameters
     ----------
     path
         the file.
     capacity
-        bytes of the only pool, or of each pool by name; None is no limit.
+        size of the only pool, or of each pool by name, in bytes; None for no limit.
 
     Raises
     ------
     ValueError
-        The file is no problem; the message names line and buffer.
+        The file is malformed; the message names line and buffer.
     """
     return parse_csv(os.fspath(path), Path(path).read_bytes(), capacity)
 
@@ -42,23 +42,23 @@ def read_csv(
 def parse_csv(
     file: str, data: bytes, capacity: int | Mapping[str, int] | None = None
 ) -> CsvProblem:
-    """The problem in the file.
+    """Return the problem in the file.
 
     Parameters
     ----------
     file
-        its name, for messages.
+        name of the file, for messages.
     data
-        its content.
+        content of the file.
     capacity
-        bytes of the only pool, or of each pool by name, the most wanted first; None is no
-        limit.
+        size of the only pool, or of each pool by name, in bytes, the most preferred first; None for
+        no limit.
 
     Raises
     ------
     ValueError
-        The file is no problem, or the capacity does not go with it; the message names file, line
-        and buffer.
+        The file is malformed, or the capacity does not match it. The message names file, line and
+        buffer.
     """
     cells = read_cells(file, data)
     check_ids(file, cells)
@@ -68,7 +68,7 @@ def parse_csv(
 
 
 def _upper(file: str, cells: Cells) -> Column:
-    """The first time at which the buffer is no longer live."""
+    """Return the exclusive ends of the live ranges."""
     upper = cells.numbers["upper"]
     if not cells.end_is_inclusive:
         return upper
@@ -91,8 +91,8 @@ def _times(file: str, cells: Cells, lower: Column, upper: Column) -> Times:
             ) from None
     return Times(
         first_of(ranges),
-        column([start for each in ranges for start, _ in each]),
-        column([stop for each in ranges for _, stop in each]),
+        column([start for live in ranges for start, _ in live]),
+        column([stop for live in ranges for _, stop in live]),
         column(),
         column(),
     )

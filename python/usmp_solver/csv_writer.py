@@ -1,4 +1,4 @@
-"""The plan as MiniMalloc writes it: the columns of the input, and the offset of every buffer."""
+"""Writing of plans like MiniMalloc: the columns of the input, and the offset of every buffer."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from usmp_solver.solution import Solution
 
 
 def write_csv(given: CsvProblem | PytorchProblem | Problem, solution: Solution) -> str:
-    """The input with the column `offset`, and `pool` where there is more than one to choose from.
+    """Return the input with the column `offset`, and `pool` if there are several pools.
 
-    Read again, the file is the same problem with every buffer pinned to its offset.
+    The output is a problem in which every buffer is pinned to its offset.
 
     Parameters
     ----------
     given
-        a CSV that was read, which keeps its columns; a recording of PyTorch; or any other problem.
+        a CSV file, which keeps its columns; a recording of PyTorch; or any other problem.
     solution
         its plan.
 
     Raises
     ------
     ValueError
-        The problem comes from no CSV and has conflicts or overlaps beyond live ranges, or a buffer
-        that is never live: there are no columns for these.
+        The problem is no CSV file and has conflicts or overlaps beyond live ranges, or a buffer
+        that is never live: a CSV has no columns for these.
     """
     if isinstance(given, CsvProblem):
         return given.preamble + _csv_of_file(given, solution)
@@ -63,7 +63,7 @@ def _csv_of_file(table: CsvProblem, solution: Solution) -> str:
 
 
 def _with_offsets(table: CsvProblem, solution: Solution) -> str:
-    """The lines of a plain file as they are, each with its offset: a file may have millions."""
+    """Append the offsets to the lines of a plain file, which may have millions."""
     header, *lines = table.data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     offsets = solution.offsets.tolist()
     rows = zip(lines, offsets, strict=False)
@@ -71,7 +71,7 @@ def _with_offsets(table: CsvProblem, solution: Solution) -> str:
 
 
 def _rows(table: CsvProblem) -> list[list[str]]:
-    """The rows of the input, without its header and empty lines."""
+    """Return the rows of the input, without its header and empty lines."""
     text = table.data.decode("utf-8-sig")
     rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(map(str.strip, row))]
     return [[cell.strip() for cell in row] for row in rows[1:]]
@@ -107,7 +107,7 @@ def _csv_of_problem(problem: Problem, solution: Solution) -> str:
 
 
 def _gaps(problem: Problem, buffer: int) -> str:
-    """What lies between the live ranges of the buffer, as "3-5 7-9"."""
+    """Return the gaps between the live ranges of the buffer, such as "3-5 7-9"."""
     of_buffer = slice(problem.live_first[buffer], problem.live_first[buffer + 1])
     starts: Column = problem.live_starts[of_buffer]
     order = np.argsort(starts)

@@ -1,4 +1,4 @@
-"""What does not fit, as data; messages for users are made of it elsewhere."""
+"""The explanation of an infeasible problem as data. Messages are built elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from usmp_solver.buffers import Pool
 
 @dataclass(frozen=True)
 class Unplaced:
-    """A buffer that fits nowhere, or not beside others.
+    """A buffer that has no place.
 
     Parameters
     ----------
@@ -20,9 +20,9 @@ class Unplaced:
     size
         bytes.
     alignment
-        bytes of which the offset must be a multiple.
+        required divisor of the offset, in bytes.
     offset
-        the byte that it is pinned to; None if it is not.
+        pinned offset in bytes, or None.
     """
 
     number: int
@@ -34,21 +34,19 @@ class Unplaced:
 
 @dataclass(frozen=True)
 class RefusingPool:
-    """A candidate pool that the buffer did not fit into.
+    """A candidate pool in which the buffer has no place.
 
     Parameters
     ----------
     pool
-        its name and limit.
+        the pool, with name and limit.
     taken
-        bytes that were taken of it; None if the algorithm did not place one buffer after
-        another.
+        occupied bytes; None if the algorithm did not place buffers one after the other.
     end
-        where the buffer would have ended without a limit; None if it could be nowhere, or the
-        algorithm did not place one buffer after another.
+        end of the buffer if the pool had no limit. None if it has no offset there, or if the
+        algorithm did not place buffers one after the other.
     occupant, occupant_offset
-        the placed buffer whose bytes a pinned one would take, and the byte
-        at which it starts; None if there is none.
+        the placed buffer that collides with a pinned one, or None, and its offset in bytes.
     """
 
     pool: Pool
@@ -60,8 +58,7 @@ class RefusingPool:
 
 @dataclass(frozen=True)
 class EnoughBytes:
-    """A limit of the pool of this name with which there is a plan; the smallest if that is
-    proved."""
+    """A limit in bytes with which a plan exists, proved smallest or not."""
 
     pool: str
     bytes: int
@@ -70,35 +67,34 @@ class EnoughBytes:
 
 @dataclass(frozen=True)
 class DoesNotFit:
-    """Why there is no plan.
+    """The reason why there is no plan.
 
     Parameters
     ----------
     algorithm
-        that found none.
+        algorithm that found no plan.
     buffer
-        a buffer that did not fit: the first, or of several that do not fit together the
-        largest.
+        a buffer that has no place: the first one, or the largest of several.
     pools
-        its candidates.
+        candidate pools of the buffer.
     is_proved
-        there is no plan within the limits.
+        whether it is proved that no plan exists within the limits.
     proved
-        buffers that do not fit together, whatever else there is; empty if none are known.
+        buffers that do not fit together, whatever the others; empty if none are known.
     is_irreducible
-        without any one of them the others fit.
+        whether the rest of `proved` fits without any one of them.
     fits_without_limits
-        they would fit together if no pool had a limit.
+        whether `proved` would fit if no pool had a limit.
     needed
-        bytes that they need at least of the only pool that may hold them; None if they have
-        several, or fit nowhere.
+        lower bound of the bytes that `proved` needs in its only candidate pool; None if there are
+        several, or if it fits nowhere.
     alone
-        limits of one pool, any of which is enough.
+        limits of single pools, each of which suffices.
     together
-        limits that are enough together, where none is alone.
+        limits that suffice together, if no single one does.
     lower_bound
-        bytes that the buffers that no other pool may hold need at least of `pools` in all; None
-        if no number of bytes is enough, or none is known.
+        lower bound of the total bytes of `pools`, from the buffers that no other pool may hold.
+        None if no number suffices, or none is known.
     """
 
     algorithm: str
@@ -115,8 +111,10 @@ class DoesNotFit:
 
     @property
     def needed_bytes(self) -> int | None:
-        """Bytes that are needed of `pools` in all: the fewest with which there is a plan if
-        `is_exact`, else a lower bound. None if no number of bytes is enough."""
+        """Bytes that `pools` need in total: the minimum if `is_exact`, else a lower bound.
+
+        None if no number of bytes suffices.
+        """
         if self.is_exact:
             return self.alone[0].bytes
         if self.lower_bound is None or self.needed is None or len(self.pools) > 1:
@@ -125,19 +123,20 @@ class DoesNotFit:
 
     @property
     def available_bytes(self) -> int | None:
-        """The limits of `pools` in all; None if one has no limit."""
-        limits = [each.pool.limit for each in self.pools]
+        """The total limit of `pools` in bytes; None if one has no limit."""
+        limits = [pool.pool.limit for pool in self.pools]
         return None if None in limits else sum(limit for limit in limits if limit is not None)
 
     @property
     def smallest_pool_bytes(self) -> dict[str, int]:
-        """Name of a pool to a limit with which there is a plan: those of `alone`, or if there are
-        none, those of `together`."""
-        return {each.pool: each.bytes for each in self.alone or self.together}
+        """Sufficient limits by pool name: of `alone`, or else of `together`."""
+        return {limit.pool: limit.bytes for limit in self.alone or self.together}
 
     @property
     def is_exact(self) -> bool:
-        """Whether `needed_bytes` is the smallest limit of the only pool with which there is a plan;
-        of an algorithm that proves nothing, with which it makes one."""
-        only = [each.pool.name for each in self.pools] == [each.pool for each in self.alone]
+        """Whether `needed_bytes` is the smallest limit of the only pool with which a plan exists.
+
+        For an algorithm that proves nothing, it is the smallest with which the algorithm succeeds.
+        """
+        only = [pool.pool.name for pool in self.pools] == [limit.pool for limit in self.alone]
         return only and len(self.alone) == 1 and self.alone[0].is_smallest

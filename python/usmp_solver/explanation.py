@@ -1,4 +1,4 @@
-"""Why a problem has no plan, or why none was found."""
+"""Explanations why a problem has no plan, or why none was found."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from usmp_solver.solution import Solution, Status
 from usmp_solver.solver import lower_bound
 
 _NO_NUMBER = (1 << 63) - 1
-"""The solver's lower bound of what cannot be placed."""
+"""The solver's lower bound of an infeasible problem."""
 
 
 def explain(solution: Solution) -> DoesNotFit:
-    """What does not fit, and which limits would do.
+    """Explain which buffers do not fit, and which limits would suffice.
 
-    The algorithm is run again with other limits, for as long as a search of the usual work takes
-    for each pool.
+    The algorithm runs again with other limits, with the default work budget for each pool.
 
     Raises
     ------
@@ -33,7 +32,7 @@ def explain(solution: Solution) -> DoesNotFit:
     if solution.has_plan:
         raise ValueError("there is a plan; nothing is to explain")
     problem = solution.problem
-    found = function("explain")(
+    record = function("explain")(
         tensors(problem.columns()),
         list(problem.names),
         solution.algorithm,
@@ -43,26 +42,28 @@ def explain(solution: Solution) -> DoesNotFit:
     )
     return DoesNotFit(
         algorithm=solution.algorithm,
-        buffer=unplaced(problem, int(found["buffer"])),
-        pools=tuple(_refusing(problem, each) for each in found["pools"]),
+        buffer=unplaced(problem, int(record["buffer"])),
+        pools=tuple(_refusing(problem, pool) for pool in record["pools"]),
         is_proved=solution.status is Status.INFEASIBLE,
         proved=tuple(unplaced(problem, buffer) for buffer in solution.infeasible_subset),
         is_irreducible=solution.is_irreducible,
-        fits_without_limits=bool(found["fits_without_limits"]),
-        needed=found["needed"],
-        alone=_enough(problem, found["alone"]),
-        together=_enough(problem, found["together"]),
-        lower_bound=_lower_bound(problem, [int(each["pool"]) for each in found["pools"]]),
+        fits_without_limits=bool(record["fits_without_limits"]),
+        needed=record["needed"],
+        alone=_enough(problem, record["alone"]),
+        together=_enough(problem, record["together"]),
+        lower_bound=_lower_bound(problem, [int(pool["pool"]) for pool in record["pools"]]),
     )
 
 
 def _lower_bound(problem: Problem, pools: Sequence[int]) -> int | None:
-    """Return the bytes that these pools in all need at least for the buffers that no other pool
-    may hold; None if no number of bytes is enough."""
+    """Return a lower bound of the total bytes of these pools; None if no number suffices.
+
+    Only buffers that no other pool may hold count.
+    """
     others = np.add.reduceat(~np.isin(problem.candidates, pools), problem.candidate_first[:-1])
     sizes = np.where(others == 0, problem.sizes, 0)
     is_one = len(pools) == 1
-    # Several pools can lie in one memory, one after the other, but for alignments and pins.
+    # Except for alignments and pins, several pools can be stacked in one memory.
     alone = Problem(
         names=problem.names,
         pools=(Pool("all"),),
@@ -83,7 +84,7 @@ def _lower_bound(problem: Problem, pools: Sequence[int]) -> int | None:
 
 
 def unplaced(problem: Problem, number: int) -> Unplaced:
-    """The buffer of that row."""
+    """Return the buffer of the row."""
     pin = int(problem.fixed_offsets[number])
     return Unplaced(
         number,
@@ -94,19 +95,21 @@ def unplaced(problem: Problem, number: int) -> Unplaced:
     )
 
 
-def _refusing(problem: Problem, found: Mapping[str, Any]) -> RefusingPool:
-    occupant = found["occupant"]
+def _refusing(problem: Problem, record: Mapping[str, Any]) -> RefusingPool:
+    occupant = record["occupant"]
     return RefusingPool(
-        problem.pools[found["pool"]],
-        found["taken"],
-        found["end"],
+        problem.pools[record["pool"]],
+        record["taken"],
+        record["end"],
         None if occupant is None else unplaced(problem, occupant),
-        int(found["occupant_offset"]),
+        int(record["occupant_offset"]),
     )
 
 
-def _enough(problem: Problem, found: Iterable[Mapping[str, Any]]) -> tuple[EnoughBytes, ...]:
+def _enough(problem: Problem, limits: Iterable[Mapping[str, Any]]) -> tuple[EnoughBytes, ...]:
     return tuple(
-        EnoughBytes(problem.pools[each["pool"]].name, int(each["bytes"]), bool(each["is_smallest"]))
-        for each in found
+        EnoughBytes(
+            problem.pools[limit["pool"]].name, int(limit["bytes"]), bool(limit["is_smallest"])
+        )
+        for limit in limits
     )

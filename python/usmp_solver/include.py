@@ -1,4 +1,4 @@
-"""Where the C++ headers of the solver are."""
+"""The location of the C++ headers of the solver."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def get_include() -> str:
-    """The folder to be given to a C++ compiler with ``-I``.
+    """Return the include folder of the C++ headers, for ``-I``.
 
-    ``usmp_solver/solver.h`` needs nothing but C++17: with it, and with
-    ``../lib/libusmp_solver.a`` beside this folder, other compilers place their own buffers.
+    Other compilers need only ``usmp_solver/solver.h``, C++17, and ``../lib/libusmp_solver.a``
+    beside this folder to place their own buffers.
 
     Raises
     ------

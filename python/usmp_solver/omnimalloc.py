@@ -1,13 +1,12 @@
-"""Problem files of OmniMalloc: CSV whose times may be vector clocks.
+"""Problem files of OmniMalloc: CSV files whose times may be vector clocks.
 
-Facts of the format are from `src/python/omnimalloc/io.py` of fpedd/omnimalloc 1.0: the columns are
-those of MiniMalloc, with `kind`, and `offset` where something is placed already. A pool with a base
-of its own has it in a line of its own before the first, as ``# pool_offset=64``; offsets count from
-there.
+The format is defined by `src/python/omnimalloc/io.py` of fpedd/omnimalloc 1.0. The columns are
+those of MiniMalloc, with `kind`, and with `offset` for placed buffers. A line ``# pool_offset=64``
+before the first gives the base of the pool; offsets are relative to it.
 
-A time of several threads is one number for each, as ``3:0:5``. One buffer is freed before another
-is allocated if no component of its end is larger than that of the other's start; two for which that
-is so in neither direction conflict.
+A time has one number for each thread, such as ``3:0:5``. A buffer is freed before another is
+allocated if no component of its end is larger than that of the other's start. Two buffers conflict
+if neither is freed before the other is allocated.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from usmp_solver.csv_cells import NO_OFFSET, Cells, CsvError, Dialect, read_cell
 from usmp_solver.csv_problem import CsvProblem, Times, check, check_ids, csv_problem
 
 Clocks: TypeAlias = NDArray[np.int64]
-"""Times of buffers: a row for each, with a component for each thread."""
+"""Times of buffers: a row for each buffer, a column for each thread."""
 
 _COLUMNS = ("id", "lower", "upper", "size", "offset", "kind")
 _OMNIMALLOC = Dialect(
@@ -41,15 +40,16 @@ _TIME = re.compile(r"[0-9]{1,18}(:[0-9]{1,18})*")
 _INTEGER = re.compile(rb"[0-9]{1,18}")
 _MOST_THREADS = 1000
 _MOST_BUFFERS = 20_000
-"""That vector clocks are compared of, each with each: some seconds."""
+"""Most buffers whose vector clocks are compared pairwise, which takes some seconds."""
 _MOST_CONFLICTS = 20_000_000
 _BLOCK = 4_000_000
-"""Comparisons at a time, which take as many bytes."""
+"""Comparisons at a time, one byte each."""
 
 
 def is_omnimalloc(data: bytes) -> bool:
-    """Whether only OmniMalloc writes files that begin like this: with the base of a pool, a column
-    `kind`, or a vector clock in the first row.
+    """Return whether the file begins like a file of OmniMalloc.
+
+    Only OmniMalloc writes the base of a pool, a column `kind`, or a vector clock in the first row.
     """
     if data.startswith(_POOL_OFFSET):
         return True
@@ -63,19 +63,19 @@ def is_omnimalloc(data: bytes) -> bool:
 def read_omnimalloc(
     path: str | os.PathLike[str], capacity: int | Mapping[str, int] | None = None
 ) -> CsvProblem:
-    """Read a file as `omnimalloc.save_allocation` writes it for one pool.
+    """Read a file of `omnimalloc.save_allocation` with one pool.
 
     Parameters
     ----------
     path
         the file.
     capacity
-        bytes of the pool; None is no limit.
+        size of the pool in bytes; None for no limit.
 
     Raises
     ------
     ValueError
-        The file is no problem; the message names line and buffer.
+        The file is malformed; the message names line and buffer.
     """
     return parse_omnimalloc(os.fspath(path), Path(path).read_bytes(), capacity)
 
@@ -83,30 +83,30 @@ def read_omnimalloc(
 def parse_omnimalloc(
     file: str, data: bytes, capacity: int | Mapping[str, int] | None = None
 ) -> CsvProblem:
-    """The problem in the file; `write_csv` makes a file of the plan that OmniMalloc loads.
+    """Return the problem in the file. OmniMalloc can load the plan that `write_csv` writes.
 
-    Buffers that have an offset are pinned to it; OmniMalloc treats them so. The problem's live
-    ranges are times of the first thread, then of the second, and so on; what conflicts beyond these
-    is in its pairs of conflicts.
+    Buffers with an offset are pinned, as in OmniMalloc. The live ranges of the problem are the
+    times of the first thread, then of the second, and so on. Conflicts that do not follow from them
+    are listed as pairs.
 
     Parameters
     ----------
     file
-        its name, for messages.
+        name of the file, for messages.
     data
-        its content.
+        content of the file.
     capacity
-        bytes of the pool; None is no limit.
+        size of the pool in bytes; None for no limit.
 
     Raises
     ------
     ValueError
-        The file is no problem; the message names file, line and buffer.
+        The file is malformed; the message names file, line and buffer.
     """
     preamble, data = _split_preamble(file, data)
     cells = read_cells(file, data, _OMNIMALLOC)
     check_ids(file, cells)
-    # OmniMalloc has no buffers without bytes, and would not load the plan.
+    # OmniMalloc has no buffers of zero bytes, and would not load the plan.
     size = cells.numbers["size"]
     check(file, cells, size < 1, "its size is {}, but must be 1 or more", size)
     for row, kind in enumerate(cells.texts.get("kind", [])):
@@ -118,7 +118,7 @@ def parse_omnimalloc(
 
 
 def _split_preamble(file: str, data: bytes) -> tuple[str, bytes]:
-    """The line with the base of the pool, if it is there, and the file with an empty one there."""
+    """Return the line with the base of the pool, and the file with an empty line instead."""
     if not data.startswith(_POOL_OFFSET):
         return "", data
     line, end, rest = data.partition(b"\n")
@@ -134,7 +134,7 @@ def _error(file: str, cells: Cells, row: int, words: str) -> CsvError:
 
 
 def _clocks(file: str, cells: Cells) -> tuple[Clocks, Clocks]:
-    """When each buffer is allocated and freed."""
+    """Return the times at which each buffer is allocated and freed."""
     columns = []
     threads: int | None = None
     for name in ("lower", "upper"):
@@ -167,8 +167,10 @@ def _clocks(file: str, cells: Cells) -> tuple[Clocks, Clocks]:
 
 
 def _times(file: str, starts: Clocks, ends: Clocks) -> Times:
-    """The threads' times one after the other: two buffers that are live together in the time of one
-    thread conflict. What conflicts without that is added in pairs.
+    """Concatenate the times of the threads.
+
+    Two buffers conflict if they are live together in the time of one thread. Other conflicts are
+    added as pairs.
     """
     count, threads = starts.shape
     if threads == 1:
@@ -195,7 +197,7 @@ def _times(file: str, starts: Clocks, ends: Clocks) -> Times:
 
 
 def _ranked(starts: Clocks, ends: Clocks) -> tuple[Clocks, Clocks]:
-    """Of each thread, numbers from 0 in the order of its times."""
+    """Return the ranks of the times within each thread, from 0."""
     count, threads = starts.shape
     ranks = [
         np.unique(np.concatenate([starts[:, t], ends[:, t]]), return_inverse=True)[1].reshape(-1)
@@ -206,9 +208,9 @@ def _ranked(starts: Clocks, ends: Clocks) -> tuple[Clocks, Clocks]:
 
 
 def _hidden_conflicts(file: str, starts: Clocks, ends: Clocks) -> tuple[Column, Column]:
-    """Pairs that conflict, though they are live together in the time of no thread."""
+    """Return pairs that conflict although they are not live together in any thread's time."""
     count, threads = starts.shape
-    firsts, seconds, found = [], [], 0
+    firsts, seconds, num_pairs = [], [], 0
     step = max(1, _BLOCK // count)
     for begin in range(0, count, step):
         rows = slice(begin, min(begin + step, count))
@@ -226,8 +228,8 @@ def _hidden_conflicts(file: str, starts: Clocks, ends: Clocks) -> tuple[Column, 
         is_new = first + begin < second
         firsts.append(first[is_new] + begin)
         seconds.append(second[is_new])
-        found += len(firsts[-1])
-        if found > _MOST_CONFLICTS:
+        num_pairs += len(firsts[-1])
+        if num_pairs > _MOST_CONFLICTS:
             words = f"more than {_MOST_CONFLICTS} pairs of buffers conflict by their vector clocks"
             raise CsvError(file, None, None, words)
     return np.concatenate(firsts).astype(np.int64), np.concatenate(seconds).astype(np.int64)

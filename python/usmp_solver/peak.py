@@ -1,4 +1,4 @@
-"""Who makes the peak of a pool?"""
+"""The buffers that determine the peak of a pool."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from usmp_solver.solution import Solution
 
 
 def live_at_peak(solution: Solution, pool: str) -> list[int]:
-    """The buffers that are live in the pool of that name when its highest byte is in use, and most
-    bytes are live, if there are several such times; by number, in the order of their offsets.
+    """Return the buffers that are live in the pool while its highest byte is in use.
+
+    If there are several such times, take the one with the most live bytes. Buffers are row numbers,
+    in order of offset.
     """
     problem = solution.problem
-    number = [each.name for each in problem.pools].index(pool)
+    number = [known.name for known in problem.pools].index(pool)
     held = [b for b in (solution.pools == number).nonzero()[0].tolist() if problem.sizes[b]]
     changes: dict[int, list[tuple[int, int]]] = {}
     for buffer in held:

@@ -1,8 +1,8 @@
-"""Pickles of plain data, without Python's own unpickler, which runs what a file tells it to.
+"""A reader of pickles of plain data. Python's own unpickler would run code from the file.
 
-Of the opcodes that `pickletools` describes, those are known that make dicts, lists, tuples,
-strings, bytes, numbers, booleans and None, as protocols 2 to 5 write them. None of them calls or
-imports anything, and what is made takes no more memory than a multiple of the file.
+It knows the opcodes of `pickletools` for dicts, lists, tuples, strings, bytes, numbers, booleans
+and None, as protocols 2 to 5 write them. None of them calls or imports anything, and the memory of
+the result is at most a multiple of the file size.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, NoReturn, TypeAlias
 
 
 class _Reader:
-    """The machine that the opcodes are for."""
+    """The stack machine of the opcodes."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
         self.stack: list[Any] = []
-        # Heights of the stack where items of a list, tuple or dict begin.
+        # Stack heights at which items of a list, tuple or dict begin.
         self.marks: list[int] = []
         self.memo: dict[int, Any] = {}
 
@@ -28,7 +28,7 @@ class _Reader:
         raise ValueError(f"byte {self.at - 1} of the pickle: {words}")
 
     def take(self, count: int) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         end = self.at + count
         if end > len(self.data):
             raise ValueError(f"the pickle ends after {len(self.data)} bytes, in the middle")
@@ -37,11 +37,11 @@ class _Reader:
         return taken
 
     def number(self, count: int) -> int:
-        """The next bytes as a number without sign."""
+        """Return the next bytes as an unsigned number."""
         return int.from_bytes(self.take(count), "little")
 
     def pop(self) -> Any:
-        """The topmost object."""
+        """Remove and return the topmost object."""
         self.need_object()
         return self.stack.pop()
 
@@ -51,7 +51,7 @@ class _Reader:
             self.refuse("there is no object that the opcode could take")
 
     def pop_to_mark(self) -> list[Any]:
-        """The objects above the topmost mark."""
+        """Remove and return the objects above the topmost mark."""
         if not self.marks:
             self.refuse("there is no mark below the items")
         mark = self.marks.pop()
@@ -60,7 +60,7 @@ class _Reader:
         return items
 
     def top(self, kind: type) -> Any:
-        """The topmost object, which must be of the kind and stays there."""
+        """Return the topmost object, which must have this type."""
         self.need_object()
         if type(self.stack[-1]) is not kind:
             self.refuse(f"there is no {kind.__name__} that items could be put into")
@@ -74,12 +74,12 @@ class _Reader:
             self.refuse("a string is no UTF-8 text")
 
     def remember(self, number: int) -> None:
-        """Keep the topmost object under that number."""
+        """Store the topmost object under a memo number."""
         self.need_object()
         self.memo[number] = self.stack[-1]
 
     def recall(self, number: int) -> None:
-        """Push the object of that number."""
+        """Push the object of a memo number."""
         if number not in self.memo:
             self.refuse(f"object {number} is not there")
         self.stack.append(self.memo[number])
@@ -90,12 +90,12 @@ class _Reader:
         self.stack.append(tuple(reversed(items)))
 
     def push_items(self, items: list[Any]) -> None:
-        """Put keys and values, one after the other, into the dict below."""
+        """Add alternating keys and values to the dict below."""
         target = self.top(dict)
         if len(items) % 2:
             self.refuse("a key has no value")
         keys = items[::2]
-        # Others may take long to hash, or have one hash.
+        # Keys of other types may be slow to hash, or have colliding hashes.
         if not all(type(key) is str for key in keys):
             self.refuse("a key is no string")
         target.update(zip(keys, items[1::2], strict=True))
@@ -132,7 +132,7 @@ def _signed(count: int) -> _OpcodeHandler:
 
 
 def _one_byte(reader: _Reader) -> None:
-    # As `number`, but there is one in every other place of a snapshot.
+    # Inlined `number`, because this is the most frequent opcode of a snapshot.
     reader.stack.append(reader.take(1)[0])
 
 
@@ -182,16 +182,16 @@ _STOP = pickle.STOP[0]
 
 
 def plain_loads(data: bytes) -> Any:
-    """What was pickled: dicts with keys of text, lists, tuples, strings, bytes, numbers, booleans
-    and None.
+    """Return the pickled data, which must be plain.
 
-    One object may be in several places, and in itself: who walks over what comes out goes only as
-    deep as it knows the data to be.
+    Plain are dicts with text keys, lists, tuples, strings, bytes, numbers, booleans and None.
+    An object may appear several times, even inside itself. So callers must limit how deep they
+    read.
 
     Raises
     ------
     ValueError
-        The pickle is cut off, malformed, or has other objects in it; the message names the byte.
+        The pickle is truncated, malformed, or has other objects; the message names the byte.
     """
     reader = _Reader(data)
     steps, length = _BY_NUMBER, len(data)
@@ -213,7 +213,7 @@ def plain_loads(data: bytes) -> Any:
 
 
 def _name(code: int) -> str:
-    import pickletools  # Takes longer to load than the rest of the package.
+    import pickletools  # Its import is slower than the whole package.
 
-    names = [each.name for each in pickletools.opcodes if ord(each.code) == code]
+    names = [opcode.name for opcode in pickletools.opcodes if ord(opcode.code) == code]
     return names[0] if names else f"0x{code:02x}"

@@ -1,4 +1,4 @@
-"""The capacity that is given for a file, as limits of its pools."""
+"""Conversion of a given capacity to limits of the pools of a file."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from usmp_solver.buffers import DEFAULT_POOL
 def pool_limits(
     file: str, pools: Sequence[str], capacity: int | Mapping[str, int] | None
 ) -> dict[str, int]:
-    """Bytes of the pools that have a limit.
+    """Return the sizes in bytes of the pools that have a limit.
 
     Parameters
     ----------
     file
-        its name, for messages.
+        name of the file, for messages.
     pools
-        that the file names, the most wanted first.
+        pools that the file names, the most preferred first.
     capacity
-        bytes of the only pool, or of each pool by name; None is no limit.
+        size of the only pool, or of each pool by name, in bytes; None for no limit.
 
     Raises
     ------
     ValueError
-        The capacity names no pool, and there are several.
+        The capacity names no pool, but there are several.
     """
     if isinstance(capacity, Mapping):
         return dict(capacity)

@@ -17,40 +17,38 @@ _INT64_MAX = (1 << 63) - 1
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Buffers and pools as columns of numbers, a row for every buffer.
+    """Buffers and pools as columns of numbers, with a row for every buffer.
 
-    Make one with `from_buffers` or `read_csv`, or from columns of int64 that you have: there is no
-    object for a buffer, so that a million of them are no burden. Lists of a
-    buffer lie one after the other in a column of their own; those of buffer `b` are at `first[b]`
-    up to `first[b + 1]`.
+    Construct one with `from_buffers`, `read_csv`, or from columns of int64. There are no objects
+    for buffers, so that a million of them are cheap. Lists of a buffer are concatenated in columns
+    of their own. The list of buffer `b` is at `first[b]` up to `first[b + 1]`.
 
     Parameters
     ----------
     names
-        of the buffers, for messages.
+        names of the buffers, for messages.
     pools
-        from the most to the least preferred.
+        pools, from the most to the least preferred.
     sizes
-        bytes.
+        sizes in bytes.
     live_first, live_starts, live_stops
         half-open live ranges.
     alignments
-        bytes of which the offset must be a multiple; 1 if missing.
+        required divisors of the offsets, in bytes; 1 if missing.
     fixed_offsets
-        the byte that the buffer is pinned to, or -1; -1 if missing.
+        pinned offsets in bytes, or -1; all -1 if missing.
     candidate_first, candidates
         pools that may hold the buffer, best first; all pools if missing.
     conflict_firsts, conflict_seconds
-        pairs of buffers that may not share bytes, whatever live
-        ranges say.
+        pairs of buffers that conflict regardless of live ranges.
     overlap_outputs, overlap_inputs, overlap_distances
-        an output may start `distance` or more bytes
-        below an input that dies there, though the two conflict.
+        safe overlaps: an output may start `distance` or more bytes below an input that dies there,
+        though the two conflict.
 
     Raises
     ------
     ValueError
-        A number is out of its range; the message names the buffer.
+        A number is out of range; the message names the buffer.
     """
 
     names: Sequence[str]
@@ -84,11 +82,11 @@ class Problem:
         validate(self.names, self.pools, self.columns())
 
     def __len__(self) -> int:
-        """The number of buffers."""
+        """Return the number of buffers."""
         return len(self.sizes)
 
     def columns(self) -> dict[str, Column]:
-        """What the C++ library reads."""
+        """Return the columns for the C++ library."""
         limits = [-1 if pool.limit is None else pool.limit for pool in self.pools]
         return {
             **{name: value for name, value in vars(self).items() if name not in _NO_COLUMNS},
@@ -98,12 +96,12 @@ class Problem:
 
     @staticmethod
     def from_buffers(buffers: Iterable[Buffer], pools: Sequence[Pool] = (DEFAULT_POOL,)) -> Problem:
-        """The problem of buffers that are written by hand.
+        """Return the problem of buffers that are written by hand.
 
         Raises
         ------
         ValueError
-            A name is unknown or used twice, or a number is out of its range.
+            A name is unknown or used twice, or a number is out of range.
         """
         buffers = list(buffers)
         numbers = _numbers_of([buffer.name for buffer in buffers], "buffer")
@@ -138,11 +136,11 @@ class Problem:
 _NO_COLUMNS = ("names", "pools")
 
 
-def _numbers_of(names: Sequence[str], what: str) -> dict[str, int]:
+def _numbers_of(names: Sequence[str], kind: str) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for number, name in enumerate(names):
         if numbers.setdefault(name, number) != number:
-            raise ValueError(f'two {what}s are called "{name}"; give each a name of its own')
+            raise ValueError(f'two {kind}s are called "{name}"; give each a name of its own')
     return numbers
 
 
@@ -167,10 +165,10 @@ def _assemble(
         alignments=column(alignments),
         fixed_offsets=column(-1 if offset is None else offset for offset in offsets),
         candidate_first=first_of(candidates),
-        candidates=column(pool for each in candidates for pool in each),
+        candidates=column(pool for pools_of_buffer in candidates for pool in pools_of_buffer),
         live_first=first_of(live),
-        live_starts=column(start for each in live for start, _ in each),
-        live_stops=column(stop for each in live for _, stop in each),
+        live_starts=column(start for ranges in live for start, _ in ranges),
+        live_stops=column(stop for ranges in live for _, stop in ranges),
         conflict_firsts=column(pair[0] for pair in conflicts),
         conflict_seconds=column(pair[1] for pair in conflicts),
         overlap_outputs=column(overlap[0] for overlap in overlaps),

@@ -1,9 +1,8 @@
-"""Memory that PyTorch recorded, to a problem: how few bytes would have been enough?
+"""Conversion of memory recordings of PyTorch to a problem: how few bytes would suffice?
 
-Two kinds of files are read. Snapshots are what `torch.cuda.memory._dump_snapshot` writes, as a
-pickle of plain data, or the same as JSON; `torch/cuda/memory.py` (`_snapshot`) describes them.
-Profiles are what `torch.profiler.profile(profile_memory=True)` exports with `export_chrome_trace`,
-on CPUs too.
+There are two kinds of files. Snapshots come from `torch.cuda.memory._dump_snapshot`, as a pickle of
+plain data or as JSON; `torch/cuda/memory.py` (`_snapshot`) describes them. Profiles come from
+`torch.profiler.profile(profile_memory=True)` and `export_chrome_trace`, also for CPUs.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ class PytorchProblem:
     Parameters
     ----------
     file
-        its name in messages.
+        name of the file, for messages.
     problem
-        a buffer for every block that was live; a pool for every memory whose blocks could take the
-        place of each other: of one device, stream and memory pool.
+        a buffer for every block that was live, and a pool for every device, stream and memory pool.
+        Blocks of one pool can replace each other.
     devices
-        what the recording says of each device.
+        recorded facts about each device.
     origins
-        by buffer, where in the file it is, as "event 12 of device0".
+        position of each buffer in the file, such as "event 12 of device0".
     """
 
     file: str
@@ -50,7 +49,7 @@ class PytorchProblem:
     origins: tuple[str, ...]
 
     def where(self, buffer: int) -> str:
-        """Where in the file the buffer is, as "event 12 of device0"."""
+        """Return the position of the buffer in the file, such as "event 12 of device0"."""
         return self.origins[buffer]
 
 
@@ -67,12 +66,12 @@ def read_pytorch(
     path
         the file.
     capacity, unit
-        as `parse_pytorch` takes them.
+        see `parse_pytorch`.
 
     Raises
     ------
     ValueError
-        The file is none of these; the message names the event.
+        The file has neither format; the message names the event.
     """
     return parse_pytorch(os.fspath(path), Path(path).read_bytes(), capacity, unit=unit)
 
@@ -84,28 +83,29 @@ def parse_pytorch(
     *,
     unit: int | None = None,
 ) -> PytorchProblem:
-    """The problem in the file.
+    """Return the problem in the file.
 
-    Time is the order of the events. A block is live from its allocation until it may be used again
-    (`free_completed`); if it was allocated before the recording, from the beginning; if it is not
-    released, to the end. Nothing in the file is run: of a pickle, only plain data is read.
+    Time is the order of events. A block is live from its allocation until it may be reused
+    (`free_completed`). If it was allocated before the recording, it is live from the beginning; if
+    it is not released, to the end. Nothing in the file is executed: only plain data of a pickle is
+    read.
 
     Parameters
     ----------
     file
-        its name, for messages.
+        name of the file, for messages.
     data
-        its content.
+        content of the file.
     capacity
-        bytes of the only pool, or of each pool by name; None is no limit.
+        size of the only pool, or of each pool by name, in bytes; None for no limit.
     unit
-        bytes of which sizes and offsets are made multiples. None stands for what PyTorch does:
-        512 for a snapshot, whose events have the bytes that were requested, and 64 for a profile.
+        divisor of sizes and offsets in bytes. None means PyTorch's own: 512 for a snapshot, whose
+        events have the requested bytes, and 64 for a profile.
 
     Raises
     ------
     ValueError
-        The file is no snapshot or profile, or the capacity does not go with it; the message names
+        The file is no snapshot or profile, or the capacity does not match it; the message names
         file and event.
     """
     record = load(file, data)

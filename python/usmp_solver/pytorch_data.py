@@ -1,4 +1,4 @@
-"""What PyTorch wrote into a file, as dicts, lists, texts and numbers; and checked access to it."""
+"""Files of PyTorch as dicts, lists, texts and numbers, with checked access."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from usmp_solver.plain_pickle import plain_loads
 _GZIP = b"\x1f\x8b"
 _PROTOCOL = b"\x80"
 MOST_BYTES = 1 << 48
-"""Of one allocation: more than any machine has, and sums of millions fit 64 bits."""
+"""Most bytes of one allocation: more than any machine has, and sums of millions fit 64 bits."""
 _MOST_ADDRESS = 1 << 64
 
 
 class Record:
-    """A dict of the file, and where it is: errors name both.
+    """A dict of the file, with its position, which errors name.
 
     Parameters
     ----------
     file
-        its name.
+        name of the file.
     place
-        of the dict in the file.
+        position of the dict in the file.
     value
-        the dict; anything else is refused.
+        the dict; other types are refused.
     file_bytes
-        of the whole file, for its outermost dict.
+        bytes of the whole file, for its outermost dict.
     """
 
     def __init__(self, file: str, place: str, value: object, file_bytes: int = 0) -> None:
@@ -39,11 +39,11 @@ class Record:
         self.value: Mapping[str, Any] = value
 
     def refuse(self, words: str) -> NoReturn:
-        """Raise the error: what is wrong with it."""
+        """Raise ValueError with the file, the position and the reason."""
         raise ValueError(f"{self.file}: {self.place} {words}")
 
     def integer(self, key: str, low: int, high: int, default: int | None = None) -> int:
-        """The whole number under the key; what is used if there is none."""
+        """Return the integer under the key, or the default."""
         value = self.value.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value < high:
             self.refuse(
@@ -53,15 +53,15 @@ class Record:
         return value
 
     def size(self, key: str) -> int:
-        """The number of bytes under the key."""
+        """Return the number of bytes under the key."""
         return self.integer(key, 0, MOST_BYTES)
 
     def address(self, key: str) -> int:
-        """The address under the key."""
+        """Return the address under the key."""
         return self.integer(key, 0, _MOST_ADDRESS)
 
     def number(self, key: str) -> float:
-        """The number under the key, finite."""
+        """Return the finite number under the key."""
         value = self.value.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self.refuse(f'must have a number as "{key}", not {_described(value)}')
@@ -70,7 +70,7 @@ class Record:
         return float(value)
 
     def text(self, key: str) -> str:
-        """The text under the key."""
+        """Return the text under the key."""
         value = self.value.get(key)
         if not isinstance(value, str):
             self.refuse(f'must have text as "{key}", not {_described(value)}')
@@ -79,34 +79,34 @@ class Record:
     def integers(
         self, key: str, low: int, high: int, default: Sequence[int], most: int
     ) -> list[int]:
-        """The list of at most `most` whole numbers under the key."""
+        """Return the list of at most `most` integers under the key."""
         items = self.items(key, default)
         if len(items) > most:
             self.refuse(f'has {len(items)} numbers as "{key}"; at most {most} are read')
-        each = Record(
+        numbers = Record(
             self.file, f'"{key}" of {self.place}', {str(n): v for n, v in enumerate(items)}
         )
-        return [each.integer(number, low, high) for number in each.value]
+        return [numbers.integer(number, low, high) for number in numbers.value]
 
     def items(self, key: str, default: Sequence[Any] | None = None) -> Sequence[Any]:
-        """The list under the key."""
+        """Return the list under the key."""
         value = self.value.get(key, default)
         if not isinstance(value, (list, tuple)):
             self.refuse(f'must have a list as "{key}", not {_described(value)}')
         return value
 
     def record(self, key: str) -> Record:
-        """The dict under the key."""
+        """Return the dict under the key."""
         return Record(self.file, f'"{key}" of {self.place}', self.value.get(key))
 
 
 def is_pytorch(data: bytes) -> bool:
-    """Whether the file begins as a pickle, JSON, or a compressed file, and not as a CSV."""
+    """Return whether the file begins as a pickle, JSON, or a compressed file, and not as a CSV."""
     return data.startswith((_PROTOCOL, _GZIP)) or data.lstrip(b" \t\r\n").startswith(b"{")
 
 
 def load(file: str, data: bytes) -> Record:
-    """What is in the file: a pickle of plain data, or JSON.
+    """Parse the file: a pickle of plain data, or JSON.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def load(file: str, data: bytes) -> Record:
     except json.JSONDecodeError as error:
         raise ValueError(f"{file}, line {error.lineno}: this is no JSON: {error.msg}") from None
     except ValueError:
-        # Python refuses to read numbers of thousands of digits.
+        # Python refuses to parse integers of thousands of digits.
         raise ValueError(f"{file}: a number of this JSON has thousands of digits") from None
     return Record(file, "the file", value, len(data))
 
@@ -144,6 +144,6 @@ def _described(value: object) -> str:
     if isinstance(value, (bool, float)):
         return str(value)
     if isinstance(value, int):
-        # Python refuses to print numbers of thousands of digits.
+        # Python refuses to print integers of thousands of digits.
         return str(value) if abs(value) < 1 << 128 else "a number beyond 128 bits"
     return f'"{value[:50]}"' if isinstance(value, str) else f"a {type(value).__name__}"

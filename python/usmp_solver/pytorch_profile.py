@@ -11,12 +11,13 @@ _DEVICE_TYPES = {0: "cpu", 1: "cuda"}
 
 
 def profile_devices(profile: Record) -> list[RecordedDevice]:
-    """The devices of the profile whose memory is recorded.
+    """Return the devices of the profile whose memory is recorded.
 
     Raises
     ------
     ValueError
-        It is malformed, or was made without `profile_memory`; the message names the event.
+        The profile is malformed, or was recorded without `profile_memory`; the message names the
+        event.
     """
     events = profile.items("traceEvents")
     check_events(profile, len(events))

@@ -1,6 +1,6 @@
 """Snapshots of PyTorch's caching allocators: `segments` and `device_traces`.
 
-Facts of the format are from `torch/cuda/memory.py` and `torch/cuda/_memory_viz.py` of PyTorch 2.13.
+The format is defined by `torch/cuda/memory.py` and `torch/cuda/_memory_viz.py` of PyTorch 2.13.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _RESERVED = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_
 _HELD = ("active_allocated", "active_awaiting_free", "active_pending_free")
 _MOST_STREAM = 1 << 64
 _POOL_NUMBERS = 2
-"""That name a memory pool of PyTorch."""
+"""Length of the id of a memory pool in PyTorch."""
 
 
 def snapshot_devices(snapshot: Record) -> list[RecordedDevice]:
-    """The devices of the snapshot of which anything is recorded.
+    """Return the devices of the snapshot with recorded events or segments.
 
     Raises
     ------
     ValueError
-        It is malformed; the message names the event.
+        The snapshot is malformed; the message names the event.
     """
     traces = snapshot.items("device_traces")
     check_events(snapshot, len(snapshot.items("segments", ())))
@@ -91,7 +91,7 @@ def _device(
 
 
 def _held_blocks(name: str, segments: Sequence[Record]) -> Iterator[tuple[str, str, int, int]]:
-    """Pool, place in the file, address and bytes of the blocks that are in use at the end."""
+    """Yield pool, position in the file, address and bytes of the blocks in use at the end."""
     for segment in segments:
         pool = _pool(name, segment, "segment_pool_id")
         address = segment.address("address")
@@ -108,7 +108,7 @@ def _held_blocks(name: str, segments: Sequence[Record]) -> Iterator[tuple[str, s
 
 
 def _pool(device: str, record: Record, key: str = "pool_id") -> str:
-    """Whose memory it is: blocks of two streams or memory pools never take each other's place."""
+    """Return the pool name: blocks of other streams or memory pools never replace these."""
     words = [device]
     stream = record.integer("stream", 0, _MOST_STREAM, 0)
     if stream:

@@ -1,4 +1,4 @@
-"""What a recording says of the memory of one device."""
+"""The recorded memory of one device."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from usmp_solver.pytorch_data import Record
 
 _MOST_EVENTS = 20_000_000
 _LEAST_BYTES = 8
-"""Of an event in a file: fewer than its address, size and their keys take."""
+"""Fewer bytes than the address, size and keys of an event take in a file."""
 
 
 def check_events(recording: Record, count: int) -> None:
-    """Refuse a recording with more events, segments and blocks than its file can have: a pickle
-    may have one list or dict in many places.
+    """Refuse more events, segments and blocks than the file can contain.
+
+    A pickle may refer to one list or dict many times.
 
     Raises
     ------
     ValueError
-        There are more than 20 million, or than one for each 8 bytes of the file.
+        There are more than 20 million, or more than one for every 8 bytes of the file.
     """
     if count > _MOST_EVENTS:
         recording.refuse(f"has {count} events and blocks; at most {_MOST_EVENTS} are read")
@@ -34,16 +35,16 @@ def check_events(recording: Record, count: int) -> None:
 
 @dataclass(frozen=True)
 class RecordedDevice:
-    """What a recording says of the memory of one device.
+    """The recorded memory of one device.
 
     Parameters
     ----------
     name
-        as "device0".
+        name, such as "device0".
     lifetimes
-        of its blocks, with the bytes as they are in the file.
+        its blocks, with sizes as in the file.
     reserved_bytes
-        the most that its allocator had from the system at one time; None if that is not known.
+        most bytes that its allocator had from the system at one time; None if unknown.
     """
 
     name: str
@@ -52,11 +53,11 @@ class RecordedDevice:
 
     @property
     def live_bytes(self) -> int:
-        """The most that were live at one time."""
+        """The recorded memory pressure in bytes."""
         return most_live_bytes((life.size, [(life.start, life.stop)]) for life in self.lifetimes)
 
     def summary(self) -> str:
-        """A line about it."""
+        """Return a one-line summary."""
         text = f"{self.name}, as recorded: at most {self.live_bytes} bytes were live"
         if self.reserved_bytes is not None:
             text += f", and {self.reserved_bytes} reserved"

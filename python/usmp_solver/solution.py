@@ -1,4 +1,4 @@
-"""What the solver found."""
+"""The result of the solver."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from usmp_solver.problem import Problem
 
 
 class Status(str, Enum):
-    """What is proved of a solution."""
+    """The proof status of a solution."""
 
     OPTIMAL = "optimal"
-    """No plan is better."""
+    """The plan is proved best."""
     FEASIBLE = "feasible"
-    """A plan, perhaps not the best."""
+    """There is a plan, perhaps not the best."""
     INFEASIBLE = "infeasible"
-    """There is no plan within the limits."""
+    """No plan within the limits exists, as proved."""
     UNKNOWN = "unknown"
-    """No plan was found within the budget, and no proof that there is none."""
+    """No plan was found within the budget, and infeasibility is not proved."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A plan that was checked, or why there is none.
+    """A checked plan, or the reason why there is none.
 
     Parameters
     ----------
     problem
-        that it solves.
+        the solved problem.
     algorithm, memory_pressure
-        what `solve` was asked.
+        arguments of `solve`.
     status
-        what is proved of it.
+        proof status.
     offsets
-        bytes, by buffer; empty if there is no plan.
+        byte offsets by buffer; empty without a plan.
     pools
-        by buffer, index of the pool in `problem.pools`; empty if there is no plan.
+        index in `problem.pools` by buffer; empty without a plan.
     peaks
         highest end of a buffer in each pool, in bytes, by name.
     lower_bounds
-        proved for the peak of each pool, in bytes, given that no less preferred pool has
-        a higher peak than here.
+        proved lower bound of each pool's peak, in bytes, given that the peaks of less preferred
+        pools are no higher than here.
     infeasible_subset
-        where there is no plan, buffers that do not fit together.
+        without a plan, buffers that do not fit together.
     is_irreducible
-        without any one of them, the others of the subset fit.
+        whether the rest of the subset fits without any one of them.
     work
-        steps that the solver took.
+        steps of the solver.
     """
 
     problem: Problem
@@ -65,27 +65,27 @@ class Solution:
 
     @property
     def has_plan(self) -> bool:
-        """Whether the buffers were placed."""
+        """Whether the buffers are placed."""
         return self.status in (Status.OPTIMAL, Status.FEASIBLE)
 
     @property
     def is_optimal(self) -> bool:
-        """Whether no plan is better; True only if that is proved."""
+        """Whether the plan is proved best."""
         return self.status is Status.OPTIMAL
 
     @property
     def peak(self) -> int:
-        """Bytes that the plan takes: the peak, or the sum of the peaks of several pools."""
+        """The peak in bytes, summed over the pools."""
         return sum(self.peaks.values())
 
     @property
     def lower_bound(self) -> int:
-        """The sum of the lower bounds."""
+        """The sum of the lower bounds, in bytes."""
         return sum(self.lower_bounds.values())
 
     @property
     def places(self) -> dict[str, tuple[str, int]]:
-        """Name of each buffer to name of its pool and byte offset."""
+        """The pool name and byte offset of each buffer, by name."""
         pools = [pool.name for pool in self.problem.pools]
         numbers = zip(self.pools.tolist(), self.offsets.tolist(), strict=True)
         named = zip(self.problem.names, numbers, strict=False)
@@ -93,5 +93,5 @@ class Solution:
 
     @property
     def infeasible_names(self) -> tuple[str, ...]:
-        """Names of the infeasible subset."""
+        """The names of the buffers in the infeasible subset."""
         return tuple(self.problem.names[buffer] for buffer in self.infeasible_subset)

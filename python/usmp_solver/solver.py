@@ -1,4 +1,4 @@
-"""`solve`: a problem in, a checked plan and what is proved of it out."""
+"""`solve`: a problem in, a checked plan and its proof status out."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ from usmp_solver.solution import Solution, Status
 _MOST_WORK = (1 << 63) - 1
 
 SEARCHES = ("auto", "exact")
-"""The algorithms that say what is proved, and that a budget ends."""
+"""The algorithms that prove bounds, and that a budget ends."""
 ALGORITHMS = (*SEARCHES, "greedy_by_size", "greedy_by_conflicts", "hill_climb", "no_sharing")
-"""All of them."""
+"""All algorithms."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known while the solver runs, in bytes, summed over the pools; `peak` is that of the
-    best plan so far, None while there is none."""
+    """The state of a running solver, in bytes, summed over the pools.
+
+    `peak` belongs to the best plan so far; None without a plan.
+    """
 
     peak: int | None
     lower_bound: int
@@ -41,39 +43,39 @@ def solve(
     memory_pressure: int | None = None,
     fill_preferred: bool = False,
 ) -> Solution:
-    """Place the buffers; of all plans within the limits, the best has the lowest peak in the least
-    preferred pool, then in the one before it, and so on.
+    """Place the buffers.
 
-    Without a time budget, the same problem gives the same plan on every machine. Every plan has
-    passed an independent check.
+    The best plan within the limits has the lowest peak in the least preferred pool, then in the one
+    before it, and so on. Without a time budget, a problem has the same plan on every machine. Every
+    plan has passed an independent check.
 
     Parameters
     ----------
     problem
-        buffers and pools.
+        the problem to solve.
     algorithm
-        "auto" stops after `work_budget`; "exact" goes on until the best plan is proved, or a
-        budget that is given is used up. "greedy_by_size", "greedy_by_conflicts", "hill_climb" and
-        "no_sharing" end by themselves, and take no time budget.
+        "auto" stops after `work_budget`; "exact" stops when the plan is proved best, or when a
+        given budget ends. "greedy_by_size", "greedy_by_conflicts", "hill_climb" and "no_sharing"
+        stop by themselves, and accept no time budget.
     work_budget
-        steps after which the best plan so far is returned; 200 million take about a
-        second, and are the budget of "auto" where no budget is given.
+        steps after which the best plan so far is returned. 200 million take about a second, and are
+        the default of "auto".
     time_budget
-        seconds after which the same happens.
+        seconds after which the best plan so far is returned.
     progress
-        called some times a second; False ends the search with the best plan so far.
+        called a few times a second; returning False ends the search with the best plan so far.
     memory_pressure
-        bytes at which "hill_climb" is content; None stands for those that are proved
-        to be needed. Every number that no plan is below gives the same plan.
+        total in bytes at which "hill_climb" stops. The default is a proved lower bound; any other
+        lower bound gives the same plan.
     fill_preferred
-        "auto" and "exact" move what fits to a pool that it prefers, if no less
-        preferred pool has a higher peak then. So pools that are preferred may be used more than the
-        lower bound says, and less preferred ones less. The other algorithms begin there.
+        whether "auto" and "exact" move buffers to preferred pools with enough space, if no less
+        preferred pool gets a higher peak. So preferred pools may exceed their lower bounds, and
+        less preferred ones be lower. The other algorithms try preferred pools first.
 
     Raises
     ------
     ValueError
-        The algorithm is unknown or takes no time budget, or a budget is not positive.
+        The algorithm is unknown or accepts no time budget, or a budget is not positive.
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(f'unknown algorithm "{algorithm}"; known: {", ".join(ALGORITHMS)}')
@@ -84,12 +86,12 @@ def solve(
         raise ValueError(f"a time budget is for {' or '.join(SEARCHES)}, not for {algorithm}")
 
     def watch(peak: int | None, lower_bound: int) -> bool:
-        # Called even without a watcher: Python raises KeyboardInterrupt here.
+        # Called even without a watcher, because Python raises KeyboardInterrupt here.
         return progress is None or progress(Progress(peak, lower_bound)) is not False
 
-    # Names decide ties in TVM's orders only; a million of them cost as much as the search.
+    # Names only break ties in TVM's orders; a million of them cost as much as the search.
     is_ordered = algorithm not in SEARCHES or fill_preferred
-    found = function("solve")(
+    answer = function("solve")(
         tensors(problem.columns()),
         list(problem.names) if is_ordered else [],
         algorithm,
@@ -99,14 +101,14 @@ def solve(
         None if time_budget is None else float(time_budget),
         watch,
     )
-    return _checked(problem, algorithm, memory_pressure, found)
+    return _checked(problem, algorithm, memory_pressure, answer)
 
 
 def _checked(
-    problem: Problem, algorithm: str, memory_pressure: int | None, found: Mapping[str, Any]
+    problem: Problem, algorithm: str, memory_pressure: int | None, answer: Mapping[str, Any]
 ) -> Solution:
     def numbers(name: str) -> Column:
-        return np.array(np.from_dlpack(found[name]), np.int64)
+        return np.array(np.from_dlpack(answer[name]), np.int64)
 
     names = [pool.name for pool in problem.pools]
     offsets, pools = numbers("offsets"), numbers("pools")
@@ -115,14 +117,14 @@ def _checked(
         problem=problem,
         algorithm=algorithm,
         memory_pressure=memory_pressure,
-        status=Status(str(found["status"])),
+        status=Status(str(answer["status"])),
         offsets=offsets,
         pools=pools,
         peaks=_peaks(problem, offsets, pools),
         lower_bounds=dict(zip(names, numbers("lower_bounds").tolist(), strict=True)),
         infeasible_subset=tuple(numbers("infeasible_subset").tolist()),
-        is_irreducible=bool(found["is_irreducible"]),
-        work=int(found["work"]),
+        is_irreducible=bool(answer["is_irreducible"]),
+        work=int(answer["work"]),
     )
     if solution.has_plan:
         check_columns(problem, offsets, pools)
@@ -130,7 +132,7 @@ def _checked(
 
 
 def _peaks(problem: Problem, offsets: Column, pools: Column) -> dict[str, int]:
-    """The highest end of a buffer that has bytes, by pool: measured, not asked for."""
+    """Return the highest end of a buffer with bytes, by pool, computed from the plan."""
     peaks = np.zeros(len(problem.pools), np.int64)
     if len(offsets):
         np.maximum.at(peaks, pools, np.where(problem.sizes > 0, offsets + problem.sizes, 0))
@@ -138,5 +140,5 @@ def _peaks(problem: Problem, offsets: Column, pools: Column) -> dict[str, int]:
 
 
 def lower_bound(problem: Problem) -> int:
-    """Bytes that one pool without a limit needs to hold all buffers, whatever their candidates."""
+    """Return a lower bound of one unlimited pool with all buffers, whatever their candidates."""
     return int(function("lower_bound")(tensors(problem.columns())))

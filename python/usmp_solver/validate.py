@@ -1,4 +1,4 @@
-"""Whether a problem is well formed: every number in its range, every list as long as it must be."""
+"""Checks that a problem is well formed: ranges of numbers and lengths of lists."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _INT64_MAX = (1 << 63) - 1
 
 
 def check_pools(pools: Sequence[Pool]) -> None:
-    """Check that there is a pool, each has a name of its own, and its limit can be.
+    """Check that there is a pool, and that names are unique and limits valid.
 
     Raises
     ------
     ValueError
-        That is not so; the message names the pool.
+        A check fails; the message names the pool.
     """
     if not pools:
         raise ValueError("there is no pool; name at least one")
@@ -33,12 +33,12 @@ def check_pools(pools: Sequence[Pool]) -> None:
 
 
 def validate(names: Sequence[str], pools: Sequence[Pool], columns: Mapping[str, Column]) -> None:
-    """Check that the problem of these columns is well formed, whose pools `check_pools` has seen.
+    """Check that the columns are well formed, after `check_pools`.
 
     Raises
     ------
     ValueError
-        It is not; the message names the buffer.
+        A check fails; the message names the buffer.
     """
     _check_shapes(names, pools, columns)
     _check_numbers(names, columns)
@@ -72,7 +72,7 @@ def _check_candidates(names: Sequence[str], columns: Mapping[str, Column]) -> No
     counts, candidates = np.diff(columns["candidate_first"]), columns["candidates"]
     everyone = np.arange(len(counts))
     _refuse(names, everyone, counts == 0, "no pool may hold it")
-    if len(candidates) > len(counts):  # Some have several.
+    if len(candidates) > len(counts):  # Some buffers have several.
         of_candidate = np.repeat(everyone, counts)
         twice = _is_repeated(of_candidate, candidates)
         _refuse(names, of_candidate, twice, "it names a pool twice")
@@ -107,8 +107,8 @@ def _check_shapes(
         "alignments": columns["alignments"],
         "fixed_offsets": columns["fixed_offsets"],
     }
-    for name, each in of_buffers.items():
-        if len(each) != count:
+    for name, entries in of_buffers.items():
+        if len(entries) != count:
             raise ValueError(f"{name} must have one entry for each of the {count} buffers")
     for first, lists in (("candidate_first", "candidates"), ("live_first", "live_starts")):
         begins, length = columns[first], len(columns[lists])
@@ -143,7 +143,7 @@ def _check_shapes(
 
 
 def _is_repeated(firsts: Column, seconds: Column) -> NDArray[np.bool_]:
-    """Which rows have a pair that another row has, too; the first such row is none."""
+    """Return the rows whose pair repeats an earlier row."""
     order = np.lexsort((seconds, firsts))
     same = (np.diff(firsts[order]) == 0) & (np.diff(seconds[order]) == 0)
     repeated = np.zeros(len(order), np.bool_)
@@ -154,7 +154,7 @@ def _is_repeated(firsts: Column, seconds: Column) -> NDArray[np.bool_]:
 def _refuse(
     names: Sequence[str], buffers: Column, wrong: NDArray[np.bool_], text: str, *numbers: Column
 ) -> None:
-    """Refuse the first row that is wrong; `buffers` says whose row it is."""
+    """Raise ValueError for the first row that is wrong; `buffers` has the buffer of each row."""
     if wrong.any():
         row = int(np.argmax(wrong))
         words = text.format(*(int(column[row]) for column in numbers))

@@ -1,4 +1,4 @@
-"""The planner inside other compilers, by the interfaces that they have.
+"""Integrations of the solver into other compilers, by their own interfaces.
 
-One package a compiler, which loads that compiler; nothing here is loaded by `import usmp_solver`.
+There is one package for each compiler, which loads that compiler. `import usmp_solver` loads none.
 """

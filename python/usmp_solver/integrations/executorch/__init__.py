@@ -1,4 +1,4 @@
-"""Memory planning of ExecuTorch by the solver::
+"""Memory planning for ExecuTorch with the solver::
 
     from executorch.exir import ExecutorchBackendConfig
     from executorch.exir.passes import MemoryPlanningPass
@@ -8,7 +8,7 @@
     config = ExecutorchBackendConfig(memory_planning_pass=MemoryPlanningPass(algorithm))
     program = edge.to_executorch(config)
 
-It loads ExecuTorch and PyTorch, and nothing of TVM.
+The import loads ExecuTorch and PyTorch, but not TVM.
 """
 
 from usmp_solver.integrations.executorch.memory_plan import MemoryPlan

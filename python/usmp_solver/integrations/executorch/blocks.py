@@ -1,4 +1,4 @@
-"""Blocks: tensors that share one place, and are placed as one buffer."""
+"""Blocks: tensors that share one place and are placed as one buffer."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from usmp_solver.integrations.executorch.tensors import Spec, base_of, memory_of
 
 @dataclass(eq=False)
 class Block:
-    """Bytes that one or several tensors have together.
+    """Bytes that several tensors share.
 
     Parameters
     ----------
     memory
-        number of the memory that holds it.
+        number of the memory that contains it.
     size
         bytes.
     first, last
-        nodes of the graph between which something of it is live, both included.
+        first and last node of the graph at which one of its tensors is live.
     members
-        tensors, and the byte of the block at which each begins.
+        tensors, each with its first byte in the block.
     """
 
     memory: int
@@ -31,7 +31,7 @@ class Block:
     members: dict[Spec, int] = field(default_factory=dict)
 
     def add(self, other: Block, offset: int = 0) -> None:
-        """Make the other block a part of this one."""
+        """Merge the other block into this one."""
         self.first = min(self.first, other.first)
         self.last = max(self.last, other.last)
         for member, begin in other.members.items():
@@ -39,10 +39,10 @@ class Block:
 
 
 def blocks_of(tensors: Iterable[Spec]) -> dict[Spec, Block]:
-    """The block of each tensor: a tensor with all those that lie inside it.
+    """Return the block of each tensor: a tensor with all others that lie inside it.
 
-    ExecuTorch says which do by `storage_base`. A block is live from the first node of all to the
-    last: between two uses of one member, the other's content is still there.
+    ExecuTorch marks these with `storage_base`. A block is live from the first node of its members
+    to the last, because content remains between the uses of different members.
     """
     blocks: dict[Spec, Block] = {}
     for spec in tensors:

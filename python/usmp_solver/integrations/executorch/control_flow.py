@@ -1,13 +1,13 @@
-"""The memory of the graphs inside a graph: branches of `cond`, bodies of `map`, `scan` and `while`.
+"""Memory of graphs inside a graph: branches of `cond`, bodies of `map`, `scan` and `while`.
 
-ExecuTorch plans such a graph before the graph around it, from byte 0 of each memory, and asks that
-the bytes be reserved. They are needed while the node runs; those of a `cond` longer, since its
-outputs are no copies: the runtime moves the handle of the branch's tensor (`MoveCall`), whose bytes
-must stay as they are until the outputs die. So each node has a region of its own, at a place that
-the solver finds, and the tensors inside are moved there.
+ExecuTorch plans an inner graph before the outer graph, from byte 0 of each memory, and asks to
+reserve its bytes. They are live while the node runs. Those of a `cond` live longer, because its
+outputs are no copies: the runtime moves the handle of the branch's tensor (`MoveCall`), so the
+bytes must stay until the outputs die. So each node gets a region, which the solver places, and the
+inner tensors move with it.
 
-ExecuTorch's own algorithms let all regions begin at byte 0 for as long as the program runs, where
-a second `cond` overwrites the outputs of the first.
+ExecuTorch's own algorithms put all regions at byte 0 for the whole program, so that a second `cond`
+overwrites the outputs of the first.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from usmp_solver.integrations.executorch.interface import collect_specs_from_nod
 from usmp_solver.integrations.executorch.tensors import Spec, base_of, memory_of, storage_of
 
 _HIGHER_ORDER = torch.ops.higher_order
-# Which arguments of a node are graphs.
+# Positions of the graph arguments of each operator.
 _GRAPHS = {
     _HIGHER_ORDER.cond: (1, 2),
     while_loop: (0, 1),
     _HIGHER_ORDER.map_impl: (0,),
     _HIGHER_ORDER.scan: (0,),
 }
-# The outputs of these are copies.
+# The outputs of these operators are copies.
 _COPIES_OUTPUTS = (_HIGHER_ORDER.map_impl, _HIGHER_ORDER.scan)
 
 
@@ -48,9 +48,9 @@ class Region:
     live
         half-open ranges of nodes of the outer graph.
     tensors
-        of the inner graphs, those that are inside the region, and at which byte.
+        tensors of the inner graphs, each with its first byte in the region.
     offset
-        the byte where it has to begin, or None.
+        required first byte, or None.
     """
 
     memory: int
@@ -62,7 +62,7 @@ class Region:
 
 @dataclass(eq=False)
 class _User:
-    """The graphs of a control-flow node, or of several that share one."""
+    """The graphs of one or several control-flow nodes that share graphs."""
 
     graphs: list[GraphModule]
     live: list[tuple[int, int]]
@@ -71,22 +71,22 @@ class _User:
 def regions_of(
     graph_module: GraphModule, reserved: list[int], graph_signature: Any
 ) -> list[Region]:
-    """The regions of a graph, at most one a memory for each node.
+    """Return the regions of a graph, at most one for each node and memory.
 
     Parameters
     ----------
     graph_module
-        whose inner graphs are planned.
+        outer graph, whose inner graphs are planned.
     reserved
-        bytes by memory that ExecuTorch says they take.
+        bytes by memory that ExecuTorch reserves for inner graphs.
     graph_signature
-        of the program, or None.
+        signature of the program, or None.
 
     Returns
     -------
     list
-        If `reserved` is not what the graphs say, one region a memory at byte 0 for the whole
-        program, without tensors.
+        If `reserved` contradicts the inner graphs: one region for each memory at byte 0, live for
+        the whole program, without tensors.
     """
     users = _users(graph_module)
     sizes = [_sizes(user) for user in users]
@@ -123,7 +123,7 @@ def _users(graph_module: GraphModule) -> list[_User]:
         elif node.target not in _COPIES_OUTPUTS:
             last = max([index, *(spec.lifetime[1] for spec in storage_of(node))])
         user = _User(graphs, [(index, last + 1)])
-        for other in [each for each in users if set(each.graphs) & set(graphs)]:
+        for other in [known for known in users if set(known.graphs) & set(graphs)]:
             users.remove(other)
             user.graphs += [graph for graph in other.graphs if graph not in user.graphs]
             user.live += other.live
@@ -139,17 +139,17 @@ def _graphs_of(graph_module: GraphModule, node: Node) -> Iterator[GraphModule]:
 
 
 def _sizes(user: _User) -> list[int]:
-    """Bytes by memory of the graph that takes most of it; they never run at one time."""
+    """Return the bytes by memory of the largest graph, because the graphs never run together."""
     return _largest(graph.meta.get("non_const_buffer_sizes", []) for graph in user.graphs)
 
 
 def _largest(sizes: Iterable[Iterable[int]]) -> list[int]:
-    """By memory, the most bytes of several."""
+    """Return the maximum over several lists, by memory."""
     return [max(of_memory) for of_memory in zip_longest(*sizes, fillvalue=0)]
 
 
 def _planned_tensors(graph_module: GraphModule, graph_signature: Any) -> Iterator[Spec]:
-    """The tensors that have a place in the graph, and in those inside of it."""
+    """Yield the tensors that have a place in the graph or in its inner graphs."""
     for spec in collect_specs_from_nodes(
         graph_module.graph.nodes, graph_signature, do_assertion=False
     ):

@@ -1,9 +1,8 @@
-"""Outputs in the place of an input that dies there.
+"""In-place outputs: an output takes the place of an input that dies there.
 
-An element-wise kernel reads element `i` of each input and writes element `i` of the output, so the
-output may have the place of an input, if nothing reads that input later and both have the same
-elements in the same order. Everything that could go wrong is refused here, by what the graph says;
-`operators.py` says which operators may.
+An element-wise kernel reads element `i` of each input and writes element `i` of the output. So the
+output may take the place of an input that is not read later, if both have the same elements in the
+same order. Here the conditions on the graph are checked; `operators.py` has those on operators.
 """
 
 from __future__ import annotations
@@ -32,25 +31,25 @@ def share_in_place(
     kept: set[Spec],
     prefer_last: bool = False,
 ) -> dict[Spec, Spec]:
-    """Give outputs the place of an input; `blocks` changes.
+    """Place outputs over dying inputs, and merge their blocks in `blocks`.
 
     Parameters
     ----------
     graph_module
-        with memory.alloc nodes, and lifetimes of all tensors.
+        graph with memory.alloc nodes, and lifetimes of all tensors.
     blocks
-        of the tensors that are planned.
+        blocks of the planned tensors.
     runs_in_place
-        which operators may, by `torch._ops.OpOverload`.
+        returns whether an operator (`torch._ops.OpOverload`) may run in place.
     kept
         tensors that no output may overwrite.
     prefer_last
-        of several inputs that would do, take the last one.
+        whether to take the last suitable input instead of the first.
 
     Returns
     -------
     dict
-        output to the input whose place it has.
+        outputs, each with the input whose place it takes.
     """
     shared: dict[Spec, Spec] = {}
     for index, node in enumerate(graph_module.graph.nodes):
@@ -60,7 +59,7 @@ def share_in_place(
         if output is None or not _begins_a_block(output, blocks):
             continue
         inputs = list(_tensor_arguments(node))
-        specs = [each.meta["spec"] for each in inputs]
+        specs = [argument.meta["spec"] for argument in inputs]
         if not reads_in_order(node.target, specs, output):
             continue
         for argument in reversed(inputs) if prefer_last else inputs:
@@ -75,7 +74,7 @@ def share_in_place(
                 shared[output] = spec
                 joined = blocks[output]
                 blocks[spec].add(joined)
-                # Also what lies inside the output.
+                # Move tensors inside the output, too.
                 for member in joined.members:
                     blocks[member] = blocks[spec]
                 break
@@ -83,7 +82,7 @@ def share_in_place(
 
 
 def _output_of(node: Node) -> Spec | None:
-    """The first output of the call, if no other call writes to it."""
+    """Return the first output of the call, unless another call writes to it."""
     allocation = node.kwargs.get(output_names(node.target)[0])
     if (
         not isinstance(allocation, Node)
@@ -96,12 +95,12 @@ def _output_of(node: Node) -> Spec | None:
 
 
 def _begins_a_block(output: Spec, blocks: dict[Spec, Block]) -> bool:
-    """Whether the output is planned, and has a place that nobody else decided about."""
+    """Return whether the output is planned and has no fixed place."""
     return output in blocks and output.storage_base is None and blocks[output].size > 0
 
 
 def _tensor_arguments(node: Node) -> Iterator[Node]:
-    """The tensors that the call reads, wherever they stand among its arguments."""
+    """Yield the tensors that the call reads, as positional or keyword arguments."""
     outputs = output_names(node.target)
     values = [*node.args, *(v for name, v in node.kwargs.items() if name not in outputs)]
     for argument in filter_nodes(values):
@@ -110,7 +109,7 @@ def _tensor_arguments(node: Node) -> Iterator[Node]:
 
 
 def _has_same_elements(argument: Node, node: Node, output: Spec) -> bool:
-    """Whether element `i` of the argument has the same bytes as element `i` of the output."""
+    """Return whether element `i` of the argument and of the output have the same bytes."""
     spec = argument.meta["spec"]
     if (
         spec.const
@@ -123,16 +122,16 @@ def _has_same_elements(argument: Node, node: Node, output: Spec) -> bool:
     dynamism = {spec.shape_dynamism, output.shape_dynamism}
     if dynamism == {TensorShapeDynamism.STATIC}:
         return True
-    # Upper bounds that are equal are not enough: one of the two may be broadcast.
+    # Equal upper bounds do not suffice, because one tensor may be broadcast.
     return dynamism == {TensorShapeDynamism.DYNAMIC_BOUND} and _has_same_symbols(argument, node)
 
 
 def _has_same_symbols(argument: Node, node: Node) -> bool:
-    values = [each.meta.get("val") for each in (argument, node)]
+    values = [source.meta.get("val") for source in (argument, node)]
     firsts = [value[0] if isinstance(value, (list, tuple)) else value for value in values]
     if any(value is None for value in firsts):
         return False
-    # A size is a number or a torch.SymInt; asking SymInts for equality would add guards.
+    # A size is an int or a torch.SymInt. Comparing SymInts would add guards.
     old, new = (
         [getattr(getattr(size, "node", size), "expr", size) for size in value.shape]
         for value in firsts
@@ -143,10 +142,10 @@ def _has_same_symbols(argument: Node, node: Node) -> bool:
 def _dies_at(
     index: int, spec: Spec, output: Spec, blocks: dict[Spec, Block], shared: dict[Spec, Spec]
 ) -> bool:
-    """Whether nothing reads the bytes of the tensor after this node.
+    """Return whether nothing reads the bytes of the tensor after this node.
 
-    Other tensors in the same place have to be dead before the output is allocated, except those
-    that it is in the place of, one by one: ExecuTorch's Verifier allows no other overlap.
+    Other tensors in the same place must be dead before the output is allocated, except a chain of
+    in-place outputs: ExecuTorch's Verifier allows no other overlap.
     """
     block = blocks[spec]
     if spec.storage_base is not None or spec.lifetime[1] != index or block.last != index:
@@ -162,7 +161,7 @@ def _dies_at(
 
 
 def _is_read_like(argument: Node, inputs: list[Node], blocks: dict[Spec, Block]) -> bool:
-    """Whether all arguments that read the same bytes read them in the same order."""
+    """Return whether all arguments with the same bytes read them in the same order."""
     spec = argument.meta["spec"]
     block = blocks[base_of(spec)]
     return all(
@@ -174,17 +173,17 @@ def _is_read_like(argument: Node, inputs: list[Node], blocks: dict[Spec, Block])
 
 
 def has_same_form(one: Spec, other: Spec) -> bool:
-    """Whether two tensors have one shape, and their elements one order in memory."""
+    """Return whether two tensors have the same shape and element order."""
     return list(one.shape) == list(other.shape) and list(one.dim_order) == list(other.dim_order)
 
 
 def reads_in_order(operator: Any, inputs: Iterable[Spec], output: Spec) -> bool:
-    """Whether kernels read element `i` of the inputs for element `i` of the output, in memory.
+    """Return whether kernels read the inputs in the memory order of the output.
 
-    Where they broadcast an input or read whole rows, those of ExecuTorch count elements as if the
-    dimensions of all tensors were in their default order.
+    If ExecuTorch's kernels broadcast an input or read whole rows, they index elements as if all
+    tensors had the default dimension order.
     """
     tensors = [*inputs, output]
-    if all(list(each.dim_order) == sorted(each.dim_order) for each in tensors):
+    if all(list(tensor.dim_order) == sorted(tensor.dim_order) for tensor in tensors):
         return True
-    return is_element_wise(operator) and all(has_same_form(each, output) for each in tensors)
+    return is_element_wise(operator) and all(has_same_form(tensor, output) for tensor in tensors)

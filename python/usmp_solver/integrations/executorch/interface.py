@@ -1,7 +1,6 @@
-"""What is used of ExecuTorch, in one place: a version whose interface differs fails here, in words.
+"""All imports from ExecuTorch. Versions with another interface fail here with a message.
 
-Only public names of its documents are stable; the names here were read in the sources of
-`VERSIONS`.
+Only documented public names are stable. The names here are those in the sources of `VERSIONS`.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ VERSIONS = ">=1.5,<1.6"
 
 
 def _explain(error: ImportError) -> str:
-    """Why ExecuTorch cannot be used, and what to do."""
+    """Return why ExecuTorch cannot be used, and what to do."""
     command = "python -m pip install 'executorch>=1.5,<1.6'"
     try:
-        found = metadata.version("executorch")
+        version = metadata.version("executorch")
     except metadata.PackageNotFoundError:
         return f"ExecuTorch is not installed; install it with: {command}"
-    if found.startswith("1.5."):
-        return f"ExecuTorch {found} cannot be imported: {error}"
+    if version.startswith("1.5."):
+        return f"ExecuTorch {version} cannot be imported: {error}"
     return (
-        f"the interface for memory planning of ExecuTorch {found} is not the one that is known "
+        f"the interface for memory planning of ExecuTorch {version} is not the one that is known "
         f"here; versions {VERSIONS} have it: {command}"
     )
 

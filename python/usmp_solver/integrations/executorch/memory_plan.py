@@ -1,4 +1,4 @@
-"""What the algorithm returns: sizes of the memories, and the place of each tensor."""
+"""The result of the algorithm: sizes of the memories, and the place of each tensor."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from usmp_solver.integrations.executorch.tensors import Spec
 
 
 class MemoryPlan(list[int]):
-    """Bytes of each memory by its number, the first being 0; and where each tensor is.
+    """Bytes of each memory, from memory 0, and the place of each tensor.
 
-    `MemoryPlanningPass` wants a list from an algorithm, which has written the places into the
-    tensors; `MemoryPlanningAlgorithmSuite` wants an object that has `bufsizes` and `spec_dict`, and
-    writes the places itself. This is both.
+    `MemoryPlanningPass` expects a list from an algorithm that has written the places into the
+    tensors. `MemoryPlanningAlgorithmSuite` expects an object with `bufsizes` and `spec_dict`, and
+    writes the places. This class serves both.
 
     Parameters
     ----------
     sizes
-        bytes, by memory.
+        bytes by memory.
     places
-        tensor to its memory and byte offset there.
+        memory and byte offset of each tensor.
     in_place
-        output to the input whose place it has.
+        outputs, each with the input whose place it takes.
     is_optimal
-        whether it is proved that no plan with these outputs in place takes fewer bytes.
+        whether the plan is proved best for these in-place outputs.
     """
 
     def __init__(
@@ -45,15 +45,15 @@ class MemoryPlan(list[int]):
 
     @property
     def bufsizes(self) -> list[int]:
-        """Bytes, by memory; the name that ExecuTorch has for it."""
+        """Bytes by memory, under ExecuTorch's name."""
         return list(self)
 
     @property
     def spec_dict(self) -> dict[Spec, Any]:
-        """Tensor to its place.
+        """The place of each tensor.
 
-        ExecuTorch's suite of algorithms asks only the plan that it takes for this. So this is where
-        outputs become known to be in the place of an input, which other algorithms must not see.
+        ExecuTorch's suite reads this property of the selected plan only. So in-place outputs are
+        marked here, where other algorithms cannot see them.
         """
         self._mark_in_place()
         objects = _shared_objects(self.places)
@@ -69,16 +69,17 @@ class MemoryPlan(list[int]):
             spec.mem_obj_id = place.mem_obj_id
 
     def _mark_in_place(self) -> None:
-        """Say that outputs have the place of an input, as ExecuTorch's Verifier asks for."""
+        """Mark outputs as views of their inputs, as ExecuTorch's Verifier requires."""
         for output, spec in self.in_place.items():
             output.storage_base, output.storage_base_offset = spec, 0
         extend_storage_base_lifetimes(set(self.in_place))
 
 
 def _shared_objects(places: dict[Spec, tuple[int, int]]) -> dict[Spec, int]:
-    """Numbers by tensor that are equal where bytes are shared, as ExecuTorch's Verifier asks for.
+    """Return an object number for each tensor, equal if bytes are shared.
 
-    ExecuTorch's own algorithms divide a memory into such objects before they place tensors.
+    ExecuTorch's Verifier requires this. Its own algorithms divide a memory into objects before they
+    place tensors.
     """
     objects: dict[Spec, int] = {}
     number, end_of_object, memory_of_object = -1, 0, 0

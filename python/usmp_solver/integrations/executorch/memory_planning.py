@@ -30,28 +30,27 @@ from usmp_solver.solver import ALGORITHMS
 
 
 class MemoryPlanning:
-    """Places tensors by the solver, and outputs in the place of inputs that die there.
+    """Places tensors by the solver, and outputs over inputs that die there.
 
     An instance is a value of `memory_planning_algo` of ExecuTorch's `MemoryPlanningPass`, or the
-    only one in the list of a `MemoryPlanningAlgorithmSuite`; beside other algorithms, the list has
-    its method `plan`. It keeps no state, so one instance serves many programs and methods.
+    only entry of a `MemoryPlanningAlgorithmSuite`. Beside other algorithms, the suite gets the
+    method `plan`. Instances have no state, so that one serves many programs and methods.
 
     Parameters
     ----------
     algorithm
-        of `usmp_solver.solve`; "auto" stops after `work_budget`, "exact" goes on until the best
-        plan is proved.
+        algorithm of `usmp_solver.solve`. "auto" stops after `work_budget`, "exact" when the plan is
+        proved best.
     work_budget
-        steps for each memory of each graph; 200 million, the default, take about a second.
+        steps for each memory of each graph. The default of 200 million takes about a second.
     in_place
-        whether an output may have the place of an input of the same form that nothing reads later;
-        or for which operators, as a function of a `torch._ops.OpOverload`. True stands for
-        `runs_in_place`.
+        whether an output may take the place of an input of the same form that is not read later. A
+        function of a `torch._ops.OpOverload` selects operators; True means `runs_in_place`.
 
     Raises
     ------
     ValueError
-        The algorithm is unknown, the budget is not positive, or `in_place` is something else.
+        The algorithm is unknown, the budget is not positive, or `in_place` has another type.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class MemoryPlanning:
         graph_signature: Any = None,
         extra_padding: int = 0,
     ) -> MemoryPlan:
-        """Place the tensors and write the places into them; see `plan`."""
+        """Place the tensors, and write their places into them; see `plan`."""
         plan = self.plan(alignment, specs, graph_module, graph_signature, extra_padding)
         plan.write()
         return plan
@@ -92,25 +91,25 @@ class MemoryPlanning:
         graph_signature: Any = None,
         extra_padding: int = 0,
     ) -> MemoryPlan:
-        """Where the tensors go; ExecuTorch calls it once for each graph and device.
+        """Return the places of the tensors. ExecuTorch calls it once for each graph and device.
 
         Parameters
         ----------
         alignment
-            bytes, a power of two: of offsets, and of sizes.
+            divisor of offsets and sizes in bytes, a power of two.
         specs
             tensors to place (`TensorSpec`), with lifetimes.
         graph_module
-            whose nodes the lifetimes count; its inner graphs are planned.
+            graph whose nodes the lifetimes count; its inner graphs are planned.
         graph_signature
-            says which inputs are state (`ExportGraphSignature`); None if there is none.
+            marks inputs that are state (`ExportGraphSignature`), or None.
         extra_padding
-            bytes to add to each memory, where kernels read beyond the end.
+            bytes to add to each memory for kernels that read beyond its end.
 
         Raises
         ------
         ValueError
-            A tensor has no lifetime, is in a memory that there is not, or contradicts another one.
+            A tensor has no lifetime, is in an unknown memory, or contradicts another one.
         """
         if not isinstance(extra_padding, int) or extra_padding < 0:
             raise ValueError(f"extra_padding is a number of bytes from 0 up, not {extra_padding!r}")
@@ -127,7 +126,7 @@ class MemoryPlanning:
             if best is None or least < sum(best):
                 plan = self._place(items, alignment, in_place)
                 best = plan if best is None else min(best, plan, key=sum)
-            # No other way has fewer live bytes than the first.
+            # No later choice has fewer live bytes than the first.
             if sum(best) == least:
                 break
         assert best is not None
@@ -138,10 +137,10 @@ class MemoryPlanning:
     def _ways_to_share(
         self, tensors: list[Spec], graph_module: GraphModule, kept: set[Spec]
     ) -> Iterator[tuple[dict[Spec, Spec], dict[Spec, Block]]]:
-        """Outputs in the place of inputs, and the block of each tensor then: ways to try.
+        """Yield choices of in-place outputs, each with the resulting block of each tensor.
 
-        Which of two inputs that die an output replaces makes no difference to the bytes that are
-        live, but some to how the blocks fit together.
+        If two inputs die, the choice between them does not change the live bytes, but it may change
+        how well the blocks fit together.
         """
         if self.in_place is not False:
             allowed = runs_in_place if self.in_place is True else self.in_place

@@ -1,4 +1,4 @@
-"""The places of blocks and regions in one memory, by the solver."""
+"""Placement of blocks and regions in one memory by the solver."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from usmp_solver.solver import solve
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """Something to place.
+    """A block or a region to place.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ class Item:
     live
         half-open ranges of nodes.
     tensors
-        what is in it, and at which byte of it.
+        tensors in the item, each with its first byte there.
     offset
-        the byte where it has to be, or None.
+        required first byte, or None.
     """
 
     size: int
@@ -39,7 +39,7 @@ class Item:
 
 
 def items_by_memory(blocks: Iterable[Block], regions: Iterable[Region]) -> dict[int, list[Item]]:
-    """What is to be placed in each memory, in an order that does not depend on that of sets."""
+    """Return the items of each memory, in an order that is independent of set order."""
     items: dict[int, list[Item]] = {}
     for block in blocks:
         item = Item(block.size, [(block.first, block.last + 1)], block.members)
@@ -55,7 +55,7 @@ def items_by_memory(blocks: Iterable[Block], regions: Iterable[Region]) -> dict[
 def solve_memory(
     items: Sequence[Item], memory: int, alignment: int, algorithm: str, work_budget: int | None
 ) -> Solution:
-    """Offsets in one memory; the plan has passed the solver's independent check."""
+    """Solve one memory. The plan has passed the solver's independent check."""
     problem = Problem(
         names=[f"{number}" for number in range(len(items))],
         pools=(Pool(f"memory {memory}"),),
@@ -70,5 +70,5 @@ def solve_memory(
 
 
 def live_bytes(items: Sequence[Item]) -> int:
-    """The most bytes that are live at one time: no plan takes less."""
+    """Return the memory pressure in bytes: a lower bound of any plan."""
     return most_live_bytes((item.size, item.live) for item in items)

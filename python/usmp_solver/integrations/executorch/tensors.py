@@ -1,4 +1,4 @@
-"""The tensors of a graph as ExecuTorch describes them: checked, and one description a tensor."""
+"""The tensors of a graph as ExecuTorch describes them: checked and without duplicates."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from usmp_solver.integrations.executorch.interface import (
 )
 
 Spec: TypeAlias = Any
-"""A `TensorSpec` of ExecuTorch, which is equal to itself only."""
+"""A `TensorSpec` of ExecuTorch, compared by identity."""
 
 DEFAULT_MEMORY = 1
-"""The memory of tensors that name none; 0 is that of constants."""
+"""The memory of tensors that name none; memory 0 holds constants."""
 _MOST_MEMORIES = 1 << 16
 _MOST_BYTES = 1 << 62
 _LARGEST_ALIGNMENT = 1 << 31
 
 
 def base_of(spec: Spec) -> Spec:
-    """The tensor whose place a view has; other tensors have their own."""
+    """Return the tensor whose place a view has; any other tensor is its own base."""
     while isinstance(spec, ViewSpec):
         spec = spec._base
     return spec
 
 
 def storage_of(node: Any) -> list[Spec]:
-    """The tensors whose places a node's values have."""
+    """Return the tensors that store the values of a node."""
     return [base_of(spec) for spec in get_node_tensor_specs(node)]
 
 
 def memory_of(spec: Spec) -> int:
-    """The number of the memory that holds the tensor."""
+    """Return the number of the memory that holds the tensor."""
     return DEFAULT_MEMORY if spec.mem_id is None else int(spec.mem_id)
 
 
 def describe(spec: Spec) -> str:
-    """The tensor, for messages: ExecuTorch's descriptions of tensors have no names."""
+    """Describe the tensor for messages, because ExecuTorch's tensors have no names."""
     return f"tensor of {spec.dtype} {list(spec.shape)} (lifetime {spec.lifetime})"
 
 
 def prepare(alignment: int, specs: Iterable[Spec]) -> list[Spec]:
-    """The tensors to place, each once, with sizes that are multiples of the alignment.
+    """Return the distinct tensors to place, with aligned sizes.
 
     Raises
     ------
@@ -79,10 +79,10 @@ def prepare(alignment: int, specs: Iterable[Spec]) -> list[Spec]:
 
 
 def extend_lifetimes(graph_module: GraphModule) -> None:
-    """Let tensors live up to their last use, by whatever node.
+    """Extend the lifetimes of tensors to their last use by any node.
 
-    ExecuTorch leaves out nodes that write in place (`run_reinplace_pass`): by it, a tensor is dead
-    though what such a node gives, which is the tensor, is used later.
+    ExecuTorch ignores nodes that write in place (`run_reinplace_pass`): it ends a tensor's lifetime
+    although the result of such a node, which is the same tensor, is used later.
     """
     used: set[Spec] = set()
     for index, node in enumerate(graph_module.graph.nodes):
