@@ -1,4 +1,4 @@
-"""Where the C++ headers of buffers and plans are."""
+"""The location of the C++ headers of buffers and plans."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def get_include() -> str:
-    """The folder of the C++ headers, to be given to a C++ compiler with ``-I``.
+    """Return the include folder of the C++ headers, for ``-I``.
 
-    ``usmp/objects.h`` is for algorithms in C++, and needs the headers of tvm-ffi. Those of the
-    solver by itself are in the folder of `usmp_solver.get_include`.
+    ``usmp/objects.h`` is for algorithms in C++, and needs the headers of tvm-ffi. The headers of
+    the solver are in the folder that `usmp_solver.get_include` returns.
 
     Raises
     ------
