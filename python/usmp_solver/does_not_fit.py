@@ -82,7 +82,7 @@ class DoesNotFit:
     proved
         buffers that do not fit together, whatever the others; empty if none are known.
     is_irreducible
-        whether the rest of `proved` fits without any one of them.
+        whether removing any one buffer of `proved` makes the rest fit.
     fits_without_limits
         whether `proved` would fit if no pool had a limit.
     needed

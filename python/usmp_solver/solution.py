@@ -46,7 +46,7 @@ class Solution:
     infeasible_subset
         without a plan, buffers that do not fit together.
     is_irreducible
-        whether the rest of the subset fits without any one of them.
+        whether removing any one buffer of the subset makes the rest fit.
     work
         steps of the solver.
     """

@@ -30,7 +30,7 @@ namespace usmp {
 
 namespace {
 
-/*! \brief A violated rule, with its buffers and its time; valid if `reason` is empty. */
+/*! \brief A violated rule, with its buffers and its time; none if `reason` is empty. */
 struct Fault {
   std::string reason;
   int64_t first = -1;

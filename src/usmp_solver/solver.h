@@ -36,7 +36,7 @@ struct SolverOptions {
    * The default is kDefaultWorkBudget for kAuto without a time budget, otherwise no limit.
    */
   std::optional<int64_t> work_budget;
-  /*! \brief Seconds after which the best plan so far is returned, whatever it is by then. */
+  /*! \brief Seconds until the best plan so far is returned, which depends on the machine. */
   std::optional<double> time_budget_seconds;
   /*! \brief Called a few times a second; return false to stop with the best plan so far. */
   std::function<bool(const Progress&)> watch;
@@ -67,7 +67,7 @@ struct SolverResult {
   /*!
    * \brief If no plan exists: buffers that do not fit together, whatever the others.
    *
-   * If `is_irreducible`, the rest fits without any one of them.
+   * If `is_irreducible`, removing any one of them makes the rest fit.
    */
   std::vector<size_t> infeasible_subset;
   bool is_irreducible = false;

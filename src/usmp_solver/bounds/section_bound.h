@@ -12,7 +12,7 @@ namespace usmp {
  *
  * If all offsets are multiples of n bytes, every size but that of the topmost buffer is rounded up
  * to n. This holds for all buffers, with n the greatest common divisor of their alignments. It also
- * holds for the buffers of at least some alignment alone. Safe overlaps are subtracted.
+ * holds for only the buffers with at least a given alignment. Safe overlaps are subtracted.
  */
 int64_t SectionBound(const PoolProblem& problem, Budget* budget);
 

@@ -26,7 +26,7 @@ struct RefusingPool {
 struct EnoughBytes {
   size_t pool;
   int64_t bytes;
-  /*! \brief Whether no smaller limit of the pool is proved to suffice. */
+  /*! \brief Whether it is proved that no smaller limit of the pool suffices. */
   bool is_smallest;
 };
 
@@ -36,7 +36,7 @@ struct DoesNotFit {
   std::vector<RefusingPool> pools;
   /*! \brief Buffers that do not fit together; empty if nothing is proved. */
   std::vector<size_t> proved;
-  /*! \brief Whether the rest is proved to fit without any one of them. */
+  /*! \brief Whether removing any one of them makes the rest fit, as proved. */
   bool is_irreducible = false;
   /*! \brief Whether they fit together if no pool has a limit. */
   bool fits_without_limits = true;

@@ -18,7 +18,7 @@ namespace {
 
 using Key = ItemMeasures::Key;
 
-/*! \brief Orders by how often they are the best. */
+/*! \brief Return the orders to try, those that are most often best first. */
 const std::vector<std::vector<Key>>& Orders() {
   static const std::vector<std::vector<Key>> orders = {
       {Key::kArea},

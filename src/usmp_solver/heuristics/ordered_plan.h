@@ -1,8 +1,8 @@
 // The first fit plan of an order, updated incrementally while the order changes.
 //
-// A change of the order only replaces the buffers that it affects: those that move in the order,
-// those that may now go lower, those whose place a moved buffer takes, and in turn the buffers that
-// these affect. The result equals a first fit from scratch.
+// Only the buffers that a change of the order affects are placed again: those that move in the
+// order, those that may now go lower, those whose place a moved buffer takes, and in turn the
+// buffers that these affect. The result equals a first fit from scratch.
 #ifndef USMP_SOLVER_HEURISTICS_ORDERED_PLAN_H_
 #define USMP_SOLVER_HEURISTICS_ORDERED_PLAN_H_
 

@@ -89,7 +89,7 @@ class Repair {
   Offsets&& TakeOffsets() { return std::move(offsets_); }
 
  private:
-  /*! \brief Place the item in place of others; return false if it has no possible offset. */
+  /*! \brief Place the item and displace others; return false if it has no possible offset. */
   bool PutBack(int32_t i) {
     const PoolProblem::Item& item = problem_.items[i];
     if (item.size > target_ || item.fixed_offset >= 0) return false;

@@ -10,7 +10,7 @@
 namespace usmp {
 
 /*!
- * \brief Replace, by exact search, the items around those that end above a target.
+ * \brief Place the items around those that end above a target again, by exact search.
  *
  * Items that live within a window of sections around such an item may move; items that reach out of
  * the window stay. The first target is the lower bound; the next ones are found by bisection.

@@ -12,7 +12,7 @@ namespace usmp {
 struct InfeasibleSubset {
   /*! \brief Ascending. */
   std::vector<size_t> buffers;
-  /*! \brief Whether the rest is proved to fit without any one of them. */
+  /*! \brief Whether removing any one of them makes the rest fit, as proved. */
   bool is_irreducible;
 };
 

@@ -8,7 +8,8 @@
 // satisfiability", IEEE Transactions on Computers 1999; Moskewicz and others, "Chaff", DAC 2001).
 //
 // Clauses do not refer to sections, so conflicts need not come from time. If they do,
-// BranchAndBound is far better, since it reasons about whole sections; otherwise this search is.
+// BranchAndBound is far better, since it reasons about whole sections; otherwise this search is
+// better.
 //
 // A clause holds for all smaller capacities, so a search for lower and lower peaks continues.
 #ifndef USMP_SOLVER_SEARCH_CLAUSE_LEARNING_H_

@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kMostConflicts = 4'000'000;
 constexpr size_t kMostExactItems = 5'000;
 constexpr int64_t kNodesOfShortRun = 1'000;
-/*! \brief Most conflicts of clause learning, which would take too much memory beyond. */
+/*! \brief Most conflicts for clause learning, because of its memory. */
 constexpr int64_t kMostConflictsToLearn = 200'000;
 /*! \brief The fewer sections come from time, the more of the work goes to clause learning. */
 constexpr int64_t kMoreTurnsOfLearning = 6;
