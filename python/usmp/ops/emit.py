@@ -151,6 +151,11 @@ def extents_of(tensor: relax.Expr | np.ndarray) -> tuple[Any, ...]:
     return tuple(int(e) if isinstance(e, int | tirx.IntImm) else e for e in shape)
 
 
+def dtype_of(tensor: relax.Expr) -> str:
+    """Return the name of the type of a tensor's elements."""
+    return str(tensor.ty.dtype)
+
+
 def static_shape(ty: Type) -> tuple[int, ...] | None:
     """Return the extents of a tensor; None if one is not constant, or of what is no tensor."""
     shape = getattr(ty, "shape", None)

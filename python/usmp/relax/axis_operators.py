@@ -13,7 +13,7 @@ from usmp.analysis.memory.addresses import is_op
 from usmp.objects.operator_attributes import SHARED_CODE_ATTR
 from usmp.ops.emit import add_prim_func, constant, shape_of, without_record
 from usmp.ops.form import AxisAccess, Interval, along, form_of, part_of
-from usmp.ops.gather import GATHER_OPERATORS
+from usmp.ops.real.gather import GATHER_OPERATORS
 from usmp.ops.records import QuantizedOp, operator_of
 from usmp.ops.records.windowed import WindowedOp
 from usmp.ops.views import RESHAPES, AxisRange, ViewKind, names_of, parts_of, whole_or_slice

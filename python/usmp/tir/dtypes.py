@@ -25,3 +25,8 @@ def dtype_of(expr: Any) -> str:
         # The type is kept, so that no other one gets its identity.
         known = _NAMES[identity(ty)] = ty, str(ty.dtype)
     return known[1]
+
+
+def is_float(dtype: str) -> bool:
+    """Return whether numbers of a type have fractions."""
+    return dtype.startswith(("float", "bfloat"))

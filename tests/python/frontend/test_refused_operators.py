@@ -14,7 +14,7 @@ from usmp.frontend.tflite.file import refused as tflite_refused
 onnx = lazy("onnx")
 torch = lazy("torch")
 onnx_refused = lazy("usmp.frontend.onnx.graph.refused")
-compared = lazy("usmp.frontend.onnx.graph.compared")
+compared = lazy("usmp.frontend.onnx.converters.operators")
 converters = lazy("usmp.frontend.pytorch.converters")
 
 TABLES = {"tflite": tflite_refused, "onnx": onnx_refused, "pytorch": pytorch_refused}

@@ -83,7 +83,7 @@ def test_each_public_operator_makes_one():
         *("max_pool", "maximum", "mean", "minimum", "mirror_pad", "multiply_elements", "prelu"),
         *("quantize", "reduce_max", "reduce_min", "reduce_sum", "relu", "requantize"),
         *("rescale_to_join", "rescaled_average_pool", "resize_bilinear"),
-        *("resize_bilinear_in_single", "resize_nearest", "rsqrt", "running", "softmax"),
+        *("resize_bilinear_in_single", "resize_nearest", "rsqrt", "softmax"),
         *("softmax_int16", "space_to_batch", "sqrt", "squared_difference", "subtract", "svdf"),
         *("tanh", "transpose_conv2d", "update_slice"),
     }

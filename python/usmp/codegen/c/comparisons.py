@@ -9,7 +9,7 @@ from tvm.tirx import IntImm
 from usmp.analysis.integer_ranges import Range, type_range
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c.calls import may_have_effects
-from usmp.codegen.c.types import is_floating
+from usmp.tir.dtypes import is_float
 from usmp.tir.nodes import conjuncts
 
 _MIRRORED: dict[type, type] = {
@@ -30,7 +30,7 @@ def comparison_with_limit(expr: tirx.Expr, calls: CallResolver) -> str | None:
     if not isinstance(expr, (tirx.LT, tirx.LE, tirx.GT, tirx.GE)) or may_have_effects(expr, calls):
         return None
     dtype = str(expr.a.ty.dtype)
-    if is_floating(dtype):
+    if is_float(dtype):
         return None
     reversed_ = isinstance(expr, (tirx.GT, tirx.GE))
     small, large = (expr.b, expr.a) if reversed_ else (expr.a, expr.b)

@@ -33,11 +33,11 @@ from usmp.codegen.c.source_files import C_CONVERSIONS, C_TENSOR_INTRINSICS
 from usmp.codegen.c.types import (
     UnsupportedInC,
     c_type,
-    is_floating,
     is_narrow_integer,
     is_small_float,
 )
 from usmp.codegen.c.value_types import passed_type, pointer_type, value_type
+from usmp.tir.dtypes import is_float
 from usmp.tir.intrinsics import SATURATE_INT8, is_low_bits_function
 from usmp.tir.math_functions import MATH_FUNCTIONS
 
@@ -148,7 +148,7 @@ class ExpressionPrinter:
     def _arithmetic(self, operator: str, level: Level, expr: tirx.Expr, dtype: str) -> Operand:
         if dtype == "bool":
             raise UnsupportedInC(f"arithmetic on booleans: {expr}")
-        if isinstance(expr, tirx.Mod) and is_floating(dtype):
+        if isinstance(expr, tirx.Mod) and is_float(dtype):
             return self._library("fmod", dtype, expr.a, expr.b)
         left, right = self._visit(expr.a), self._visit(expr.b)
         text = arithmetic(operator, level, left, right, dtype)
@@ -161,7 +161,7 @@ class ExpressionPrinter:
 
     def _library(self, stem: str, dtype: str, *arguments: tirx.Expr) -> Operand:
         """A call of a function of <math.h>."""
-        if not is_floating(dtype):
+        if not is_float(dtype):
             raise UnsupportedInC(f"{stem} of {dtype}")
         function = f"{stem}f" if dtype == "float32" else stem
         return Operand(f"{function}({', '.join(self.print(a) for a in arguments)})")

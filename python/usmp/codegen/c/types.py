@@ -59,11 +59,6 @@ ALIAS_TYPEDEFS = "\n".join(
 )
 
 
-def is_floating(dtype: str) -> bool:
-    """Whether `dtype` is a floating point type."""
-    return dtype.startswith(("float", "bfloat"))
-
-
 def is_small_float(dtype: str) -> bool:
     """Whether C has no such numbers, only integers of their bits."""
     return dtype in _SMALL_FLOATS

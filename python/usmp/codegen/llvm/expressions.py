@@ -17,7 +17,6 @@ from tvm.tirx import Cast, Expr
 
 from usmp.analysis.memory.calls import CallResolver
 from usmp.codegen.c.calls import extern_name
-from usmp.codegen.c.types import is_floating
 from usmp.codegen.llvm.intrinsics import (
     DIFFERENCE_64,
     LLVM_INTRINSICS,
@@ -26,6 +25,7 @@ from usmp.codegen.llvm.intrinsics import (
     intrinsic_function,
 )
 from usmp.support.unique_names import UniqueNames
+from usmp.tir.dtypes import is_float
 from usmp.tir.intrinsics import is_low_bits_function
 from usmp.tir.math_functions import MATH_FUNCTIONS
 from usmp.tir.nodes import nodes_of
@@ -217,6 +217,6 @@ def _comparison(expr: Any) -> Expr:
     dtype = str(expr.a.ty.dtype)
     if dtype == "bool":
         return type(expr)(Cast("uint8", expr.a), Cast("uint8", expr.b))
-    if isinstance(expr, tirx.NE) and is_floating(dtype):
+    if isinstance(expr, tirx.NE) and is_float(dtype):
         return tirx.Not(tirx.EQ(expr.a, expr.b))
     return expr

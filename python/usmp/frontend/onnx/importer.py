@@ -25,8 +25,7 @@ from usmp.frontend.onnx.converters.control_flow import (
     Scope,
     convert_control_flow,
 )
-from usmp.frontend.onnx.converters.convert import convert_operator
-from usmp.frontend.onnx.graph.compared import why_refused
+from usmp.frontend.onnx.converters.operators import convert_operator, why_refused
 from usmp.frontend.onnx.graph.imported_types import TensorTypes
 from usmp.frontend.onnx.graph.model_operators import ModelNodes
 from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode

@@ -22,7 +22,7 @@ from usmp.frontend.pytorch.converters import (
     described,
     known_value,
 )
-from usmp.frontend.pytorch.converters.operator import dtype_of, name_of
+from usmp.frontend.pytorch.converters.operator import name_of
 from usmp.frontend.pytorch.converters.scatters import index_put_within
 from usmp.frontend.pytorch.model_operators import node_span
 from usmp.frontend.pytorch.nested_writes import nested_writes
@@ -31,7 +31,7 @@ from usmp.frontend.pytorch.quantizers import quantizer_converters
 from usmp.frontend.pytorch.refused import refusal_of
 from usmp.frontend.pytorch.states import KeptTensor, held_tensors, updated_inputs
 from usmp.frontend.size_arithmetic import SizeArithmetic, SizesError
-from usmp.ops.emit import DynamicShapeError, constant, extents_of
+from usmp.ops.emit import DynamicShapeError, constant, dtype_of, extents_of
 from usmp.ops.overwrite import filled
 from usmp.relax.limits import LimitedBuilder
 from usmp.relax.static_shapes import has_static_shape

@@ -9,8 +9,8 @@ import numpy as np
 import tflite
 
 from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
-from usmp.ops.indices import outside
 from usmp.ops.quantized import OutputLimits, Quantization, activation_limits
+from usmp.ops.real.indices import outside
 from usmp.ops.window import Window
 from usmp.support.errors import UnsupportedModelError
 

@@ -48,7 +48,6 @@ from usmp.ops.quantized.softmax import softmax
 from usmp.ops.quantized.softmax_int16 import softmax_int16
 from usmp.ops.quantized.svdf import SvdfWeights, svdf
 from usmp.ops.quantized.transposed_convolution import TransposedSide, transpose_conv2d
-from usmp.ops.running import running
 from usmp.ops.window import Layout, Window
 
 __all__ = [
@@ -115,7 +114,6 @@ __all__ = [
     "resize_bilinear_in_single",
     "resize_nearest",
     "rsqrt",
-    "running",
     "softmax",
     "softmax_int16",
     "space_to_batch",

@@ -6,8 +6,8 @@ from tvm import relax, tirx
 
 from usmp.ops.quantized.fixed_point import apply_multiplier, centered, quantize_multiplier
 from usmp.ops.quantized.parameters import Quantization
+from usmp.ops.real.running import running
 from usmp.ops.records.reductions import CumulativeSum
-from usmp.ops.running import running
 
 _FRACTIONAL_BITS = 19
 """Below the point of the sum, which wraps in 32 bits, as it does in the reference kernel."""

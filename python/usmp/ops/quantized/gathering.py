@@ -1,16 +1,19 @@
 """Elements that are picked, or replaced, at places which other tensors give.
 
-In TFLite a negative place is outside of the tensor; see `usmp.ops.indices`.
+In TFLite a negative place is outside of the tensor; see `usmp.ops.real.indices`.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 from tvm import relax, te, tirx
 
 from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.indices import nearest
 from usmp.ops.quantization import Quantization, stored_as
+from usmp.ops.real.gather import slices_at
+from usmp.ops.real.indices import nearest
 from usmp.ops.records.movement import Gather, GatherNd, UpdateSlice
 
 
@@ -67,22 +70,9 @@ def gather_nd(
     quantization
         of data and output, for the record.
     """
-    extents = shape_of(data)
     *outer, axes = shape_of(indices)
-    shape = (*outer, *extents[axes:])
-
-    def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
-        def element(*i: tirx.Var) -> tirx.Expr:
-            place = [
-                nearest(
-                    indices(*i[: len(outer)], tirx.IntImm("int32", axis)), extent, from_end=False
-                )
-                for axis, extent in enumerate(extents[:axes])
-            ]
-            return data[(*place, *i[len(outer) :])]
-
-        return te.compute(shape, element, "output")
-
+    position = partial(nearest, from_end=False)
+    compute = slices_at(shape_of(data), 0, len(outer), axes, position)
     stored = stored_as(data, quantization)
     record = GatherNd((stored, stored_as(indices)), (stored,))
     return call_operator(builder, "gather_nd", compute, [data, indices], record=record)

@@ -6,13 +6,13 @@ import tvm
 from tvm import relax
 from tvm.ir import IRModule
 
-from usmp.ops.argmin_argmax import legalize_argmin_argmax
-from usmp.ops.gather import GATHER_OPERATORS
-from usmp.ops.scatter import SCATTER_OPERATORS
+from usmp.ops.real.clamps import LEGALIZE_CLAMPS
+from usmp.ops.real.extremes import LEGALIZE_EXTREMES
+from usmp.ops.real.gather import GATHER_OPERATORS
+from usmp.ops.real.scatter import SCATTER_OPERATORS
+from usmp.ops.real.zeros import LEGALIZE_ZEROS
 from usmp.ops.views import PARTS, RESHAPES, ViewKind, names_of, part_offsets
 from usmp.passes import ModulePass
-from usmp.relax.legalize_clamps import LEGALIZE_CLAMPS
-from usmp.relax.legalize_extremes import LEGALIZE_EXTREMES
 
 _PLACES = names_of(ViewKind.RESHAPE, ViewKind.SLICE, ViewKind.SPLIT)
 """What stands in the memory of its argument, if that is contiguous."""
@@ -52,9 +52,9 @@ _LEGALIZE = relax.transform.LegalizeOps(
         **{name: _keep_contiguous for name in PARTS},
         **LEGALIZE_CLAMPS,
         **LEGALIZE_EXTREMES,
+        **LEGALIZE_ZEROS,
         **GATHER_OPERATORS,
         **SCATTER_OPERATORS,
-        **{name: legalize_argmin_argmax for name in ("relax.argmax", "relax.argmin")},
     },
     skip_ops=["relax.reshape"],
 )
@@ -66,9 +66,8 @@ class LegalizeOperators(ModulePass):
 
     An operator that only changes the shape becomes an `R.reshape`, which copies nothing. Slices,
     splits and joins along the outermost axis stay, so that `LowerMain` can let tensors lie in one
-    another. Clamps let through what is not a number, and extreme elements may be infinite (see
-    `legalize_clamps` and `legalize_extremes`). No index leads out of a tensor; gathers, scatters,
-    argmax and argmin are those of `usmp.ops`.
+    another. Clamps pass NaN on, and extreme elements may be infinite. No index leads out of a
+    tensor. These operators are in `usmp.ops.real`.
 
     Raises
     ------

@@ -7,7 +7,7 @@ import tvm_ffi
 from tvm.ir import Call, GenericConst, IRModule, Op
 
 from usmp.ops.emit import constant, shape_of
-from usmp.ops.indices import checked_from_start
+from usmp.ops.real.indices import checked_from_start
 from usmp.ops.views import axis_of
 from usmp.passes import ModulePass
 from usmp.relax.replace_main import with_main_body

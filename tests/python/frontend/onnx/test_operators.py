@@ -25,7 +25,7 @@ from support.operator_trials.trial import Tolerance, Trial, outcome
 ModelProto = lazy("onnx:ModelProto")
 TensorProto = lazy("onnx:TensorProto")
 helper = lazy("onnx.helper")
-compared = lazy("usmp.frontend.onnx.graph.compared")
+compared = lazy("usmp.frontend.onnx.converters.operators")
 import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 PARTS = 8

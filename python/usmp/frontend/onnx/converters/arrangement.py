@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from tvm import relax, te, tirx
+from tvm import relax, tirx
 from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.onnx.graph.axes import axis_of
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
-from usmp.ops.emit import call_operator, shape_of
-from usmp.ops.running import running
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.ops.emit import dtype_of, shape_of
+from usmp.ops.real import one_hot
+from usmp.ops.real.cache_update import update_cache
+from usmp.ops.real.padding import pad_with
+from usmp.ops.real.running import running
 
 
 def pad(node: OnnxNode) -> Expr | None:
@@ -109,26 +112,14 @@ def compress(node: OnnxNode) -> Expr:
     return relax.op.take(data, relax.const(indices), int(axis), mode="fast")
 
 
-def one_hot(node: OnnxNode) -> Expr:
+def one_hot_vectors(node: OnnxNode) -> Expr:
     """Of the type of the values; what is out of range is off everywhere, as ONNX says."""
     indices, values = node.required(0), node.required(2)
     depth = node.constant(1, "the depth")
     if depth is None or depth.size != 1 or int(depth.item()) < 1:
         raise NotSupported("its depth is not a positive number")
-    extent, rank = int(depth.item()), len(shape_of(indices))
-    axis = axis_of(int(node.attributes.get("axis", -1)), rank + 1, "its output")
-    shape = [*shape_of(indices)[:axis], extent, *shape_of(indices)[axis:]]
-
-    def compute(indices: te.Tensor, values: te.Tensor) -> te.Tensor:
-        def element(*at: tirx.Var) -> tirx.Expr:
-            index = indices(*at[:axis], *at[axis + 1 :]).astype("int64")
-            position = at[axis].astype("int64")
-            is_on = tirx.any(index == position, index == position - extent)
-            return tirx.Select(is_on, values[1], values[0])
-
-        return te.compute(shape, element, name="one_hot")
-
-    return call_operator(node.builder, "one_hot", compute, [indices, values])
+    axis = axis_of(int(node.attributes.get("axis", -1)), len(shape_of(indices)) + 1, "its output")
+    return one_hot.one_hot(node.builder, indices, values, int(depth.item()), axis)
 
 
 def eye_like(node: OnnxNode) -> Expr:
@@ -222,22 +213,12 @@ def _pad_with_computed(node: OnnxNode) -> Expr:
     axes = np.arange(len(shape)) if axes is None else axes % len(shape)
     if widths is None or len(widths) != 2 * len(axes):
         raise NotSupported("it has not two widths for each axis")
-    begins, full = [0] * len(shape), list(shape)
+    pairs = [(0, 0)] * len(shape)
     for axis, begin, end in zip(axes, widths, widths[len(axes) :], strict=False):
-        begins[int(axis)] = int(begin)
-        full[int(axis)] += int(begin) + int(end)
-    if min(full, default=1) < 1:
+        pairs[int(axis)] = (int(begin), int(end))
+    if any(extent + sum(pair) < 1 for extent, pair in zip(shape, pairs, strict=True)):
         raise NotSupported(f"nothing is left of shape {shape}")
-
-    def compute(data: te.Tensor, value: te.Tensor) -> te.Tensor:
-        def element(*at: tirx.Var) -> tirx.Expr:
-            place = [i - begin for i, begin in zip(at, begins, strict=True)]
-            inside = [tirx.And(p >= 0, p < e) for p, e in zip(place, shape, strict=True)]
-            return tirx.if_then_else(tirx.all(*inside), data(*place), value(*[0] * value.ndim))
-
-        return te.compute(full, element, name="pad")
-
-    return call_operator(node.builder, "pad", compute, [data, value])
+    return pad_with(node.builder, data, pairs, value)
 
 
 def tensor_scatter(node: OnnxNode) -> Expr:
@@ -264,18 +245,5 @@ def tensor_scatter(node: OnnxNode) -> Expr:
     if shape_of(begins) != shape[:1]:
         raise NotSupported(f"its write_indices are not one for each of {shape[0]} batches")
 
-    def compute(cache: te.Tensor, update: te.Tensor, begins: te.Tensor) -> te.Tensor:
-        def element(*at: tirx.Var) -> tirx.Expr:
-            begin, place = begins(at[0]), at[axis].astype("int64")
-            if mode == "circular":
-                step = tirx.floormod(place + extent - tirx.floormod(begin, extent), extent)
-            else:
-                step = place - begin
-            is_new = tirx.all(step >= 0, step < count)
-            new = [*at]
-            new[axis] = tirx.max(tirx.min(step, count - 1), 0).astype("int32")
-            return tirx.if_then_else(is_new, update(*new), cache(*at))
-
-        return te.compute(shape, element, "tensor_scatter")
-
-    return call_operator(node.builder, "tensor_scatter", compute, [cache, update, begins])
+    is_circular = mode == "circular"
+    return update_cache(node.builder, cache, update, begins, axis, is_circular=is_circular)

@@ -5,44 +5,20 @@ Source: ONNX operators, DequantizeLinear-21, `block_size`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 from onnx import TensorProto, helper
-from tvm import relax, te, tirx
-from tvm.ir import Expr, GenericConst
+from tvm import relax
+from tvm.ir import Expr
 
 from usmp.frontend.onnx.graph.axes import axis_of
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
-from usmp.ops.emit import call_operator, shape_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.ops.block_quantization import Blocks, dequantize_blocks, quantize_blocks
+from usmp.ops.emit import dtype_of, shape_of
 
 _STORED = ("int8", "uint8", "int16", "uint16")
-
-
-@dataclass(frozen=True)
-class _Blocks:
-    """How elements are grouped.
-
-    Parameters
-    ----------
-    axis
-        the one along which they are.
-    size
-        of a block, in elements; the last one may be smaller.
-    """
-
-    axis: int
-    size: int
-
-    def of(self, at: tuple[tirx.Var, ...]) -> list[tirx.Expr]:
-        """Where the scale of an element is."""
-        block = tirx.floordiv(at[self.axis], self.size)
-        return [*at[: self.axis], block, *at[self.axis + 1 :]]
-
-    def repeated(self, values: np.ndarray, extent: int) -> np.ndarray:
-        """What blocks have, for each of `extent` elements."""
-        return np.take(values, np.arange(extent) // self.size, self.axis)
 
 
 def dequantize_linear(node: OnnxNode) -> Expr | OnnxNode:
@@ -55,23 +31,8 @@ def dequantize_linear(node: OnnxNode) -> Expr | OnnxNode:
     if int(node.attributes.get("output_dtype", 0)) not in (0, TensorProto.FLOAT):
         raise NotSupported("its output_dtype is another than float; cast the result")
     zeros = relax.const(np.zeros(shape_of(scale), dtype_of(stored)))
-    operands = [stored, scale, zeros if zero_point is None else zero_point]
-    if all(isinstance(operand, GenericConst) for operand in operands):
-        values, scales, offsets = (operand.value.numpy() for operand in operands)
-        extent = values.shape[blocks.axis]
-        offsets = blocks.repeated(offsets, extent).astype(np.float32)
-        real = (values.astype(np.float32) - offsets) * blocks.repeated(scales, extent)
-        return relax.const(real)
-
-    def compute(stored: te.Tensor, scale: te.Tensor, zero: te.Tensor) -> te.Tensor:
-        def element(*at: tirx.Var) -> tirx.Expr:
-            block = blocks.of(at)
-            steps = stored(*at).astype("int32") - zero(*block).astype("int32")
-            return steps.astype("float32") * scale(*block)
-
-        return te.compute(stored.shape, element, "dequantized")
-
-    return call_operator(node.builder, "dequantize_blocks", compute, operands)
+    zero_point = zeros if zero_point is None else zero_point
+    return dequantize_blocks(node.builder, stored, scale, zero_point, blocks)
 
 
 def quantize_linear(node: OnnxNode) -> Expr | OnnxNode:
@@ -91,18 +52,7 @@ def quantize_linear(node: OnnxNode) -> Expr | OnnxNode:
         raise NotSupported(f"of {dtype_of(data)} in blocks; cast the input to float")
     if int(node.attributes.get("precision", 0)) not in (0, TensorProto.FLOAT):
         raise NotSupported("its precision is another than float; leave it out")
-    limits = np.iinfo(dtype)
-
-    def compute(data: te.Tensor, scale: te.Tensor, zero: te.Tensor) -> te.Tensor:
-        def element(*at: tirx.Var) -> tirx.Expr:
-            block = blocks.of(at)
-            steps = te.round(data(*at) / scale(*block)) + zero(*block).astype("float32")
-            low, high = (tirx.const(float(limit), "float32") for limit in (limits.min, limits.max))
-            return te.max(te.min(steps, high), low).astype(dtype)
-
-        return te.compute(data.shape, element, "quantized")
-
-    return call_operator(node.builder, "quantize_blocks", compute, [data, scale, zero_point])
+    return quantize_blocks(node.builder, data, scale, zero_point, blocks)
 
 
 def _without_ignored_axis(node: OnnxNode) -> OnnxNode:
@@ -113,7 +63,7 @@ def _without_ignored_axis(node: OnnxNode) -> OnnxNode:
     return replace(node, attributes=kept)
 
 
-def _blocks(node: OnnxNode) -> _Blocks | None:
+def _blocks(node: OnnxNode) -> Blocks | None:
     """How the elements are grouped, if they are."""
     size = int(node.attributes.get("block_size", 0))
     if size == 0:
@@ -133,7 +83,7 @@ def _blocks(node: OnnxNode) -> _Blocks | None:
                 f"its {name} has shape {list(given)}; with block_size {size} along axis {axis} of "
                 f"{list(shape)} it should be {list(expected)}"
             )
-    return _Blocks(axis, min(size, shape[axis]))
+    return Blocks(axis, min(size, shape[axis]))
 
 
 def _check_types(stored: str, scale: Expr, zero_point: Expr | None) -> None:

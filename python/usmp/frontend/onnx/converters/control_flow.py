@@ -12,10 +12,10 @@ from tvm import relax
 from tvm.ir import Expr, GenericConst, IRModule
 
 from usmp.frontend.onnx.graph.axes import axis_of
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
 from usmp.frontend.onnx.graph.nodes import names_read
 from usmp.ops.control_flow import MOST_TRIPS, ControlFlow, call_control_flow
-from usmp.ops.emit import shape_of
+from usmp.ops.emit import dtype_of, shape_of
 from usmp.relax.static_shapes import flatten_types, has_static_shape, main_function
 from usmp.tir.nodes import nodes_of
 

@@ -8,11 +8,15 @@ from functools import reduce
 
 import numpy as np
 from onnx import helper
-from tvm import relax, te, tirx
+from tvm import relax
 from tvm.ir import Expr, GenericConst
 
-from usmp.frontend.onnx.graph.node import Converter, NotSupported, OnnxNode, dtype_of, is_float
-from usmp.ops.emit import call_operator
+from usmp.frontend.onnx.graph.node import Converter, NotSupported, OnnxNode
+from usmp.ops.emit import dtype_of
+from usmp.ops.real import bits
+from usmp.ops.real.clamps import clamp
+from usmp.ops.real.division import floor_mod
+from usmp.tir.dtypes import is_float
 
 
 def clip(node: OnnxNode) -> Expr | None:
@@ -28,9 +32,7 @@ def clip(node: OnnxNode) -> Expr | None:
         limits[index] = float(bound.value.numpy().item())
     if data is None or any(map(math.isnan, limits)) or dtype_of(data) != "float32":
         return None
-    if limits == [0.0, math.inf]:
-        return relax.op.nn.relu(data)
-    return relax.op.clip(data, *limits)
+    return clamp(data, *limits)
 
 
 def of_each_input(operation: Callable[[Expr, Expr], Expr]) -> Converter:
@@ -76,7 +78,7 @@ def thresholded_relu(node: OnnxNode) -> Expr:
 def celu(node: OnnxNode) -> Expr:
     """As ONNX says: max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
     data, alpha = node.required(0), float(node.attributes.get("alpha", 1.0))
-    if not is_float(data):
+    if not is_float(dtype_of(data)):
         raise NotSupported(f"of {dtype_of(data)}; cast the input to float")
     if alpha == 0 or not math.isfinite(alpha):
         raise NotSupported(f"its alpha is {alpha}, by which elements are divided")
@@ -90,7 +92,7 @@ def celu(node: OnnxNode) -> Expr:
 
 def shrink(node: OnnxNode) -> None:
     """TVM's, of floats: integers would be added to a bias that is none."""
-    if not is_float(node.required(0)):
+    if not is_float(dtype_of(node.required(0))):
         raise NotSupported(
             f"{dtype_of(node.required(0))} elements get a bias that is a float; cast them to float"
         )
@@ -121,7 +123,7 @@ def _drops_nothing(node: OnnxNode) -> bool:
 def power(node: OnnxNode) -> Expr:
     """Of floats; the exponent may have another type than the base, whose type the result has."""
     base, exponent = node.required(0), node.required(1)
-    if not is_float(base):
+    if not is_float(dtype_of(base)):
         raise NotSupported(f"its base is {dtype_of(base)}; cast it to float")
     if isinstance(exponent, GenericConst):
         exponent = relax.const(exponent.value.numpy(), dtype_of(base))
@@ -136,7 +138,7 @@ def divide(node: OnnxNode) -> None:
 
 
 def _check_divisor(divisor: Expr) -> None:
-    if not isinstance(divisor, GenericConst) or is_float(divisor):
+    if not isinstance(divisor, GenericConst) or is_float(dtype_of(divisor)):
         return
     if not divisor.value.numpy().all():
         raise NotSupported(
@@ -150,17 +152,11 @@ def modulo(node: OnnxNode) -> Expr | None:
     from the exact remainder. Others are TVM's."""
     data, divisor = node.required(0), node.required(1)
     _check_divisor(divisor)
-    if not is_float(data) or node.attributes.get("fmod", 0):
+    if not is_float(dtype_of(data)) or node.attributes.get("fmod", 0):
         return None
     if node.opset < 28:
         raise NotSupported("of floats, fmod must be 1 before opset 28")
-    builder, zero = node.builder, relax.const(0, dtype_of(data))
-    rest = builder.emit(relax.op.mod(data, divisor))
-    is_negative = builder.emit(relax.op.less(divisor, zero))
-    has_other_sign = relax.op.not_equal(relax.op.less(rest, zero), is_negative)
-    signed_zero = relax.op.where(is_negative, relax.const(-0.0, dtype_of(data)), zero)
-    moved = relax.op.where(has_other_sign, relax.op.add(rest, divisor), rest)
-    return relax.op.where(relax.op.equal(rest, zero), signed_zero, moved)
+    return floor_mod(node.builder, data, divisor, sign_of_zero="divisor")
 
 
 def bit_shift(node: OnnxNode) -> Expr | None:
@@ -168,26 +164,8 @@ def bit_shift(node: OnnxNode) -> Expr | None:
     negative number, or one that is too large."""
     if node.opset < 28:
         return None
-    data, amount = node.required(0), node.required(1)
-    dtype, builder = dtype_of(data), node.builder
-    is_signed, is_left = not dtype.startswith("u"), node.text("direction", "") == "LEFT"
-    bits = np.iinfo(dtype).bits
-    zero = relax.const(0, dtype)
-    is_outside = relax.op.greater_equal(amount, relax.const(bits, dtype))
-    if is_signed:
-        is_outside = relax.op.logical_or(is_outside, relax.op.less(amount, zero))
-    is_outside = builder.emit(is_outside)
-    by = relax.op.where(is_outside, zero, amount)
-    if is_left and is_signed:
-        # In C, only unsigned elements may lose bits on the left.
-        unsigned = relax.op.left_shift(*(relax.op.astype(e, f"u{dtype}") for e in (data, by)))
-        shifted = relax.op.astype(unsigned, dtype)
-    else:
-        shifted = (relax.op.left_shift if is_left else relax.op.right_shift)(data, by)
-    fill = zero
-    if is_signed and not is_left:
-        fill = relax.op.where(relax.op.less(data, zero), relax.const(-1, dtype), zero)
-    return relax.op.where(is_outside, fill, shifted)
+    is_left = node.text("direction", "") == "LEFT"
+    return bits.shift_by_any(node.builder, node.required(0), node.required(1), is_left=is_left)
 
 
 def bit_cast(node: OnnxNode) -> Expr:
@@ -196,10 +174,4 @@ def bit_cast(node: OnnxNode) -> Expr:
     dtype = str(helper.tensor_dtype_to_np_dtype(int(node.attributes["to"])))
     if dtype == "bool" or np.dtype(dtype).itemsize != np.dtype(dtype_of(data)).itemsize:
         raise NotSupported(f"{dtype_of(data)} elements have no bits of {dtype}")
-    if dtype_of(data) == "bool":
-        return relax.op.astype(data, dtype)
-
-    def compute(data: te.Tensor) -> te.Tensor:
-        return te.compute(data.shape, lambda *at: tirx.reinterpret(dtype, data(*at)), "bit_cast")
-
-    return call_operator(node.builder, "bit_cast", compute, [data])
+    return bits.bit_cast(node.builder, data, dtype)

@@ -14,7 +14,7 @@ from tvm.ir import Expr, GenericConst
 
 from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
 from usmp.ops.emit import constant, extents_of, shape_of
-from usmp.ops.indices import counted_from_start, outside
+from usmp.ops.real.indices import counted_from_start, outside
 
 
 def gather(node: OnnxNode) -> Expr | None:

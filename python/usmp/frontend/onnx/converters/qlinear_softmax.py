@@ -10,7 +10,8 @@ from tvm import relax
 from tvm.ir import Expr
 
 from usmp.frontend.onnx.graph.axes import axis_of
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.ops.emit import dtype_of
 
 _FIRST_OPSET_OF_ONE_AXIS = 13
 _SPARE = 5.0

@@ -8,9 +8,9 @@ import numpy as np
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
 from usmp.ops import integer_products
-from usmp.ops.emit import shape_of
+from usmp.ops.emit import dtype_of, shape_of
 from usmp.relax.static_shapes import has_static_shape
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from tvm import relax
 from tvm.ir import Expr, GenericConst
 
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
-from usmp.ops.emit import shape_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.ops.emit import dtype_of, shape_of
 from usmp.ops.recurrent import (
     Activation,
     Cell,

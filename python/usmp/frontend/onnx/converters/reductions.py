@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of, is_float
-from usmp.ops.emit import shape_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.ops.emit import dtype_of, shape_of
+from usmp.tir.dtypes import is_float
 
 _OF_EACH_ELEMENT: Mapping[str, Callable[[Expr], Expr]] = {
     "ReduceL1": relax.op.abs,
@@ -27,14 +28,14 @@ def reduction(name: str) -> Callable[[OnnxNode], Expr | None]:
 
     def convert(node: OnnxNode) -> Expr | None:
         data, axes = node.required(0), _axes(node)
-        if name in _OF_FLOATS and not is_float(data):
+        if name in _OF_FLOATS and not is_float(dtype_of(data)):
             raise NotSupported(
                 f"of {dtype_of(data)} it is not defined to the last digit; cast the input to float"
             )
         if not axes and node.attributes.get("noop_with_empty_axes", 0):
             each = _OF_EACH_ELEMENT.get(name)
             return each(data) if each else None
-        if name == "ReduceMean" and not is_float(data):
+        if name == "ReduceMean" and not is_float(dtype_of(data)):
             return _integer_mean(data, axes, bool(node.attributes.get("keepdims", 1)))
         return None
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from tvm import relax
 
 from usmp.frontend.onnx.converters.indexing import check_indices
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
-from usmp.ops.emit import shape_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.ops.emit import dtype_of, shape_of
 
 
 def roi_align(node: OnnxNode) -> OnnxNode:

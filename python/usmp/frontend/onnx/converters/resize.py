@@ -11,20 +11,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from tvm import relax, te, tirx
+from tvm import relax
 from tvm.ir import Expr
 
 from usmp.frontend.onnx.converters.resize_taps import (
     Axis,
-    ResizeTaps,
     most_taps,
     rounding_of,
     taps_of,
     transformation,
     upsample_taps,
 )
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
-from usmp.ops.emit import call_operator, shape_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.ops.emit import dtype_of, shape_of
+from usmp.ops.real.resampling import AxisTaps, copy_elements, fill_outside, sum_taps
 
 
 def resize(node: OnnxNode) -> Expr:
@@ -180,73 +180,15 @@ def _axes_by_sizes(
     }
 
 
-def _interpolated(node: OnnxNode, data: Expr, taps: dict[int, ResizeTaps]) -> Expr:
-    """Every output element as the sum of what it reads."""
+def _interpolated(node: OnnxNode, data: Expr, taps: dict[int, AxisTaps]) -> Expr:
+    """Return the data with every output element as the sum of its taps."""
     if not taps:
         return data
-    is_copy = all(t.indices.shape[1] == 1 for t in taps.values())
+    is_copy = all(axis.positions.shape[1] == 1 for axis in taps.values())
     dtype = dtype_of(data)
     if not is_copy and dtype not in ("float32", "float64"):
         raise NotSupported(f"{dtype} elements can only be resized in mode nearest")
     fill = float(node.attributes.get("extrapolation_value", 0.0))
     if is_copy:
-        return _copied(node, data, taps, fill)
-    for number in sorted(taps, key=lambda n: len(taps[n].indices) / shape_of(data)[n]):
-        data = node.builder.emit(_one_axis(node, data, number, taps[number]))
-    return _filled(node, data, taps, fill)
-
-
-def _copied(node: OnnxNode, data: Expr, taps: dict[int, ResizeTaps], fill: float) -> Expr:
-    """One element each, all axes at once."""
-    numbers = sorted(taps)
-    shape = [len(taps[n].indices) if n in taps else e for n, e in enumerate(shape_of(data))]
-    tables = [taps[n].indices[:, 0].copy() for n in numbers]
-    extrapolates = any((table < 0).any() for table in tables)
-
-    def compute(data: te.Tensor, *tables: te.Tensor) -> te.Tensor:
-        def element(*at: tirx.Var) -> tirx.Expr:
-            read = {n: table(at[n]) for n, table in zip(numbers, tables, strict=True)}
-            positions = [read.get(n, index) for n, index in enumerate(at)]
-            if not extrapolates:
-                return data(*positions)
-            is_outside = tirx.any(*(position < 0 for position in read.values()))
-            constant = tirx.const(fill, data.dtype)
-            return tirx.if_then_else(is_outside, constant, data(*positions))
-
-        return te.compute(shape, element, name="resize")
-
-    return call_operator(node.builder, "resize", compute, [data, *tables])
-
-
-def _one_axis(node: OnnxNode, data: Expr, number: int, taps: ResizeTaps) -> Expr:
-    """Sums along one axis; an element that is outside counts as the first one."""
-    shape = list(shape_of(data))
-    count = taps.indices.shape[1]
-    shape[number] = len(taps.indices)
-    weights = taps.weights.astype(dtype_of(data))
-
-    def compute(data: te.Tensor, indices: te.Tensor, weights: te.Tensor) -> te.Tensor:
-        tap = te.reduce_axis((0, count), "tap")
-
-        def element(*at: tirx.Var) -> tirx.Expr:
-            positions = list(at)
-            positions[number] = indices(at[number], tap)
-            return te.sum(data(*positions) * weights(at[number], tap), axis=tap)
-
-        return te.compute(shape, element, name="resize")
-
-    indices = np.maximum(taps.indices, 0)
-    return call_operator(node.builder, "resize", compute, [data, indices, weights])
-
-
-def _filled(node: OnnxNode, data: Expr, taps: dict[int, ResizeTaps], fill: float) -> Expr:
-    """With one value where an axis lies outside of the input."""
-    inside = np.ones(shape_of(data), bool)
-    for number, axis in taps.items():
-        view = [1] * inside.ndim
-        view[number] = -1
-        inside &= (axis.indices >= 0).all(1).reshape(view)
-    if inside.all():
-        return data
-    constant = relax.const(fill, dtype_of(data))
-    return relax.op.where(relax.const(inside), data, constant)
+        return copy_elements(node.builder, data, taps, fill)
+    return fill_outside(sum_taps(node.builder, data, taps, jointly=False), taps, fill)

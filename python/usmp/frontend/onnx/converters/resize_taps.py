@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.ops.real.resampling import AxisTaps, cubic_curve, linear_taps, nearest_taps
 
 _ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
 
@@ -26,17 +27,6 @@ class Axis:
     scale: np.float32
     start: np.float32 = _ZERO
     end: np.float32 = _ONE
-
-
-@dataclass(frozen=True)
-class ResizeTaps:
-    """The elements that each output element reads, [after, taps], and what they weigh.
-
-    Elements that are outside, where the model extrapolates, are -1.
-    """
-
-    indices: np.ndarray
-    weights: np.ndarray
 
 
 def transformation(node: OnnxNode) -> str:
@@ -63,7 +53,7 @@ def most_taps(node: OnnxNode, mode: str, axis: Axis) -> int:
     return 2 - 2 * _first_of_antialias(mode, axis)
 
 
-def taps_of(node: OnnxNode, mode: str, axis: Axis) -> ResizeTaps:
+def taps_of(node: OnnxNode, mode: str, axis: Axis) -> AxisTaps:
     """What each output element reads along an axis."""
     named = transformation(node)
     if named not in _POSITIONS:
@@ -73,23 +63,25 @@ def taps_of(node: OnnxNode, mode: str, axis: Axis) -> ResizeTaps:
         rounding = rounding_of(node, axis)
         if rounding not in _ROUNDINGS:
             raise NotSupported(f'nearest_mode "{rounding}" is not known')
-        taps = _one_tap(_ROUNDINGS[rounding](positions), axis)
+        taps = nearest_taps(_ROUNDINGS[rounding](positions), axis.before)
     elif node.attributes.get("antialias", 0):
         taps = _antialiased(node, mode, positions, axis)
     elif mode == "linear":
-        taps = _linear(positions, axis)
+        taps = linear_taps(positions, axis.before)
     else:
         taps = _cubic(node, positions, axis)
     if named == "tf_crop_and_resize":
         is_outside = (positions < 0) | (positions > axis.before - 1)
-        taps = ResizeTaps(np.where(is_outside[:, None], -1, taps.indices), taps.weights)
+        taps = AxisTaps(np.where(is_outside[:, None], -1, taps.positions), taps.weights)
     return taps
 
 
-def upsample_taps(is_nearest: bool, axis: Axis) -> ResizeTaps:
-    """The same for `Upsample`, which rounds down."""
+def upsample_taps(is_nearest: bool, axis: Axis) -> AxisTaps:
+    """Return what each output element of `Upsample`, which rounds down, reads along an axis."""
     positions = _asymmetric(axis)
-    return _one_tap(np.floor(positions), axis) if is_nearest else _linear(positions, axis)
+    if is_nearest:
+        return nearest_taps(np.floor(positions), axis.before)
+    return linear_taps(positions, axis.before)
 
 
 def _positions(axis: Axis) -> np.ndarray:
@@ -148,26 +140,12 @@ _ROUNDINGS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def _one_tap(positions: np.ndarray, axis: Axis) -> ResizeTaps:
-    indices = np.clip(positions, 0, axis.before - 1).astype(np.int32)[:, None]
-    return ResizeTaps(indices, np.ones(indices.shape, np.float32))
-
-
-def _linear(positions: np.ndarray, axis: Axis) -> ResizeTaps:
-    inside = np.clip(positions, 0, axis.before - 1).astype(np.float32)
-    first = np.floor(inside)
-    second = np.minimum(first + 1, axis.before - 1)
-    share = inside - first
-    weights = np.stack([_ONE - share, share], 1)
-    return ResizeTaps(np.stack([first, second], 1).astype(np.int32), weights.astype(np.float32))
-
-
 def _first_of_antialias(mode: str, axis: Axis) -> int:
     """The first element that is read, from that at the position on."""
     return math.floor((-1 if mode == "linear" else -2) / min(float(axis.scale), 1.0)) + 1
 
 
-def _antialiased(node: OnnxNode, mode: str, positions: np.ndarray, axis: Axis) -> ResizeTaps:
+def _antialiased(node: OnnxNode, mode: str, positions: np.ndarray, axis: Axis) -> AxisTaps:
     """With a curve that is as much wider as the image becomes smaller."""
     scale = min(float(axis.scale), 1.0)
     start = _first_of_antialias(mode, axis)
@@ -180,7 +158,7 @@ def _antialiased(node: OnnxNode, mode: str, positions: np.ndarray, axis: Axis) -
     return _weighted(node, taken, weights, axis, is_normalized=True)
 
 
-def _cubic(node: OnnxNode, positions: np.ndarray, axis: Axis) -> ResizeTaps:
+def _cubic(node: OnnxNode, positions: np.ndarray, axis: Axis) -> AxisTaps:
     first = np.floor(positions)
     taken = first[:, None] + np.arange(-1, 3)
     weights = _cubic_curve(node, np.abs(positions[:, None] - taken))
@@ -189,7 +167,7 @@ def _cubic(node: OnnxNode, positions: np.ndarray, axis: Axis) -> ResizeTaps:
 
 def _weighted(
     node: OnnxNode, taken: np.ndarray, weights: np.ndarray, axis: Axis, is_normalized: bool
-) -> ResizeTaps:
+) -> AxisTaps:
     """Elements, those at the ends in the place of what is outside unless that is left out."""
     if node.attributes.get("exclude_outside", 0):
         weights = np.where((taken < 0) | (taken >= axis.before), 0, weights)
@@ -199,13 +177,10 @@ def _weighted(
         with np.errstate(invalid="ignore", divide="ignore"):
             weights = weights / weights.sum(1, keepdims=True)
     indices = np.clip(taken, 0, axis.before - 1).astype(np.int32)
-    return ResizeTaps(indices, weights.astype(np.float32))
+    return AxisTaps(indices, weights.astype(np.float32))
 
 
 def _cubic_curve(node: OnnxNode, distance: np.ndarray) -> np.ndarray:
-    """Keys' kernel, which is 0 from a distance of 2 on."""
-    a = float(node.attributes.get("cubic_coeff_a", -0.75))
-    x = distance.astype(np.float64)
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
+    """Return the weights of elements at a distance."""
+    coefficient = float(node.attributes.get("cubic_coeff_a", -0.75))
+    return cubic_curve(distance.astype(np.float64), coefficient)

@@ -11,13 +11,14 @@ from math import prod
 import numpy as np
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
-from tvm import relax, te, tirx
+from tvm import relax
 from tvm.ir import Expr
 
 from usmp.frontend.onnx.graph.axes import axis_of
-from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode, dtype_of
-from usmp.ops.emit import call_operator, constant, shape_of
+from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
+from usmp.ops.emit import constant, dtype_of, shape_of
 from usmp.ops.signal.dft import LONGEST_SUM, dft, is_fast
+from usmp.ops.signal.frames import frames_of
 
 _LONGEST = 1 << 16
 _MOST_WEIGHTS = 1 << 22
@@ -90,17 +91,7 @@ def short_time_fourier_transform(node: OnnxNode) -> Expr:
         raise NotSupported("onesided=1 is for real numbers")
     windows = [] if window is None else [window]
     _check(data, length, False, windows)
-    framed = (shape[0], 1 + (shape[1] - length) // hop, length, shape[2])
-
-    def compute(data: te.Tensor, *window: te.Tensor) -> te.Tensor:
-        def element(batch: tirx.Var, number: tirx.Var, at: tirx.Var, part: tirx.Var) -> tirx.Expr:
-            value = data(batch, number * hop + at, part)
-            return value * window[0](at) if window else value
-
-        return te.compute(framed, element, "frames")
-
-    operands = [data, *windows]
-    frames = node.builder.emit(call_operator(node.builder, "frames", compute, operands))
+    frames = node.builder.emit(frames_of(node.builder, data, length, hop, window))
     return dft(node.builder, frames, length, inverse=False, onesided=onesided)
 
 

@@ -8,7 +8,7 @@ from tvm.ir import Expr
 from usmp.frontend.onnx.graph.axes import axis_of
 from usmp.frontend.onnx.graph.node import NotSupported, OnnxNode
 from usmp.ops.emit import shape_of
-from usmp.ops.top_k import top_elements
+from usmp.ops.real.top_k import top_elements
 
 
 def top_k(node: OnnxNode) -> Expr:

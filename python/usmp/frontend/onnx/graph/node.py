@@ -90,13 +90,3 @@ Converted: TypeAlias = "Expr | OnnxNode | None"
 """The result; the node that TVM's own conversion shall take in the place of this one; or none if it
 shall take this one."""
 Converter = Callable[[OnnxNode], Converted]
-
-
-def dtype_of(expr: Expr) -> str:
-    """The element type of a tensor."""
-    return str(expr.ty.dtype)
-
-
-def is_float(expr: Expr) -> bool:
-    """Whether the elements of a tensor are floats."""
-    return dtype_of(expr).startswith("float")

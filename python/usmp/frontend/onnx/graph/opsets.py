@@ -7,10 +7,12 @@ from collections.abc import Iterable
 import onnx
 from onnx import version_converter
 
-from usmp.frontend.onnx.graph.compared import NEWEST_OPSET, OLDEST_OPSET
 from usmp.frontend.onnx.graph.error_message import message_of
 from usmp.frontend.onnx.graph.nodes import ONNX_DOMAINS
 from usmp.support.errors import UnsupportedModelError
+
+OLDEST_OPSET, NEWEST_OPSET = 7, 28
+"""Of the versions of ONNX whose operators were compared; in others they may mean something else."""
 
 
 def opset_version(model: onnx.ModelProto) -> int:

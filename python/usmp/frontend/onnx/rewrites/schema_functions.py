@@ -9,7 +9,7 @@ import onnx
 from onnx import inliner, shape_inference
 
 from usmp.frontend.onnx.checks.check_node import attributes_of, check_node, refused_by_name
-from usmp.frontend.onnx.graph.compared import WRITTEN_OUT
+from usmp.frontend.onnx.converters.operators import WRITTEN_OUT
 from usmp.frontend.onnx.graph.nodes import is_of_onnx, schema_of
 from usmp.frontend.onnx.graph.operands import operand_of_type
 from usmp.frontend.onnx.graph.opsets import opset_version

@@ -22,7 +22,7 @@ from usmp.frontend.size_arithmetic import (
     number,
     strided_slice,
 )
-from usmp.ops.indices import counted_from_start, outside
+from usmp.ops.real.indices import counted_from_start, outside
 from usmp.relax.symbolic_sizes import shown_extent, symbolic_shape
 
 

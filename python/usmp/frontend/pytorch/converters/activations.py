@@ -9,15 +9,11 @@ from tvm import relax
 from tvm.ir import Expr
 
 from usmp.frontend.pytorch.converters.elementwise import call_c
-from usmp.frontend.pytorch.converters.operator import (
-    Operator,
-    cast,
-    constant,
-    converts,
-    dtype_of,
-    is_float,
-)
-from usmp.frontend.pytorch.converters.ordering import larger, smaller
+from usmp.frontend.pytorch.converters.operator import Operator, cast, constant, converts
+from usmp.ops.emit import dtype_of
+from usmp.ops.real.clamps import clamp
+from usmp.ops.real.order import extreme_of_two
+from usmp.tir.dtypes import is_float
 
 
 @converts("relu.default")
@@ -79,10 +75,11 @@ def _clamp(operator: Operator) -> Expr:
 @converts("clamp.Tensor")
 def _clamp_tensors(operator: Operator) -> Expr:
     data = operator.emit(cast(operator["self"], operator.dtype))
-    for name, choose in (("min", larger), ("max", smaller)):
+    for name in ("min", "max"):
         bound = operator[name]
         if bound is not None:
-            data = operator.emit(choose(data, operator.emit(cast(bound, operator.dtype))))
+            limit = operator.emit(cast(bound, operator.dtype))
+            data = operator.emit(extreme_of_two(data, limit, is_largest=name == "min"))
     return data
 
 
@@ -96,9 +93,7 @@ def _clamped(operator: Operator, data: Expr, low: float | None, high: float | No
         return relax.op.full_like(data, constant(math.nan, dtype))
     low = min(low, high)
     if is_float(dtype):
-        if (low, high) == (0.0, math.inf):
-            return relax.op.nn.relu(data)
-        return relax.op.clip(data, float(low), float(high))
+        return clamp(data, low, high)
     limits = np.iinfo(dtype)
     low, high = (max(min(bound, limits.max), limits.min) for bound in (low, high))
     return relax.op.clip(data, int(low), int(high))

@@ -8,7 +8,6 @@ import torch
 from tvm import relax
 from tvm.ir import Expr, GenericConst
 
-from usmp.frontend.pytorch.converters.elementwise import is_nan
 from usmp.frontend.pytorch.converters.operator import (
     CONVERTERS,
     Converter,
@@ -16,11 +15,11 @@ from usmp.frontend.pytorch.converters.operator import (
     cast,
     constant,
     converts,
-    dtype_of,
-    is_float,
     name_of,
-    rank_of,
 )
+from usmp.ops.emit import dtype_of
+from usmp.ops.real.division import floor_divide, floor_mod
+from usmp.tir.dtypes import is_float
 
 Function = Callable[[Expr, Expr], Expr]
 _OVERLOADS = ("Tensor", "Scalar")
@@ -68,11 +67,6 @@ def _times(operator: Operator, tensor: Expr, factor: float) -> Expr:
 def _product(a: Expr, b: Expr) -> Expr:
     if dtype_of(a) == "bool":
         return relax.op.logical_and(a, b)
-    for factor, other in ((a, b), (b, a)):
-        is_zero = isinstance(factor, GenericConst) and not factor.value.numpy().any()
-        if is_zero and not rank_of(factor) and is_float(dtype_of(a)):
-            # Of infinity, or what is not a number, the latter; TVM would take it for 0.
-            return relax.op.subtract(other, other)
     return relax.op.multiply(a, b)
 
 
@@ -105,43 +99,16 @@ def _divide_and_round(operator: Operator) -> Expr:
     mode = operator["rounding_mode"]
     if mode is None:
         return relax.op.divide(a, b)
-    if not is_float(operator.dtype):
-        # Relax divides integers as C does.
-        return relax.op.floor_divide(a, b) if mode == "floor" else relax.op.divide(a, b)
-    if mode == "trunc":
-        return relax.op.trunc(relax.op.divide(a, b))
-    return _floor_divide_floats(operator, a, b)
-
-
-def _floor_divide_floats(operator: Operator, a: Expr, b: Expr) -> Expr:
-    """The largest integer that is not above the exact quotient: `floor(a / b)` is another one where
-    the quotient is rounded up to an integer, as 1.0 / 0.1 is."""
-    dtype = operator.dtype
-    zero, one = constant(0, dtype), constant(1, dtype)
-    rest = operator.emit(relax.op.mod(a, b))
-    quotient = relax.op.divide(relax.op.subtract(a, rest), b)
-    exact = relax.op.where(_is_other_side(rest, b), relax.op.subtract(quotient, one), quotient)
-    exact = operator.emit(exact)
-    lower = operator.emit(relax.op.floor(exact))
-    far = relax.op.greater(relax.op.subtract(exact, lower), constant(0.5, dtype))
-    nearest = relax.op.where(far, relax.op.add(lower, one), lower)
-    return relax.op.where(relax.op.equal(b, zero), relax.op.divide(a, b), nearest)
-
-
-def _is_other_side(rest: Expr, b: Expr) -> Expr:
-    """Whether a remainder is not 0 and of the other sign than the divisor."""
-    zero = constant(0, dtype_of(rest))
-    differ = relax.op.not_equal(relax.op.less(rest, zero), relax.op.less(b, zero))
-    return relax.op.logical_and(relax.op.not_equal(rest, zero), differ)
+    if mode == "floor":
+        return floor_divide(operator.builder, a, b)
+    quotient = relax.op.divide(a, b)
+    # Relax divides integers as C does.
+    return relax.op.trunc(quotient) if is_float(operator.dtype) else quotient
 
 
 @converts("remainder.Tensor", "remainder.Scalar")
 def _remainder(operator: Operator) -> Expr:
-    a, b = _divided(operator)
-    if not is_float(operator.dtype):
-        return relax.op.floor_mod(a, b)
-    rest = operator.emit(relax.op.mod(a, b))
-    return relax.op.where(_is_other_side(rest, b), relax.op.add(rest, b), rest)
+    return floor_mod(operator.builder, *_divided(operator))
 
 
 @converts("fmod.Tensor", "fmod.Scalar")
@@ -192,20 +159,9 @@ def _comparison(function: Function) -> Converter:
         dtype = _common_type(operator)
         # Relax orders no booleans.
         a, b = _operands(operator, "int8" if dtype == "bool" else dtype)
-        result = function(a, b)
-        if not is_float(dtype) or isinstance(b, GenericConst) or function in _OF_DIFFERENT:
-            return result
-        # TVM takes everything for equal to itself, and so what is not a number.
-        is_other = operator.emit(is_nan(a))
-        if function is relax.op.not_equal:
-            return relax.op.logical_or(result, is_other)
-        return relax.op.logical_and(result, relax.op.logical_not(is_other))
+        return function(a, b)
 
     return convert
-
-
-_OF_DIFFERENT = (relax.op.greater, relax.op.less)
-"""Comparisons that nothing fulfils with itself."""
 
 
 def _logical(function: Function) -> Converter:

@@ -8,10 +8,10 @@ from typing import Any
 from tvm import tirx
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.operator import Operator, converts, dtype_of
+from usmp.frontend.pytorch.converters.operator import Operator, converts
 from usmp.frontend.pytorch.converters.state_views import Position, StateView, state_view
-from usmp.ops.attention import AttentionShape, Operand, attention
-from usmp.ops.emit import shape_of
+from usmp.ops.emit import dtype_of, shape_of
+from usmp.ops.real.attention import AttentionShape, Operand, attention
 
 
 @converts("scaled_dot_product_attention.default")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.operator import Operator, converts, is_float, of_axes, rank_of
+from usmp.frontend.pytorch.converters.operator import Operator, converts, of_axes, rank_of
+from usmp.tir.dtypes import is_float
 
 _FORWARD = {1: relax.op.nn.conv1d, 2: relax.op.nn.conv2d, 3: relax.op.nn.conv3d}
 _TRANSPOSED = {1: relax.op.nn.conv1d_transpose, 2: relax.op.nn.conv2d_transpose}

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from tvm import relax, tirx
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.operator import Operator, cast, converts, is_float
-from usmp.frontend.pytorch.converters.ordering import larger_element, smaller_element
+from usmp.frontend.pytorch.converters.operator import Operator, cast, converts
 from usmp.ops.emit import shape_of
-from usmp.ops.running import running
-from usmp.ops.running_extreme import running_extreme
+from usmp.ops.real.order import extreme_element
+from usmp.ops.real.running import running
+from usmp.ops.real.running_extreme import running_extreme
+from usmp.tir.dtypes import is_float
 
 
 @converts("cumsum.default")
@@ -47,7 +48,7 @@ def _logcumsumexp(operator: Operator) -> Expr:
     infinity = tirx.FloatImm(dtype, math.inf)
 
     def combine(total: tirx.Expr, element: tirx.Expr) -> tirx.Expr:
-        least, most = smaller_element(total, element), larger_element(total, element)
+        least, most = (extreme_element(total, element, largest) for largest in (False, True))
         # Both may be the same infinity.
         is_number = tirx.any(least != most, tirx.And(least < infinity, least > -infinity))
         return tirx.Select(is_number, tirx.log1p(tirx.exp(least - most)) + most, element)

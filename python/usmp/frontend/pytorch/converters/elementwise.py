@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tvm import relax, te, tirx
+from tvm import relax
 from tvm.ir import Expr
 
 from usmp.frontend.pytorch.converters.operator import (
@@ -14,11 +14,11 @@ from usmp.frontend.pytorch.converters.operator import (
     cast,
     constant,
     converts,
-    dtype_of,
-    is_float,
 )
-from usmp.frontend.size_arithmetic import int64
-from usmp.ops.emit import call_operator, extents_of
+from usmp.ops.emit import dtype_of
+from usmp.ops.real import c_functions
+from usmp.ops.real.order import is_nan
+from usmp.tir.dtypes import is_float
 
 Function = Callable[[Expr], Expr]
 
@@ -43,22 +43,12 @@ def _unless_integers(function: Function) -> Converter:
 
 
 def call_c(operator: Operator, function: str, *arguments: Expr) -> Expr:
-    """A function of <math.h>, named without the suffix of its type, of each element."""
-    dtype = operator.dtype
-    if dtype not in _SUFFIXES:
-        raise operator.refusal(f"of {dtype} is not supported; convert it to float32 before")
-    name = function + _SUFFIXES[dtype]
-
-    def compute(*tensors: te.Tensor) -> te.Tensor:
-        def element(*i: tirx.Var) -> tirx.Expr:
-            return tirx.call_pure_extern(dtype, name, *(tensor[i] for tensor in tensors))
-
-        return te.compute(tensors[0].shape, element, "output")
-
-    return call_operator(operator.builder, function, compute, arguments, is_element_wise=True)
-
-
-_SUFFIXES = {"float32": "f", "float64": ""}
+    """Return a function of <math.h>, named without the suffix of its type, of each element."""
+    if operator.dtype not in c_functions.SUFFIXES:
+        raise operator.refusal(
+            f"of {operator.dtype} is not supported; convert it to float32 before"
+        )
+    return c_functions.call_c(operator.builder, function, *arguments)
 
 
 def _in_c(function: str) -> Converter:
@@ -134,15 +124,6 @@ def _bitwise_not(operator: Operator) -> Expr:
 @converts("logical_not.default")
 def _logical_not(operator: Operator) -> Expr:
     return relax.op.logical_not(operator.emit(cast(operator["self"], "bool")))
-
-
-def is_nan(data: Expr) -> Expr:
-    """Which elements are no numbers; to compare them with themselves would not do, as TVM takes
-    everything for equal to itself."""
-    if is_float(dtype_of(data)):
-        return relax.op.isnan(data)
-    shape = [int64(extent) for extent in extents_of(data)]
-    return relax.op.full(shape, constant(False, "bool"), "bool")
 
 
 @converts("isnan.default")

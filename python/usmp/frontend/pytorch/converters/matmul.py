@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tvm import relax, te, tirx
+from tvm import relax
 from tvm.ir import Expr
 
 from usmp.frontend.pytorch.converters.operator import Operator, constant, converts
-from usmp.frontend.pytorch.converters.state_views import Position, StateView, state_view
-from usmp.ops.emit import call_operator, shape_of
+from usmp.frontend.pytorch.converters.state_views import StateView, state_view
+from usmp.ops.emit import shape_of
+from usmp.ops.real.matmul import matmul_of_views
 
 
 @converts("mm.default", "bmm.default")
@@ -23,22 +24,14 @@ def _product(operator: Operator) -> Expr:
 
 def _product_of_views(operator: Operator, views: list[StateView]) -> Expr:
     """The product of tensors that are read where they are kept."""
-    *batch, rows, depth = shape_of(operator["self"])
-    columns = shape_of(operator["mat2"])[-1]
-
-    def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
-        k = te.reduce_axis((0, depth), "k")
-
-        def element(*place: tirx.Var) -> tirx.Expr:
-            outer: Position = place[:-2]
-            one = views[0].element(left, (*outer, place[-2], k))
-            other = views[1].element(right, (*outer, k, place[-1]))
-            return te.sum(one * other, axis=k)
-
-        return te.compute((*batch, rows, columns), element, "matmul")
-
-    sources = [view.source for view in views]
-    product = call_operator(operator.builder, "matmul", compute, sources, takes_epilogue=True)
+    *outer, depth = shape_of(operator["self"])
+    product = matmul_of_views(
+        operator.builder,
+        [view.source for view in views],
+        [view.element for view in views],
+        (*outer, shape_of(operator["mat2"])[-1]),
+        depth,
+    )
     for view in views:
         if view.factor is not None:
             product = relax.op.multiply(operator.emit(product), view.factor)

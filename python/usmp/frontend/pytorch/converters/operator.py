@@ -14,8 +14,9 @@ from tvm.ir import Expr
 from tvm.sym import Analyzer
 
 from usmp.frontend.size_arithmetic import SizeArithmetic
-from usmp.ops.emit import extents_of
+from usmp.ops.emit import dtype_of, extents_of
 from usmp.support.errors import UnsupportedModelError
+from usmp.tir.dtypes import is_float
 
 
 @dataclass(frozen=True)
@@ -132,16 +133,6 @@ def described(node: Any) -> str:
 def name_of(dtype: torch.dtype) -> str:
     """A type's name in Relax."""
     return str(dtype).removeprefix("torch.")
-
-
-def is_float(dtype: str) -> bool:
-    """Whether values of a type have fractions."""
-    return dtype.startswith(("float", "bfloat"))
-
-
-def dtype_of(tensor: Expr) -> str:
-    """The type of a tensor's elements."""
-    return str(tensor.ty.dtype)
 
 
 def rank_of(tensor: Expr) -> int:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from tvm import relax, te, tirx
+from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.operator import (
-    Missing,
-    Operator,
-    converts,
-    dtype_of,
-    is_float,
-    of_axes,
-    rank_of,
-)
-from usmp.frontend.pytorch.converters.ordering import larger_element
-from usmp.ops.emit import call_operator, shape_of
+from usmp.frontend.pytorch.converters.operator import Missing, Operator, converts, of_axes, rank_of
+from usmp.ops.emit import dtype_of, shape_of
+from usmp.ops.real import extremes
+from usmp.tir.dtypes import is_float
 
 _AVERAGE = {2: relax.op.nn.avg_pool2d, 3: relax.op.nn.avg_pool3d}
 _MAXIMUM = {2: relax.op.nn.max_pool2d, 3: relax.op.nn.max_pool3d}
@@ -176,46 +168,7 @@ def _adaptive_average(operator: Operator, rank: int) -> Expr:
     return _without_batch(operator, result, rank)
 
 
-@converts("adaptive_max_pool2d.default")
-def _adaptive_max_pool2d(operator: Operator) -> list[Expr | Missing]:
-    return _adaptive_maximum(operator, 2)
-
-
-@converts("adaptive_max_pool3d.default")
-def _adaptive_max_pool3d(operator: Operator) -> list[Expr | Missing]:
-    return _adaptive_maximum(operator, 3)
-
-
-def _adaptive_maximum(operator: Operator, rank: int) -> list[Expr | Missing]:
-    """The largest of windows that go from one part of the image to the next one. Where a window is
-    shorter than others, its last element counts again."""
-    data, dtype = operator["self"], operator.dtype
-    shape, sizes = shape_of(data), [int(size) for size in operator["output_size"]]
-    outer, extents = shape[:-rank], shape[-rank:]
-    spans = [_adaptive_windows(*pair) for pair in zip(extents, sizes, strict=True)]
-    least = tirx.FloatImm(dtype, -math.inf) if is_float(dtype) else tirx.min_value(dtype)
-    reducer = te.comm_reducer(larger_element, lambda _: least, name="largest")
-
-    def compute(data: te.Tensor) -> te.Tensor:
-        taps = [te.reduce_axis((0, longest)) for _, longest in spans]
-
-        def element(*at: tirx.Var) -> tirx.Expr:
-            places = [
-                tirx.min(at[len(outer) + axis] * extent // size + tap, last(at[len(outer) + axis]))
-                for axis, (extent, size, tap, (last, _)) in enumerate(
-                    zip(extents, sizes, taps, spans, strict=True)
-                )
-            ]
-            return reducer(data[(*at[: len(outer)], *places)], taps)
-
-        return te.compute((*outer, *sizes), element, "output")
-
-    return [call_operator(operator.builder, "adaptive_max_pool", compute, [data]), _INDICES]
-
-
-def _adaptive_windows(extent: int, size: int) -> tuple[Callable[[tirx.Expr], tirx.Expr], int]:
-    """The last element of each window, from its number, and how long the longest one is."""
-    begins = np.arange(size) * extent // size
-    ends = -(-(np.arange(size) + 1) * extent // size)
-    longest = int((ends - begins).max())
-    return lambda window: ((window + 1) * extent + size - 1) // size - 1, longest
+@converts("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
+def _adaptive_maximum(operator: Operator) -> list[Expr | Missing]:
+    sizes = [int(size) for size in operator["output_size"]]
+    return [extremes.adaptive_max_pool(operator.builder, operator["self"], sizes), _INDICES]

@@ -9,32 +9,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from tvm import relax, tirx
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.indexing import check_positions, picked_part
-from usmp.frontend.pytorch.converters.operator import (
-    Operator,
-    cast,
-    constant,
-    converts,
-    dtype_of,
-    is_float,
-    rank_of,
-)
-from usmp.frontend.pytorch.converters.ordering import larger_element, smaller_element
-from usmp.ops.emit import shape_of
-from usmp.ops.indices import broadcast_element
-from usmp.ops.scatter import (
+from usmp.frontend.pytorch.converters.indexing import check_positions
+from usmp.frontend.pytorch.converters.operator import Operator, cast, constant, converts, rank_of
+from usmp.ops.emit import dtype_of, shape_of
+from usmp.ops.real.gather import picked_part
+from usmp.ops.real.indices import broadcast_element
+from usmp.ops.real.order import extreme_element
+from usmp.ops.real.scatter import (
     REDUCTIONS,
     Combination,
     Coordinates,
     Position,
+    along_axis,
     scattered,
     scattered_in_place,
+    slices_along,
 )
+from usmp.tir.dtypes import is_float
 
 _COMBINATIONS: dict[str, Combination] = {
     "update": REDUCTIONS["update"],
@@ -43,8 +40,8 @@ _COMBINATIONS: dict[str, Combination] = {
     "mean": REDUCTIONS["add"],
     "multiply": REDUCTIONS["mul"],
     "prod": REDUCTIONS["mul"],
-    "amax": larger_element,
-    "amin": smaller_element,
+    "amax": partial(extreme_element, is_largest=True),
+    "amin": partial(extreme_element, is_largest=False),
 }
 _OF_BOOLEANS = {"add": "amax", "sum": "amax", "multiply": "amin", "prod": "amin"}
 """Sums and products of 0 and 1 that stay so."""
@@ -88,12 +85,8 @@ def _along_axis(operator: Operator, updates: Expr, reduction: str) -> Expr:
     axis = operator["dim"] % rank_of(data)
     check_positions(operator, index, shape_of(data)[axis], axis)
 
-    def coordinates(buffers: list[tirx.Buffer], position: Position) -> list[tirx.Expr]:
-        found: list[tirx.Expr] = list(position)
-        found[axis] = buffers[0][tuple(position)]
-        return found
-
-    result = _reduced(operator, [data, index, updates], shape_of(index), coordinates, reduction)
+    tensors = [data, index, updates]
+    result = _reduced(operator, tensors, shape_of(index), along_axis(axis), reduction)
     shape = shape_of(operator["self"])
     return result if shape else relax.op.reshape(operator.emit(result), shape)
 
@@ -107,12 +100,8 @@ def _index_reduce(operator: Operator) -> Expr:
     axis = operator["dim"] % rank_of(data)
     check_positions(operator, index, shape_of(data)[axis], axis)
 
-    def coordinates(buffers: list[tirx.Buffer], position: Position) -> list[tirx.Expr]:
-        found: list[tirx.Expr] = list(position)
-        found[axis] = buffers[0][position[axis]]
-        return found
-
     tensors = [data, index, updates]
+    coordinates = slices_along(axis)
     result = _reduced(operator, tensors, shape_of(updates), coordinates, operator["reduce"])
     shape = shape_of(operator["self"])
     return result if shape else relax.op.reshape(operator.emit(result), shape)
@@ -120,8 +109,7 @@ def _index_reduce(operator: Operator) -> Expr:
 
 @converts("index_put.default")
 def _index_put(operator: Operator) -> Expr:
-    """`data[indices] = values`: the axes of the indices, broadcast to one shape, stand where the
-    first of the indexed axes is, or in front if there are others in between."""
+    """`data[indices] = values`."""
     data, indices = operator["self"], list(operator["indices"])
     given = [(axis, index) for axis, index in enumerate(indices) if index is not None]
     reduction = "add" if operator["accumulate"] else "update"

@@ -8,10 +8,11 @@ from typing import Any
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.operator import Operator, cast, converts, dtype_of, rank_of
+from usmp.frontend.pytorch.converters.operator import Operator, cast, converts, rank_of
 from usmp.frontend.size_arithmetic import int64, is_number, number, strided_slice
-from usmp.ops.emit import extents_of, shape_of
+from usmp.ops.emit import dtype_of, extents_of, shape_of
 from usmp.ops.overwrite import overwritten_slice
+from usmp.ops.real.padding import pad
 
 
 @converts("alias.default", "clone.default")
@@ -132,26 +133,13 @@ def _pad(operator: Operator) -> Expr:
     pairs = [(0, 0)] * rank
     for i in range(len(widths) // 2):
         pairs[rank - 1 - i] = (widths[2 * i], widths[2 * i + 1])
-    data = _cut(operator, data, pairs)
-    flat = [max(width, 0) for pair in pairs for width in pair]
-    if not any(flat):
-        return data
-    value = operator.get("value", 0)
-    return relax.op.nn.pad(data, flat, "constant", cast_number(value, dtype_of(data)))
+    value = cast_number(operator.get("value", 0), dtype_of(data))
+    return pad(operator.builder, data, pairs, value)
 
 
 def cast_number(value: float, dtype: str) -> float:
     """A number as a type holds it: integers and booleans without a fraction."""
     return float(value) if dtype.startswith(("float", "bfloat")) else int(value)
-
-
-def _cut(operator: Operator, data: Expr, pairs: list[tuple[int, int]]) -> Expr:
-    axes = [axis for axis, pair in enumerate(pairs) if min(pair) < 0]
-    if not axes:
-        return data
-    begins = [max(-pairs[axis][0], 0) for axis in axes]
-    ends = [shape_of(data)[axis] + min(pairs[axis][1], 0) for axis in axes]
-    return operator.emit(relax.op.strided_slice(data, axes, begins, ends))
 
 
 @converts("slice.Tensor")

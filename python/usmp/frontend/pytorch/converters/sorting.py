@@ -8,9 +8,11 @@ from __future__ import annotations
 from tvm import relax
 from tvm.ir import Expr
 
-from usmp.frontend.pytorch.converters.operator import Operator, cast, converts, dtype_of, is_float
-from usmp.ops.emit import shape_of
-from usmp.ops.top_k import PlaceOfNan, top_elements
+from usmp.frontend.pytorch.converters.operator import Operator, cast, converts
+from usmp.ops.emit import dtype_of, shape_of
+from usmp.ops.real.order import PlaceOfNan
+from usmp.ops.real.top_k import top_elements
+from usmp.tir.dtypes import is_float
 
 
 @converts("topk.default")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tvm import relax, te, tirx
+from tvm import relax, tirx
 from tvm.ir import Call, Expr, GenericConst
 
 from usmp.frontend.pytorch.converters.operator import Operator, rank_of
@@ -41,8 +41,8 @@ class StateView:
     position: Callable[[Position], Position] = tuple
     factor: Expr | None = None
 
-    def element(self, source: te.Tensor | tirx.Buffer, position: Position) -> tirx.Expr:
-        """An element, without the factor."""
+    def element(self, source: Any, position: Position) -> tirx.Expr:
+        """Return an element of a `te.Tensor` or a buffer, without the factor."""
         return source[tuple(self.position(position))]
 
 

@@ -12,8 +12,12 @@ from usmp.frontend.tflite.file.custom_options import CustomOptions
 from usmp.frontend.tflite.file.model import TfliteOperator, TfliteTensor
 from usmp.frontend.tflite.file.read import custom_operator, vector
 from usmp.frontend.tflite.options import require_rank, require_shape, require_types
-from usmp.ops.detection_postprocess import DetectionOptions, Quantized, detection_postprocess
-from usmp.ops.non_max_suppression import non_max_suppression
+from usmp.ops.detection.detection_postprocess import (
+    DetectionOptions,
+    Quantized,
+    detection_postprocess,
+)
+from usmp.ops.detection.non_max_suppression import non_max_suppression
 from usmp.ops.quantized.conversion import before_dequantization
 
 _SCALES = ("y_scale", "x_scale", "h_scale", "w_scale")

@@ -16,8 +16,9 @@ from usmp.frontend.tflite.options import (
     stored_quantization,
 )
 from usmp.ops import quantized
-from usmp.ops.argmin_argmax import argmin_argmax
 from usmp.ops.quantization import stored_as
+from usmp.ops.real.extremes import first_extreme
+from usmp.ops.real.running import running
 
 
 @converts("MEAN", "SUM")
@@ -107,11 +108,11 @@ def convert_unquantized_arg(context: Context, operator: TfliteOperator) -> None:
     """Of equal elements, the first counts."""
     data, output = operator.input(0), operator.output
     require_types(operator, data, "input", ("float32", "int32", "bool"))
-    axis, greatest = _axis_of_position(operator), operator.name == "ARG_MAX"
+    axis, is_largest = _axis_of_position(operator), operator.name == "ARG_MAX"
     value = context.value(data)
     if data.dtype == "bool":
         value = context.builder.emit(relax.op.astype(value, "int8"))
-    result = argmin_argmax(context.builder, value, axis, output.dtype, greatest=greatest)
+    result = first_extreme(context.builder, value, axis, output.dtype, is_largest=is_largest)
     context.set(output, result)
 
 
@@ -143,7 +144,7 @@ def convert_unquantized_cumsum(context: Context, operator: TfliteOperator) -> No
     require_types(operator, data, "input", ("float32", "int32", "int64"))
     require_types(operator, output, "output", (data.dtype,))
     require_same_shape(operator, data, output)
-    result = quantized.running(
+    result = running(
         context.builder,
         context.value(data),
         _axis(operator),

@@ -30,15 +30,15 @@ def axis(before, after, scale=None, start=0, end=1):
 def taps(mode, of_axis, coordinates="half_pixel", **attributes):
     made = node(coordinate_transformation_mode=coordinates, **attributes)
     found = taps_of(made, mode, of_axis)
-    assert found.indices.shape == found.weights.shape
-    assert found.indices.shape[1] == most_taps(made, mode, of_axis)
+    assert found.positions.shape == found.weights.shape
+    assert found.positions.shape[1] == most_taps(made, mode, of_axis)
     return found
 
 
 def nearest(of_axis, coordinates="half_pixel", rounding="round_prefer_floor"):
     found = taps("nearest", of_axis, coordinates, nearest_mode=rounding)
     assert (found.weights == 1).all()
-    return found.indices[:, 0].tolist()
+    return found.positions[:, 0].tolist()
 
 
 @pytest.mark.parametrize(
@@ -89,18 +89,18 @@ def test_roundings_towards_the_nearer_one():
 
 def test_linear_weights():
     found = taps("linear", axis(2, 4))
-    assert found.indices.tolist() == [[0, 1], [0, 1], [0, 1], [1, 1]]
+    assert found.positions.tolist() == [[0, 1], [0, 1], [0, 1], [1, 1]]
     np.testing.assert_allclose(found.weights, [[1, 0], [0.75, 0.25], [0.25, 0.75], [1, 0]])
     found = taps("linear", axis(3, 2), "align_corners")
-    assert found.indices.tolist() == [[0, 1], [2, 2]]
+    assert found.positions.tolist() == [[0, 1], [2, 2]]
     np.testing.assert_allclose(found.weights, [[1, 0], [1, 0]])
 
 
 def test_cubic_weights():
     found = taps("cubic", axis(4, 8), "asymmetric")
-    assert found.indices[0].tolist() == [0, 0, 1, 2]
-    assert found.indices[3].tolist() == [0, 1, 2, 3]
-    assert found.indices[7].tolist() == [2, 3, 3, 3]
+    assert found.positions[0].tolist() == [0, 0, 1, 2]
+    assert found.positions[3].tolist() == [0, 1, 2, 3]
+    assert found.positions[7].tolist() == [2, 3, 3, 3]
     np.testing.assert_allclose(found.weights[0], [0, 1, 0, 0])
     half = [-0.09375, 0.59375, 0.59375, -0.09375]
     np.testing.assert_allclose(found.weights[3], half)
@@ -123,7 +123,7 @@ def test_what_is_outside_may_be_left_out():
 
 def test_antialias_reads_more_where_the_image_becomes_smaller():
     found = taps("linear", axis(8, 4), antialias=1)
-    assert found.indices.tolist() == [
+    assert found.positions.tolist() == [
         [0, 0, 1, 2],
         [1, 2, 3, 4],
         [3, 4, 5, 6],
@@ -131,11 +131,11 @@ def test_antialias_reads_more_where_the_image_becomes_smaller():
     ]
     np.testing.assert_allclose(found.weights[1], [0.125, 0.375, 0.375, 0.125])
     larger = taps("linear", axis(4, 8), antialias=1)
-    assert larger.indices.shape == (8, 2)
+    assert larger.positions.shape == (8, 2)
     plain = taps("linear", axis(4, 8))
     np.testing.assert_allclose(larger.weights[2], plain.weights[2])
     cubic = taps("cubic", axis(8, 4), antialias=1)
-    assert cubic.indices.shape == (4, 8)
+    assert cubic.positions.shape == (4, 8)
     np.testing.assert_allclose(cubic.weights.sum(1), 1, rtol=1e-6)
     weights = np.array([-0.03515625, -0.10546875, 0.26171875, 0.87890625])
     np.testing.assert_allclose(cubic.weights[1], np.array([*weights, *weights[::-1]]) / 2)
@@ -147,8 +147,8 @@ def test_antialias_reads_more_where_the_image_becomes_smaller():
 def test_what_extrapolates_is_outside_in_all_modes():
     for mode in ("linear", "cubic"):
         found = taps(mode, axis(5, 5, 1, -0.25, 1.25), "tf_crop_and_resize")
-        assert (found.indices[[0, 4]] == -1).all()
-        assert (found.indices[1:4] >= 0).all()
+        assert (found.positions[[0, 4]] == -1).all()
+        assert (found.positions[1:4] >= 0).all()
 
 
 def test_older_operators():
@@ -159,7 +159,7 @@ def test_older_operators():
     assert transformation(new) == "half_pixel"
     assert rounding_of(new, axis(4, 2)) == "round_prefer_floor"
     found = upsample_taps(True, axis(3, 7, 2.5))
-    assert found.indices[:, 0].tolist() == [0, 0, 0, 1, 1, 2, 2]
+    assert found.positions[:, 0].tolist() == [0, 0, 0, 1, 1, 2, 2]
     linear = upsample_taps(False, axis(2, 4))
     np.testing.assert_allclose(linear.weights, [[1, 0], [0.5, 0.5], [1, 0], [1, 0]])
 

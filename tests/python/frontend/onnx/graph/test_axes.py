@@ -21,7 +21,8 @@ TensorProto = lazy("onnx:TensorProto")
 helper = lazy("onnx.helper")
 numpy_helper = lazy("onnx.numpy_helper")
 axis_of = lazy("usmp.frontend.onnx.graph.axes:axis_of")
-compared = lazy("usmp.frontend.onnx.graph.compared")
+compared = lazy("usmp.frontend.onnx.converters.operators")
+opsets = lazy("usmp.frontend.onnx.graph.opsets")
 import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 known_shapes = lazy("usmp.frontend.onnx.graph.known_shapes:known_shapes")
 schema_of = lazy("usmp.frontend.onnx.graph.nodes:schema_of")
@@ -43,9 +44,9 @@ def axis_name(operator: str, opset: int) -> str | None:
 @cache
 def with_axes() -> list[str]:
     """The operators that name axes."""
-    opsets = range(compared.OLDEST_OPSET, compared.NEWEST_OPSET + 1)
+    versions = range(opsets.OLDEST_OPSET, opsets.NEWEST_OPSET + 1)
     return sorted(
-        name for name in compared.COMPARED if any(axis_name(name, opset) for opset in opsets)
+        name for name in compared.COMPARED if any(axis_name(name, opset) for opset in versions)
     )
 
 

@@ -19,7 +19,8 @@ from support.operator_trials.sweep import trial_of
 from usmp.relax.limits import DEFAULT_LIMITS
 
 onnx = lazy("onnx")
-compared = lazy("usmp.frontend.onnx.graph.compared")
+compared = lazy("usmp.frontend.onnx.converters.operators")
+opsets = lazy("usmp.frontend.onnx.graph.opsets")
 write_out_schema_functions = lazy(
     "usmp.frontend.onnx.rewrites.schema_functions:write_out_schema_functions"
 )
@@ -67,5 +68,5 @@ def test_the_package_asks_for_the_releases_that_have_them():
 
 @pytest.mark.parametrize(("release", "is_enough"), [(OLDEST, True), ((1, 22), False)])
 def test_older_releases_do_not_know_the_newest_opset(release, is_enough):
-    opsets = {name: opset for name, _, opset, *_ in onnx.helper.VERSION_TABLE}
-    assert (opsets[f"{release[0]}.{release[1]}.0"] >= compared.NEWEST_OPSET) == is_enough
+    versions = {name: opset for name, _, opset, *_ in onnx.helper.VERSION_TABLE}
+    assert (versions[f"{release[0]}.{release[1]}.0"] >= opsets.NEWEST_OPSET) == is_enough

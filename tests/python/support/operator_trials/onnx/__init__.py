@@ -22,7 +22,7 @@ from support.operator_trials.onnx import (
 )
 from support.operator_trials.trial import Generator
 
-compared = lazy("usmp.frontend.onnx.graph.compared")
+compared = lazy("usmp.frontend.onnx.converters.operators")
 
 _FAMILIES = (
     control_flow,

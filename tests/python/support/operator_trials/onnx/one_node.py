@@ -19,7 +19,7 @@ onnx = lazy("onnx")
 helper = lazy("onnx.helper")
 numpy_helper = lazy("onnx.numpy_helper")
 ReferenceEvaluator = lazy("onnx.reference:ReferenceEvaluator")
-compared = lazy("usmp.frontend.onnx.graph.compared")
+opsets = lazy("usmp.frontend.onnx.graph.opsets")
 
 MICROSOFT = "com.microsoft"
 RUNS = 3
@@ -187,10 +187,10 @@ def versions(operator: str) -> tuple[int, ...]:
 
 def opset_of(random: Random, operator: str, oldest: int = 0) -> int:
     """One in which the operator exists: any version of it as likely as any other."""
-    since = [version for version in versions(operator) if version <= compared.NEWEST_OPSET]
+    since = [version for version in versions(operator) if version <= opsets.NEWEST_OPSET]
     chosen = random.randrange(len(since))
-    end = since[chosen + 1] if chosen + 1 < len(since) else compared.NEWEST_OPSET + 1
-    first = max(since[chosen], oldest or compared.OLDEST_OPSET)
+    end = since[chosen + 1] if chosen + 1 < len(since) else opsets.NEWEST_OPSET + 1
+    first = max(since[chosen], oldest or opsets.OLDEST_OPSET)
     return random.randrange(first, end) if end > first else opset_of(random, operator, oldest)
 
 

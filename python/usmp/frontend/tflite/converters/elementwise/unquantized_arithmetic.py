@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from tvm import relax, te, tirx
+from tvm import relax
 
 from usmp.frontend.tflite.context import Context, converts
 from usmp.frontend.tflite.converters.elementwise.activations import check_unary
 from usmp.frontend.tflite.file.model import TfliteOperator
 from usmp.frontend.tflite.options import require_broadcast, require_divisor, require_types
-from usmp.ops.emit import call_operator, shape_of
+from usmp.ops.real.division import floor_mod
 
 
 @converts("SQUARED_DIFFERENCE", quantized=False)
@@ -24,32 +24,11 @@ def convert_squared_difference(context: Context, operator: TfliteOperator) -> No
 
 @converts("FLOOR_MOD", quantized=False)
 def convert_floor_mod(context: Context, operator: TfliteOperator) -> None:
-    """The remainder that has the sign of the divisor.
-
-    Of floats, TVM would multiply the rounded quotient by the divisor again.
-    """
+    """The remainder that has the sign of the divisor."""
     left, right = _operands(context, operator, ("float32", "int32", "int64"))
     if operator.output.dtype != "float32":
         require_divisor(operator)
-        context.set_moved(operator, relax.op.floor_mod(left, right))
-        return
-    shapes = shape_of(left), shape_of(right)
-    shape = np.broadcast_shapes(*shapes)
-
-    def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
-        def remainder(*at: tirx.Var) -> tirx.Expr:
-            return tirx.fmod(left(*_position(at, shapes[0])), right(*_position(at, shapes[1])))
-
-        cut = te.compute(shape, remainder, "cut")
-
-        def floored(*at: tirx.Var) -> tirx.Expr:
-            divisor, zero = right(*_position(at, shapes[1])), tirx.const(0, "float32")
-            has_other_sign = tirx.all(cut(*at) != zero, (divisor < zero) != (cut(*at) < zero))
-            return tirx.Select(has_other_sign, cut(*at) + divisor, cut(*at))
-
-        return te.compute(shape, floored, "output")
-
-    context.set_moved(operator, call_operator(context.builder, "floor_mod", compute, [left, right]))
+    context.set_moved(operator, floor_mod(context.builder, left, right))
 
 
 _STORED: dict[str, tuple[Callable[..., relax.Expr], tuple[str, ...]]] = {
@@ -84,15 +63,6 @@ def convert_neg(context: Context, operator: TfliteOperator) -> None:
     wide = context.builder.emit(relax.op.astype(context.value(operator.input(0)), "int32"))
     negative = context.builder.emit(relax.op.negative(wide))
     context.set_moved(operator, relax.op.astype(negative, operator.output.dtype))
-
-
-def _position(at: tuple[tirx.Var, ...], shape: tuple[int, ...]) -> list[tirx.Expr]:
-    """Where an operand of this shape has its element for a position in the output."""
-    own = at[len(at) - len(shape) :]
-    return [
-        tirx.IntImm("int32", 0) if extent == 1 else index
-        for index, extent in zip(own, shape, strict=True)
-    ]
 
 
 def _operands(

@@ -13,14 +13,15 @@ from usmp.frontend.tflite.options import (
     require_shape,
     require_types,
 )
-from usmp.ops.scatter import (
+from usmp.ops.real.scatter import (
     REDUCTIONS,
     Combination,
     Coordinates,
-    Position,
+    at_positions,
     scattered_to_zeros,
+    slices_along,
 )
-from usmp.ops.top_k import top_elements
+from usmp.ops.real.top_k import top_elements
 
 
 @converts("TOPK_V2", moves=True)
@@ -76,12 +77,7 @@ def convert_scatter_nd(context: Context, operator: TfliteOperator) -> None:
     require_shape(operator, updates, "the updates", (*outer, *shape[axes:]))
     require_inside(operator, indices, shape, range(axes))
 
-    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
-        position = place[: len(outer)]
-        found = [buffers[0][(*position, axis)] for axis in range(axes)]
-        return [*found, *place[len(outer) :]]
-
-    _add_to_zeros(context, operator, indices, updates, coordinates)
+    _add_to_zeros(context, operator, indices, updates, at_positions(indices.shape))
 
 
 @converts("SEGMENT_SUM", moves=True)
@@ -103,10 +99,7 @@ def convert_segment_sum(context: Context, operator: TfliteOperator) -> None:
         )
     require_shape(operator, output, "output", (int(numbers[-1]) + 1, *data.shape[1:]))
 
-    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
-        return [buffers[0][place[0]], *place[1:]]
-
-    _add_to_zeros(context, operator, segments, data, coordinates)
+    _add_to_zeros(context, operator, segments, data, slices_along(0))
 
 
 def _add_to_zeros(

@@ -32,7 +32,7 @@ from usmp.frontend.tflite.options import (
     require_shape,
     require_types,
 )
-from usmp.ops.float_svdf import FloatSvdf, float_svdf
+from usmp.ops.real.svdf import FloatSvdf, float_svdf
 from usmp.ops.recurrent import (
     Activation,
     Cell,

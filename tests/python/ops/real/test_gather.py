@@ -7,7 +7,7 @@ import pytest
 from tvm import relax, tirx
 
 from support.relax_vm import computed
-from usmp.ops.gather import GATHER_OPERATORS
+from usmp.ops.real.gather import GATHER_OPERATORS
 from usmp.support.errors import UnsupportedModelError
 
 DATA = np.arange(24, dtype=np.float32).reshape(2, 3, 4)

@@ -13,7 +13,14 @@ from collections.abc import Sequence
 
 from tvm import relax, tirx
 
-from usmp.ops.boxes import NOTHING, ZERO, find_greatest, intersection_over_union, scratch, when
+from usmp.ops.detection.boxes import (
+    NOTHING,
+    ZERO,
+    find_greatest,
+    intersection_over_union,
+    scratch,
+    when,
+)
 from usmp.ops.statements import Local, call_statements, loop
 from usmp.tir.nodes import sequence
 

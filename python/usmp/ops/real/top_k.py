@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
 
 from tvm import relax, tirx
 from tvm.script import tirx as T
 
 from usmp.ops.emit import shape_of
+from usmp.ops.real.order import PlaceOfNan, equals, precedes
 
-PlaceOfNan = Literal["first", "last", "anywhere"]
 Before = Callable[[tirx.Expr, tirx.Expr], tirx.Expr]
 
 
@@ -49,26 +48,6 @@ def top_elements(
         builder.emit(relax.op.reshape(relax.TupleGetItem(found, index), results))
         for index in (0, 1)
     ]
-
-
-def precedes(a: tirx.Expr, b: tirx.Expr, is_largest: bool, nan: PlaceOfNan = "first") -> tirx.Expr:
-    """Whether an element comes before another one that is not equal."""
-    is_before = a > b if is_largest else a < b
-    if nan == "anywhere" or not _is_float(a):
-        return is_before
-    first, second = (a, b) if nan == "first" else (b, a)
-    return tirx.Or(is_before, tirx.And(tirx.isnan(first), tirx.Not(tirx.isnan(second))))
-
-
-def equals(a: tirx.Expr, b: tirx.Expr) -> tirx.Expr:
-    """Whether elements are equal, or both are not a number."""
-    if not _is_float(a):
-        return a == b
-    return tirx.Or(a == b, tirx.And(tirx.isnan(a), tirx.isnan(b)))
-
-
-def _is_float(value: tirx.Expr) -> bool:
-    return str(value.ty.dtype).startswith(("float", "bfloat"))
 
 
 def _function(

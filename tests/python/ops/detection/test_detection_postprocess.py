@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from support.relax_vm import computed
-from usmp.ops.detection_postprocess import DetectionOptions, Quantized, detection_postprocess
+from usmp.ops.detection.detection_postprocess import (
+    DetectionOptions,
+    Quantized,
+    detection_postprocess,
+)
 from usmp.ops.quantization import Quantization
 
 generator = np.random.default_rng(3)

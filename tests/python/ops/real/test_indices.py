@@ -18,7 +18,8 @@ from usmp.frontend.tflite import converters as tflite_converters
 from usmp.frontend.tflite.importer import import_tflite
 
 onnx = lazy("onnx")
-compared = lazy("usmp.frontend.onnx.graph.compared")
+compared = lazy("usmp.frontend.onnx.converters.operators")
+opsets = lazy("usmp.frontend.onnx.graph.opsets")
 import_onnx = lazy("usmp.frontend.onnx.importer:import_onnx")
 
 CONSTANT_ONNX = """
@@ -151,7 +152,7 @@ def test_each_onnx_operator_that_takes_indices_is_swept():
         f"{name}.{given.name}"
         for name in compared.COMPARED
         if "." not in name
-        for given in onnx.defs.get_schema(name, compared.NEWEST_OPSET).inputs
+        for given in onnx.defs.get_schema(name, opsets.NEWEST_OPSET).inputs
         if given.types and set(given.types) <= {"tensor(int32)", "tensor(int64)"}
     }
     known = set(CONSTANT_ONNX) | VALUES_ONNX

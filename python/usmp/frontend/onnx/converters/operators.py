@@ -1,6 +1,13 @@
-"""Which ONNX operators are converted here."""
+"""Which ONNX operators are supported, and what converts each of them.
+
+The results of each were compared with those of onnxruntime, or where that has no kernel with those
+of ONNX's own evaluator. Others that TVM can import are refused: several of them it computes
+wrongly. How to add one is in docs/onnx-operators.md.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 from tvm import relax
 
@@ -21,6 +28,8 @@ from usmp.frontend.onnx.converters.max_pool import max_pool
 from usmp.frontend.onnx.converters.qlinear_softmax import qlinear_softmax
 from usmp.frontend.onnx.converters.reductions import lp_normalization, reduction
 from usmp.frontend.onnx.graph.node import Converted, Converter, OnnxNode
+from usmp.frontend.onnx.graph.refused import refusal_of
+from usmp.ops.real.order import extreme_of_two
 
 _REDUCTIONS = """ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceLogSumExp ReduceLogSum
 ReduceSumSquare ReduceL1 ReduceL2""".split()
@@ -51,13 +60,13 @@ _CONVERTERS: dict[str, Converter] = {
     "LayerNormalization": refusals.layer_normalization,
     "LpNormalization": lp_normalization,
     "MatMulInteger": quantization.product_of_integers,
-    "Max": element_wise.of_each_input(relax.op.maximum),
+    "Max": element_wise.of_each_input(partial(extreme_of_two, is_largest=True)),
     "MaxPool": max_pool,
     "Mean": element_wise.mean,
     "MelWeightMatrix": spectra.mel_weight_matrix,
-    "Min": element_wise.of_each_input(relax.op.minimum),
+    "Min": element_wise.of_each_input(partial(extreme_of_two, is_largest=False)),
     "Mod": element_wise.modulo,
-    "OneHot": arrangement.one_hot,
+    "OneHot": arrangement.one_hot_vectors,
     "Pad": arrangement.pad,
     "Pow": element_wise.power,
     "QuantizeLinear": blocked_quantization.quantize_linear,
@@ -85,6 +94,61 @@ _CONVERTERS: dict[str, Converter] = {
     "com.microsoft.QLinearSoftmax": qlinear_softmax,
     **{name: reduction(name) for name in _REDUCTIONS},
 }
+
+
+_BY_TVM = frozenset(
+    """
+    Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BitwiseAnd
+    BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Concat ConcatFromSequence Constant
+    ConstantOfShape Conv ConvTranspose Cos Cosh DepthToSpace Einsum Elu Equal Erf Exp Expand
+    Flatten Floor Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
+    GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity If InstanceNormalization
+    IsNaN LeakyRelu Less LessOrEqual Log LogSoftmax Loop LpPool MatMul MeanVarianceNormalization
+    Mish Mul Neg Not Optional OptionalGetElement OptionalHasElement Or PRelu QLinearConv
+    QLinearMatMul RMSNormalization Range Reciprocal Relu Reshape Round Scan Selu SequenceAt
+    SequenceConstruct SequenceEmpty SequenceErase SequenceLength Shape Sigmoid Sign Sin Sinh Size
+    Softmax Softplus Softsign Split Sqrt Sub Tan Tanh Tile Transpose Where Xor
+    """.split()
+)
+"""ONNX operators that TVM's importer converts, and computes as onnxruntime does."""
+
+_MICROSOFT_BY_TVM = frozenset(
+    """
+    Attention BiasGelu DequantizeLinear DynamicQuantizeMatMul FastGelu Gelu MatMulInteger16
+    MatMulIntegerToFloat QGemm QLinearAdd QLinearAveragePool QLinearConcat QLinearGlobalAveragePool
+    QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearWhere QuantizeLinear SkipLayerNormalization
+    """.split()
+)
+"""Operators of onnxruntime that TVM's importer, or a rewrite of the graph, converts."""
+
+WRITTEN_OUT = frozenset(
+    """
+    Attention BlackmanWindow CausalConvWithState CenterCropPad HammingWindow HannWindow
+    LinearAttention NegativeLogLikelihoodLoss RotaryEmbedding SoftmaxCrossEntropyLoss SwiGLU Swish
+    """.split()
+)
+"""Operators that ONNX defines by others, and that are imported as these."""
+
+COMPARED = (
+    _CONVERTERS.keys() | _BY_TVM | WRITTEN_OUT | {f"com.microsoft.{n}" for n in _MICROSOFT_BY_TVM}
+)
+"""Names of all operators, with the domain in front if it is not that of ONNX."""
+
+
+def why_refused(operator: str) -> str | None:
+    """Return the end of the sentence that an operator is not supported; None if it is supported.
+
+    Parameters
+    ----------
+    operator
+        the name as in `COMPARED`.
+    """
+    if operator in WRITTEN_OUT:
+        return (
+            ": by what other operators it is computed depends on the types of its inputs, which "
+            "ONNX does not infer; save the model with the types of its tensors"
+        )
+    return None if operator in COMPARED else f": {refusal_of(operator)}"
 
 
 def convert_operator(name: str, node: OnnxNode) -> Converted:

@@ -1,12 +1,12 @@
 """Relax operators that read where indices say, of the run or constant ones.
 
 TVM reads wherever an index leads. Here an index that only the run knows leads to an element of the
-tensor (`usmp.ops.indices`); constant ones are checked, and cost nothing.
+tensor (`usmp.ops.real.indices`); constant ones are checked, and cost nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ import numpy as np
 from tvm import relax, te, tirx
 from tvm.ir import Call, Expr, GenericConst
 
-from usmp.ops.emit import constant, extents_of
-from usmp.ops.indices import broadcast_element, checked_from_start, nearest
+from usmp.ops.emit import call_operator, constant, extents_of, shape_of
+from usmp.ops.real.indices import broadcast_element, checked_from_start, nearest
 from usmp.ops.views import axis_of
 from usmp.support.errors import UnsupportedModelError
 
@@ -79,29 +79,49 @@ def gather_elements(builder: relax.BlockBuilder, call: Call) -> Expr:
     """`R.gather_elements`: an element stays at its place, but for one coordinate."""
     data, given = call.args
     axis = axis_of(call)
-    indices = _indices(call, given, [axis])
-    compute = elements_along(axis, extents_of(data)[axis], indices.position)
+    indices, extent = _indices(call, given, [axis]), extents_of(data)[axis]
+
+    def compute(data: te.Tensor, places: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            return data(*at[:axis], indices.position(places(*at), extent), *at[axis + 1 :])
+
+        return te.compute(places.shape, element, "output")
+
     return builder.call_te(compute, data, indices.expr, primfunc_name_hint="gather_elements")
 
 
-def elements_along(
-    axis: int, extent: Any, position: Callable[[tirx.Expr, Any], tirx.Expr] = nearest
+def slices_at(
+    extents: Sequence[Any],
+    batches: int,
+    outer: int,
+    depth: int,
+    position: Callable[[tirx.Expr, Any], tirx.Expr],
 ) -> Callable[[te.Tensor, te.Tensor], te.Tensor]:
-    """Return what computes a tensor in the shape of its indices along an axis.
+    """Return what computes slices of a tensor at positions of several axes.
 
     Parameters
     ----------
-    extent
-        of the axis.
+    extents
+        of the tensor.
+    batches
+        how many first axes of tensor and indices are the same.
+    outer, depth
+        how many axes the indices have in front of the last one, and the extent of that: a position
+        on each of `depth` axes behind the batches.
     position
-        from an index and the extent to a position inside the axis.
+        from an index and an extent to a position inside the axis.
     """
 
     def compute(data: te.Tensor, indices: te.Tensor) -> te.Tensor:
         def element(*at: tirx.Var) -> tirx.Expr:
-            return data(*at[:axis], position(indices(*at), extent), *at[axis + 1 :])
+            place = [
+                position(indices(*at[:outer], tirx.IntImm("int32", column)), extent)
+                for column, extent in enumerate(extents[batches : batches + depth])
+            ]
+            return data(*at[:batches], *place, *at[outer:])
 
-        return te.compute(indices.shape, element, "output")
+        shape = [*indices.shape[:-1], *data.shape[batches + depth :]]
+        return te.compute(shape, element, "output")
 
     return compute
 
@@ -114,18 +134,7 @@ def gather_nd(builder: relax.BlockBuilder, call: Call) -> Expr:
     axes = range(batches, batches + depth)
     indices = _indices(call, given, axes)
 
-    def compute(data: te.Tensor, positions: te.Tensor) -> te.Tensor:
-        def element(*at: tirx.Var) -> tirx.Expr:
-            row = at[: len(outer)]
-            place = [
-                indices.position(positions(*row, tirx.IntImm("int32", column)), extents[axis])
-                for column, axis in enumerate(axes)
-            ]
-            return data(*at[:batches], *place, *at[len(outer) :])
-
-        shape = [*positions.shape[:-1], *data.shape[batches + depth :]]
-        return te.compute(shape, element, "output")
-
+    compute = slices_at(extents, batches, len(outer), depth, indices.position)
     return builder.call_te(compute, data, indices.expr, primfunc_name_hint="gather_nd")
 
 
@@ -151,6 +160,96 @@ def index_tensor(builder: relax.BlockBuilder, call: Call) -> Expr:
 
     tensors = [field.expr for field in fields]
     return builder.call_te(compute, data, *tensors, primfunc_name_hint="index_tensor")
+
+
+@dataclass(frozen=True)
+class PickedPart:
+    """What `data[indices]` picks.
+
+    Parameters
+    ----------
+    shape
+        of the result.
+    first, last
+        the axes of the result from `first` up to `last` are those of the indices.
+    kept
+        the axes of `data` that the other axes of the result are.
+    """
+
+    shape: tuple[int, ...]
+    first: int
+    last: int
+    kept: list[int]
+
+    def positions(self, i: tuple[Any, ...]) -> tuple[dict[int, Any], tuple[Any, ...]]:
+        """Return the coordinates of an element `i` of the result in the axes of `data` that are
+        kept, and its coordinates in the indices."""
+        others = (*i[: self.first], *i[self.last :])
+        return dict(zip(self.kept, others, strict=True)), i[self.first : self.last]
+
+
+def picked_part(shape: Sequence[int], given: Sequence[tuple[int, Expr]]) -> PickedPart:
+    """Return which part of a tensor `data[indices]` picks.
+
+    The axes of the indices, broadcast to one shape, stand where the first of the indexed axes was,
+    or in front if there are others in between, as in NumPy.
+
+    Parameters
+    ----------
+    shape
+        of the tensor.
+    given
+        axes of the tensor, in order, and their indices.
+    """
+    axes = [axis for axis, _ in given]
+    extents = np.broadcast_shapes(*(shape_of(index) for _, index in given))
+    first = axes[0] if axes == list(range(axes[0], axes[-1] + 1)) else 0
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    others = [shape[axis] for axis in kept]
+    picked = (*others[:first], *extents, *others[first:])
+    return PickedPart(picked, first, first + len(extents), kept)
+
+
+def pick(builder: relax.BlockBuilder, data: Expr, given: Sequence[tuple[int, Expr]]) -> Expr:
+    """Return `data[indices]` (see `picked_part`). Constant indices are inside, from the start."""
+    extents = shape_of(data)
+    picked = picked_part(extents, given)
+    fields = [(axis, _Indices(index, isinstance(index, GenericConst))) for axis, index in given]
+
+    def compute(data: te.Tensor, *tensors: te.Tensor) -> te.Tensor:
+        def element(*i: tirx.Var) -> tirx.Expr:
+            positions, own = picked.positions(i)
+            for (axis, indices), tensor in zip(fields, tensors, strict=True):
+                index = broadcast_element(tensor, own)
+                positions[axis] = indices.position(index, extents[axis])
+            return data[tuple(positions[axis] for axis in range(len(extents)))]
+
+        return te.compute(picked.shape, element, "output")
+
+    return call_operator(builder, "index", compute, [data, *(index for _, index in given)])
+
+
+def diagonal(builder: relax.BlockBuilder, data: Expr, first: Mapping[int, int]) -> Expr:
+    """Return the elements on a diagonal of two axes, as a last axis.
+
+    Parameters
+    ----------
+    first
+        the two axes, and where the diagonal begins in each.
+    """
+    extents = shape_of(data)
+    kept = [axis for axis in range(len(extents)) if axis not in first]
+    length = min(extents[axis] - begin for axis, begin in first.items())
+
+    def compute(data: te.Tensor) -> te.Tensor:
+        def element(*i: tirx.Var) -> tirx.Expr:
+            positions = dict(zip(kept, i, strict=False))
+            positions |= {axis: i[-1] + begin for axis, begin in first.items()}
+            return data[tuple(positions[axis] for axis in range(len(extents)))]
+
+        return te.compute([*(extents[axis] for axis in kept), length], element, "output")
+
+    return call_operator(builder, "diagonal", compute, [data])
 
 
 def _of_regions(builder: relax.BlockBuilder, call: Call) -> Expr:

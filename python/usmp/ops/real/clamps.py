@@ -13,6 +13,13 @@ from tvm import relax, te, tirx
 from tvm.ir import Call, Expr
 
 
+def clamp(data: Expr, low: float, high: float) -> Expr:
+    """Return floats between two bounds, either of which may be infinite."""
+    if (low, high) == (0.0, math.inf):
+        return relax.op.nn.relu(data)
+    return relax.op.clip(data, float(low), float(high))
+
+
 def _clamp(low: float, high: float) -> Callable[[te.Tensor], te.Tensor]:
     """The bounds come first: a comparison with what is not a number fails, and in C, as in LLVM,
     the larger or smaller of two is then the second."""

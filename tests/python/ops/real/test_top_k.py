@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from support.relax_vm import computed
-from usmp.ops.top_k import top_elements
+from usmp.ops.real.top_k import top_elements
 
 NAN = np.nan
 

@@ -7,7 +7,7 @@ import pytest
 from tvm import relax, tirx
 
 from support.relax_vm import computed
-from usmp.ops.boxes import ZERO, find_greatest, intersection_over_union
+from usmp.ops.detection.boxes import ZERO, find_greatest, intersection_over_union
 from usmp.ops.statements import Local, call_statements, loop
 from usmp.tir.nodes import sequence
 

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 
 from tvm import relax, tirx
 
-from usmp.ops.boxes import NOTHING, ZERO, find_greatest, intersection_over_union, scratch, when
+from usmp.ops.detection.boxes import (
+    NOTHING,
+    ZERO,
+    find_greatest,
+    intersection_over_union,
+    scratch,
+    when,
+)
 from usmp.ops.emit import shape_of
 from usmp.ops.quantization import Quantization
 from usmp.ops.statements import Local, call_statements, loop

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from support.relax_vm import computed
-from usmp.ops.non_max_suppression import non_max_suppression
+from usmp.ops.detection.non_max_suppression import non_max_suppression
 
 BOXES = np.array(
     [

@@ -2,7 +2,7 @@
 
 TVM writes wherever an index leads, in front of the tensor too, and takes the strides of the indices
 for those of the tensor. Here each target is asked for its coordinates, and an element whose place
-is not in the tensor is left out; see `usmp.ops.indices`.
+is not in the tensor is left out; see `usmp.ops.real.indices`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tvm import relax, tirx
 from tvm.ir import GenericConst
 
 from usmp.ops.emit import OPAQUE, shape_of
-from usmp.ops.indices import broadcast_element, outside
+from usmp.ops.real.indices import broadcast_element, outside
 from usmp.ops.statements import Local, call_in_place, call_statements, loops
 from usmp.support.errors import UnsupportedModelError
 from usmp.tir.nodes import sequence
@@ -36,39 +36,68 @@ Coordinates = Callable[[list[tirx.Buffer], Position], list[tirx.Expr]]
 and constants are taken to be inside of it; all else is checked when it runs."""
 
 
+def along_axis(axis: int) -> Coordinates:
+    """Return where updates go that stay at their places, but for one coordinate.
+
+    Parameters
+    ----------
+    axis
+        the one that the index of an update is a position on.
+    """
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        return [*place[:axis], buffers[0][tuple(place)], *place[axis + 1 :]]
+
+    return coordinates
+
+
+def slices_along(axis: int) -> Coordinates:
+    """Return where whole slices along an axis go."""
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        return [*place[:axis], buffers[0][place[axis]], *place[axis + 1 :]]
+
+    return coordinates
+
+
+def at_positions(indices: Sequence[int]) -> Coordinates:
+    """Return where slices go whose position is on the first axes.
+
+    Parameters
+    ----------
+    indices
+        [..., n]: the shape of the indices, whose last axis is a position on n axes.
+    """
+    *outer, depth = indices
+
+    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
+        first = [buffers[0][(*place[: len(outer)], component)] for component in range(depth)]
+        return [*first, *place[len(outer) :]]
+
+    return coordinates
+
+
 def scatter_elements(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """`R.scatter_elements`: an update goes to its own place, but for one coordinate."""
+    """Rewrite `R.scatter_elements`: an update stays at its place, but for one coordinate."""
     data, indices, updates = call.args
     axis = int(call.attrs.axis) % len(shape_of(data))
     _check_constant(call, indices, [axis])
-
-    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
-        found: list[tirx.Expr] = list(place)
-        found[axis] = buffers[0][tuple(place)]
-        return found
-
     # ONNX lets the updates be larger than the indices; what has no index is not used.
     extents = shape_of(indices)
-    return _legalized(builder, call, [indices], updates, extents, coordinates)
+    return _legalized(builder, call, [indices], updates, extents, along_axis(axis))
 
 
 def scatter_nd(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """`R.scatter_nd`: the innermost axis of the indices holds the outer coordinates."""
+    """Rewrite `R.scatter_nd`: the innermost axis of the indices holds the outer coordinates."""
     _, indices, updates = call.args
-    *outer, depth = shape_of(indices)
-    _check_constant(call, indices, range(depth))
-
-    def coordinates(buffers: list[tirx.Buffer], place: Position) -> list[tirx.Expr]:
-        of_index = place[: len(outer)]
-        found = [buffers[0][(*of_index, component)] for component in range(depth)]
-        return [*found, *place[len(outer) :]]
-
+    shape = shape_of(indices)
+    _check_constant(call, indices, range(shape[-1]))
     extents = shape_of(updates)
-    return _legalized(builder, call, [indices], updates, extents, coordinates)
+    return _legalized(builder, call, [indices], updates, extents, at_positions(shape))
 
 
 def index_put(builder: relax.BlockBuilder, call: relax.Call) -> relax.Expr:
-    """`R.index_put`: one tensor of indices a coordinate, broadcast together; values too."""
+    """Rewrite `R.index_put`: one tensor of indices a coordinate, broadcast together; values too."""
     data, indices, values = call.args
     fields = [indices]
     if isinstance(indices.ty, tvm.ir.TupleType):

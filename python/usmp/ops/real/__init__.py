@@ -1,0 +1,1 @@
+"""Operators on numbers without scales, whatever format they came from."""

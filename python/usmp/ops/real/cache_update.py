@@ -1,0 +1,50 @@
+"""Caches of which some elements along an axis are new."""
+
+from __future__ import annotations
+
+from tvm import relax, te, tirx
+from tvm.ir import Expr
+
+from usmp.ops.emit import call_operator, shape_of
+
+
+def update_cache(
+    builder: relax.BlockBuilder,
+    cache: Expr,
+    update: Expr,
+    begins: Expr,
+    axis: int,
+    *,
+    is_circular: bool,
+) -> Expr:
+    """Return a cache with new elements along an axis.
+
+    Parameters
+    ----------
+    cache
+        [batch, ...].
+    update
+        of the shape of the cache, but for fewer elements along the axis.
+    begins
+        [batch], int64: where the new elements of each batch begin.
+    axis
+        counted from the start, not 0.
+    is_circular
+        whether what reaches beyond the end goes on at the start; else it is left out.
+    """
+    extent, count = shape_of(cache)[axis], shape_of(update)[axis]
+
+    def compute(cache: te.Tensor, update: te.Tensor, begins: te.Tensor) -> te.Tensor:
+        def element(*at: tirx.Var) -> tirx.Expr:
+            begin, place = begins(at[0]), at[axis].astype("int64")
+            step = place - begin
+            if is_circular:
+                step = tirx.floormod(place + extent - tirx.floormod(begin, extent), extent)
+            is_new = tirx.all(step >= 0, step < count)
+            new = [*at]
+            new[axis] = tirx.max(tirx.min(step, count - 1), 0).astype("int32")
+            return tirx.if_then_else(is_new, update(*new), cache(*at))
+
+        return te.compute(cache.shape, element, "tensor_scatter")
+
+    return call_operator(builder, "tensor_scatter", compute, [cache, update, begins])

@@ -1,0 +1,48 @@
+"""Products of matrices that are read where their elements are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from tvm import relax, te, tirx
+from tvm.ir import Expr
+
+from usmp.ops.emit import call_operator
+
+Element: TypeAlias = Callable[[te.Tensor, Sequence[Any]], tirx.Expr]
+"""From the tensor that is read and a position in a matrix to the element there."""
+
+
+def matmul_of_views(
+    builder: relax.BlockBuilder,
+    sources: Sequence[Expr],
+    elements: Sequence[Element],
+    shape: Sequence[int],
+    depth: int,
+) -> Expr:
+    """Return the product of two matrices whose elements are those of other tensors.
+
+    Parameters
+    ----------
+    sources
+        the two tensors that are read.
+    elements
+        where in them the matrices [*batch, rows, depth] and [*batch, depth, columns] are.
+    shape
+        of the product: [*batch, rows, columns].
+    depth
+        how many products each element is a sum of.
+    """
+
+    def compute(left: te.Tensor, right: te.Tensor) -> te.Tensor:
+        k = te.reduce_axis((0, depth), "k")
+
+        def element(*place: tirx.Var) -> tirx.Expr:
+            one = elements[0](left, (*place[:-2], place[-2], k))
+            other = elements[1](right, (*place[:-2], k, place[-1]))
+            return te.sum(one * other, axis=k)
+
+        return te.compute(shape, element, "matmul")
+
+    return call_operator(builder, "matmul", compute, sources, takes_epilogue=True)
