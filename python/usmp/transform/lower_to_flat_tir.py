@@ -12,6 +12,7 @@ from tvm.tirx.analysis import undefined_vars
 from usmp.passes import ModulePass
 from usmp.tir.identity import identity
 from usmp.tir.nodes import nodes_of
+from usmp.transform.simplify_integers import SimplifyIntegers
 
 TO_LOOPS = tvm.transform.Sequential(
     [
@@ -46,7 +47,7 @@ FLATTEN_BUFFERS = tvm.transform.Sequential(
     [
         CompactAllocations(),
         s_tir.transform.LowerMatchBuffer(),
-        s_tir.transform.StmtSimplify(),
+        SimplifyIntegers(s_tir.transform.StmtSimplify()),
         s_tir.transform.LowerOpaqueBlock(),
         tirx.transform.FlattenBuffer(),
     ],
@@ -58,7 +59,7 @@ NARROW_INDICES = tvm.transform.Sequential(
     [
         # Microcontrollers index with 32 bits.
         tirx.transform.NarrowDataType(32),
-        tirx.transform.StmtSimplify(),
+        SimplifyIntegers(tirx.transform.StmtSimplify()),
         tirx.transform.RemoveNoOp(),
         s_tir.transform.RewriteUnsafeSelect(),
     ],
