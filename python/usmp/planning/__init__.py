@@ -1,1 +1,1 @@
-"""Planning: what is asked for, what is known, which candidates there are, and the best plan."""
+"""Planning: options, facts about a module, candidates, and the session that makes each plan."""

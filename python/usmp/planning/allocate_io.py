@@ -16,7 +16,7 @@ from usmp.tir.nodes import sequence
 
 
 def allocate_io(mod: IRModule, name: str = MAIN_FUNCTION_NAME) -> tirx.PrimFunc:
-    """What `usmp.transform.CreateAllocatesForIO` makes of the function of an entry.
+    """Return the function of an entry after `usmp.transform.CreateAllocatesForIO`.
 
     Raises
     ------

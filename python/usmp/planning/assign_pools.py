@@ -1,4 +1,4 @@
-"""Which pools may hold each allocation?"""
+"""The choice of the pools that may hold each allocation."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ DEFAULT_CONSTANT_POOL_NAME = "global_const_workspace"
 
 @dataclass(frozen=True)
 class AnnotatedFunctions:
-    """PrimFuncs with candidate pools, by what their pools follow from; so the same PrimFunc in
-    several modules becomes the same one again."""
+    """A cache of PrimFuncs with candidate pools, by the facts that decide the pools. A PrimFunc in
+    several modules is annotated once, and stays one object."""
 
     functions: dict[Hashable, tirx.PrimFunc] = field(default_factory=dict)
     pools: dict[Hashable, list[PoolInfo]] = field(default_factory=dict)
-    """The internal pools, by the targets that they list."""
+    """Internal pools, by the targets that they list."""
     kept: list[object] = field(default_factory=list)
-    """Objects that keys name by their address, so that no other object gets it."""
+    """Objects whose addresses are in keys: while they live, no other object has these addresses."""
 
 
 def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
-    """What `usmp.transform.AssignPoolInfo` does.
+    """Annotate the allocations of a module with candidate pools, for `AssignPoolInfo`.
 
     Parameters
     ----------
     mod
-        the module.
+        has PrimFuncs with targets, and lists its pools.
     known
-        what was annotated before; grows.
+        PrimFuncs that were annotated before; grows.
 
     Raises
     ------
@@ -83,8 +83,8 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
         ("constants", names),
         [ConstantPoolInfo(DEFAULT_CONSTANT_POOL_NAME, known_targets, None, _internal())],
     )
-    of_states = STATE_LAYOUT_ATTR.of(mod), EXECUTOR_ATTR.of(mod)
-    chosen = (states.pool, io.pool, *of_states, *workspace, *constants)
+    state_attributes = STATE_LAYOUT_ATTR.of(mod), EXECUTOR_ATTR.of(mod)
+    chosen = (states.pool, io.pool, *state_attributes, *workspace, *constants)
     pools = tuple(map(identity, chosen)), len(workspace)
     annotated = IRModule(mod.functions, attrs=mod.attrs)
     assignment = _Assignment(targets, workspace, constants, states, io, module_facts(mod))
@@ -101,14 +101,14 @@ def assign_pools(mod: IRModule, known: AnnotatedFunctions) -> IRModule:
 
 @dataclass(frozen=True)
 class _Need:
-    """What the functions of a target must be able to do with a buffer; `function` is one."""
+    """The access to a buffer that functions of a target need; `function` is one of them."""
 
     target: Target
     function: str
     access: Access
 
     def is_met_by(self, pool: PoolInfo) -> bool:
-        """Whether `pool` lists the target, with enough access."""
+        """Return whether `pool` lists the target, with enough access."""
         return any(
             is_target(listed, self.target)
             and (access == READ_WRITE_ACCESS or not self.access.may_write)
@@ -129,10 +129,10 @@ class _Assignment:
     io: IOPools
     facts: ModuleFacts
     _answers: dict[str, tuple[PoolInfo | None, bool]] = field(default_factory=dict)
-    """By pool name, the pool that was asked for last and whether it is open."""
+    """By pool name, the pool that was tested last and whether it is open, see `_is_open`."""
 
     def reached_from(self, name: str) -> tuple[Hashable, ...]:
-        """The PrimFunc and all that it calls, to any depth, with their targets."""
+        """Return the key of a PrimFunc and its callees, to any depth, with their targets."""
         graph = self.facts.graph
         reached = {name: None}
         pending = [name]
@@ -144,7 +144,7 @@ class _Assignment:
         return tuple((n, identity(graph.functions[n]), str(self.targets[n])) for n in reached)
 
     def annotate(self, func: tirx.PrimFunc, name: str) -> tirx.PrimFunc:
-        """`func`, its global allocations with candidate pools."""
+        """Return `func` with candidate pools at its global allocations."""
 
         def annotate_allocation(stmt: tirx.AllocBuffer) -> tirx.AllocBuffer:
             if stmt.buffer.scope() not in PLANNED_SCOPES:
@@ -187,8 +187,8 @@ class _Assignment:
         return candidates
 
     def _is_open(self, pools: list[PoolInfo], is_constant: bool) -> bool:
-        """Whether every function may do anything in every pool, as is most often the case; then
-        it does not matter who accesses what."""
+        """Return whether every function may read and write every pool. This is the usual case, and
+        spares the search for the functions that access a buffer."""
         return all(self._is_open_pool(pool, is_constant) for pool in pools)
 
     def _is_open_pool(self, pool: PoolInfo, is_constant: bool) -> bool:
@@ -205,8 +205,8 @@ class _Assignment:
         return list({str(t): t for t in self.targets.values() if t is not None}.values())
 
     def _check(self, stmt: tirx.AllocBuffer, name: str) -> None:
-        """Refuse candidate pools that were chosen before but cannot be accessed; a pool that
-        lists no targets at all says nothing about access."""
+        """Refuse earlier candidate pools that functions cannot access. A pool without targets
+        permits all accesses."""
         target = self.targets[name]
         pools = [pool for pool in annotated_pools(stmt, name) if pool.targets]
         if target is None or self._is_open(pools, CONSTANT_DATA_ATTR.is_on(stmt)):
@@ -222,7 +222,7 @@ class _Assignment:
                 )
 
     def _needs(self, stmt: tirx.AllocBuffer, target: Target, name: str) -> list[_Need]:
-        """What must be possible with `stmt`, by target; that of the allocating function first."""
+        """Return the access to a buffer that each target needs, first of the allocating one."""
         use = self.facts.of(name).liveness.allocation_use.get(stmt, MemoryUse())
         needs = {str(target): _Need(target, name, Access.NONE)}
         accesses = dict(use.by_function)
@@ -248,5 +248,5 @@ def _shown_access(pool: PoolInfo) -> str:
 
 
 def _internal() -> PoolInfoProperties:
-    """A pool that is part of the generated code."""
+    """Return the properties of a pool that is part of the generated code."""
     return PoolInfoProperties(is_internal=True)

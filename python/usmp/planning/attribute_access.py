@@ -1,4 +1,4 @@
-"""The attributes that planning and the search read and write, whichever pass or stage plans."""
+"""The attributes that planning and the search read and write in any pass or stage."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ PLANNING = AttributeAccess(
         *(LIVE_THROUGHOUT_ATTR, CANDIDATE_POOLS_ATTR, FIXED_OFFSET_ATTR),
     ),
 )
-"""A session makes a plan: inputs and outputs are allocated, pools assigned, bounds computed."""
+"""Attributes of a session: it allocates inputs and outputs, assigns pools, computes bounds."""
 
 SEARCHING = AttributeAccess(
     "the search",
@@ -68,4 +68,4 @@ SEARCHING = AttributeAccess(
     writes=(SEARCH_ATTR, OTHER_FORMS_ATTR),
     uses=(PLANNING,),
 )
-"""A search tells modules apart, and compares the choices of a stage by their plans."""
+"""Attributes of a search, which distinguishes modules and compares choices by their plans."""

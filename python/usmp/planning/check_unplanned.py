@@ -1,4 +1,4 @@
-"""What every pass on the way to a plan asks of the module."""
+"""The check of modules that passes before planning share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def check_unplanned(mod: IRModule) -> None:
     Raises
     ------
     ValueError
-        otherwise.
+        a function of an entry is missing, or the module has a plan.
     """
     if MEMORY_PLAN_ATTR.is_on(mod):
         raise ValueError("the module is planned already; plan the one that it was made from")
@@ -23,5 +23,5 @@ def check_unplanned(mod: IRModule) -> None:
     for entry in entries_of(mod):
         name = entry_function_name(entry)
         if name not in names:
-            what = "main function" if entry == ONLY_ENTRY else f'function of entry "{entry}"'
-            raise ValueError(f"{what} is not in the module; it must be {name}")
+            function = "main function" if entry == ONLY_ENTRY else f'function of entry "{entry}"'
+            raise ValueError(f"{function} is not in the module; it must be {name}")

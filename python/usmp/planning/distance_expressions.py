@@ -1,4 +1,4 @@
-"""Safe distances as expressions of sizes: the smallest that is known, and at no size too small."""
+"""Safe distances as expressions of symbolic sizes: the smallest upper bound that is known."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Term = tuple[Values, tirx.Expr]
 def distance_expression(
     distance: Values, size: Term, sizes: Mapping[str, tuple[Values, Var]]
 ) -> Term:
-    """An expression that is at least the distance at each size.
+    """Return an expression that is at least the distance at each size.
 
-    Constants, polynomials of one size up to the second degree, and the size of the buffer are
-    compared; the one that is smallest over all sizes is taken.
+    The candidates are constants, polynomials of one size up to the second degree, and the size of
+    the buffer. The candidate with the smallest sum over all sizes is taken.
 
     Parameters
     ----------
     distance
-        bytes at each size.
+        safe distance in bytes, at each combination of sizes.
     size
-        bytes of the buffer that is below, as numbers and as an expression: no more is needed.
+        bytes of the lower buffer, as numbers and as an expression: no distance has to be larger.
     sizes
         the values of each size, and its variable.
     """
@@ -44,21 +44,21 @@ def _candidates(
         for a, b, c in _polynomials(distance, values):
             if (np.abs(values * values * a) + np.abs(values * b) + abs(c) >= 2**31).any():
                 continue
-            found = values * values * a + values * b + c
+            numbers = values * values * a + values * b + c
             expression = variable * variable * a + variable * b + c
-            missed = distance[found < distance]
+            missed = distance[numbers < distance]
             if missed.size:
-                # Most often where the sizes are so small that the distance is 0.
-                found = np.maximum(found, missed.max())
+                # Small sizes often have distance 0, where a polynomial is negative: raise it.
+                numbers = np.maximum(numbers, missed.max())
                 expression = tirx.max(expression, tirx.IntImm("int32", int(missed.max())))
-            yield found, expression
-            yield np.minimum(found, size[0]), tirx.min(expression, size[1])
+            yield numbers, expression
+            yield np.minimum(numbers, size[0]), tirx.min(expression, size[1])
     yield np.minimum(size[0], most), tirx.min(size[1], constant)
     yield size
 
 
 def _polynomials(distance: Values, values: Values) -> Iterator[tuple[int, int, int]]:
-    """Coefficients of polynomials that go through the last values, the largest sizes."""
+    """Yield coefficients (a, b, c) of polynomials through the distances at the largest sizes."""
     points = dict(zip(values.tolist(), distance.tolist(), strict=True))
     last = sorted(points)[-3:]
     if len(points) != len(values) or len(last) < 3:

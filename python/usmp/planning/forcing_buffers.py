@@ -1,4 +1,4 @@
-"""Which buffers force a lower bound: a set that needs so many bytes whatever else there is."""
+"""Buffers that force a lower bound: a set that alone needs that many bytes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from usmp.planning.peak_position import is_live
 from usmp_solver import Pool, Status, lower_bound, solve
 
 AT_ONE_TIME = "live at one time"
-"""They are all live at one position, and need so much one above the other, overlaps taken off."""
+"""All are live at one position, and need the bound when stacked with all safe overlaps."""
 AT_SEVERAL_TIMES = "live at several times"
-"""Which of them are live together, at which times, leaves no lower arrangement."""
+"""Their live ranges at several positions together permit no lower arrangement."""
 BY_SEARCH = "search"
-"""A search of all arrangements found none that is lower."""
+"""An exhaustive search found no lower arrangement."""
 
 _MOST_BUFFERS = 256
-"""Of more, none is left out to see whether the others suffice."""
+"""Larger sets are not reduced, because each buffer takes a lower bound of all others."""
 
 _WORK = 20_000_000
-"""Steps of the search for a proof: about a tenth of a second."""
+"""Work budget of the search for a proof: about a tenth of a second."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ForcingBuffers:
     buffers
         the set.
     is_irreducible
-        without any one of them the others need less, or are not proved to need as much.
+        whether the bound is not proved without any one of the buffers.
     """
 
     kind: str
@@ -46,12 +46,12 @@ class ForcingBuffers:
 
 
 def forcing_buffers(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers | None:
-    """A set of the buffers of a pool that forces a bound; None if none is known.
+    """Return a set of the buffers of a pool that forces a bound; None if none is known.
 
     Parameters
     ----------
     buffers
-        in the pool.
+        the buffers in the pool.
     bound
         in bytes; nothing forces 0.
     """
@@ -68,7 +68,7 @@ def forcing_buffers(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers
 
 
 def _needed(members: Sequence[BufferInfo], bound: int) -> tuple[list[BufferInfo], bool]:
-    """Those without which the bound does not hold, the smallest left out first."""
+    """Return a subset with the same bound, and whether it was reduced, smallest buffers first."""
     needed = list(members)
     if len(needed) > _MOST_BUFFERS:
         return needed, False
@@ -80,7 +80,7 @@ def _needed(members: Sequence[BufferInfo], bound: int) -> tuple[list[BufferInfo]
 
 
 def _by_search(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers | None:
-    """Those of which a search proves that they do not fit in a byte less."""
+    """Return buffers that a search proves not to fit in one byte less; None without a proof."""
     if not buffers:
         return None
     problem = problem_of(buffers)
@@ -98,13 +98,13 @@ def _by_search(buffers: Sequence[BufferInfo], bound: int) -> ForcingBuffers | No
 
 
 def _fullest(buffers: Sequence[BufferInfo]) -> list[BufferInfo]:
-    """Those that are live where most bytes are."""
+    """Return the buffers that are live at the position with most live bytes."""
     starts = {int(live.start) for buffer in buffers for live in buffer.live_ranges}
     live = [[b for b in buffers if is_live(b, start)] for start in sorted(starts)]
     return max(live, key=lambda members: sum(int(b.size_bytes) for b in members), default=[])
 
 
 def _meet(buffers: Sequence[BufferInfo]) -> bool:
-    """Whether all are live at some position."""
+    """Return whether all buffers are live at one position."""
     starts = {int(live.start) for buffer in buffers for live in buffer.live_ranges}
     return any(all(is_live(b, start) for b in buffers) for start in starts)

@@ -1,4 +1,4 @@
-"""The pools that inputs and outputs may lie in, and those that nothing else may."""
+"""The pools that may hold inputs and outputs, and the pools that hold nothing else."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from usmp.support.plain_text import shown
 from usmp.tir.nodes import nodes_of
 
 _IO_TENSORS = (INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, STREAMED_TENSOR_ATTR)
-"""Annotations of allocations that the application writes or reads; streamed ones hold rows."""
+"""Annotations of allocations that the application writes or reads; streamed ones are rings."""
 
 
 def preferred_order(workspace: Sequence[PoolInfo]) -> list[PoolInfo]:
-    """Return workspace pools, the preferred one first: those for inputs and outputs only come
-    before all others, because the bytes that they spare can be used by any buffer."""
+    """Return workspace pools, the preferred one first. Pools for inputs and outputs only come
+    first, because this leaves bytes in other pools, which all buffers can use."""
     return sorted(workspace, key=lambda pool: str(pool.io) != ONLY_IO)
 
 
 @dataclass(frozen=True)
 class IOPools:
-    """The rule which pools may hold inputs and outputs, and which may hold all else.
+    """The rule that says which pools may hold inputs and outputs, and which all other buffers.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ class IOPools:
         is_io = is_io_tensor(stmt)
         permitted = [pool for pool in pools if self.permits(pool, is_io)]
         if not permitted:
-            what = "an input or output" if is_io else "neither an input nor an output"
+            role = "an input or output" if is_io else "neither an input nor an output"
             known = ", ".join(f"{shown(pool.pool_name)} with io={pool.io}" for pool in pools)
             io_pool = f"; I/O pool: {shown(self.pool.pool_name)}" if self.pool and is_io else ""
             raise ValueError(
                 f"{called_by_users(function)}: no pool may hold buffer {shown(stmt.buffer.name)}, "
-                f"which is {what} "
+                f"which is {role} "
                 f"({known}{io_pool}); add a pool for it, or leave out io= of one"
             )
         return pools if len(permitted) == len(pools) else permitted
@@ -90,23 +90,23 @@ class IOPools:
 
 
 def io_pools_of(mod: IRModule) -> IOPools:
-    """Return what a module says about the pools of its inputs and outputs.
+    """Return the rule of a module about the pools of its inputs and outputs.
 
     Raises
     ------
     ValueError
-        the attribute `io_memory_pool` is something else, or see `choose_io_pool`.
+        the attribute `io_memory_pool` has another type, or see `choose_io_pool`.
     """
-    given = IO_MEMORY_POOL_ATTR.of(mod)
-    if given is not None and not isinstance(given, WorkspacePoolInfo):
+    io_pool = IO_MEMORY_POOL_ATTR.of(mod)
+    if io_pool is not None and not isinstance(io_pool, WorkspacePoolInfo):
         raise ValueError(
             f'the attribute "{IO_MEMORY_POOL_ATTR}" of the module must be a WorkspacePoolInfo, '
-            f"not {given}"
+            f"not {io_pool}"
         )
     workspace = listed_pools(mod, WORKSPACE_MEMORY_POOLS_ATTR)
     constants = listed_pools(mod, CONSTANT_MEMORY_POOLS_ATTR)
     states = state_pool_of(mod)
-    name = None if given is None else str(given.pool_name)
+    name = None if io_pool is None else str(io_pool.pool_name)
     _check_io_pools(name, constants, states)
     return IOPools(None if name is None else _io_pool(name, workspace))
 
@@ -118,12 +118,12 @@ def choose_io_pool(
     states: WorkspacePoolInfo | None,
     is_planned: bool,
 ) -> WorkspacePoolInfo | None:
-    """Return the workspace pool of a name, and check what all pools say about inputs and outputs.
+    """Return the workspace pool of a name, and check the `io` of all pools.
 
     Parameters
     ----------
     name
-        of the I/O pool; None if there is none.
+        name of the I/O pool; None if there is none.
     workspace, constants
         the pools that are listed.
     states
@@ -135,8 +135,8 @@ def choose_io_pool(
     ------
     ValueError
         the I/O pool is no workspace pool, is the state pool, or has io=no; a constant pool has
-        io=, or the state pool io=only; or inputs and outputs are not planned, and something is said
-        about their pools.
+        io=, or the state pool io=only; or inputs and outputs are not planned, but a pool is chosen
+        for them or restricted.
     """
     pools = list(workspace.pools) if workspace is not None else []
     _check_io_pools(name, list(constants.pools) if constants is not None else [], states)
@@ -168,8 +168,8 @@ def _check_io_pools(
 ) -> None:
     """Refuse an I/O pool that is the state pool, and pools that state or constants cannot use.
 
-    Constant pools hold neither inputs nor outputs, and a state pool holds nothing but state, so
-    that `io=` of the former and `io=only` of the latter are mistakes.
+    `io=` of a constant pool is a mistake, because constants are neither inputs nor outputs. So is
+    `io=only` of a state pool, which holds nothing but state.
     """
     for pool in constants:
         if str(pool.io) != ANY_IO:
@@ -213,17 +213,17 @@ def _io_pool(name: str, workspace: Sequence[PoolInfo]) -> WorkspacePoolInfo:
 def _check_planned(
     io_pool: PoolInfo | None, workspace: Sequence[PoolInfo], is_planned: Callable[[], bool]
 ) -> None:
-    """Refuse an I/O pool and pools with `io=` if no pool holds inputs and outputs, since they
-    would mean nothing then."""
+    """Refuse an I/O pool and pools with `io=` if no pool holds inputs and outputs, because they
+    would have no effect."""
     restricted = [pool for pool in workspace if str(pool.io) != ANY_IO]
     if (io_pool is None and not restricted) or is_planned():
         return
     if io_pool is not None:
-        what = f'I/O pool "{shown(io_pool.pool_name)}"'
+        option = f'I/O pool "{shown(io_pool.pool_name)}"'
     else:
-        what = f'io={restricted[0].io} of pool "{shown(restricted[0].pool_name)}"'
+        option = f'io={restricted[0].io} of pool "{shown(restricted[0].pool_name)}"'
     raise ValueError(
-        f"{what}: inputs and outputs are not in the workspace, so that no pool holds them; place "
+        f"{option}: inputs and outputs are not in the workspace, so that no pool holds them; place "
         "them there with tir.usmp.use_workspace_io=1 (tvmc: --workspace-io), or leave it out"
     )
 

@@ -1,4 +1,4 @@
-"""The buffers of a module: those of its only entry, or of several entries in one memory."""
+"""The buffers of a module, of one entry or of several entries that share memory."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def extract_buffers(
     Parameters
     ----------
     prepared
-        a module in which everything to plan is an allocation with candidate pools.
+        a module in which every buffer to plan is an allocation with candidate pools.
     options
         whether buffers may overlap, and inputs stay intact.
     instances
-        the modules at fixed sizes that were made before.
+        the modules at fixed sizes that were made before; grows.
 
     Raises
     ------

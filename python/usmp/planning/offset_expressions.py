@@ -1,8 +1,8 @@
-"""Offsets that are computed from the sizes of a run: a plan that takes less for smaller ones.
+"""Offsets as expressions of the symbolic sizes, so that smaller sizes take less memory.
 
-A plan at the largest sizes says which of two buffers lies below the other. In that order buffers
-are stacked anew: each begins where the last one below it ends that it conflicts with, or as far
-before as a safe overlap permits. What that is at other sizes is an expression of these.
+A plan at the largest sizes orders the buffers from low to high. In that order buffers are stacked
+anew: each begins at the highest end of the conflicting buffers below, or as far before as a safe
+overlap permits. These ends are expressions of the sizes.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from usmp.tir.size_expressions import in_int32
 
 @dataclass(frozen=True, eq=False)
 class OffsetExpressions:
-    """Where buffers are in workspace pools, and how much of these they take, as `int32`.
+    """The offsets of buffers and the peaks of workspace pools, as expressions of type `int32`.
 
     Parameters
     ----------
     parameters
-        the variables of the sizes, by name.
+        the variables of the symbolic sizes, by name.
     variables
-        what to compute on entry, in this order, from the sizes and what was computed before.
+        variables to compute on entry, in this order, from the sizes and earlier variables.
     offsets
-        of each allocation in its pool: a constant, or one of the variables.
+        byte offset of each allocation in its pool: a constant, or one of the variables.
     peaks
-        by name of a pool, the highest end address of a buffer; of the sizes and variables.
+        by name of a pool, the highest end address of a buffer, as an expression.
     most_bytes
-        the largest value of each peak.
+        the largest value of each peak, in bytes.
     plan
-        the same at the largest sizes.
+        the plan with the offsets at the largest sizes.
     """
 
     parameters: dict[str, Var]
@@ -62,22 +62,21 @@ class OffsetExpressions:
 
 
 def offset_expressions(mod: IRModule, found: Plan, store: InstanceStore) -> OffsetExpressions:
-    """The plan of a module with symbolic sizes, such that it holds for all of them; it is checked
-    for each.
+    """Return the plan of a module as expressions of its symbolic sizes; check it for each size.
 
     Parameters
     ----------
     mod
-        with candidate pools.
+        a module whose allocations have candidate pools.
     found
         its plan at the largest sizes.
     store
-        has instances of PrimFuncs; grows.
+        instances of PrimFuncs at fixed sizes; grows.
 
     Raises
     ------
     ValueError
-        a size has no upper bound, or there are more sizes than are looked at; a buffer is pinned; a
+        a size has no upper bound, or there are too many sizes to check; a buffer is pinned; a
         plan that the checker refuses.
     """
     sizes = symbolic_sizes(mod[MAIN_FUNCTION_NAME])
@@ -117,14 +116,14 @@ def offset_expressions(mod: IRModule, found: Plan, store: InstanceStore) -> Offs
 
 
 def _at_largest(
-    found: Plan, places: Mapping[BufferInfo, Values]
+    plan: Plan, places: Mapping[BufferInfo, Values]
 ) -> dict[BufferInfo, PoolAllocation]:
-    """The plan with the offsets at the largest sizes, which are the first ones."""
+    """Return the allocations at the largest sizes, which are the first values of each place."""
     moved = {
-        buffer: PoolAllocation(found.allocations[buffer].pool_info, int(values[0]))
+        buffer: PoolAllocation(plan.allocations[buffer].pool_info, int(values[0]))
         for buffer, values in places.items()
     }
-    return {**found.allocations, **moved}
+    return {**plan.allocations, **moved}
 
 
 _LARGEST = 2**31 - 1
@@ -133,22 +132,22 @@ Term = tuple[Values, tirx.Expr]
 
 
 class _Stack:
-    """Places buffers one after the other, the lowest first."""
+    """Buffers that are placed one after the other, the lowest first."""
 
-    def __init__(self, known: BytesBySize, found: Plan) -> None:
+    def __init__(self, known: BytesBySize, plan: Plan) -> None:
         self.known = known
-        self.found = found
+        self.plan = plan
         self.parameters = {str(size.name): Var(str(size.name), "int32") for size in known.sizes}
         self.variables: list[tuple[Var, tirx.Expr]] = []
         self._names = UniqueNames(self.parameters)
         self._numbers: dict[str, Values] = dict(known.values)
-        """Of the sizes and variables, by name."""
+        """Values of the sizes and variables, by name, for each combination of sizes."""
         self.offsets: dict[BufferInfo, tirx.Expr] = {}
         self.places: dict[BufferInfo, Values] = {}
         self._by_values: dict[bytes, tirx.Expr] = {}
 
     def place(self, members: Sequence[BufferInfo]) -> tuple[tirx.Expr, int]:
-        """Place the buffers of a pool; its peak, and the most that this is."""
+        """Place the buffers of a pool, and return its peak and the largest value of the peak."""
         below = self._relations(members)
         ends: list[Term] = []
         for buffer in TopologicalSorter(below).static_order():
@@ -156,9 +155,9 @@ class _Stack:
             values, offset = self._variable(*_aligned(*_largest(terms), int(buffer.alignment)))
             self.places[buffer], self.offsets[buffer] = values, offset
             size = self.known.bytes[buffer]
-            taken = np.where(size > 0, values + size, 0)
+            end_values = np.where(size > 0, values + size, 0)
             end = offset + self._own(self.known.extents[buffer])
-            ends.append(_aligned(taken, end, line_bytes(buffer.pool_candidates)))
+            ends.append(_aligned(end_values, end, line_bytes(buffer.pool_candidates)))
         values, peak = _largest(ends)
         if int(values.max()) >= _LARGEST:
             raise ValueError(
@@ -168,7 +167,7 @@ class _Stack:
         return self._simplified(peak, values), int(values.max())
 
     def _simplified(self, value: tirx.Expr, numbers: Values) -> tirx.Expr:
-        """The same expression, which has these values."""
+        """Return an expression in simplified form, and check that its values are `numbers`."""
         analyzer = Analyzer()
         for size in self.known.sizes:
             bounds = (size.lower_bound, (size.upper_bound or 0) + 1)
@@ -176,13 +175,13 @@ class _Stack:
         for variable, _ in self.variables:
             analyzer.bind(variable, Range(0, _LARGEST))
         simplified = analyzer.simplify(value)
-        # What is checked are the numbers.
+        # The check of the plan uses the numbers, so the expression must have them.
         if (np.asarray(value_of(simplified, self._numbers)) != numbers).any():
             raise ArithmeticError(f"{simplified} has other values than it was planned with")
         return simplified
 
     def _relations(self, members: Sequence[BufferInfo]) -> dict[BufferInfo, list[BufferInfo]]:
-        """For each buffer those below it with which it conflicts."""
+        """Return, for each buffer, the conflicting buffers below it."""
         known = self.known
         index = {buffer: number for number, buffer in enumerate(members)}
         conflicts = [(a, b) for a in members for b in a.conflicts if b in index]
@@ -196,15 +195,15 @@ class _Stack:
             separations,
             [int(buffer.alignment) for buffer in members],
         )
-        planned = _below(members, self.found.allocations)
-        given = [{index[other] for other in planned[buffer]} for buffer in members]
-        below = least_at_all_sizes(problem, given)
+        planned = _below(members, self.plan.allocations)
+        initial = [{index[other] for other in planned[buffer]} for buffer in members]
+        below = least_at_all_sizes(problem, initial)
         return {
             buffer: [members[other] for other in sorted(below[index[buffer]])] for buffer in members
         }
 
     def _end(self, below: BufferInfo, above: BufferInfo) -> Term:
-        """Where the buffer above may begin at the earliest."""
+        """Return the lowest offset at which the upper buffer may begin."""
         size = self.known.bytes[below], self._own(self.known.extents[below])
         distance = self.known.distances.get((above, below))
         if distance is not None:
@@ -216,7 +215,7 @@ class _Stack:
         return in_int32(extent, self.parameters)
 
     def _variable(self, values: Values, offset: tirx.Expr) -> Term:
-        """A constant or a variable with this value; what has the same values has the same one."""
+        """Return a constant or variable with these values; equal values share one variable."""
         key = values.tobytes()
         if key not in self._by_values:
             if (values == values[0]).all():
@@ -232,9 +231,9 @@ class _Stack:
 def _below(
     members: Sequence[BufferInfo], allocations: Mapping[BufferInfo, PoolAllocation]
 ) -> dict[BufferInfo, list[BufferInfo]]:
-    """For each buffer those below it with which it conflicts, as the plan has it.
+    """Return, for each buffer, the conflicting buffers below it in a plan.
 
-    Of two at one offset, the one that overwrites the other in place is below.
+    Of two buffers at one offset, the one that overwrites the other in place is below.
     """
     below: dict[BufferInfo, list[BufferInfo]] = {buffer: [] for buffer in members}
     conflicts = {buffer: set(buffer.conflicts) for buffer in members}
@@ -256,7 +255,7 @@ def _below(
 def _fits(
     low: BufferInfo, high: BufferInfo, allocations: Mapping[BufferInfo, PoolAllocation]
 ) -> bool:
-    """Whether the first of two buffers is the lower one."""
+    """Return whether the first of two buffers is the lower one."""
     starts = [int(allocations[buffer].byte_offset) for buffer in (low, high)]
     if starts[0] == starts[1]:
         return high in low.overlaps or not int(low.size_bytes)
@@ -264,7 +263,7 @@ def _fits(
 
 
 def _largest(terms: Sequence[Term]) -> Term:
-    """The largest of some terms; those that are never the largest one are left out."""
+    """Return the maximum of some terms, without the terms that are never the largest."""
     if not terms:
         return np.zeros(1, dtype=np.int64), tirx.IntImm("int32", 0)
     most = reduce(np.maximum, (values for values, _ in terms))
@@ -284,11 +283,11 @@ def _aligned(values: Values, offset: tirx.Expr, alignment: int) -> Term:
     return rounded, tirx.floordiv(offset + (alignment - 1), alignment) * alignment
 
 
-def _check(found: Plan, known: BytesBySize, places: Mapping[BufferInfo, Values]) -> None:
-    """Check the plan at each size: all that the checker sees are the buffers there."""
+def _check(plan: Plan, known: BytesBySize, places: Mapping[BufferInfo, Values]) -> None:
+    """Check the plan at each size, with buffers that have the bytes of that size."""
     count = len(next(iter(known.values.values())))
     for index in range(count):
-        of = {
+        copies = {
             buffer: BufferInfo(
                 str(buffer.name_hint),
                 rounded_up(int(known.bytes[buffer][index]), line_bytes(buffer.pool_candidates)),
@@ -299,19 +298,19 @@ def _check(found: Plan, known: BytesBySize, places: Mapping[BufferInfo, Values])
             )
             for buffer in places
         }
-        for buffer, instance in of.items():
-            instance.set_conflicts(of[other] for other in buffer.conflicts if other in of)
+        for buffer, instance in copies.items():
+            instance.set_conflicts(copies[other] for other in buffer.conflicts if other in copies)
             instance.set_overlaps(
                 {
-                    of[dying]: int(known.distances[dying, buffer][index])
+                    copies[dying]: int(known.distances[dying, buffer][index])
                     for dying in buffer.overlaps
-                    if dying in of
+                    if dying in copies
                 }
             )
-        plan = {
-            of[buffer]: PoolAllocation(
-                found.allocations[buffer].pool_info, int(np.broadcast_to(values, count)[index])
+        allocations = {
+            copies[buffer]: PoolAllocation(
+                plan.allocations[buffer].pool_info, int(np.broadcast_to(values, count)[index])
             )
             for buffer, values in places.items()
         }
-        check_plan(of.values(), plan)
+        check_plan(copies.values(), allocations)

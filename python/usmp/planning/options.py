@@ -35,16 +35,16 @@ _PREFIX = "tir.usmp."
 
 @dataclass(frozen=True)
 class PlanningOptions:
-    """What a user may ask of planning; fields have the names of the options.
+    """The options of planning; fields have the names of the options.
 
     Parameters
     ----------
     algorithm
         name of a built-in algorithm.
     custom_algorithm
-        name of a registered one, which wins.
+        name of a registered algorithm, which takes precedence.
     placement
-        how pools are chosen, see `usmp.algorithms.placement`.
+        how pools are chosen: by preference or by cost, see `usmp.algorithms.placement`.
     time_budget
         a duration, such as "10s", after which all searches end, see `deadline`.
     use_workspace_io
@@ -58,24 +58,25 @@ class PlanningOptions:
     streaming
         whether operators may run row by row, see `usmp.transform.StreamOperators`.
     stream_inputs, stream_outputs
-        names of the inputs that the application gives row by row, and of the outputs that it takes
-        so, see `usmp.transform.StreamIO`; `name:hop=2` is an input that is a window, of which it
-        gives the rows that are new, see `usmp.aot.transform.ConvertWindowsToStates`.
+        names of the inputs that the application writes row by row, and of the outputs that it reads
+        row by row, see `usmp.transform.StreamIO`. `name:hop=2` is an input that is a window: the
+        application writes its 2 new rows, see `usmp.aot.transform.ConvertWindowsToStates`.
     max_extra_macs
-        in percent of the model's multiply-accumulates: what strips may compute again, see
+        most multiply-accumulates that strips may compute again, in percent of the model's, see
         `usmp.relax.transform.SplitIntoStrips`.
     optimize
-        what schedules of operators may take, see `usmp.transform.ChooseSchedules`.
+        the goal of the choice of schedules, see `usmp.transform.ChooseSchedules`.
     dynamic
-        what offsets are where sizes are known at run time only: constants, those at the upper
-        bounds of the sizes, or expressions of the sizes, see `usmp.planning.offset_expressions`.
+        kind of the offsets where sizes are known at run time only: constants, for the upper bounds
+        of the sizes, or expressions of the sizes, see `usmp.planning.offset_expressions`.
     code
         which operators that differ in sizes only share their code, see
         `usmp.transform.MergeSimilarFunctions`.
     dynamic_allocator
-        what gives buffers whose size has no bound, see `usmp.transform.LowerDynamicAllocations`.
+        the allocator of buffers whose size has no upper bound, see
+        `usmp.transform.LowerDynamicAllocations`.
     poison_dead_bytes
-        whether what is dead is overwritten, see `usmp.transform.PoisonDeadBytes`.
+        whether dead bytes are overwritten, see `usmp.transform.PoisonDeadBytes`.
     verify_kernels
         whether kernels are compared with the operators that they replace, on this host, see
         `usmp.aot.transform.SelectKernels`.
@@ -85,10 +86,10 @@ class PlanningOptions:
     Raises
     ------
     ValueError
-        an algorithm, placement, goal, allocator, kind of code or of offsets that is not known; a
-        time budget that is no duration, or that the algorithm does not take; a hop that is no
-        number of rows; a percentage that is none; inputs or outputs by rows together with an option
-        by which their tensors would have to exist.
+        an unknown algorithm, placement, goal, allocator, kind of code or of offsets; a time budget
+        that is no duration, or that the algorithm does not take; a hop that is no number of rows; a
+        percentage that is none; streamed inputs or outputs together with an option that
+        materializes them.
     """
 
     algorithm: str = DEFAULT_ALGORITHM
@@ -137,22 +138,22 @@ class PlanningOptions:
 
     @property
     def row_inputs(self) -> tuple[str, ...]:
-        """The inputs that the application gives row by row."""
+        """The inputs that the application writes row by row."""
         return split_stream_inputs(self.stream_inputs)[0]
 
     @property
     def hops(self) -> dict[str, int]:
-        """The inputs that are windows, with how many of their rows each run is given."""
+        """The inputs that are windows, with the number of rows that are new in each run."""
         return split_stream_inputs(self.stream_inputs)[1]
 
     @property
     def streams_io(self) -> bool:
-        """Whether the application gives inputs or takes outputs row by row."""
+        """Whether the application writes inputs or reads outputs row by row."""
         return bool(self.row_inputs or self.stream_outputs)
 
     @property
     def algorithm_name(self) -> str:
-        """The algorithm that plans."""
+        """The name of the algorithm that plans."""
         return self.algorithm if self.custom_algorithm is None else self.custom_algorithm
 
     @property
@@ -184,15 +185,15 @@ class PlanningOptions:
         return deadline_after(self.time_budget, start_seconds)
 
     def without_time(self) -> PlanningOptions:
-        """Return the options of plans that are compared: `auto` with a fixed amount of work in the
-        place of searches that only time or a proof ends."""
+        """Return the options of plans that are compared: `auto` with a fixed amount of work
+        replaces searches that end only by time or by a proof."""
         if self.custom_algorithm is not None:
             return self
         algorithm = DEFAULT_ALGORITHM if self.algorithm == "exact" else self.algorithm
         return replace(self, algorithm=algorithm, time_budget=None)
 
     def config(self) -> dict[str, Any]:
-        """The same as options of a PassContext."""
+        """Return the fields as options of a PassContext."""
         known = {name: value for name, value in vars(self).items() if value is not None}
         return {
             _PREFIX + name: list(value) if isinstance(value, tuple) else value
@@ -200,7 +201,7 @@ class PlanningOptions:
         }
 
     def _check_rows(self) -> None:
-        """No tensor that is given or taken row by row may have to exist as a whole."""
+        """Refuse options that would materialize a tensor that is streamed row by row."""
         rows, hops = self.row_inputs, self.hops
         if hops and self.preserve_inputs:
             raise ValueError(
@@ -212,15 +213,15 @@ class PlanningOptions:
             return
         tensors = {"stream_inputs": rows, "stream_outputs": self.stream_outputs}
         options = [name for name in tensors if tensors[name]]
-        given = " and ".join(f"{_PREFIX}{name} ({', '.join(tensors[name])})" for name in options)
+        subject = " and ".join(f"{_PREFIX}{name} ({', '.join(tensors[name])})" for name in options)
         if not self.streaming:
             raise ValueError(
-                f"{given} {_needs(options)} operators that run row by row, which "
+                f"{subject} {_needs(options)} operators that run row by row, which "
                 "tir.usmp.streaming=0 and tir.usmp.enable=0 forbid; leave one of the two out"
             )
         if not self.shares_memory:
             raise ValueError(
-                f"{given} {_needs(options)} operators that run row by row and buffers that share "
+                f"{subject} {_needs(options)} operators that run row by row and buffers that share "
                 f"memory, but every buffer has bytes of its own (tir.usmp.algorithm={NO_SHARING}); "
                 "leave one of the two out"
             )
@@ -245,7 +246,7 @@ def _needs(options: Sequence[str]) -> str:
 
 
 def _value(name: str, value: Any, default: object) -> object:
-    """The value of an option in the type of its default."""
+    """Return the value of an option in the type of its default."""
     if isinstance(default, bool):
         return bool(value)
     if isinstance(default, float):
@@ -259,7 +260,7 @@ def _value(name: str, value: Any, default: object) -> object:
 
 
 OPTION_NAMES = tuple(_PREFIX + name for name in vars(PlanningOptions()))
-"""Of a PassContext."""
+"""The names of the options in a PassContext."""
 
 
 _READ_BY_PASSES = ("verify_kernels",)
@@ -267,21 +268,21 @@ _READ_BY_PASSES = ("verify_kernels",)
 PLANNING_OPTION_NAMES = frozenset(
     name for name in OPTION_NAMES if name.removeprefix(_PREFIX) not in _READ_BY_PASSES
 )
-"""Options that no pass reads before there is a main PrimFunc, but for passes that search, and for
-hops in `stream_inputs`."""
+"""Options that no pass before the main PrimFunc reads, except for searches, and for hops in
+`stream_inputs`."""
 
 
 def planning_options(
     config: Mapping[str, Any] | None = None, workspace_io: bool = False
 ) -> PlanningOptions:
-    """The options of a PassContext.
+    """Return the planning options of a PassContext.
 
-    With `tir.usmp.enable` false they are those that come closest to TVM 0.18 without USMP.
+    With `tir.usmp.enable` false, they are the options closest to TVM 0.18 without USMP.
 
     Parameters
     ----------
     config
-        of the PassContext; that of the current one by default.
+        options of the PassContext; by default those of the current one.
     workspace_io
         the value of `tir.usmp.use_workspace_io` if the PassContext does not set it.
 
@@ -290,11 +291,11 @@ def planning_options(
     ValueError
         see `PlanningOptions`.
     """
-    given, _ = current_options(PassContext.current().config if config is None else config)
+    config_options, _ = current_options(PassContext.current().config if config is None else config)
     known: dict[str, Any] = {"use_workspace_io": workspace_io}
     for name, default in vars(PlanningOptions()).items():
-        if _PREFIX + name in given:
-            value = given[_PREFIX + name]
+        if _PREFIX + name in config_options:
+            value = config_options[_PREFIX + name]
             known[name] = _value(name, value, default)
     return PlanningOptions(**known)
 
@@ -305,6 +306,6 @@ def use_workspace_io_is_enabled() -> bool:
     Raises
     ------
     ValueError
-        other options of the PassContext are not those of a plan, see `PlanningOptions`.
+        the PassContext has invalid options, see `PlanningOptions`.
     """
     return planning_options().use_workspace_io

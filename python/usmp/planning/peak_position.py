@@ -1,4 +1,4 @@
-"""When is a pool as full as its peak?"""
+"""The program position at which a pool reaches its peak."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from usmp_solver import lower_bound
 
 
 def peak_position(buffers: Sequence[BufferInfo], ends: Sequence[int]) -> int | None:
-    """The program position that makes a pool as large as it is; None if nothing is in it.
+    """Return the program position that causes the peak of a pool; None if the pool is empty.
 
-    Of the positions at which the highest byte is in use, it is the one at which what is live needs
-    most; of these the one with most live bytes, then the first. Where a buffer lies high because of
-    another time, its own time needs less.
+    The highest byte can be in use at several positions. The cause is the position of these with the
+    highest lower bound of its live buffers, then with most live bytes, then the first one. A buffer
+    can lie high because of another position, where the lower bound is higher.
 
     Parameters
     ----------
     buffers
-        in the pool.
+        the buffers in the pool.
     ends
-        where each of them ends, in bytes from the start of the pool.
+        end address of each buffer, in bytes from the start of the pool.
     """
     peak = max(ends, default=0)
     starts = sorted({int(live.start) for buffer in buffers for live in buffer.live_ranges})
@@ -33,12 +33,12 @@ def peak_position(buffers: Sequence[BufferInfo], ends: Sequence[int]) -> int | N
             continue
         if live not in needs:
             needs[live] = lower_bound(problem_of([buffers[n] for n in live]))
-        found = needs[live], sum(int(buffers[n].size_bytes) for n in live)
-        if found > most:
-            best, most = position, found
+        score = needs[live], sum(int(buffers[n].size_bytes) for n in live)
+        if score > most:
+            best, most = position, score
     return best
 
 
 def is_live(buffer: BufferInfo, position: int) -> bool:
-    """Whether its content matters there."""
+    """Return whether the content of a buffer matters at a position."""
     return any(live.start <= position < live.stop for live in buffer.live_ranges)

@@ -1,4 +1,4 @@
-"""Where would the peak of a pool be, if one operator needed no memory?"""
+"""The peak of a pool if one operator needed no memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from usmp_solver import solve
 
 @dataclass(frozen=True)
 class PeakWithout:
-    """The plan of a pool where an operator takes nothing.
+    """The plan of a pool in which an operator takes no memory.
 
     Parameters
     ----------
     peak_bytes
-        of that plan.
+        peak of that plan, in bytes.
     position
-        a program position at which the bytes below the peak are in use; None if nothing is left.
+        a program position at which the bytes below the peak are in use; None if no buffer remains.
     is_optimal
-        it is proved that no plan of these buffers is lower.
+        whether it is proved that no plan of these buffers is lower.
     """
 
     peak_bytes: int
@@ -34,17 +34,17 @@ class PeakWithout:
 def peak_without(
     buffers: Sequence[BufferInfo], pool_name: str, start: int, stop: int
 ) -> PeakWithout:
-    """Plan the buffers of a pool as if nothing had to be there at some positions.
+    """Plan the buffers of a pool as if none were live at the positions of an operator.
 
-    What is live only there is left out; what is live before and after may lie there where others
-    are meanwhile. Everything else is as it was: conflicts, safe overlaps, alignments.
+    Buffers that are live only there are left out. Buffers that are live before and after may share
+    bytes with others in between. Conflicts, safe overlaps and alignments stay as they are.
 
     Parameters
     ----------
     buffers
-        all that are in the pool.
+        all buffers in the pool.
     pool_name
-        of the pool.
+        name of the pool.
     start, stop
         half-open range of the positions of the operator.
     """
@@ -65,11 +65,11 @@ def peak_without(
 
 
 def _relate(kept: dict[BufferInfo, BufferInfo]) -> None:
-    """Give the copies the conflicts that are left, and the overlaps of these."""
+    """Set the remaining conflicts of the copies, and the safe overlaps of these."""
     conflicts: dict[BufferInfo, list[BufferInfo]] = {copy: [] for copy in kept.values()}
     for one, other in combinations(kept, 2):
         conflict = one in other.conflicts or other in one.conflicts
-        # Some conflicts do not follow from live ranges: these hold at any time.
+        # Conflicts that do not follow from live ranges hold at all positions.
         lasting = conflict and not one.is_live_with(other)
         if lasting or kept[one].is_live_with(kept[other]):
             conflicts[kept[one]].append(kept[other])
@@ -80,13 +80,13 @@ def _relate(kept: dict[BufferInfo, BufferInfo]) -> None:
 
 
 def _without(ranges: Sequence[LiveRange], start: int, stop: int) -> list[LiveRange]:
-    """What is left of live ranges before and after an operator."""
-    left = []
+    """Return the live ranges without the positions of an operator."""
+    remaining = []
     for live in ranges:
         for first, last in (
             (live.start, min(live.stop, start)),
             (max(live.start, stop), live.stop),
         ):
             if first < last:
-                left.append(LiveRange(first, last))
-    return left
+                remaining.append(LiveRange(first, last))
+    return remaining

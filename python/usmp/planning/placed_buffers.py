@@ -1,4 +1,4 @@
-"""Where a plan puts each buffer, as plain data."""
+"""The place of each buffer in a plan, as plain data."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from usmp.support.unique_names import UniqueNames
 
 
 def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
-    """The buffers of a plan, in program order.
+    """Return the placed buffers of a plan, in program order.
 
-    Where a state is the start of a larger buffer, that buffer is two: the state, and what lies
-    behind it, which is a part of one run.
+    A state that is the start of a larger buffer becomes two placed buffers: the state, and the
+    bytes behind it, which are live in a part of one run only.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
         is_state = buffer.kind == BufferInfoKind.STATE
         # The entry that has this statement need not be the one that extends the state.
         is_extended = is_state and STATE_TENSOR_ATTR.required(stmt) in extended
-        one = PlacedBuffer(
+        placed_buffer = PlacedBuffer(
             name=buffer.name_hint,
             function=functions[stmt],
             kind=buffer.kind,
@@ -59,12 +59,12 @@ def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
             alignment=buffer.alignment,
             live_ranges=list(buffer.live_ranges),
             identical=[i.name_hint for i in identical.get(buffer, ())],
-            # What a state may overlap with lies behind it while nothing else does.
+            # Only the bytes behind a state overlap with others, never the state.
             overlaps={}
             if is_state
             else {o.name_hint: distance for o, distance in overlaps[buffer].items()},
         )
-        placed.append((stmt, one))
+        placed.append((stmt, placed_buffer))
     order = {stmt: position for position, stmt in enumerate(functions)}
     for stmt, tail in _tails(mod, found, functions):
         later = (
@@ -73,19 +73,19 @@ def placed_buffers(mod: IRModule, found: Plan) -> list[PlacedBuffer]:
             if functions[other] == functions[stmt] and order[other] > order[stmt]
         )
         placed.insert(next(later, len(placed)), (stmt, tail))
-    return [one for _, one in placed]
+    return [placed_buffer for _, placed_buffer in placed]
 
 
 def _tails(
-    mod: IRModule, found: Plan, functions: dict[tirx.AllocBuffer, str]
+    mod: IRModule, plan: Plan, functions: dict[tirx.AllocBuffer, str]
 ) -> list[tuple[tirx.AllocBuffer, PlacedBuffer]]:
-    """What lies behind states, each with the allocation that it is a part of."""
-    stmts = found.analysis.buffer_info_stmts
+    """Return the placed bytes behind states, each with the allocation that contains them."""
+    stmts = plan.analysis.buffer_info_stmts
     if not any(STATE_BYTES_ATTR.is_on(stmt) for stmt in stmts.values()):
         return []
-    allocations = assign_stmt_pool_allocations(stmts, found.allocations)
+    allocations = assign_stmt_pool_allocations(stmts, plan.allocations)
     alignments = {stmt: int(info.alignment) for info, stmt in stmts.items()}
-    names = UniqueNames(str(info.name_hint) for info in found.buffers)
+    names = UniqueNames(str(info.name_hint) for info in plan.buffers)
     starts = {name: start for name, (start, _) in entry_ranges(entry_lengths(mod)).items()}
     tails: list[tuple[tirx.AllocBuffer, PlacedBuffer]] = []
     for entry in entries_of(mod):
@@ -109,14 +109,14 @@ def _tails(
 
 
 def _alignment_at(alignment: int, offset: int) -> int:
-    """What the address of a byte is a multiple of, for a buffer that is aligned."""
+    """Return the alignment of the byte at an offset in an aligned buffer."""
     while offset % alignment:
         alignment //= 2
     return alignment
 
 
 def _functions_of_allocations(mod: IRModule) -> dict[tirx.AllocBuffer, str]:
-    """The PrimFunc of each allocation, in the order of the text."""
+    """Return the name of the PrimFunc of each allocation, in program order."""
     functions: dict[tirx.AllocBuffer, str] = {}
     for variable, func in mod.functions.items():
         name = str(variable.name_hint)

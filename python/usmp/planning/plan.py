@@ -1,4 +1,4 @@
-"""A module's plan: its buffers, and where an algorithm puts them."""
+"""The plan of a module: its buffers, and the places that an algorithm finds for them."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Plan:
     analysis
         the buffers of the module.
     buffers
-        those of them that have a place of their own.
+        the buffers of the analysis that have a place of their own.
     algorithm
         name of the algorithm.
     found
-        what the algorithm and the placement found.
+        the result of the algorithm and the placement.
     allocations
-        where each of `buffers` is.
+        pool and byte offset of each buffer.
     pools
         names of the workspace pools, the least preferred first.
     """
@@ -58,8 +58,8 @@ class Plan:
     pools: tuple[str, ...]
 
     def peaks(self) -> tuple[int, ...]:
-        """The highest end of a buffer in each of `pools`, in bytes. Of two plans with the same
-        pools, the smaller one is better."""
+        """Return the peak of each of `pools`, in bytes. Of two plans with the same pools, the one
+        with smaller peaks is better."""
         peaks = dict.fromkeys(self.pools, 0)
         for buffer in workspace_buffers(self.buffers):
             allocation, size = self.allocations[buffer], buffer.size_bytes
@@ -70,7 +70,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class NoPlan:
-    """Why there is no plan."""
+    """The reason that there is no plan."""
 
     error: ValueError
 
@@ -81,41 +81,41 @@ def make_plan(
     options: PlanningOptions,
     deadline: Deadline | None = None,
 ) -> Plan | NoPlan:
-    """Plan a module as the options say, and check the plan, whatever made it.
+    """Plan a module with the algorithm of the options, and check the plan.
 
     Parameters
     ----------
     mod
-        has candidate pools.
+        a module whose allocations have candidate pools.
     analysis
         its buffers.
     options
-        how to plan.
+        algorithm, placement and time budget.
     deadline
-        at which an algorithm that searches ends.
+        time at which an algorithm that searches ends.
 
     Returns
     -------
     Plan | NoPlan
-        No plan if the buffers do not fit, the algorithm fails, or what it returns is refused.
+        no plan if the buffers do not fit, the algorithm fails, or the checker refuses its plan.
     """
     buffers = create_array_buffer_info(analysis.buffer_info_stmts)
     name = options.algorithm_name
     costs = _access_costs(mod, buffers, analysis.buffer_info_stmts)
     relations = relations_of(buffers)
-    # Of several plans a wrong one is no choice; the one that is taken is checked in any case.
+    # Check each plan that placement compares, so that no wrong plan wins; check the winner below.
     planning = (
         options.find_algorithm(deadline) if costs is None else _checked(name, options, deadline)
     )
     try:
-        found = place(buffers, analysis.memory_pressure, name, planning, options.placement, costs)
-        allocations = dict(found.plan.items())
+        placed = place(buffers, analysis.memory_pressure, name, planning, options.placement, costs)
+        allocations = dict(placed.plan.items())
         check_relations(buffers, relations, name)
         check_plan(buffers, allocations)
         check_io_places(mod, analysis.buffer_info_stmts, allocations)
     except ValueError as error:
         return NoPlan(error)
-    return Plan(analysis, buffers, name, found, allocations, _pools(mod, buffers))
+    return Plan(analysis, buffers, name, placed, allocations, _pools(mod, buffers))
 
 
 def may_improve(made: Plan | NoPlan) -> bool:
@@ -129,8 +129,7 @@ def may_improve(made: Plan | NoPlan) -> bool:
 def smaller(
     made: Plan | NoPlan, known: Plan | NoPlan | None, options: PlanningOptions
 ) -> Plan | NoPlan:
-    """Return the plan of a search that time ended, or the one that was compared if that is
-    smaller."""
+    """Return the plan of a search that time ended, or the compared plan if that is smaller."""
     if not isinstance(known, Plan):
         return made
     by_cost = options.placement != PREFERENCE
@@ -144,12 +143,12 @@ def smaller(
 
 
 def workspace_buffers(buffers: Sequence[BufferInfo]) -> list[BufferInfo]:
-    """Those that are written."""
+    """Return the buffers that are not constants."""
     return [buffer for buffer in buffers if not is_constant_info(buffer)]
 
 
 def _pools(mod: IRModule, buffers: Sequence[BufferInfo]) -> tuple[str, ...]:
-    """Those of the module too, so that plans of two modules have the same ones."""
+    """Return the names of all workspace pools, so that plans of two modules can be compared."""
     candidates = [
         [str(pool.pool_name) for pool in b.pool_candidates] for b in workspace_buffers(buffers)
     ]
@@ -159,9 +158,9 @@ def _pools(mod: IRModule, buffers: Sequence[BufferInfo]) -> tuple[str, ...]:
 
 
 def _checked(name: str, options: PlanningOptions, deadline: Deadline | None) -> Algorithm:
-    """Return the algorithm of the options, which refuses plans that are not sound.
+    """Return the algorithm of the options, with a check of each of its plans.
 
-    Placement asks for three plans at most: what remains of the time is divided among them.
+    Placement makes at most three plans, which share the remaining time.
     """
     remaining = chain((3, 2), repeat(1))
 
@@ -179,7 +178,7 @@ def _checked(name: str, options: PlanningOptions, deadline: Deadline | None) -> 
 def _access_costs(
     mod: IRModule, buffers: list[BufferInfo], stmts: Mapping[BufferInfo, tirx.AllocBuffer]
 ) -> AccessCosts | None:
-    """None, and nothing counted, if no pool says how fast it is."""
+    """Return the access costs of buffers; None if no pool states its speed."""
     candidates = [pool for buffer in buffers for pool in buffer.pool_candidates]
     if not any(has_speed(pool) for pool in [*candidates, *listed_pools(mod)]):
         return None

@@ -1,4 +1,4 @@
-"""When the operators of a planned module run, and what memory they use."""
+"""The positions and the buffers of the operators of a planned module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from usmp.planning.plan import Plan
 
 
 def planned_operators(mod: IRModule, found: Plan) -> list[PlannedOperator]:
-    """The statements that run operators, one entry after the other, in order.
+    """Return the operators of all entries in program order.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def _of_entry(
 def _used(
     statement: StatementLiveness, names: dict[tirx.Var, list[str]]
 ) -> tuple[list[str], list[str]]:
-    """The names of what a statement may read, and of what it may write."""
+    """Return the names of the buffers that a statement may read, and of those it may write."""
     own = [name for stmt in statement.allocations for name in names.get(stmt.buffer, ())]
     read, written = list(own), list(own)
     for memory, access in statement.accesses.items():

@@ -1,7 +1,7 @@
-"""One session for all plans that are made to find the best one.
+"""The session that makes and remembers all plans while the best one is searched.
 
-A plan is remembered by the PrimFuncs, pools and options that it was made for, so the
-plan of a module that was compared with others is there when it is asked for.
+A plan is remembered by its PrimFuncs, pools and options, so that the plan of the best candidate
+needs not be made again.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ _Found = TypeVar("_Found")
 
 
 class PlanningSession:
-    """Plans of modules, and what they are made from; see `planning_session`.
+    """The plans of modules, and the analyses that they need; see `planning_session`.
 
     Parameters
     ----------
     deadline
-        at which searches end with the best plan so far; None if only their work ends them.
+        time at which searches end with the best plan so far; None if only their work ends them.
 
     Attributes
     ----------
     not_compared
-        stages of the search (`usmp.names.STAGES`) in which the deadline came before all choices
-        were compared.
+        stages of the search (`usmp.names.STAGES`) that the deadline ended before all choices were
+        compared.
     is_cut_short
         whether the deadline ended a search for the plan.
     """
@@ -72,20 +72,20 @@ class PlanningSession:
         self._instances = InstanceStore()
         self._known: dict[Hashable, Any] = {}
         self._referenced: list[IRModule] = []
-        """Objects that keys name by their address, so that no other object gets it."""
+        """Modules whose addresses are in keys: while they live, no other object has these."""
 
     def has_time(self, stage: str) -> bool:
         """Return whether another choice of a stage may be compared; note the stage if not."""
         if not has_passed(self.deadline):
             return True
         self.not_compared[stage] = None
-        # Inputs and outputs in the workspace are a question about another plan.
+        # The stage of inputs and outputs in the workspace does not search for this plan.
         self.is_cut_short |= stage != WORKSPACE_IO
         return False
 
     @contextmanager
     def own_record(self) -> Iterator[None]:
-        """Record what the deadline ends inside apart from what it ended before."""
+        """Keep a separate record of the stages that the deadline ends within the context."""
         outer = self.not_compared, self.is_cut_short
         self.not_compared, self.is_cut_short = {}, False
         try:
@@ -94,36 +94,36 @@ class PlanningSession:
             self.not_compared, self.is_cut_short = outer
 
     def once(self, what: Hashable, mod: IRModule, find: Callable[[], _Found]) -> _Found:
-        """Return what `find` returns, which is called once for a question about a module. Modules
-        of the same functions, pools and executor are the same.
+        """Return the answer to a question about a module; compute it by `find` the first time.
+        Modules with the same functions, pools and executor are the same.
 
         Parameters
         ----------
         what
-            the question.
+            key of the question, besides the module.
         """
         key = what, module_key(mod)
         if key not in self._known:
             self._referenced.append(mod)
             self._known[key] = find()
-        found: _Found = self._known[key]
-        return found
+        answer: _Found = self._known[key]
+        return answer
 
     def with_known_functions(self, mod: IRModule) -> IRModule:
         """Return the module with known objects in the place of PrimFuncs that are written the same.
 
-        What is known of these is known of the module then. A PrimFunc that calls others stays,
+        Facts about the known objects then hold for the module. A PrimFunc that calls others stays,
         because it names functions of its own module.
         """
         return once_for_equal(_unchanged, mod, lambda variable: str(variable.name_hint))
 
     def allocate_io(self, mod: IRModule) -> IRModule:
-        """As `usmp.transform.CreateAllocatesForIO`.
+        """Return the module after `usmp.transform.CreateAllocatesForIO`.
 
         Raises
         ------
         ValueError
-            see there.
+            see `CreateAllocatesForIO`.
         """
         changed = IRModule(mod.functions, attrs=mod.attrs)
         for name in map(entry_function_name, entries_of(mod)):
@@ -132,12 +132,12 @@ class PlanningSession:
         return changed
 
     def assign_pools(self, mod: IRModule) -> IRModule:
-        """As `usmp.transform.AssignPoolInfo`.
+        """Return the module after `usmp.transform.AssignPoolInfo`.
 
         Raises
         ------
         ValueError
-            see there.
+            see `AssignPoolInfo`.
         """
         return assign_pools(mod, self._annotated)
 
@@ -152,11 +152,11 @@ class PlanningSession:
         deadline = earliest(self.deadline, options.deadline())
 
         def find() -> Plan | NoPlan:
-            made = make_plan(prepared, self._analysis(prepared, options), options, deadline)
-            if not has_passed(deadline) or not may_improve(made):
-                return made
+            plan = make_plan(prepared, self._analysis(prepared, options), options, deadline)
+            if not has_passed(deadline) or not may_improve(plan):
+                return plan
             self.is_cut_short = True
-            return smaller(made, self._known_plan(prepared, options.without_time()), options)
+            return smaller(plan, self._known_plan(prepared, options.without_time()), options)
 
         return self.once(("plan", plan_key(options)), prepared, find)
 
@@ -168,14 +168,14 @@ class PlanningSession:
         return need
 
     def unplanned(self, plan: NoPlan) -> ValueError:
-        """Return why there is no plan; if the deadline ended the search, with the stages in which
-        another choice may have one."""
+        """Return the error of a module without a plan. If the deadline ended the search, the error
+        names the stages in which another choice may have a plan."""
         if self.not_compared and isinstance(plan.error, DoesNotFitError):
             return plan.error.after_time_budget(self.not_compared)
         return plan.error
 
     def prepared(self, mod: IRModule, options: PlanningOptions) -> IRModule:
-        """Return `mod` as `plan` takes it. PrimFuncs without a target are for target c.
+        """Return `mod` with candidate pools. PrimFuncs without a target are for target c.
 
         Raises
         ------
@@ -193,25 +193,25 @@ class PlanningSession:
     def peaks(
         self, mod: IRModule, options: PlanningOptions, limit: Peaks | None = None
     ) -> Peaks | None:
-        """Return the peaks in the plan of a module.
+        """Return the peaks in the plan of a module, in bytes.
 
-        The plan is the one that is made if the module is taken, but that `auto` stands in for what
-        may search for as long as it likes.
+        The plan is the final one of the module, except that `auto` replaces algorithms without a
+        limit of work.
 
         Parameters
         ----------
         mod
-            is not planned yet.
+            a module without a plan.
         options
-            how to plan.
+            options of the final plan.
         limit
-            what is proved to be above it is not planned.
+            peaks in bytes; a plan that is proved to be above them is not made.
 
         Returns
         -------
         Peaks | None
-            None if there is no plan, none within the limit, or if `least_need` has proved that none
-            fits. After the deadline, those of the first plan.
+            None if no plan fits, if all are above the limit, or if `least_need` has proved that.
+            After the deadline, the peaks of the first plan.
 
         Raises
         ------
@@ -224,16 +224,16 @@ class PlanningSession:
         prepared = self.prepared(mod, options)
         if limit is not None and self.low_above(mod, options, limit) is not None:
             return None
-        # The search that is watched is the one that may take long.
+        # Progress is shown only for the final search, which may take long.
         with nullcontext() if quick == options else watched(_unwatched):
             plan = self.plan(prepared, quick)
         return plan.peaks() if isinstance(plan, Plan) else None
 
     def _known_plan(self, prepared: IRModule, options: PlanningOptions) -> Plan | NoPlan | None:
-        found: Plan | NoPlan | None = self._known.get(
+        plan: Plan | NoPlan | None = self._known.get(
             (("plan", plan_key(options)), module_key(prepared))
         )
-        return found
+        return plan
 
     def low_above(self, mod: IRModule, options: PlanningOptions, limit: Peaks) -> Peaks | None:
         """Return a proved lower bound of the peaks if it is above a limit, or else None."""
@@ -243,15 +243,15 @@ class PlanningSession:
         return low if low > limit else None
 
     def _proved_peaks(self, prepared: IRModule, options: PlanningOptions, pools: int) -> Peaks:
-        """Return a lower bound of all plans; it is known where all buffers go to one pool."""
+        """Return a lower bound of the peak; empty unless all buffers share one pool."""
         buffers = workspace_buffers(
             create_array_buffer_info(self._analysis(prepared, options).buffer_info_stmts)
         )
         names = {str(pool.pool_name) for buffer in buffers for pool in buffer.pool_candidates}
         if pools != 1 or len(names) != 1:
             return ()
-        what = "bound", options.overlap, options.preserve_inputs
-        return (self.once(what, prepared, lambda: lower_bound(problem_of(buffers))),)
+        key = "bound", options.overlap, options.preserve_inputs
+        return (self.once(key, prepared, lambda: lower_bound(problem_of(buffers))),)
 
     def at_largest_sizes(self, mod: IRModule) -> IRModule:
         """Return `mod` with upper bounds for its symbolic sizes; itself if it has none."""
@@ -275,9 +275,9 @@ class PlanningSession:
         return offset_expressions(prepared, found, self._instances)
 
     def _analysis(self, prepared: IRModule, options: PlanningOptions) -> BufferInfoAnalysis:
-        what = "analysis", options.overlap, options.preserve_inputs
+        key = "analysis", options.overlap, options.preserve_inputs
         extract = partial(extract_buffers, prepared, options, self._instances)
-        return self.once(what, prepared, extract)
+        return self.once(key, prepared, extract)
 
     def bind_targets(self, mod: IRModule, target: Target) -> IRModule:
         """Return `mod` with a target for each PrimFunc that has none."""
@@ -286,8 +286,8 @@ class PlanningSession:
 
     def _for_some_target(self, mod: IRModule) -> IRModule:
         """Return `mod` with target c for each PrimFunc that states none."""
-        untold = [name for name, target in function_targets(mod).items() if target is None]
-        return self._bound(mod, untold, Target("c"))
+        lacking = [name for name, target in function_targets(mod).items() if target is None]
+        return self._bound(mod, lacking, Target("c"))
 
     def _bound(self, mod: IRModule, names: Iterable[str], target: Target) -> IRModule:
         """Return `mod` with the target for these PrimFuncs, each bound to it once."""
@@ -304,13 +304,13 @@ _SESSION: ContextVar[PlanningSession | None] = ContextVar("usmp_planning_session
 
 @contextmanager
 def planning_session(deadline: Deadline | None = None) -> Iterator[PlanningSession]:
-    """Yield the session that is open, or else one that lasts until the end. Within, all analyses
-    share the facts of PrimFuncs, equal ones are lowered once, and a problem is solved once.
+    """Yield the open session, or else a new one. Within the context, analyses share the facts of
+    PrimFuncs, equal PrimFuncs are lowered once, and each placement problem is solved once.
 
     Parameters
     ----------
     deadline
-        at which searches within end, if the one of the open session is not earlier.
+        time at which searches within the context end, unless the open session's is earlier.
     """
     session = _SESSION.get()
     if session is not None:

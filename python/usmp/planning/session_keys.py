@@ -1,4 +1,4 @@
-"""The keys by which a planning session remembers what it has made for a module."""
+"""The keys by which a planning session remembers its results."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ PLAN_ATTRIBUTES: tuple[Attribute[Any], ...] = (
 
 
 def module_key(mod: IRModule) -> Hashable:
-    """Return the key of a module: its PrimFuncs, by their addresses, and what else plans depend
-    on."""
+    """Return the key of a module: addresses of its PrimFuncs, and attributes that plans use."""
     functions = sorted((str(v.name_hint), identity(f)) for v, f in mod.functions.items())
     return tuple(functions), attributes_key(mod)
 
@@ -51,7 +50,7 @@ def attributes_key(
 
 
 def plan_key(options: PlanningOptions) -> PlanningOptions:
-    """Return the options without those that apply before or after there is a plan."""
+    """Return the options, with defaults for options that no plan depends on."""
     return replace(
         options,
         use_workspace_io=False,
@@ -92,7 +91,7 @@ def _value_key(value: object) -> str:
 
 
 def context_key(context: PassContext, without: Collection[str] = ()) -> Hashable:
-    """Return the key of a PassContext, but for some options."""
+    """Return the key of a PassContext, without some options."""
     config = sorted((str(k), str(v)) for k, v in context.config.items() if str(k) not in without)
     names = tuple(map(str, context.required_pass)), tuple(map(str, context.disabled_pass))
     return context.opt_level, names, tuple(config)

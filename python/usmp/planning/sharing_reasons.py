@@ -1,7 +1,6 @@
-"""Why may two buffers of a plan share no more bytes than they do?
+"""The reasons why two buffers of a plan share no more bytes than they do.
 
-The rules are those of `usmp.analysis.set_overlaps`, and what is read is what that read: so a reason
-is the one that the plan has, in the words of the analysis.
+The rules and the facts are those of `usmp.analysis.set_overlaps`.
 """
 
 from __future__ import annotations
@@ -29,44 +28,44 @@ from usmp.planning.plan import Plan
 from usmp.planning.session import PlanningSession
 
 DISTANCE = "distance"
-"""An operator accesses both: the one that it writes must start so far below the other."""
+"""An operator accesses both buffers: the one that it writes must start that far below the other."""
 NOT_ONE_OPERATOR = "no common operator"
 """No operator accesses both, so both must be intact while others run."""
 KEPT = "kept"
-"""What the one holds was there before the run, or is used after it, and so is the other's."""
+"""Each of the two has content before the run or after it."""
 NO_OVERLAP = "overlap is off"
-"""`tir.usmp.overlap=0`, or an algorithm that shares nothing."""
+"""`tir.usmp.overlap=0`, or an algorithm that never shares memory."""
 OTHER_ENTRIES = "entries that run at once"
-"""They belong to entries of which each may interrupt the other."""
+"""The buffers belong to two entries that may interrupt each other."""
 NOT_KNOWN = "not known"
-"""The analysis does not say."""
+"""The analysis has no reason."""
 
 
 _FEWEST_EXTENTS = 3
-"""A batch of one, rows, and what is in a row."""
+"""A tensor with rows has a batch of one, rows, and at least one axis in a row."""
 
 
 @dataclass(frozen=True)
 class SharingReason:
-    """Why two buffers that are live together may share no more bytes.
+    """The reason that two buffers that are live together may share no more bytes.
 
     Parameters
     ----------
     kind
         one of the constants of this module.
     dying, written
-        names of the two: `written` may lie over bytes of `dying` from where it starts `distance`
-        bytes below it; the least harmful of the two ways round.
+        names of the buffers: `written` may overwrite bytes of `dying` if it starts `distance` bytes
+        below. Of both directions, it is the one that shares more bytes.
     distance, size
-        bytes; as many as `size`, those of `written`, permit no common byte.
+        safe distance, and size of `written`, in bytes; a distance of `size` permits no common byte.
     because
-        what decides the distance.
+        the accesses that decide the distance.
     at_largest_sizes
-        of a program with symbolic sizes: the reason is that of the largest ones.
+        whether the program has symbolic sizes: the reason then holds at the largest ones.
     kept
-        for `KEPT`, those of the two names whose content is needed before or after.
+        for `KEPT`, the names of the buffers whose content is needed before or after.
     dying_row_bytes, written_row_bytes
-        what a row takes of the two, where an operator knows them as tensors of rows.
+        bytes of a row of each buffer, if an operator accesses the buffer as a tensor with rows.
     """
 
     kind: str
@@ -82,18 +81,18 @@ class SharingReason:
 
 
 class SharingReasons:
-    """The reasons of a plan.
+    """The reasons for the distances in a plan.
 
     Parameters
     ----------
     session
-        in which it was made.
+        the session that made the plan.
     prepared
-        the module that it is a plan of.
+        the module that was planned.
     found
         the plan.
     options
-        it was made by.
+        the options of the plan.
     """
 
     def __init__(
@@ -105,15 +104,15 @@ class SharingReasons:
         self._mod = session.at_largest_sizes(prepared) if self._is_symbolic else prepared
 
     def of(self, one: BufferInfo, other: BufferInfo) -> SharingReason:
-        """Why these two, which are live together, share no more."""
+        """Return the reason why two buffers that are live together share no more bytes."""
         first, second = sorted((one, other), key=_start)
         if not (self._options.overlap and self._options.shares_memory):
             return _nothing(NO_OVERLAP, first, second)
-        found = self._with_both(first, second)
-        if found is None:
+        entry = self._with_both(first, second)
+        if entry is None:
             several = len(entries_of(self._mod)) > 1
             return _nothing(OTHER_ENTRIES if several else NOT_KNOWN, first, second)
-        overlap, memories = found
+        overlap, memories = entry
         if overlap.groups.get(memories[first], set()).isdisjoint(
             overlap.groups.get(memories[second], set())
         ):
@@ -144,7 +143,7 @@ class SharingReasons:
     def _row_bytes(
         self, buffer: BufferInfo, because: DistanceReason, name: str | None
     ) -> int | None:
-        """Bytes of a row, if the operator has the buffer as a tensor of one image or sequence."""
+        """Return the bytes of a row, if the operator's tensor is one image or sequence."""
         func = prim_funcs(self._mod).get(because.functions[-1]) if because.functions else None
         if func is None:
             return None
@@ -164,7 +163,7 @@ class SharingReasons:
         dying: BufferInfo,
         written: BufferInfo,
     ) -> int:
-        """As the plan has it; where the one may never lie over the other, as it is found."""
+        """Return the safe distance of the plan, or of the analysis if the plan has no overlap."""
         if dying in written.overlaps:
             return int(written.overlaps[dying])
         distance = overlap.distance(memories[dying], memories[written])
@@ -173,7 +172,7 @@ class SharingReasons:
     def _with_both(
         self, one: BufferInfo, other: BufferInfo
     ) -> tuple[SafeOverlap, dict[BufferInfo, Memory]] | None:
-        """The entry in which both are, and the memory of each there."""
+        """Return the distances of the entry that has both buffers, and the memory of each."""
         for overlap, known in self._entries:
             if one in known and other in known:
                 return overlap, {one: known[one], other: known[other]}
@@ -181,7 +180,7 @@ class SharingReasons:
 
     @cached_property
     def _entries(self) -> list[tuple[SafeOverlap, dict[BufferInfo, Memory]]]:
-        """For each entry the distances in it, and the memories of the buffers."""
+        """Safe distances and memories of the buffers, for each entry."""
         return [
             (facts.overlap, self._memories(set(facts.liveness.allocations)))
             for facts in (
@@ -193,7 +192,7 @@ class SharingReasons:
     def _memories(self, allocations: set[tirx.AllocBuffer]) -> dict[BufferInfo, Memory]:
         if not self._is_symbolic:
             return {b: stmt.buffer for b, stmt in self._stmts.items() if stmt in allocations}
-        # Instances have statements of their own; names say which is which, if they are unique.
+        # Instances at fixed sizes have other statements; match them by name where names are unique.
         by_name = _unique_names(stmt.buffer for stmt in allocations)
         asked = _unique_names(stmt.buffer for stmt in self._stmts.values())
         return {
@@ -226,7 +225,7 @@ def _nothing(
 
 
 def _unique_names(buffers: Iterator[Memory]) -> dict[str, Memory]:
-    found: dict[str, list[Memory]] = {}
+    by_name: dict[str, list[Memory]] = {}
     for buffer in buffers:
-        found.setdefault(str(buffer.name), []).append(buffer)
-    return {name: named[0] for name, named in found.items() if len(named) == 1}
+        by_name.setdefault(str(buffer.name), []).append(buffer)
+    return {name: named[0] for name, named in by_name.items() if len(named) == 1}

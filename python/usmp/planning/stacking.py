@@ -1,9 +1,9 @@
-"""Buffers on top of each other, at many sizes at once: which of two conflicting ones is below?
+"""The order of stacked buffers that has the smallest peaks at many sizes at once.
 
-The relations are those of a disjunctive graph, as schedules of machines have them: each pair of
-conflicting buffers has an arc from the lower to the higher one, and a buffer begins where the
-longest path to it ends. A search turns arcs of longest paths around, one at a time, while that
-helps; E. Balas, "Machine sequencing via disjunctive graphs", 1969.
+The relations are a disjunctive graph, as in machine scheduling: each pair of conflicting buffers
+has an arc from the lower to the higher one, and a buffer begins where the longest path to it ends.
+A local search reverses arcs of longest paths, one at a time, while peaks shrink; E. Balas, "Machine
+sequencing via disjunctive graphs", 1969.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import TypeAlias
 import numpy as np
 
 Below: TypeAlias = list[set[int]]
-"""For each buffer those below it with which it conflicts."""
+"""For each buffer, the conflicting buffers below it."""
 
 _NEAR = 16
-"""The power of ends: half as high counts 2^-16 as much."""
+"""The exponent of ends in the smooth maximum: an end at half the peak counts 2^-16 as much."""
 
 _MOST_STEPS = 200
 _MOST_TRIALS = 4000
@@ -32,12 +32,12 @@ class StackingProblem:
     Parameters
     ----------
     bytes
-        an array of (buffers, sizes).
+        size of each buffer, of shape (buffers, sizes).
     separations
-        (lower, higher) -> by how many bytes the second begins behind the beginning of the first, at
-        each size; both directions of each pair of buffers that conflict.
+        (lower, higher) -> least bytes between their starts at each size, for both directions of
+        each pair of buffers that conflict.
     alignments
-        of each buffer, in bytes.
+        alignment of each buffer, in bytes.
     """
 
     bytes: np.ndarray
@@ -47,16 +47,16 @@ class StackingProblem:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Buffers in their places.
+    """Buffers at their offsets.
 
     Parameters
     ----------
     order
         the buffers, each after those below it.
     places
-        their offsets, an array of (buffers, sizes).
+        byte offset of each buffer, of shape (buffers, sizes).
     ends
-        where they end; 0 for those without bytes.
+        end address of each buffer, of shape (buffers, sizes); 0 for buffers without bytes.
     """
 
     order: list[int]
@@ -71,7 +71,7 @@ class Stack:
 
 
 def stacked(problem: StackingProblem, below: Below) -> Stack | None:
-    """Each buffer as low as the relations permit; None if they go around in a circle."""
+    """Place each buffer as low as the relations permit; return None if they have a cycle."""
     try:
         order = list(TopologicalSorter(dict(enumerate(below))).static_order())
     except CycleError:
@@ -92,21 +92,21 @@ def stacked(problem: StackingProblem, below: Below) -> Stack | None:
 
 
 def least_at_all_sizes(problem: StackingProblem, below: Below) -> Below:
-    """Relations with smaller peaks at some sizes, and no larger one at the first, the largest.
+    """Return relations with smaller peaks at some sizes, and no larger peak at the first, largest.
 
-    What counts is the sum of the logarithms of the peaks, made smooth: where several buffers end
-    near the peak, one that ends lower counts, too.
+    The objective is the sum of the logarithms of smooth maxima, so that lowering one of several
+    buffers that end near the peak counts as well.
 
     Parameters
     ----------
     below
-        relations that are no circle.
+        relations without a cycle.
     """
     best = stacked(problem, below)
     assert best is not None
     limit, trials = int(best.peaks[0]), 0
     for _ in range(_MOST_STEPS):
-        found: tuple[float, Below, Stack] | None = None
+        choice: tuple[float, Below, Stack] | None = None
         for lower, higher in _critical(problem, below, best):
             trials += 1
             turned = _turned(below, lower, higher)
@@ -114,11 +114,11 @@ def least_at_all_sizes(problem: StackingProblem, below: Below) -> Below:
             if stack is None or int(stack.peaks[0]) > limit:
                 continue
             value = _value(stack)
-            if value < _value(best) - 1e-9 and (found is None or value < found[0]):
-                found = value, turned, stack
-        if found is None or trials > _MOST_TRIALS:
+            if value < _value(best) - 1e-9 and (choice is None or value < choice[0]):
+                choice = value, turned, stack
+        if choice is None or trials > _MOST_TRIALS:
             break
-        _, below, best = found
+        _, below, best = choice
     return below
 
 
@@ -136,7 +136,7 @@ def _turned(below: Sequence[set[int]], lower: int, higher: int) -> Below:
 
 
 def _critical(problem: StackingProblem, below: Below, stack: Stack) -> list[tuple[int, int]]:
-    """The arcs of a longest path at each size, each once."""
+    """Return the arcs of a longest path at each size, without duplicates."""
     arcs: dict[tuple[int, int], None] = {}
     tops = stack.ends.argmax(axis=0)
     for size in range(problem.bytes.shape[1]):
@@ -144,7 +144,7 @@ def _critical(problem: StackingProblem, below: Below, stack: Stack) -> list[tupl
         while below[buffer] and stack.places[buffer, size] > 0:
             lower = max(
                 sorted(below[buffer]),
-                key=lambda one: stack.places[one, size] + problem.separations[one, buffer][size],
+                key=lambda b: stack.places[b, size] + problem.separations[b, buffer][size],
             )
             arcs[lower, buffer] = None
             buffer = lower

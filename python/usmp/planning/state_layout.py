@@ -1,4 +1,4 @@
-"""States in the places that a layout gives them."""
+"""States at the offsets of a state layout."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from usmp.plain.state_place import described_state
 from usmp.support.plain_text import shown
 
 _SHOWN = 4
-"""Differences that an error names."""
+"""Most differences that an error names."""
 
 
 def given_places(mod: IRModule) -> dict[str, PlacedState]:
-    """Where the states of a module must be, by name; empty if it does not say.
+    """Return the places of the states in a module's layout, by name; empty without a layout.
 
     Raises
     ------
@@ -37,33 +37,33 @@ def given_places(mod: IRModule) -> dict[str, PlacedState]:
 
 
 def check_state_layout(mod: IRModule, pools: Sequence[str]) -> None:
-    """Check that the states of a module are those of the layout that it is to have.
+    """Check that the states of a module are the states of its layout.
 
     Parameters
     ----------
     pools
-        names of the pools that states may be in.
+        names of the pools that may hold states.
 
     Raises
     ------
     ValueError
-        a state that only one of them has, or that is another one there, or a pool that the
-        module does not have; the message names the first differences.
+        only the module or only the layout has a state, the state has another type or initial value
+        there, or the layout has an unknown pool; the message names the first differences.
     """
     if not STATE_LAYOUT_ATTR.is_on(mod):
         return
-    found = list(_differences(given_places(mod), module_states(mod), pools))
-    if found:
-        more = f"; and {len(found) - _SHOWN} more differences" if len(found) > _SHOWN else ""
+    messages = list(_differences(given_places(mod), module_states(mod), pools))
+    if messages:
+        more = f"; and {len(messages) - _SHOWN} more differences" if len(messages) > _SHOWN else ""
         raise ValueError(
-            f"the state layout does not fit the model: {'; '.join(found[:_SHOWN])}{more}. "
+            f"the state layout does not fit the model: {'; '.join(messages[:_SHOWN])}{more}. "
             "Without the layout, states get new places, and what old ones hold is lost: "
             "the program has to reset the model"
         )
 
 
 def fits(place: PlacedState, state: tirx.AllocBuffer, alignment: int) -> bool:
-    """Whether an allocation of a state can be in a place, whatever its content is."""
+    """Return whether an allocation of a state fits a place, by element type and alignment."""
     offset = int(place.byte_offset)
     return str(place.dtype) == str(state.buffer.dtype) and offset % alignment == 0
 
@@ -73,23 +73,23 @@ def placed_states(
     stmts: Mapping[BufferInfo, tirx.AllocBuffer],
     allocations: Mapping[BufferInfo, PoolAllocation],
 ) -> list[PlacedState]:
-    """Where the states of a planned module are, by place.
+    """Return the placed states of a planned module, sorted by pool and offset.
 
     Parameters
     ----------
     mod
-        before its allocations became offsets.
+        the module before its allocations became offsets.
     stmts
         the allocation of each buffer.
     allocations
-        where each buffer is that has a place of its own.
+        pool and offset of each buffer that has a place of its own.
 
     Raises
     ------
     ValueError
-        a state is not where the layout says that the module has.
+        a state is not at the offset that the module's layout gives.
     """
-    given, tensors = given_places(mod), state_tensors(mod)
+    layout, tensors = given_places(mod), state_tensors(mod)
     placed: list[PlacedState] = []
     for buffer, allocation in allocations.items():
         if buffer.kind != BufferInfoKind.STATE:
@@ -98,7 +98,7 @@ def placed_states(
         name = STATE_TENSOR_ATTR.required(stmt)
         tensor = tensors.get(name) or flat_tensor(stmt)
         pool, offset = str(allocation.pool_info.pool_name), int(allocation.byte_offset)
-        wanted = given.get(name)
+        wanted = layout.get(name)
         if wanted is not None and (pool, offset) != (str(wanted.pool_name), wanted.byte_offset):
             raise ValueError(
                 f'state "{shown(name)}" is at byte {offset} of pool "{pool}", not at byte '
@@ -120,34 +120,34 @@ def placed_states(
 
 
 def _differences(
-    given: Mapping[str, PlacedState], found: Mapping[str, ModuleState], pools: Sequence[str]
+    layout: Mapping[str, PlacedState], states: Mapping[str, ModuleState], pools: Sequence[str]
 ) -> Iterator[str]:
-    for pool in dict.fromkeys(str(place.pool_name) for place in given.values()):
+    for pool in dict.fromkeys(str(place.pool_name) for place in layout.values()):
         if pool not in pools:
             yield (
                 f'pool "{shown(pool)}" holds states in the layout, but in the model they may be in '
                 f"{', '.join(shown(name) for name in pools)}: compile it with the same pools and "
                 "state pool as the one that the layout is of"
             )
-    for name in sorted(given.keys() - found.keys()):
+    for name in sorted(layout.keys() - states.keys()):
         yield f'state "{shown(name)}" is in the layout, but not in the model'
-    for name in sorted(found.keys() - given.keys()):
+    for name in sorted(states.keys() - layout.keys()):
         yield f'state "{shown(name)}" is in the model, but not in the layout'
-    for name in sorted(given.keys() & found.keys()):
-        yield from _differences_of(f'state "{shown(name)}"', given[name], found[name])
+    for name in sorted(layout.keys() & states.keys()):
+        yield from _differences_of(f'state "{shown(name)}"', layout[name], states[name])
 
 
-def _differences_of(what: str, place: PlacedState, state: ModuleState) -> Iterator[str]:
+def _differences_of(subject: str, place: PlacedState, state: ModuleState) -> Iterator[str]:
     before, now = (described_state(s.dtype, s.shape) for s in (place, state.tensor))
     if before != now:
-        yield f"{what} is {before} in the layout, but {now} in the model"
+        yield f"{subject} is {before} in the layout, but {now} in the model"
     elif str(place.initial_value) != str(state.tensor.initial_value):
         does = "starts with another value"
         if str(state.tensor.initial_value).startswith(MARKS):
             does = "marks the first run of other states"
-        yield f"{what} {does} in the layout than in the model"
+        yield f"{subject} {does} in the layout than in the model"
     if place.byte_offset % state.alignment:
         yield (
-            f"{what} is at byte {place.byte_offset} in the layout, but the model aligns it to "
+            f"{subject} is at byte {place.byte_offset} in the layout, but the model aligns it to "
             f"{state.alignment} bytes"
         )

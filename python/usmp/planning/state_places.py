@@ -1,4 +1,4 @@
-"""What a state pool and a state layout leave open of the places of states, and of all else."""
+"""The candidate pools that a state pool and a state layout permit, for states and for others."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from usmp.planning.state_pool import state_pool_of
 
 @dataclass(frozen=True)
 class StatePlaces:
-    """Where the states of a module may be.
+    """The places that the states of a module may have.
 
     Parameters
     ----------
     pool
         the pool that holds the states and nothing else, if there is one.
     layout
-        by the name of a state, where it has to be.
+        the required place of each state, by name.
     executor
-        what the code is made for.
+        the executor, which decides the alignment.
     """
 
     pool: WorkspacePoolInfo | None
@@ -42,49 +42,49 @@ class StatePlaces:
     executor: Executor
 
     def pools_of(self, stmt: tirx.AllocBuffer, workspace: list[PoolInfo]) -> list[PoolInfo]:
-        """The pools that may hold what is no constant."""
+        """Return the pools that may hold an allocation that is no constant."""
         is_alone = self.pool is not None and STATE_TENSOR_ATTR.is_on(stmt)
         return [self.pool] if is_alone and self.pool is not None else workspace
 
     def kept(self, stmt: tirx.AllocBuffer, chosen: list[PoolInfo], function: str) -> list[PoolInfo]:
-        """What the state pool leaves of candidate pools that were chosen before.
+        """Return the earlier candidate pools that remain beside the state pool.
 
         Raises
         ------
         ValueError
-            none.
+            none remains.
         """
         if self.pool is None or CONSTANT_DATA_ATTR.is_on(stmt):
             return chosen
         name, is_state = str(self.pool.pool_name), STATE_TENSOR_ATTR.is_on(stmt)
         kept = [pool for pool in chosen if (str(pool.pool_name) == name) == is_state]
         if not kept:
-            what = "only" if is_state else "not"
+            adverb = "only" if is_state else "not"
             raise ValueError(
-                f"{function}: buffer {stmt.buffer.name} may {what} lie in the state pool {name}, "
+                f"{function}: buffer {stmt.buffer.name} may {adverb} lie in the state pool {name}, "
                 f"but its candidate pools are {', '.join(str(p.pool_name) for p in chosen)}"
             )
         return kept
 
     def annotations(self, stmt: tirx.AllocBuffer, candidates: Sequence[PoolInfo]) -> dict[str, Any]:
-        """Candidate pools, and the byte at which a state has to be if the layout has a place for
-        it. One that it does not fit stays free: `check_state_layout` says so."""
-        free = CANDIDATE_POOLS_ATTR.entry(candidates)
+        """Return the annotations for candidate pools and for the offset of a state in the layout. A
+        state that does not fit its place gets no offset: `check_state_layout` raises an error."""
+        pools_only = CANDIDATE_POOLS_ATTR.entry(candidates)
         place = self.layout.get(STATE_TENSOR_ATTR.of(stmt) or "")
         if place is None or FIXED_OFFSET_ATTR.is_on(stmt):
-            return free
+            return pools_only
         pools = [pool for pool in candidates if str(pool.pool_name) == str(place.pool_name)]
         if not pools or not fits(place, stmt, byte_alignment(stmt, self.executor, pools)):
-            return free
+            return pools_only
         return CANDIDATE_POOLS_ATTR.entry(pools) | FIXED_OFFSET_ATTR.entry(int(place.byte_offset))
 
 
 def state_places_of(mod: IRModule) -> StatePlaces:
-    """What the attributes of a module say.
+    """Return the places that the attributes of a module permit for states.
 
     Raises
     ------
     ValueError
-        they are something else.
+        an attribute has another type.
     """
     return StatePlaces(state_pool_of(mod), given_places(mod), executor_of(mod))

@@ -13,7 +13,7 @@ from usmp.objects.pools import ONLY_IO
 from usmp.support.plain_text import shown
 
 DEFAULT_WORKSPACE_POOL_NAME = "global_workspace"
-"""The pool that a module has which lists none."""
+"""The pool of a module that lists no workspace pool."""
 
 
 def choose_state_pool(
@@ -21,16 +21,16 @@ def choose_state_pool(
     workspace: WorkspaceMemoryPools | None,
     targets: Sequence[str],
 ) -> WorkspacePoolInfo:
-    """The pool that is meant: one of the workspace pools by its name, or a new one.
+    """Return a workspace pool by its name, or a new state pool.
 
     Parameters
     ----------
     given
-        the pool, or its name; a new pool of that name is provided by the application.
+        the pool, or its name; the application provides a new pool of that name.
     workspace
-        the workspace pools of the module, if it lists some.
+        the workspace pools of the module, if it lists any.
     targets
-        names of those that may access a new pool.
+        names of the targets that may access a new pool.
 
     Raises
     ------
@@ -48,12 +48,12 @@ def choose_state_pool(
 
 
 def state_pool_of(mod: IRModule) -> WorkspacePoolInfo | None:
-    """The pool of the attribute `state_memory_pool`.
+    """Return the pool of the attribute `state_memory_pool`; None without it.
 
     Raises
     ------
     ValueError
-        the attribute is something else.
+        the attribute has another type.
     """
     pool = STATE_MEMORY_POOL_ATTR.of(mod)
     if pool is not None and not isinstance(pool, WorkspacePoolInfo):
@@ -65,7 +65,7 @@ def state_pool_of(mod: IRModule) -> WorkspacePoolInfo | None:
 
 
 def names_of_state_pools(mod: IRModule) -> list[str]:
-    """The names of the pools that states may be in."""
+    """Return the names of the pools that may hold states."""
     pool = state_pool_of(mod)
     if pool is not None:
         return [str(pool.pool_name)]
@@ -76,7 +76,7 @@ def names_of_state_pools(mod: IRModule) -> list[str]:
 
 
 def workspace_beside(pool: WorkspacePoolInfo, listed: Sequence[PoolInfo]) -> list[PoolInfo]:
-    """The workspace pools for all that is no state; none if the module lists none.
+    """Return the workspace pools for all buffers but states; empty if the module lists none.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def workspace_beside(pool: WorkspacePoolInfo, listed: Sequence[PoolInfo]) -> lis
     Raises
     ------
     ValueError
-        another pool has the name of `pool`, or nothing is left for what is no state.
+        another pool has the name of `pool`, or no pool remains for other buffers.
     """
     name = str(pool.pool_name)
     others = [other for other in listed if str(other.pool_name) != name]

@@ -1,4 +1,4 @@
-"""The option `tir.usmp.stream_inputs`: inputs by rows, and windows of which new rows are given."""
+"""The option `tir.usmp.stream_inputs`: inputs written row by row, and windows with new rows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _HOP = ":hop="
 
 
 def split_stream_inputs(texts: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """The inputs that are given row by row, and those that are windows with the rows of each hop.
+    """Return the inputs that are written row by row, and the rows of each hop of windows.
 
     Parameters
     ----------
     texts
-        names of inputs, those of windows as `name:hop=2`.
+        names of inputs; a window of 2 new rows is `name:hop=2`.
 
     Raises
     ------

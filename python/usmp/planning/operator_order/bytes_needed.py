@@ -1,4 +1,4 @@
-"""How many bytes does a call need, depending on what is live before and after it?"""
+"""The bytes that a call needs, depending on the tensors that are live before and after it."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from collections.abc import Sequence
 from usmp.planning.operator_order.graph import GraphCall, OperatorGraph
 
 BEFORE, AFTER = 2, 1
-"""Whether a tensor is live before and after a call; flags add up."""
+"""Flags of a tensor that is live before a call, and of one that is live after it."""
 
 _MOST_PAIRINGS = 1000
-"""Sets of tensors that share with others; there are as many as subsets of what dies."""
+"""Most sets of paired tensors that are tried; they can be as many as subsets of dying tensors."""
 
 
 def bytes_needed(
     graph: OperatorGraph, call: GraphCall, liveness: Sequence[int], shares: bool
 ) -> int:
-    """The most bytes of the tensors that the call uses that are live at one moment.
+    """Return the most bytes that are live at one moment of a call, of the tensors that it uses.
 
     Parameters
     ----------
     graph
-        has the tensors.
+        the graph with the tensors.
     call
         one of its calls.
     liveness
-        of each of `call.uses`, the flags.
+        flags of each of `call.uses`.
     shares
         whether tensors that die may share bytes with those that become live, by `reuse_bytes`.
     """
-    # Only where a tensor becomes live can the sum grow.
+    # Test only moments at which a tensor becomes live, because the sum grows at no other.
     moments = {0, *(use.first for use in call.uses)}
     live = [_live_at(call, moment, liveness) for moment in sorted(moments)]
     sums = [sum(graph.tensors[call.uses[use].tensor].size_bytes for use in uses) for uses in live]
@@ -46,7 +46,7 @@ def bytes_needed(
 
 
 def _live_at(call: GraphCall, moment: int, liveness: Sequence[int]) -> list[int]:
-    """Which of `call.uses` are live at the moment."""
+    """Return the indices of the `call.uses` that are live at the moment."""
     return [
         index
         for index, (use, live) in enumerate(zip(call.uses, liveness, strict=True))
@@ -55,22 +55,22 @@ def _live_at(call: GraphCall, moment: int, liveness: Sequence[int]) -> list[int]
 
 
 def _most_shared(call: GraphCall, dying: Sequence[int], born: Sequence[int]) -> int:
-    """The most bytes that can be shared if each tensor shares with one other at most; or more, if
-    there are too many ways to pair them."""
+    """Return the most bytes that pairs of tensors can share, each tensor in one pair; or an upper
+    bound, if there are too many ways to pair them."""
     rows = [
         (1 << x, [(1 << y, saved) for y in dying if (saved := call.reuse_bytes.get((y, x), 0))])
         for x in born
     ]
     columns = sum(1 << y for y in dying)
-    most_by_taken = {0: 0}
+    most_by_paired = {0: 0}
     for x, reuse_bytes in rows:
-        for taken, shared in list(most_by_taken.items()):
+        for paired, shared in list(most_by_paired.items()):
             for y, saved in reuse_bytes:
-                if not taken & (x | y):
-                    after = taken | y | x & columns
-                    most_by_taken[after] = max(most_by_taken.get(after, 0), shared + saved)
-        if len(most_by_taken) > _MOST_PAIRINGS:
+                if not paired & (x | y):
+                    after = paired | y | x & columns
+                    most_by_paired[after] = max(most_by_paired.get(after, 0), shared + saved)
+        if len(most_by_paired) > _MOST_PAIRINGS:
             return sum(
                 max((saved for _, saved in reuse_bytes), default=0) for _, reuse_bytes in rows
             )
-    return max(most_by_taken.values())
+    return max(most_by_paired.values())

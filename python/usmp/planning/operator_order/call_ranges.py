@@ -1,4 +1,4 @@
-"""What is true of every order of the calls: where it can be cut, and what it needs at least."""
+"""Facts about every order of the calls: where sections begin, and a lower bound of the peak."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from usmp.planning.operator_order.states import OperatorStates, State
 
 @dataclass(frozen=True)
 class CallRange:
-    """Calls that come one after the other in every order, up to the order among themselves.
+    """A section: calls that follow each other in every order, in any order among themselves.
 
     Parameters
     ----------
     calls
-        in the importer's order.
+        the calls, in the importer's order.
     start
         the state before them.
     end
-        the bits of all that is done after them.
+        the bits of all calls that are done after them.
     """
 
     calls: range
@@ -30,7 +30,7 @@ class CallRange:
 
 
 def call_ranges_of(states: OperatorStates) -> Iterator[CallRange]:
-    """The calls, cut where all that come before must come before all that come after."""
+    """Yield sections, between which all earlier calls must come before all later ones."""
     common = [*_ancestors(states.graph), -1]
     for index in reversed(range(len(common) - 1)):
         common[index] &= common[index + 1]
@@ -45,22 +45,22 @@ def call_ranges_of(states: OperatorStates) -> Iterator[CallRange]:
 
 
 def lower_bound(states: OperatorStates, needs: Sequence[int]) -> int:
-    """Bytes that some call needs in every order: its own tensors, less what they may share at
-    best, and what has users both before and after it.
+    """Return a lower bound of the peak: the bytes that some call needs in every order. They are its
+    own tensors, less the bytes that these may share, and tensors with users before and after it.
 
     Parameters
     ----------
     states
-        of the graph.
+        states of the graph.
     needs
-        bytes that each call needs in the importer's order, or more.
+        bytes that each call needs in the importer's order, or an upper bound of them.
     """
     graph = states.graph
     ancestors, descendants = _ancestors(graph), _descendants(graph)
     most = 0
     for index in sorted(range(len(needs)), key=lambda index: -needs[index]):
         if needs[index] <= most:
-            break  # No call needs more in every order than in this one.
+            break  # No later call needs more than this in every order.
         early, late = states.entry | ancestors[index], states.exit | descendants[index]
         certainly = [
             BEFORE * bool(users & early) | AFTER * bool(users & late)
@@ -75,20 +75,20 @@ def lower_bound(states: OperatorStates, needs: Sequence[int]) -> int:
 
 
 def _ancestors(graph: OperatorGraph) -> list[int]:
-    """By call, all that must be done before it, directly or not."""
-    found: list[int] = []
+    """Return, for each call, the bits of all calls that must come before it."""
+    ancestors: list[int] = []
     for call in graph.calls:
         mask = 0
         for other in call.after:
-            mask |= 1 << other | found[other]
-        found.append(mask)
-    return found
+            mask |= 1 << other | ancestors[other]
+        ancestors.append(mask)
+    return ancestors
 
 
 def _descendants(graph: OperatorGraph) -> list[int]:
-    """By call, all that must not be done before it."""
-    found = [0 for _ in graph.calls]
+    """Return, for each call, the bits of all calls that must come after it."""
+    descendants = [0 for _ in graph.calls]
     for index in reversed(range(len(graph.calls))):
         for other in graph.calls[index].after:
-            found[other] |= 1 << index | found[index]
-    return found
+            descendants[other] |= 1 << index | descendants[index]
+    return descendants

@@ -1,10 +1,10 @@
 """The least peak of a section, by dynamic programming over its states.
 
-A state is a set of done calls that lacks none which must come before one of them: an ideal of the
-partial order. States are taken best first, by the least peak of any way to them, so the first way
-to the end is optimal; compare Ahn et al., "Ordering Chaos" (MLSys 2020). A call that raises neither
-this peak nor the live bytes is made at once: what it adds to the live bytes only shrinks while
-other calls are made before it, so moving it to the front of any order makes no peak larger.
+A state is a set of done calls that contains all predecessors of its calls: an ideal of the partial
+order. States are expanded best first, by the least peak of any way to them, so the first way to the
+end is optimal; compare Ahn et al., "Ordering Chaos" (MLSys 2020). A call that raises neither this
+peak nor the live bytes is made at once. The bytes that it adds only shrink while other calls are
+made before it, so moving it to the front of any order makes no peak larger.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from usmp.planning.operator_order.states import OperatorStates, Work
 
 @dataclass(frozen=True)
 class Found:
-    """What the search found.
+    """The result of an exact search.
 
     Parameters
     ----------
     order
-        of the section's calls, with the least peak; None if none is below the limit, or if it
-        was too much work.
+        the section's calls with the least peak; None if no order is below the limit, or if the
+        search takes too long.
     lower_bound
-        no order of the section has a lower peak, unless that is free.
+        lower bound of the section's peak, if it is above the free bytes.
     is_proved
-        whether the search came to its end.
+        whether the search is complete.
     """
 
     order: Sequence[int] | None
@@ -41,37 +41,37 @@ class Found:
 def search_exactly(
     states: OperatorStates, section: CallRange, free: int, limit: int, work: Work
 ) -> Found:
-    """Search for an order with the least peak.
+    """Return the order of a section with the least peak, as far as the search gets.
 
     Parameters
     ----------
     states
-        of the graph.
+        states of the graph.
     section
-        its calls.
+        calls to order.
     free
-        bytes that may be live without being a peak.
+        live bytes that do not count as a peak.
     limit
-        bytes that must not be live; the peak of the importer's order, so that only what is
-        better is found.
+        live bytes that the order must stay below: the peak of the importer's order, so that only
+        better orders count.
     work
-        ends the search.
+        steps that limit the search.
     """
     ways: dict[int, tuple[int, list[int]]] = {}
     best = {section.start.done: free}
     ticket = count()
     heap = [(free, 0, 0, next(ticket), section.start.done, section.start, -1)]
     while heap:
-        peak, left, _, _, done, before, last = heappop(heap)
+        peak, parent_rank, _, _, done, before, last = heappop(heap)
         if best[done] < peak:
             continue
         if done == section.end:
             return Found(_way(ways, section), peak, is_proved=True)
         if work.is_done():
             return Found(None, peak, is_proved=False)
-        # States wait as what was before them: most are never looked at.
+        # Make states when they are expanded, because most never are.
         state = before if last < 0 else states.make(before, last, states.delta(before.done, last))
-        state, made, deltas = states.schedule_free_calls(state, peak, section.end, work)
+        state, free_calls, deltas = states.schedule_free_calls(state, peak, section.end, work)
         steps = [(peak, state.done, state.live, -1)]
         if state.done != section.end:
             work.left -= len(state.ready)
@@ -87,14 +87,14 @@ def search_exactly(
         for needed, after, live, call in steps:
             if needed < best.get(after, limit):
                 best[after] = needed
-                ways[after] = (done, made if call < 0 else [*made, call])
-                rank = left - len(ways[after][1])
+                ways[after] = (done, free_calls if call < 0 else [*free_calls, call])
+                rank = parent_rank - len(ways[after][1])
                 heappush(heap, (needed, rank, live, next(ticket), after, state, call))
     return Found(None, limit, is_proved=True)
 
 
 def _way(ways: dict[int, tuple[int, list[int]]], section: CallRange) -> list[int]:
-    """The calls that were made from the start of the section to its end."""
+    """Return the calls on the best way from the start of the section to its end."""
     parts = []
     done = section.end
     while done != section.start.done:

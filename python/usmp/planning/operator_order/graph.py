@@ -1,4 +1,4 @@
-"""The calls of a main function as a graph of plain numbers: what the search for an order works on.
+"""The calls of a main function as a graph of plain numbers, for the search for an order.
 
 Calls and tensors are identified by their indices; the index of a call is its position in the
 importer's order.
@@ -12,18 +12,18 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class GraphTensor:
-    """A buffer that counts, scratch of a call among them.
+    """A buffer whose bytes count, or the scratch of a call.
 
-    It is live from the first to the last call that uses it; one does at least.
+    It is live from the first to the last call that uses it; at least one call does.
 
     Parameters
     ----------
     size_bytes
-        that it takes.
+        size of the buffer.
     at_entry
-        whether it is live before the first call too.
+        whether it is also live before the first call.
     at_exit
-        whether it is live after the last call too.
+        whether it is also live after the last call.
     """
 
     size_bytes: int
@@ -33,12 +33,12 @@ class GraphTensor:
 
 @dataclass(frozen=True)
 class TensorUse:
-    """What a call does with a tensor.
+    """The use of a tensor by a call.
 
     Parameters
     ----------
     tensor
-        its index.
+        index of the tensor.
     first, last
         moments within the call. A tensor that no earlier call uses is live from `first`
         on; one that no later call uses is live up to and including `last`.
@@ -51,17 +51,17 @@ class TensorUse:
 
 @dataclass(frozen=True)
 class GraphCall:
-    """A call, or any other statement.
+    """A call, or another statement.
 
     Parameters
     ----------
     uses
-        the tensors that it uses, each once.
+        the tensors that it uses, without duplicates.
     after
         the calls that must come before this one, in ascending order; all have lower indices.
     reuse_bytes
-        (y, x) -> the bytes that two tensors may share where y is used for the last time
-        and x for the first time; at most the size of the smaller.
+        (y, x) -> bytes that two tensors may share if y is used for the last time and x for the
+        first time; at most the size of the smaller one.
     """
 
     uses: tuple[TensorUse, ...]

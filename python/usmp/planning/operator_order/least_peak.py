@@ -1,8 +1,8 @@
-"""Among the orders in which calls can be made, one with the least peak of live bytes.
+"""The search for the order of calls with the least peak of live bytes.
 
-The calls fall into sections: all of a section come before all of the next, whatever the order. Each
-section is searched exactly (see `exact_search`), or if that takes too long by a beam of the best
-states (see `beam_search`); then what the exact search had proved remains a lower bound.
+The calls fall into sections: all calls of a section come before those of the next, in any order.
+Each section is searched exactly (see `exact_search`). If that takes too long, it is searched by a
+beam of the best states (see `beam_search`), and the bound of the exact search remains.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from usmp.planning.operator_order.states import OperatorStates, Work
 from usmp.support.deadline import Deadline
 
 MOST_STEPS = 200_000
-"""Steps that the exact search may look at, and the beam again: less than a second each."""
+"""Most steps of the exact search, and again of the beam: less than a second each."""
 
 
 @dataclass(frozen=True)
 class OperatorOrder:
-    """An order, and what is known of it.
+    """An order of calls, with its peak and a lower bound.
 
     Parameters
     ----------
     order
-        the calls by index, in the order in which to make them.
+        indices of the calls, in the order in which to make them.
     importer_peak_bytes
         most bytes live at once in the importer's order.
     peak_bytes
-        the same in this order, at most `importer_peak_bytes`.
+        most bytes live at once in this order, at most `importer_peak_bytes`.
     lower_bound_bytes
-        no order has a lower peak.
+        lower bound of the peaks of all orders.
     """
 
     order: tuple[int, ...]
@@ -46,7 +46,7 @@ class OperatorOrder:
 def least_peak_order(
     graph: OperatorGraph, most_steps: int = MOST_STEPS, deadline: Deadline | None = None
 ) -> OperatorOrder:
-    """An order with the least peak that is found; the importer's where none is better.
+    """Return the order with the least peak that is found, the importer's if none is better.
 
     Sections that do not raise the peak keep the importer's order. The same graph gives the same
     order on every machine, if there is no deadline.
@@ -54,11 +54,11 @@ def least_peak_order(
     Parameters
     ----------
     graph
-        the calls.
+        graph of the calls.
     most_steps
-        that the exact search may look at, and the beam again, over all sections.
+        most steps of the exact search, and again of the beam, over all sections.
     deadline
-        after which the exact search ends, and the beam has one state.
+        time after which the exact search ends, and the beam has one state.
     """
     states = OperatorStates(graph)
     apart = OperatorStates(graph, shares=False)
@@ -67,7 +67,7 @@ def least_peak_order(
     orders: list[Sequence[int]] = [section.calls for section in sections]
     bound = reached = importer_peak = lower_bound(states, needs)
     exact, beam = Work(most_steps, deadline), Work(most_steps, deadline)
-    # What may be shared takes a while to find out: it is asked for only where it matters.
+    # Compute shared bytes only for sections that may raise the peak, because they take a while.
     at_most = [max(needs[call] for call in section.calls) for section in sections]
     for index in sorted(range(len(sections)), key=lambda index: -at_most[index]):
         section = sections[index]
@@ -77,11 +77,11 @@ def least_peak_order(
         importer_peak = max(importer_peak, peak)
         if peak <= reached:
             continue
-        found = search_exactly(states, section, reached, peak, exact)
-        if found.lower_bound > reached:
-            bound = found.lower_bound
-        order = found.order
-        if not found.is_proved:
+        result = search_exactly(states, section, reached, peak, exact)
+        if result.lower_bound > reached:
+            bound = result.lower_bound
+        order = result.order
+        if not result.is_proved:
             order = search_with_beam(states, section, reached, peak, beam)
         if order is not None:
             orders[index] = order

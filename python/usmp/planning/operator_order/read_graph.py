@@ -1,8 +1,8 @@
-"""The calls of `__tvm_main__` as a graph: which must come before which, and what each needs.
+"""The calls of `__tvm_main__` as a graph: their dependencies, and the bytes that each needs.
 
-A statement that reads what another one wrote stays after it, and so does one that overwrites what
-another one read or wrote; parts of a memory count by themselves where it is known which
-bytes a call uses. Statements with effects outside of memory stay in order among themselves.
+A statement that reads bytes stays after the one that wrote them. A statement that overwrites bytes
+stays after those that read or wrote them. Parts of a memory count separately if the bytes that a
+call uses are known. Statements with effects outside of memory stay in order among themselves.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _NOT_COUNTED: tuple[Annotation[Any], ...] = (
     LIVE_THROUGHOUT_ATTR,
     STATE_TENSOR_ATTR,
 )
-"""Annotations of what is live all the time, in whatever order."""
+"""Annotations of allocations that are always live, in any order."""
 
 
 def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> OperatorGraph | None:
-    """The statements of `__tvm_main__` that are no declarations, in the order of the text; None if
-    it is not known what they do, or if there is only one order.
+    """Return the graph of the statements of `__tvm_main__` without declarations, in program order;
+    None if their accesses are unknown, or if there is only one order.
 
-    What counts are its AllocBuffers of known size in planned memory: inputs from entry, outputs to
-    exit, but neither constants nor states nor what lives throughout. So inputs and outputs that are
+    Its AllocBuffers of known size in planned memory count: inputs from entry, outputs to exit, but
+    no constants, no states, and no buffers that are live throughout. So inputs and outputs that are
     parameters do not count (see `usmp.transform.CreateAllocatesForIO`).
 
     Parameters
@@ -54,7 +54,7 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
     preserve_inputs
         whether inputs live to the exit.
     overlap
-        whether outputs may overwrite what an operator has read (see `safe_overlap`).
+        whether outputs may overwrite inputs that an operator has read (see `safe_overlap`).
 
     Raises
     ------
@@ -62,24 +62,24 @@ def operator_graph(mod: IRModule, preserve_inputs: bool, overlap: bool) -> Opera
         a PrimFunc that calls itself, or that is not lowered to flat TIR.
     """
     facts = module_facts(mod)
-    found = main_statements(facts)
-    if found is None:
+    main = main_statements(facts)
+    if main is None:
         return None
     orders = _Orders()
-    after = [orders.add(statement) for statement in found.statements]
+    after = [orders.add(statement) for statement in main.statements]
     if all(index in before for index, before in enumerate(after[1:])):
         return None
     tensors: list[GraphTensor] = []
     counted: dict[Memory, int] = {}
-    used = {memory for statement in found.statements for memory in statement.ranges}
-    for memory, stmt in found.memories.items():
+    used = {memory for statement in main.statements for memory in statement.ranges}
+    for memory, stmt in main.memories.items():
         if memory in used and stmt is not None and _is_counted(stmt):
             counted[memory] = len(tensors)
             is_input = INPUT_TENSOR_ATTR.is_on(stmt)
             at_exit = OUTPUT_TENSOR_ATTR.is_on(stmt) or (is_input and preserve_inputs)
             tensors.append(GraphTensor(size_bytes(stmt.buffer), is_input, at_exit))
     calls = []
-    for statement, before in zip(found.statements, after, strict=True):
+    for statement, before in zip(main.statements, after, strict=True):
         uses: list[TensorUse] = []
         memories: dict[int, list[MemoryOfCallee]] = {}
         for memory, (first, stop) in statement.ranges.items():
@@ -107,19 +107,19 @@ def _is_counted(stmt: tirx.AllocBuffer) -> bool:
 
 @dataclass
 class _Orders:
-    """Which statements must come before the next one."""
+    """The statements that must come before the next one."""
 
     count: int = 0
     reads: dict[Memory, list[tuple[int, MemoryAccess]]] = field(default_factory=dict)
     writes: dict[Memory, list[tuple[int, MemoryAccess]]] = field(default_factory=dict)
-    """By memory, statement and access, since the last write of the whole memory."""
+    """By memory, each statement and its access, since the last write of the whole memory."""
     effect: int | None = None
     """The last statement with an effect."""
     barrier: int | None = None
-    """The last one that may end the run."""
+    """The last statement that may end the run."""
 
     def add(self, statement: MainStatement) -> set[int]:
-        """The statements that must come before `statement`, which is the next."""
+        """Add the next statement, and return the statements that must come before it."""
         index = self.count
         self.count += 1
         before = {other for other in (self.barrier,) if other is not None}
@@ -143,5 +143,5 @@ class _Orders:
 
 
 def _meet(a: MemoryAccess, b: MemoryAccess) -> bool:
-    """Whether two accesses of one memory have a byte in common."""
+    """Return whether two accesses of one memory have a byte in common."""
     return (b.stop is None or a.start < b.stop) and (a.stop is None or b.start < a.stop)

@@ -1,5 +1,4 @@
-"""How many bytes may two tensors share, of which a call uses one for the last time and writes the
-other for the first?"""
+"""The bytes that a dying tensor and a new tensor of one call may share."""
 
 from __future__ import annotations
 
@@ -13,14 +12,14 @@ from usmp.planning.operator_order.graph import GraphTensor
 
 @dataclass(frozen=True)
 class MemoryOfCallee:
-    """What a tensor, or a part of it, is to the PrimFunc that is called.
+    """The memory in a callee that holds a tensor, or a part of one.
 
     Parameters
     ----------
     memory
-        a parameter, or a buffer that is allocated there.
+        a parameter of the callee, or a buffer that it allocates.
     byte_offset
-        of its begin in the tensor.
+        start of the memory in the tensor, in bytes.
     """
 
     memory: Memory
@@ -29,18 +28,18 @@ class MemoryOfCallee:
 
 @dataclass(frozen=True)
 class ReuseBytes(Mapping[tuple[int, int], int]):
-    """(y, x) -> the bytes that a call saves if tensor x starts as little below y as it may.
+    """(y, x) -> bytes that a call saves if tensor x starts as little below y as is safe.
 
-    Each is found when it is asked for.
+    Each value is computed when it is read.
 
     Parameters
     ----------
     callee
-        what is known of the PrimFunc that is called.
+        facts of the PrimFunc that is called.
     memories
-        the tensors that the call uses, as far as it is known what they are to the PrimFunc.
+        for each tensor that the call uses, its known memories in the PrimFunc.
     tensors
-        by index.
+        tensors of the graph, by index.
     """
 
     callee: FunctionFacts
@@ -57,9 +56,9 @@ class ReuseBytes(Mapping[tuple[int, int], int]):
         y, x = pair
         if y == x:
             raise KeyError(pair)
-        found = self.callee.overlap
+        overlap = self.callee.overlap
         distance = max(
-            found.relative_distance(dying.memory, written.memory)
+            overlap.relative_distance(dying.memory, written.memory)
             + written.byte_offset
             - dying.byte_offset
             for dying in self.memories[y]

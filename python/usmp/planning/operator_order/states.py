@@ -1,8 +1,8 @@
-"""How many bytes are live while calls are made in some order?
+"""The bytes that are live while calls are made in some order.
 
-A state is the set of calls that are done, a bit each. What is live between two calls follows from
-the state alone, so one number identifies it; what is live during a call follows from the state
-before it.
+A state is the set of done calls, with a bit for each. The set decides the live bytes between two
+calls, so one number identifies a state. The state before a call decides the live bytes during the
+call.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from usmp.support.deadline import Deadline, has_passed
 
 
 class LiveBytesDelta(NamedTuple):
-    """What a call adds to the bytes that are live before it, at most during the call and after."""
+    """The bytes that a call adds to the live bytes, at most during the call and after it."""
 
     during: int
     after: int
 
 
 class State(NamedTuple):
-    """Calls that are done.
+    """A set of done calls.
 
     Parameters
     ----------
     done
-        their bits.
+        bits of the done calls.
     live
-        bytes that are live now.
+        bytes that are live in this state.
     ready
         calls that may come next, in the importer's order.
     """
@@ -43,7 +43,7 @@ class State(NamedTuple):
 
 @dataclass
 class Work:
-    """How many steps may still be looked at, until the deadline if there is one."""
+    """The remaining steps of a search, and its deadline if there is one."""
 
     left: int
     deadline: Deadline | None = None
@@ -54,7 +54,7 @@ class Work:
 
 
 class OperatorStates:
-    """The graph as sets of bits, and what each call adds.
+    """A graph as sets of bits, with the live bytes that each call adds.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ class OperatorStates:
     Attributes
     ----------
     entry, exit
-        bits that are no calls, but stand for the writers of the tensors that are live at
-        entry, and reads those that are live at exit.
+        bits of two additional calls: one writes the tensors that are live at entry, the other reads
+        those that are live at exit.
     start
         the state before the first call; `entry` is done.
     users
-        by tensor, the calls that use it.
+        by tensor, the bits of the calls that use it.
     """
 
     def __init__(self, graph: OperatorGraph, shares: bool = True) -> None:
@@ -89,21 +89,21 @@ class OperatorStates:
             for other in call.after:
                 self._followers[other].append(index)
         self.used = [[self.users[use.tensor] for use in call.uses] for call in graph.calls]
-        """By call, the users of each tensor that it uses."""
+        """By call, the users of each of its tensors."""
         self._deltas: list[dict[int, LiveBytesDelta]] = [{} for _ in graph.calls]
         live = sum(tensor.size_bytes for tensor in graph.tensors if tensor.at_entry)
         ready = tuple(index for index, call in enumerate(graph.calls) if not call.after)
         self.start = State(self.entry, live, ready)
 
     def delta(self, done: int, call: int) -> LiveBytesDelta:
-        """What `call` adds if it comes next."""
-        left = self._everything & ~(done | 1 << call)
+        """Return the bytes that `call` adds if it comes next."""
+        remaining = self._everything & ~(done | 1 << call)
         pattern = 0
         for users in self.used[call]:
             pattern <<= 2
             if users & done:
                 pattern |= BEFORE
-            if users & left:
+            if users & remaining:
                 pattern |= AFTER
         deltas = self._deltas[call]
         if pattern not in deltas:
@@ -122,7 +122,7 @@ class OperatorStates:
         return LiveBytesDelta(needed - before, after - before)
 
     def make(self, state: State, call: int, delta: LiveBytesDelta) -> State:
-        """The state after `call`, which adds `delta`."""
+        """Return the state after `call`, which adds `delta`."""
         done = state.done | 1 << call
         ready = [other for other in state.ready if other != call]
         opened = [other for other in self._followers[call] if not self._after[other] & ~done]
@@ -131,10 +131,10 @@ class OperatorStates:
     def schedule_free_calls(
         self, state: State, peak: int, end: int, work: Work
     ) -> tuple[State, list[int], list[LiveBytesDelta]]:
-        """Make calls that raise neither `peak` nor the live bytes until there are none, or the
-        calls `end` are done. Returns the state then, these calls, and what each call that is ready
-        then adds."""
-        made: list[int] = []
+        """Make calls that raise neither `peak` nor the live bytes, until none is left or the calls
+        `end` are done. Return the state then, these calls, and the delta of each call that is then
+        ready."""
+        free_calls: list[int] = []
         while state.done != end:
             deltas = []
             for call in state.ready:
@@ -144,13 +144,13 @@ class OperatorStates:
                     break
                 deltas.append(delta)
             else:
-                return state, made, deltas
+                return state, free_calls, deltas
             state = self.make(state, call, delta)
-            made.append(call)
-        return state, made, []
+            free_calls.append(call)
+        return state, free_calls, []
 
     def make_all(self, state: State, order: Iterable[int]) -> tuple[State, list[int]]:
-        """The state after calls in this order, and the bytes that are live during each."""
+        """Return the state after calls in this order, and the live bytes during each."""
         needs = []
         for call in order:
             delta = self.delta(state.done, call)
@@ -160,7 +160,7 @@ class OperatorStates:
 
 
 def union(indices: Iterable[int]) -> int:
-    """The set of these indices."""
+    """Return the set of some indices, with a bit for each."""
     mask = 0
     for index in indices:
         mask |= 1 << index

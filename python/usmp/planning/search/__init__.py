@@ -1,8 +1,8 @@
 """The one search for the form of a model that takes the least memory.
 
 A `Stage` enumerates the values of one decision and rewrites a module by a value. A `Search` walks
-through stages and the passes between them; where a stage has several values, a `Race` plans each
-of them and keeps the best. `usmp.aot_pipeline` has the list of the stages of a build.
+through stages and the passes between them. If a stage has several values, a `Race` plans each of
+them and keeps the best. `usmp.aot_pipeline` has the list of the stages of a build.
 """
 
 from usmp.planning.search.choice import Allowance, Choice

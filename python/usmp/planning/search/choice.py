@@ -8,13 +8,13 @@ from enum import Enum
 
 
 class Allowance(Enum):
-    """Which of the planned choices a stage takes."""
+    """The rule by which a stage takes one of its planned choices."""
 
     LEAST = "least"
-    """The one with the smallest plan; of equal ones the preferred one."""
+    """The choice with the smallest plan; of equal plans the preferred choice."""
 
     WITHIN = "within"
-    """The preferred one within the memory that `tir.usmp.optimize` allows above the smallest."""
+    """The preferred choice within the memory that `tir.usmp.optimize` allows above the smallest."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Choice:
     Parameters
     ----------
     value
-        plain data that says how to rewrite a module, without objects of TVM.
+        plain data that tells the stage how to rewrite a module, without objects of TVM.
     label
-        the value as users read it, and by which `fixed_choices` names it.
+        text of the value for users, and its name in `fixed_choices`.
     prefers
-        costs beside memory, the most important first; lower is better, and none is the lowest.
+        costs besides memory, the most important first; lower is better, and empty is lowest.
     bound_bytes
-        a lower bound of every plan with this value, of one workspace pool; 0 if none is known.
+        a lower bound of all plans with this value, in one workspace pool; 0 if none is known.
     """
 
     value: Hashable

@@ -1,4 +1,4 @@
-"""Remembers what a function made of the last module."""
+"""A cache of a function's result for the last module."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LastModule(Generic[_Made]):
         self._last: tuple[IRModule, _Made] | None = None
 
     def __call__(self, mod: IRModule) -> _Made:
-        """Return what the function makes of a module."""
+        """Return the result of the function for a module."""
         if self._last is None or not self._last[0].same_as(mod):
             self._last = mod, self._make(mod)
         return self._last[1]

@@ -15,22 +15,22 @@ from usmp.planning.session import Peaks
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """The end of the path of one choice: what is planned.
+    """The end of the path of one choice: the module that is planned.
 
     Parameters
     ----------
     choice
         the choice.
     mod
-        the module with this choice, from which the search goes on; None if it was not made.
+        the module with this choice, from which the search continues; None if it was not made.
     lowered
-        the module that was planned; None if there is none.
+        the module that was planned; None without a plan.
     peaks
-        bytes of each workspace pool in its plan; None if there is no plan within the limit.
+        bytes of each workspace pool in its plan; None without a plan within the limit.
     low
-        a proved lower bound of them, if that is why the choice was not planned.
+        a proved lower bound of the peaks, if the choice was not planned because of it.
     error
-        why a later pass refuses the choice.
+        error of a later pass that refuses the choice.
     """
 
     choice: Choice
@@ -42,7 +42,7 @@ class Leaf:
 
 
 def memory_limit(optimize: str, least: Peaks) -> Peaks | None:
-    """Return the bytes that each pool may have by `tir.usmp.optimize`; None for all that it has.
+    """Return the bytes that each pool may use by `tir.usmp.optimize`; None for the whole pool.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ def is_within(peaks: Peaks, limit: Peaks | None) -> bool:
 
 
 def best_leaf(leaves: Sequence[Leaf], allowance: Allowance, optimize: str) -> int:
-    """Return the position of the best leaf: the one place where choices are compared.
+    """Return the position of the best leaf. Choices are compared only here.
 
     Without any plan, it is the choice with the smallest bound, or else the first one.
 
     Parameters
     ----------
     leaves
-        at least one, in the order in which they were planned.
+        one or more leaves, in the order in which they were planned.
     allowance
         see `Allowance`.
     optimize

@@ -1,4 +1,4 @@
-"""Modules without what only the planner reads, so that builds for other memories share them."""
+"""Modules without the planner's attributes, so that builds for other memories share them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_PLANNING: tuple[Attribute[Any], ...] = (
 
 def without_memories(mod: IRModule) -> IRModule:
     """Return a module without the attributes of planning."""
-    # Passes ask whether the interface is packed.
+    # Keep the attribute of a packed interface, because passes read it.
     is_packed = EXECUTOR_ATTR.is_on(mod) and executor_of(mod).is_packed
     for attribute in _OF_PLANNING:
         if not (attribute is EXECUTOR_ATTR and is_packed):

@@ -1,4 +1,4 @@
-"""Plans the choices of one stage, and keeps the best."""
+"""The comparison of the choices of one stage by their plans."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ class Race:
     Parameters
     ----------
     stage
-        the decision.
+        the stage that decides.
     mod
         the module that it rewrites.
     session
         remembers plans, and has the deadline.
     options
-        how to plan.
+        options of the plans.
     lower
-        from a module with a choice to what is planned of it.
+        lowers a module with a choice to the module that is planned.
 
     Attributes
     ----------
     mod
-        the module that the stage gets: in Relax, without the attributes of planning.
+        the module that the stage rewrites: in Relax, without the attributes of planning.
     leaves
         the choices that were planned, or proved to be worse, in their order.
     facts
-        what the stage found, for `Stage.details`.
+        results of the stage, for `Stage.details`.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Race:
         Raises
         ------
         UnsupportedModelError, ValueError
-            every choice is refused: the error of the first one.
+            every choice is refused; it is the error of the first one.
         """
         for choice in self.stage.choices(self.mod, self):
             if self._first is None:
@@ -103,12 +103,12 @@ class Race:
 
     @property
     def best(self) -> Leaf:
-        """The best leaf so far; of one choice without a comparison, its plan."""
+        """The best leaf so far; of a single choice, its plan."""
         self._plan_first()
         return self.leaves[self._best]
 
     def lowered_first(self) -> IRModule:
-        """Return what would be planned of the first choice."""
+        """Return the module that would be planned for the first choice."""
         assert self._first is not None
         return self._lower(self._made(self._first))
 
@@ -127,9 +127,9 @@ class Race:
     def result(self) -> IRModule:
         """Return the module with the best choice."""
         if self.leaves:
-            taken = self.leaves[self._best].mod
-            assert taken is not None
-            return taken
+            best_mod = self.leaves[self._best].mod
+            assert best_mod is not None
+            return best_mod
         return self._given if self._first is None else self._made(self._first)
 
     def has_time(self) -> bool:
@@ -151,14 +151,14 @@ class Race:
         if self._is_out(choice):
             return Leaf(choice, None)
         try:
-            made = self._made(choice)
-            lowered = self._lower(made)
+            chosen = self._made(choice)
+            lowered = self._lower(chosen)
             limit = None if self.stage.rewrites_model else self._limit()
             peaks = self.session.peaks(lowered, self.options, limit)
             low = None
             if peaks is None and limit is not None:
                 low = self.session.low_above(lowered, self.options, limit)
-            return Leaf(choice, made, lowered, peaks, low)
+            return Leaf(choice, chosen, lowered, peaks, low)
         except ValueError as error:
             if not self.stage.rewrites_model:
                 raise
@@ -172,11 +172,11 @@ class Race:
                 return functions_with_spans(mod, self.stage.apply(mod, choice))
 
         context = context_key(PassContext.current(), without=PLANNING_OPTION_NAMES)
-        what = "made", self.stage.key, choice.value, context, all_attributes_key(mod)
-        return with_memories(self.session.once(what, mod, make), self._given)
+        key = "made", self.stage.key, choice.value, context, all_attributes_key(mod)
+        return with_memories(self.session.once(key, mod, make), self._given)
 
     def _is_out(self, choice: Choice) -> bool:
-        """Whether the bound of a choice proves that it cannot become the best."""
+        """Return whether the bound of a choice proves that it cannot become the best."""
         if not (self.leaves and choice.bound_bytes) or self.stage.allowance is not Allowance.LEAST:
             return False
         best = self.leaves[self._best].peaks
@@ -186,7 +186,7 @@ class Race:
         return self._position_of_best([*self.leaves, as_bound]) != len(self.leaves)
 
     def _limit(self) -> Peaks | None:
-        """What a better plan is not above; None without a plan to compare with."""
+        """Return peaks that a better plan does not exceed; None without a plan to compare with."""
         known = [leaf.peaks for leaf in self.leaves if leaf.peaks is not None]
         if not known:
             return None

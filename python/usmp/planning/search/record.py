@@ -1,4 +1,4 @@
-"""What a race compared, as a line of the record."""
+"""The choices that a race compared, as a line of the record."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 def compared_leaves(race: Race, details: Mapping[str, Any]) -> Compared | None:
-    """Return what a race took and left; None if there was one choice without details.
+    """Return the choice and the alternatives of a race; None for one choice without details.
 
     Parameters
     ----------
     details
         see `Compared.details`.
     """
-    taken = race.taken
-    if taken is None or not (len(race.leaves) > 1 or details):
+    choice = race.taken
+    if choice is None or not (len(race.leaves) > 1 or details):
         return None
     best = race.best if race.leaves else None
     peaks = None if best is None else best.peaks
     others = tuple(_alternative(leaf, peaks) for leaf in race.leaves if leaf is not best)
-    return Compared(race.stage.name, taken.label, total(peaks), others, details=details)
+    return Compared(race.stage.name, choice.label, total(peaks), others, details=details)
 
 
 def total(peaks: Peaks | None) -> int | None:

@@ -1,4 +1,4 @@
-"""Walks through passes and stages, and takes the best choice of each stage."""
+"""The walk through passes and stages that takes the best choice of each stage."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ PassOrStage: TypeAlias = Pass | Stage
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """The end of a search.
+    """The result of a search.
 
     Parameters
     ----------
     mod
         the module with all choices, lowered, with the attribute `usmp.search`.
     races
-        of each stage on the way.
+        the race of each stage.
     """
 
     mod: IRModule
@@ -47,20 +47,20 @@ class Searched:
 class Search:
     """A search through stages, and the passes between them.
 
-    What a pass or a stage made of a module is remembered in the session: nothing is lowered twice,
-    neither the choice that is taken, nor what another build in the session lowered.
+    The session remembers the results of passes and stages, so that no module is lowered twice:
+    neither the best choice, nor a module that another build in the session lowered.
 
     Parameters
     ----------
     session
         remembers plans and modules.
     options
-        how to plan.
+        options of the plans.
     steps
         passes and stages in their order.
     how
-        what the steps were made for. In one session, steps of searches with the same are the same.
-        By default, nothing is shared with other searches.
+        key of the parameters of the steps. In one session, searches with equal keys have equal
+        steps. By default, nothing is shared with other searches.
     """
 
     def __init__(
@@ -76,9 +76,9 @@ class Search:
         self._how = object() if how is None else how
 
     def best(self, mod: IRModule) -> Searched:
-        """Decide all stages, one after the other.
+        """Return the module with the best choice of each stage.
 
-        The attribute `fixed_choices` of the module has values of stages that are not searched.
+        The attribute `fixed_choices` of the module has the values of stages that are not searched.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Search:
         return Searched(mod, races)
 
     def peaks(self, mod: IRModule) -> Peaks | None:
-        """Return bytes of each workspace pool in the plan of the best form; None without a plan.
+        """Return the peaks in the plan of the best form, in bytes; None without a plan.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Search:
         return self._walk(mod, 0, self._steps.index(stage), None)[0]
 
     def _all(self, mod: IRModule) -> tuple[IRModule, list[Race]]:
-        """Take all steps."""
+        """Take all steps, and return the module and the races."""
         mod, races = self._walk(mod, 0, len(self._steps), None)
         for race in races:
             if race.leaves and race.stage.rewrites_model and race.best.peaks is None:
@@ -122,7 +122,7 @@ class Search:
     def _walk(
         self, mod: IRModule, start: int, stop: int, decides: frozenset[str] | None
     ) -> tuple[IRModule, list[Race]]:
-        """Take the steps from `start` to before `stop`.
+        """Take the steps from `start` to before `stop`, and return the module and the races.
 
         Parameters
         ----------
@@ -142,42 +142,42 @@ class Search:
         return mod, races
 
     def _without_fixed(self, stage: Stage, position: int, mod: IRModule) -> IRModule:
-        """Return a module without the fixed choice of a stage that was the last one of its name,
-        because that module is then the one of a search that found the same choice, and all later
-        steps are remembered. What a stage of entries fixes is for the searches of the entries."""
+        """Return a module without the fixed choice of a stage, if no later stage has its name. The
+        module is then equal to one of a search that found the same choice, so that all later steps
+        are remembered. A choice that a stage of entries fixes stays for the searches of entries."""
         fixed = FIXED_CHOICES_ATTR.of(mod) or {}
-        later = (one.name for one in self._steps[position + 1 :] if isinstance(one, Stage))
+        later = (step.name for step in self._steps[position + 1 :] if isinstance(step, Stage))
         if stage.name not in fixed or FIXED_CHOICES_ATTR in stage.writes or stage.name in later:
             return mod
-        left = {name: value for name, value in fixed.items() if name != stage.name}
-        return FIXED_CHOICES_ATTR.put(mod, left) if left else FIXED_CHOICES_ATTR.removed(mod)
+        rest = {name: value for name, value in fixed.items() if name != stage.name}
+        return FIXED_CHOICES_ATTR.put(mod, rest) if rest else FIXED_CHOICES_ATTR.removed(mod)
 
     def _passed(self, step: _Passes, mod: IRModule, is_compared: bool) -> IRModule:
-        """Return what passes make of a module."""
+        """Return the result of passes on a module."""
         has_relax = len(prim_funcs(mod)) < len(mod.functions)
         if not has_relax or step.searches(mod):
             return self._passed_once(step, mod, is_compared, context_key(PassContext.current()))
-        # Only hops of windows matter of what the planner reads.
+        # Passes on Relax read no option of the planner but the hops of windows.
         options = context_key(PassContext.current(), without=PLANNING_OPTION_NAMES)
         read = options, tuple(self.options.hops.items())
-        made = self._passed_once(step, without_memories(mod), is_compared, read)
-        return with_memories(made, mod)
+        passed = self._passed_once(step, without_memories(mod), is_compared, read)
+        return with_memories(passed, mod)
 
     def _passed_once(
         self, step: _Passes, mod: IRModule, is_compared: bool, options: Hashable
     ) -> IRModule:
         def run() -> IRModule:
             with lowering():
-                made = apply_passes(Sequential(step.passes, name="usmp.Passes"), mod)
-            # Forms that are compared have operators in common.
+                passed = apply_passes(Sequential(step.passes, name="usmp.Passes"), mod)
+            # Share objects, because forms that are compared have operators in common.
             is_shared = is_compared and step.makes_operators
-            return self.session.with_known_functions(made) if is_shared else made
+            return self.session.with_known_functions(passed) if is_shared else passed
 
         key = "passed", self._how, step.key, options, all_attributes_key(mod)
         return self.session.once(key, mod, run)
 
     def _race(self, position: int, stage: Stage, mod: IRModule, is_decided: bool) -> Race:
-        """Return the race of a stage for a module, which is run once in the session."""
+        """Return the race of a stage for a module, run once in the session."""
         fixed = (FIXED_CHOICES_ATTR.of(mod) or {}).get(stage.name)
         end = self._end_of(position, stage)
 
@@ -203,13 +203,13 @@ class Search:
         return self.session.once(key, mod, run)
 
     def _end_of(self, position: int, stage: Stage) -> int:
-        """Return the end of the steps by which the choices of the stage there are compared."""
+        """Return the end of the steps that lead from a stage to the plans of its choices."""
         later = list(enumerate(self._steps))[position + 1 :]
-        decided = (i for i, one in later if isinstance(one, Stage) and one.name in stage.decides)
+        decided = (i for i, step in later if isinstance(step, Stage) and step.name in stage.decides)
         last = max(decided, default=position)
         if stage.rewrites_model:
-            # Only operators have a plan.
-            lowered = (i for i, one in later if isinstance(one, _Passes) and one.makes_operators)
+            # Go on to PrimFuncs, because Relax has no plan.
+            lowered = (i for i, step in later if isinstance(step, _Passes) and step.makes_operators)
             last = max(last, next(lowered, last))
         return last + 1
 
@@ -224,7 +224,7 @@ class _Passes:
     Parameters
     ----------
     passes
-        all of them, the objects of Python.
+        the passes, as objects of Python.
     makes_operators
         whether the next stage gets PrimFuncs that no pass rewrites any more.
     """
@@ -234,17 +234,17 @@ class _Passes:
 
     @property
     def key(self) -> Hashable:
-        """The names of the passes, which are the same for all searches for the same."""
-        return tuple(str(one.info.name) for one in self.passes)
+        """The names of the passes, which identify them in all searches with the same `how`."""
+        return tuple(str(p.info.name) for p in self.passes)
 
     def searches(self, mod: IRModule) -> bool:
-        """Return whether one of the passes searches by itself, so that it reads all options."""
-        asked = (getattr(one, "searches", None) for one in self.passes)
-        return any(searches(mod) for searches in asked if searches is not None)
+        """Return whether one of the passes searches by itself, and so reads all options."""
+        functions = (getattr(one, "searches", None) for one in self.passes)
+        return any(searches(mod) for searches in functions if searches is not None)
 
 
 def _grouped(steps: Sequence[PassOrStage]) -> Iterator[_Passes | Stage]:
-    """Yield the stages, and between them all passes as one."""
+    """Yield the stages, with the passes between two of them as one group."""
     groups = [(kind, list(group)) for kind, group in groupby(steps, lambda s: isinstance(s, Stage))]
     for index, (is_stage, group) in enumerate(groups):
         if is_stage:
@@ -256,7 +256,7 @@ def _grouped(steps: Sequence[PassOrStage]) -> Iterator[_Passes | Stage]:
 
 
 def _run_as_pass(name: str, mod: IRModule, make: Callable[[], IRModule]) -> None:
-    """Run `make` so that PassInstruments see a pass of this name; errors come out as raised."""
+    """Run `make` as a pass of this name for PassInstruments; raise its errors unchanged."""
     raised: list[BaseException] = []
 
     def transform(_: IRModule, __: PassContext) -> IRModule:

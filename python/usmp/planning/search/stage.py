@@ -1,4 +1,4 @@
-"""A decision of the search: its values, and the rewrite by a value."""
+"""A decision of the search: its values, and the rewrite of a module by a value."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ class Stage(ABC):
     name
         one of `usmp.names.STAGES`.
     pass_name
-        the pass that PassInstruments see in its place.
+        name of the pass that PassInstruments see for the stage.
     is_optional
-        whether `disabled_pass` may have that name: then the module stays as it is.
+        whether `disabled_pass` may name the pass, so that the module stays as it is.
     is_in_reference
-        whether a reference build (`usmp.reference_build`) has the stage, too.
+        whether a reference build (`usmp.reference_build`) also has the stage.
     allowance
-        which of the planned choices is taken.
+        the rule by which one of the planned choices is taken.
     rewrites_model
-        whether choices are forms of the model in Relax. Then all of them are planned, and one that
-        a later pass refuses is left out. Otherwise, choices are skipped that a lower bound proves
-        to be worse, and an error ends the search.
+        whether choices are forms of the model in Relax. If so, all are planned, and a form that a
+        later pass refuses is left out. Otherwise, choices that a lower bound proves to be worse are
+        skipped, and an error ends the search.
     decides
         names of later stages that are decided for each choice before it is planned; other stages
         take their first choice.
     reads, writes
-        the attributes of the IR that it reads and writes itself, not in passes that it runs, nor in
-        the search. A stage that PassInstruments see as a pass of `usmp.transform` or
-        `usmp.relax.transform` also reads and writes what that declares.
+        the attributes of the IR that the stage itself reads and writes, without those of its passes
+        and of the search. A stage that stands for a pass of `usmp.transform` or
+        `usmp.relax.transform` also reads and writes the attributes that the pass declares.
     """
 
     name: ClassVar[str]
@@ -57,23 +57,23 @@ class Stage(ABC):
 
     @property
     def key(self) -> Hashable:
-        """What tells the stage from others that rewrite a module in another way by a value."""
+        """A key that distinguishes stages that rewrite a module differently by the same value."""
         return type(self).__qualname__
 
     @abstractmethod
     def choices(self, mod: IRModule, race: Race) -> Iterable[Choice]:
         """Yield the choices for a module.
 
-        The first one is taken if there is no time, or if no other one follows: mostly the module as
-        it is. Labels of choices differ.
+        The first choice is taken if there is no time, or no other choice: mostly the module as it
+        is. Labels of choices differ.
 
         Parameters
         ----------
         mod
             the module that the stage rewrites.
         race
-            the choices that were planned so far. The first one is planned when a second one is
-            yielded, or when `race.best` is read, which is possible once it was yielded.
+            the choices that were planned so far. The first one is planned when the second one is
+            yielded, or when `race.best` is read, which is possible after the first was yielded.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class Stage(ABC):
 
     @abstractmethod
     def apply(self, mod: IRModule, choice: Choice) -> IRModule:
-        """Return the module with a value; of a value that changes nothing, the module itself.
+        """Return the module with a value; return the module itself if nothing changes.
 
         Raises
         ------
@@ -92,11 +92,11 @@ class Stage(ABC):
         """
 
     def details(self, race: Race) -> dict[str, Any]:
-        """Return facts about what was compared, as plain data; see `Compared.details`."""
+        """Return facts about the comparison, as plain data; see `Compared.details`."""
         return {}
 
     def compared(self, race: Race) -> Compared | None:
-        """Return the line of the record; None if there was nothing to choose."""
+        """Return the line of the record; None without alternatives."""
         return compared_leaves(race, self.details(race))
 
 
@@ -104,7 +104,7 @@ def stage_classes() -> Iterator[type[Stage]]:
     """Yield the stages of all modules that are loaded."""
     pending = Stage.__subclasses__()
     while pending:
-        found = pending.pop()
-        pending += found.__subclasses__()
-        if hasattr(found, "pass_name"):
-            yield found
+        cls = pending.pop()
+        pending += cls.__subclasses__()
+        if hasattr(cls, "pass_name"):
+            yield cls

@@ -1,1 +1,1 @@
-"""Operators that run row by row, each row as soon as what it reads is there."""
+"""Operators that run interleaved, row by row: each row as soon as its inputs are computed."""

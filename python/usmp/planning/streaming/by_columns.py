@@ -1,8 +1,7 @@
-"""Operators that run interleaved within a row, too: each pixel as soon as what it reads is there.
+"""Operators that run interleaved within a row, too: each pixel as soon as its inputs are computed.
 
 Rings then hold the pixels that are still to be read, not whole rows. The rows of a segment keep
-their ticks; within a tick, the columns of all operators are shifted against each other in the same
-way as rows are.
+their ticks. Within a tick, the columns of operators are shifted against each other as rows are.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from usmp.planning.streaming.timing import COLUMNS, ONE_COLUMN, Columns, Ring, T
 
 @dataclass(frozen=True, eq=False)
 class ByColumns:
-    """Operators that run by columns.
+    """A schedule of operators by columns, with the choices of its rings.
 
     Parameters
     ----------
     timings, ticks, width
-        as in an `Interleaving` with so many columns.
+        `timings`, `ticks` and `columns` of an `Interleaving`.
     rings
-        those of each tensor that are possible, from the smallest on.
+        possible rings of each tensor, from the smallest on.
     parts
-        of each tensor, that are made.
+        number of parts of each tensor.
     sizes
-        bytes of all tensors of which not all needs to be kept.
+        bytes of the tensors that need not be kept whole.
     """
 
     timings: Sequence[Timing]
@@ -41,18 +40,18 @@ class ByColumns:
     sizes: Mapping[Tensor, int]
 
     def interleaving(self, spare_bytes: int) -> Interleaving:
-        """That with the smallest rings; see `fewest_bytes`."""
+        """Return the interleaving with the smallest rings; see `fewest_bytes`."""
         rings = _within(self.rings, self.parts, spare_bytes)
         return Interleaving(self.timings, smaller(rings, self.sizes), self.ticks, self.width)
 
 
 def by_columns(scheduler: Scheduler) -> list[ByColumns]:
-    """Return operators by columns, in some ways; nothing if no operator has any."""
+    """Return schedules by columns; empty if no operator has several columns."""
     rows = interleave(scheduler, with_columns=True)
     timings = []
     for loop, timing, read_by in zip(scheduler.loops, rows.timings, scheduler.read_by, strict=True):
-        made = (read.maker for _, read in read_by)
-        sizes = {m.parameter: m.step_bytes * m.steps for m in made if m.step_bytes is not None}
+        makers = (read.maker for _, read in read_by)
+        sizes = {m.parameter: m.step_bytes * m.steps for m in makers if m.step_bytes is not None}
         timings.append(in_parts(loop, timing, sizes))
     if all(timing.columns.parts == 1 for timing in timings):
         return []
@@ -61,26 +60,26 @@ def by_columns(scheduler: Scheduler) -> list[ByColumns]:
 
 
 def fewest_bytes(ways: Sequence[ByColumns], spare_bytes: int) -> Interleaving:
-    """That of some ways which keeps the fewest bytes.
+    """Return the interleaving, of some schedules by columns, that keeps the fewest bytes.
 
     Parameters
     ----------
     spare_bytes
-        how many more bytes may be moved than where rings are largest.
+        bytes that may be moved in addition to those that the largest rings move.
     """
     sizes = ways[0].sizes
-    found = (way.interleaving(spare_bytes) for way in ways)
-    return min(found, key=lambda way: way.kept_bytes(sizes))
+    interleavings = (way.interleaving(spare_bytes) for way in ways)
+    return min(interleavings, key=lambda way: way.kept_bytes(sizes))
 
 
 def _way(scheduler: Scheduler, rows: Interleaving, timings: Sequence[Timing]) -> ByColumns | None:
-    """Return the operators by these columns; None if they cannot run so."""
+    """Return the schedule with these columns; None if operators cannot run so."""
     columns = [timing.columns for timing in timings]
     if any(column.number > 1 for column in columns):
         return None
     width = max(column.end for column in columns)
     if width > 2 * max(column.parts for column in columns):
-        # Rates that do not fit: most ticks would do nothing.
+        # The rates do not match: operators would be idle in most ticks.
         return None
     rings, parts = {}, {}
     for tensor in scheduler.readers:
@@ -94,8 +93,8 @@ def _way(scheduler: Scheduler, rows: Interleaving, timings: Sequence[Timing]) ->
 def _all_columns(scheduler: Scheduler, timings: Sequence[Timing]) -> Iterator[Sequence[Timing]]:
     """Yield choices of the columns of all operators.
 
-    The rows that a run of an operator gives which reads nothing of others and has no columns come
-    at its average rate, one right after the other, or the last of them when all others are done.
+    A source reads no tensor of others, and makes several rows in a run. Its rows come at its
+    average rate, one right after the other, or the last one when all other operators are done.
     """
     all_reads = zip(timings, scheduler.reads, strict=True)
     rates = scheduler.rates(
@@ -125,16 +124,16 @@ def _timed(
     rates: Sequence[Fraction],
     periods: Mapping[int, int],
 ) -> list[Timing]:
-    """Return the timings with the columns of each operator as early as what it reads allows.
+    """Return the timings with the columns of each operator as early as its reads allow.
 
     Parameters
     ----------
     rates
-        parts of each operator in a tick.
+        parts of each operator in a tick of columns.
     periods
-        from one part to the next, of operators whose parts come otherwise than at their rates.
+        ticks from one part to the next, of operators that ignore their rates.
     """
-    found: list[Timing] = []
+    timed: list[Timing] = []
     for index, (timing, rate) in enumerate(zip(timings, rates, strict=True)):
         parts = timing.columns.parts
         if parts == 1:
@@ -143,15 +142,15 @@ def _timed(
             columns = Columns(0, periods[index], 1, parts)
         else:
             columns = Columns(0, rate.denominator, min(rate.numerator, parts), parts)
-        found.append(scheduler.earliest(found, timing._replace(columns=columns), COLUMNS))
-    return found
+        timed.append(scheduler.earliest(timed, timing._replace(columns=columns), COLUMNS))
+    return timed
 
 
 def _within(
     choices: Mapping[Tensor, Sequence[Ring]], parts: Mapping[Tensor, int], spare_bytes: int
 ) -> dict[Tensor, Ring]:
-    """The rings that take the fewest bytes of those that move no more than `spare_bytes` more than
-    the largest ones; if one is smaller, it is where that costs the least by byte."""
+    """Return small rings that together move at most `spare_bytes` more than the largest ones. Rings
+    are made smaller where a saved byte costs the fewest moved bytes."""
     moved = {
         tensor: [ring.moved_bytes(parts[tensor]) for ring in rings]
         for tensor, rings in choices.items()
@@ -165,7 +164,7 @@ def _within(
             for index in range(now):
                 more = moved[tensor][index] - moved_now
                 saved = largest - bytes_of[tensor][index]
-                # Fractions of integers are compared without their greatest common divisors.
+                # Compare by cross-multiplication, because a Fraction computes common divisors.
                 if (
                     saved > 0
                     and more <= spare_bytes

@@ -1,7 +1,7 @@
-"""How operators run interleaved, and the way that keeps the fewest bytes by rows.
+"""Schedules of interleaved operators, and the schedule by rows that keeps the fewest bytes.
 
 In tick t, an operator makes `number` steps if t is `start + period * k` for one of its runs k. Each
-step is made once, as early as what it reads allows, or later where that keeps less of its results.
+step is made once, as early as its reads allow, or later where that keeps fewer bytes of results.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from usmp.planning.streaming.timing import ROWS, Ring, Tensor, Timing
 
 @dataclass(frozen=True, eq=False)
 class Interleaving:
-    """How operators run.
+    """A schedule of interleaved operators.
 
     Parameters
     ----------
     timings
-        of each of them.
+        timing of each operator.
     rings
-        of the tensors of which not all is kept.
+        rings of the tensors that are not kept whole.
     ticks
-        how many there are.
+        number of ticks.
     columns
-        ticks of each tick, if operators run by columns; else 1.
+        ticks of columns in each tick, if operators run by columns; else 1.
     """
 
     timings: Sequence[Timing]
@@ -46,13 +46,13 @@ def smaller(rings: Mapping[Tensor, Ring], sizes: Mapping[Tensor, int]) -> dict[T
 
 
 def interleave(scheduler: Scheduler, with_columns: bool = False) -> Interleaving:
-    """Return the interleaving that keeps the fewest bytes of what operators make for each other.
+    """Return the interleaving that keeps the fewest bytes of tensors between operators.
 
     Parameters
     ----------
     with_columns
-        whether the columns of steps are to run one by one, too: then operators with more than one
-        make no more than one step in a tick, the fastest of them in each.
+        whether the columns of steps are to run one by one, too. Operators with several columns then
+        make at most one step in a tick, and the fastest of them one in each tick.
     """
     reads = (read for of_operator in scheduler.reads for _, read in of_operator)
     rates = scheduler.rates({read: read.steps_per_step for read in reads})
@@ -71,7 +71,7 @@ def interleave(scheduler: Scheduler, with_columns: bool = False) -> Interleaving
 def _interleaving(
     scheduler: Scheduler, rates: Sequence[Fraction], with_columns: bool
 ) -> Interleaving:
-    """Return that of the operators if they make this many steps in a tick."""
+    """Return the interleaving in which operators make these numbers of steps in a tick."""
     timings: list[Timing] = []
     for index, (loop, rate) in enumerate(zip(scheduler.loops, rates, strict=True)):
         if with_columns:
@@ -90,7 +90,7 @@ def _interleaving(
         latest = scheduler.latest(timings, index)
         if latest <= timings[index].start:
             continue
-        # Later, it keeps less of its results, but what it reads is kept for longer.
+        # A later start keeps fewer results, but keeps the inputs for longer: compare both.
         later = [*timings]
         later[index] = timings[index].beginning(latest, ROWS)
         changed = {t: scheduler.rings(later, t)[0] for t in scheduler.used_by(index)}
@@ -103,8 +103,8 @@ def _interleaving(
 
 
 def _period(scheduler: Scheduler, index: int, rate: Fraction, rates: Sequence[Fraction]) -> int:
-    """Return the ticks from one run of an operator to the next: those of an operator beside it, if
-    it has several steps for each of that one, so that both have rows of one length."""
+    """Return the ticks between runs of an operator. An operator with several steps for each step of
+    a neighbor has the neighbor's period, so that rows of both have one length."""
     if rate.numerator == 1:
         return rate.denominator
     beside = (rates[other] for other, _ in (*scheduler.reads[index], *scheduler.read_by[index]))
@@ -115,7 +115,7 @@ def _period(scheduler: Scheduler, index: int, rate: Fraction, rates: Sequence[Fr
 def _period_with_columns(
     scheduler: Scheduler, index: int, rate: Fraction, timings: Sequence[Timing]
 ) -> int:
-    """Return the same, where both have as many columns."""
+    """Return the ticks between runs by columns: a maker's period if both have as many columns."""
     for maker in sorted({maker for maker, _ in scheduler.reads[index]}):
         columns = scheduler.loops[maker].columns
         row = timings[maker].number if columns == 1 else columns

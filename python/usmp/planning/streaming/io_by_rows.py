@@ -1,4 +1,4 @@
-"""Inputs and outputs by rows: none of them is there as a whole, or there is an error."""
+"""Streamed inputs and outputs: none of them is materialized, or there is an error."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from usmp.tir.nodes import nodes_of
 from usmp.tir.tensor_intrin import intrinsic_call
 
 _LARGEST_SHARE = 2
-"""A ring has at most one such part of its tensor: more would hardly be worth callbacks."""
+"""A ring has at most 1/2 of its tensor's bytes: larger ones would hardly be worth callbacks."""
 
 
 def uses_by_rows(main: StreamedMain, index: int) -> list[Memory]:
-    """The tensors by rows that an operator uses, which cannot run by itself then."""
+    """Return the streamed tensors that an operator uses; with one, it cannot run by itself."""
     return [memory for memory in main.by_rows if index in main.users[memory]]
 
 
 def keeps_no_whole(main: StreamedMain, start: int, segment: Segment) -> bool:
-    """Whether no more than half of each tensor by rows is there at a time.
+    """Return whether a segment keeps at most half of each streamed tensor.
 
     Parameters
     ----------
     start
-        the first operator of the segment.
+        position of the first operator of the segment.
     """
     stop = start + len(segment.operators)
     return all(
@@ -45,12 +45,12 @@ def _is_small(main: StreamedMain, memory: Memory, segment: Segment) -> bool:
 
 
 def refuse_rows(main: StreamedMain) -> NoReturn:
-    """Refuse a module of which no choice of segments keeps all tensors by rows small.
+    """Refuse a module in which no choice of segments keeps all streamed tensors small.
 
     Raises
     ------
     ValueError
-        always: what needs which of them, and why.
+        always; the message names the operator that needs a whole tensor, and the reason.
     """
     reasons = [
         f"{text} cannot be given or taken by rows: {reason}"
@@ -66,7 +66,7 @@ def refuse_rows(main: StreamedMain) -> NoReturn:
 
 
 def _why_whole(main: StreamedMain, memory: Memory) -> str | None:
-    """Why the operators that use a tensor cannot keep only some rows of it; None if they can."""
+    """Return why the operators that use a tensor cannot keep only some rows; None if they can."""
     users = main.users[memory]
     start, stop = users[0], users[-1] + 1
     for index in range(start, stop):
@@ -100,7 +100,7 @@ def _why_whole(main: StreamedMain, memory: Memory) -> str | None:
 
 
 def _kept(main: StreamedMain, memory: Memory, segment: Segment, reads: Sequence[Reading]) -> str:
-    """That too much has to be kept."""
+    """Return the message that too many rows of a tensor have to be kept."""
     ring = segment.rings.get(memory)
     kept = main.sizes[memory] if ring is None else ring.size_bytes
     readers = " and ".join(_operators(main, reads))
@@ -117,7 +117,7 @@ def _operators(main: StreamedMain, reads: Sequence[Reading]) -> Iterator[str]:
 
 
 def _copies(main: StreamedMain, index: int) -> bool:
-    """Whether an operator copies all of a tensor."""
+    """Return whether an operator copies a whole tensor."""
     func = main.operators[index].func
     calls = [] if func is None else map(intrinsic_call, nodes_of(func.body, tirx.AttrStmt))
     return any(call is not None and "tvmgen_copy" in str(call.args[0]) for call in calls)

@@ -1,4 +1,4 @@
-"""Which bytes of a memory are live between two operators of a main function?"""
+"""The bytes of a memory that are live between two operators of a main function."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from usmp.analysis.memory.memories import UNBOUNDED, Memory
 
 @dataclass(frozen=True)
 class _Use:
-    """What an operator accesses of a memory.
+    """The bytes of a memory that an operator accesses.
 
     Parameters
     ----------
     operator
-        its position.
+        position of the operator.
     first
-        the first byte; the size of the memory if that is not known.
+        first byte that it accesses; the size of the memory if unknown.
     end
-        of what it writes; 0 if it writes nothing, or if that is not known.
+        end of the bytes that it writes; 0 if it writes none, or if they are unknown.
     again
-        the first byte that it may write; the size of the memory if it writes nothing.
+        first byte that it may write; the size of the memory if it writes none.
     """
 
     operator: int
@@ -35,22 +35,22 @@ class _Use:
 
 @dataclass(frozen=True, eq=False)
 class LiveEnds:
-    """The ends of what is live of memories; what is before and behind may be that of others.
+    """The first and the last live byte of memories; bytes before and behind may be reused.
 
     A plan may let a memory begin below another one whose lower bytes are dead, such as parts of a
-    concatenation that are not written yet. So no plan takes less than the bytes between the first
-    one that is still to be accessed and the end of those that are written, of all memories.
+    concatenation that are not written yet. So a plan takes at least the sum, over memories, of the
+    bytes between the first one that is still to be accessed and the end of those that are written.
 
     Parameters
     ----------
     statements
-        the operators.
+        statements of the operators.
     facts
-        of the PrimFuncs that they call.
+        facts of the PrimFuncs that they call.
     sizes
         bytes of the memories.
     ranges
-        the operator that first has content of them, -1 for inputs, and the one after the last.
+        the operator that first has content of a memory, -1 for inputs, and the one after the last.
     """
 
     statements: Sequence[MainStatement]
@@ -59,14 +59,15 @@ class LiveEnds:
     ranges: Mapping[Memory, tuple[int, int]]
 
     def first(self, memory: Memory, index: int) -> int:
-        """The first byte that operators from `index` on access; the size if they do not."""
+        """Return the first byte that operators from `index` on access; the size if none does."""
         if self.ranges[memory][1] > len(self.statements):
             return 0
         uses = (use.first for use in self._uses.get(memory, ()) if use.operator >= index)
         return min(uses, default=self.sizes[memory])
 
     def end(self, memory: Memory, index: int) -> int:
-        """The end of what those before `index` write, up to what is written again."""
+        """Return the end of the bytes that operators before `index` write, at most the first byte
+        that operators from `index` on write again."""
         uses = self._uses.get(memory, ())
         written = max((use.end for use in uses if use.operator < index), default=0)
         if self.ranges[memory][0] < 0:
@@ -75,26 +76,26 @@ class LiveEnds:
         return min([written, *again])
 
     def live(self, memory: Memory, start: int, stop: int | None = None) -> int:
-        """Bytes that are live before `start` and up to `stop`, if that is another operator."""
+        """Return the bytes written before `start` and accessed from `stop` (or `start`) on."""
         return max(self.end(memory, start) - self.first(memory, stop or start), 0)
 
     @cached_property
     def cuts(self) -> Sequence[int]:
-        """By operator, and at the end, the bytes of all memories that are live before it."""
-        found = [0] * (len(self.statements) + 1)
+        """Live bytes of all memories before each operator, and at the end."""
+        cuts = [0] * (len(self.statements) + 1)
         for memory, (first, end) in self.ranges.items():
             for index in range(first + 1, end):
-                found[index] += self.live(memory, index)
-        return found
+                cuts[index] += self.live(memory, index)
+        return cuts
 
     @cached_property
     def _uses(self) -> Mapping[Memory, list[_Use]]:
-        found: dict[Memory, list[_Use]] = {}
+        uses: dict[Memory, list[_Use]] = {}
         for index, statement in enumerate(self.statements):
             for memory in statement.ranges:
                 if memory in self.sizes:
-                    found.setdefault(memory, []).append(self._use(index, statement, memory))
-        return found
+                    uses.setdefault(memory, []).append(self._use(index, statement, memory))
+        return uses
 
     def _use(self, index: int, statement: MainStatement, memory: Memory) -> _Use:
         size = self.sizes[memory]
@@ -104,11 +105,11 @@ class LiveEnds:
         first, end, again = size, 0, size
         reach = self.facts.of(statement.callee).overlap.reach.reach
         for argument in passed:
-            found = reach.get(argument.parameter)
-            if found is None:
+            argument_reach = reach.get(argument.parameter)
+            if argument_reach is None:
                 continue
-            first = min(first, max(argument.byte_offset + found.first, 0))
-            if found.written_end > -UNBOUNDED:
-                end = max(end, min(argument.byte_offset + found.written_end, size))
+            first = min(first, max(argument.byte_offset + argument_reach.first, 0))
+            if argument_reach.written_end > -UNBOUNDED:
+                end = max(end, min(argument.byte_offset + argument_reach.written_end, size))
                 again = first
         return _Use(index, first, end, again)

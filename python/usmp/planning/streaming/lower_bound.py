@@ -4,11 +4,11 @@ Searching takes most of a build, so it is skipped if the pools are below this bo
 order, the copies and the interleaving of operators, a plan needs
 
 - the largest window of each tensor: after each step of a reader, the bytes from the first that it
-  still reads to the last that it has read;
+ still reads to the last that it has read;
 - the largest allocation of each operator;
-- all inputs together, and each output, if they are in the workspace, of the pools that may hold
-  them;
-- all states, beside one of these;
+- all inputs together, and each output, if they are in the workspace, in the pools that may hold
+ them;
+- all states, in addition to one of these;
 - all constants, each content once.
 
 Views and copies are not counted, because planning may drop them. Each buffer lies in one pool.
@@ -65,7 +65,7 @@ from usmp.tir.nodes import nodes_of
 from usmp_solver import Pool
 
 _OWN_FUNCTIONS = "usmp_"
-"""What the names of copies begin with that `usmp.aot.main_calls` adds."""
+"""Prefix of the names of copies that `usmp.aot.main_calls` adds."""
 
 _Named: TypeAlias = tuple[int, str]
 """Bytes of a buffer, and its name."""
@@ -81,17 +81,17 @@ def least_need(
     Parameters
     ----------
     session
-        remembers it; `PlanningSession.peaks` plans no such module.
+        remembers the bound, so that `PlanningSession.peaks` does not plan the module.
     mod
-        is not planned yet.
+        a module without a plan.
     options
-        how it would be.
+        options of the plan.
 
     Returns
     -------
     LeastNeed | None
         None if a plan may fit. If forms of the module were compared, the smallest bound among them,
-        or else, where `is_of_all_forms` is false, the bound of this form.
+        or the bound of this form, with `is_of_all_forms` false.
 
     Raises
     ------
@@ -125,15 +125,15 @@ def with_needs_of_forms(
     Parameters
     ----------
     mod
-        the form that is taken.
+        the chosen form.
     forms
-        what was compared, lowered, of which none fits; `mod` among them.
+        the lowered forms that were compared, with `mod`; none of them fits.
     """
     needs = [least_need(session, form, options) for form in forms]
     known = [need for need in needs if need is not None]
     # Only bytes of the same place compare: of one pool, or of all pools together.
     places = {(need.is_one_buffer, *(pool.name for pool in need.pools)) for need in known}
-    # Where forms were compared before, not all pairs were.
+    # After an earlier comparison, not all pairs of forms were compared.
     is_proved = (
         len(known) == len(needs)
         and len(places) == 1
@@ -152,7 +152,7 @@ def with_needs_of_forms(
 def _own_need(
     session: PlanningSession, mod: IRModule, options: PlanningOptions
 ) -> LeastNeed | None:
-    # Without streaming a plan is found soon, or that there is none.
+    # Without streaming, planning is fast, so that a bound saves nothing.
     if not options.streams_operators or not _has_limits(mod) or has_symbolic_sizes(mod):
         return None
     return session.once(
@@ -167,13 +167,13 @@ def _has_limits(mod: IRModule) -> bool:
 
 def _find(prepared: IRModule, options: PlanningOptions) -> LeastNeed | None:
     """Return the bound that exceeds its pools most, over all entries."""
-    found = [
+    exceeded = [
         need
         for alone in _entries_alone(prepared)
         for need in (_constants(alone), *_written(alone, options))
         if need is not None and need.needed_bytes > need.available_bytes
     ]
-    return max(found, key=lambda need: need.needed_bytes - need.available_bytes, default=None)
+    return max(exceeded, key=lambda need: need.needed_bytes - need.available_bytes, default=None)
 
 
 def _entries_alone(prepared: IRModule) -> Iterator[IRModule]:
@@ -197,7 +197,7 @@ def _need(
     largest: _Named,
     is_one_buffer: bool = False,
 ) -> LeastNeed | None:
-    """None if one of the pools has no limit."""
+    """Return a lower bound for some pools; None if one of them has no limit."""
     limits = [int(pool.size_hint_bytes) for pool in pools]
     if not limits or min(limits) < 0:
         return None
@@ -210,7 +210,7 @@ def _need(
 
 
 def _constants(mod: IRModule) -> LeastNeed | None:
-    """Return the bound of the constants of `__tvm_main__` and of what it calls."""
+    """Return the bound of the constants of `__tvm_main__` and of the PrimFuncs that it calls."""
     stmts = [
         (name, stmt)
         for name in _reached(mod)
@@ -229,7 +229,7 @@ def _constants(mod: IRModule) -> LeastNeed | None:
 
 
 def _reached(mod: IRModule) -> list[str]:
-    """The names of `__tvm_main__` and of what it calls, to any depth."""
+    """Return the names of `__tvm_main__` and of the PrimFuncs that it calls, to any depth."""
     graph = module_facts(mod).graph
     reached = dict.fromkeys([MAIN_FUNCTION_NAME])
     pending = list(reached)
@@ -241,7 +241,7 @@ def _reached(mod: IRModule) -> list[str]:
 
 
 def _pools_of(stmts: Iterable[tuple[str, tirx.AllocBuffer]]) -> list[PoolInfo]:
-    """The candidate pools of allocations of some functions."""
+    """Return the candidate pools of the allocations of some functions."""
     return one_of_each_name(pool for name, stmt in stmts for pool in annotated_pools(stmt, name))
 
 
@@ -300,7 +300,7 @@ def _workspace_pools(mod: IRModule, main: StreamedMain) -> list[PoolInfo]:
 
 
 def _is_other(stmt: tirx.AllocBuffer | None) -> TypeGuard[tirx.AllocBuffer]:
-    """Whether an allocation is neither a constant nor a state."""
+    """Return whether an allocation is neither a constant nor a state."""
     return (
         stmt is not None
         and is_plannable(stmt)
@@ -310,7 +310,7 @@ def _is_other(stmt: tirx.AllocBuffer | None) -> TypeGuard[tirx.AllocBuffer]:
 
 
 def _used(main: StreamedMain, annotation: Annotation[Any]) -> list[tirx.AllocBuffer]:
-    """Allocations of main that have an annotation, and that an operator accesses."""
+    """Return the allocations of main that have an annotation and that an operator accesses."""
     return [
         stmt
         for memory, stmt in main.allocations.items()
@@ -327,7 +327,7 @@ def _is_io(stmt: tirx.AllocBuffer | None) -> bool:
 
 def _io(main: StreamedMain) -> tuple[list[_Named], list[_Named]]:
     """Return the inputs and the outputs that lie in the workspace."""
-    # Copies that nothing reads are there with some choices only.
+    # Leave out inputs that only copies use, because some choices have no such copies.
     read = {m for o in main.operators if not _is_copy(o) for m in o.statement.ranges}
     inputs = [stmt for stmt in _used(main, INPUT_TENSOR_ATTR) if stmt.buffer in read]
     outputs = _used(main, OUTPUT_TENSOR_ATTR)
@@ -339,7 +339,7 @@ def _named(stmts: Iterable[tirx.AllocBuffer]) -> list[_Named]:
 
 
 def _operators(main: StreamedMain, tensors: Set[Memory]) -> Iterator[_Named]:
-    """Yield the scratch of each operator and the windows of those tensors that it reads."""
+    """Yield the scratch of each operator, and its windows of the tensors."""
     for operator in main.operators:
         name = operator.statement.callee
         if name is None or operator.func is None or _is_chosen(main, operator.func, name):
@@ -378,7 +378,7 @@ def _updates_kept(main: StreamedMain, operator: MainOperator) -> bool:
 
 def _window_bytes(read: ByteRanges, size: int) -> int:
     """Return the most bytes of a tensor that a ring has to hold between two steps of its reader:
-    from the first byte that later steps read to the end of those that were read."""
+    from the first byte that later steps read to the end of the bytes read before."""
     ends, begins = np.clip(read.ends[:-1], 0, size), np.clip(read.begins[1:], 0, size)
     return int((ends - begins).max(initial=0))
 

@@ -1,4 +1,4 @@
-"""An operator as a loop: which bytes does each iteration of its outermost loop read and write?"""
+"""An operator as a loop, with the bytes that each iteration reads and writes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from usmp.support.found import Found
 from usmp.tir.nodes import nodes_of
 
 MOST_STEPS = 1 << 14
-"""Iterations of a loop that are looked at one by one."""
+"""Most iterations of a loop that are analyzed one by one."""
 
 
 @dataclass(frozen=True, eq=False)
 class ByteRanges:
-    """What the steps of a loop access of a memory.
+    """The bytes of a memory that the steps of a loop access.
 
     Parameters
     ----------
     first, end
-        by step, the first byte and the end; `UNBOUNDED` and `-UNBOUNDED` where there is no access.
+        first byte and end of each step, (steps,); `UNBOUNDED` and `-UNBOUNDED` without access.
     """
 
     first: Values
@@ -36,19 +36,19 @@ class ByteRanges:
 
     @cached_property
     def begins(self) -> Values:
-        """By step, the first byte that it or a later one accesses."""
-        found: Values = np.minimum.accumulate(self.first[::-1])[::-1]
-        return found
+        """By step, the first byte that this step or a later one accesses."""
+        begins: Values = np.minimum.accumulate(self.first[::-1])[::-1]
+        return begins
 
     @cached_property
     def ends(self) -> Values:
-        """By step, the end of what it and those before access."""
-        found: Values = np.maximum.accumulate(self.end)
-        return found
+        """By step, the end of the bytes that this step and earlier ones access."""
+        ends: Values = np.maximum.accumulate(self.end)
+        return ends
 
     def part_bytes(self, size_bytes: int) -> int | None:
-        """Return the bytes of each step, if these follow each other until all of the memory is
-        accessed; else None."""
+        """Return the bytes of each step if the steps access consecutive parts of the whole memory;
+        else None."""
         number, rest = divmod(size_bytes, len(self.first))
         first = np.arange(len(self.first)) * number
         regular = np.array_equal(self.first, first) and np.array_equal(self.end, first + number)
@@ -57,38 +57,38 @@ class ByteRanges:
 
 @dataclass(frozen=True, eq=False)
 class LoopAccesses:
-    """What an `OperatorLoop` reads and writes in each step: one object for all that do so alike."""
+    """The reads and writes of an `OperatorLoop` by step: one object for all equal ones."""
 
     found: Found = field(default_factory=Found)
-    """What many segments ask of such operators."""
+    """Results about these operators, which many segments need."""
 
 
 @dataclass(frozen=True, eq=False)
 class OperatorLoop:
     """A PrimFunc that is a serial loop, with declarations and statements around it.
 
-    A step is an iteration of the loop, mostly a row of the result. What comes before the loop is
-    taken as a part of the first step, what follows it as one of the last. What lies from an address
-    that a tensor intrinsic is called with up to what it accesses counts as accessed, too: C has no
-    addresses before the first byte that is kept of a memory.
+    A step is an iteration of the loop, mostly a row of the result. The first step includes the
+    statements before the loop, the last step those after it. The bytes from the address in an
+    argument of a tensor intrinsic to its accesses count as accessed, too: C has no addresses before
+    the first byte that is kept of a memory.
 
     Parameters
     ----------
     declarations
-        views of its parameters.
+        views of parameters.
     allocations
-        what it allocates beside the loop.
+        allocations beside the loop.
     before, loop, after
-        its other statements, in their order.
+        the loop, and the other statements in their order.
     steps
         iterations of the loop.
     columns
-        iterations of the loop in it, mostly the columns of a row, if its body is a loop; else 1.
+        iterations of the nested loop, mostly the columns of a row, if the body is a loop; else 1.
     reads, writes
-        by index of a parameter. A parameter whose bytes are not known, or whose address is given
-        away, is in neither, but in `unknown`.
+        bytes of each parameter, by its index. A parameter whose bytes are unknown, or whose address
+        escapes, is only in `unknown`.
     unknown
-        indices of such parameters.
+        indices of the parameters with unknown accesses.
     """
 
     facts: FunctionFacts
@@ -104,57 +104,57 @@ class OperatorLoop:
     writes: Mapping[int, ByteRanges]
     unknown: frozenset[int]
     found: Found = field(default_factory=Found)
-    """What many segments ask of it."""
+    """Results about this operator, which many segments need."""
 
     @cached_property
     def by_columns(self) -> tuple[Mapping[int, ByteRanges], Mapping[int, ByteRanges]] | None:
-        """Reads and writes by column of each step; None if they are not known."""
+        """Reads and writes by column of each step; None if they are unknown."""
         if self.columns == 1:
             return None
         accesses = _Accesses(self.facts, self.loop, self.steps, self.columns)
-        found: tuple[dict[int, ByteRanges], dict[int, ByteRanges]] = ({}, {})
+        ranges: tuple[dict[int, ByteRanges], dict[int, ByteRanges]] = ({}, {})
         try:
             for known, is_write, into in zip(
-                (self.reads, self.writes), (False, True), found, strict=True
+                (self.reads, self.writes), (False, True), ranges, strict=True
             ):
                 for index in known:
                     into[index] = accesses.of(self.func.params[index], is_write)
         except NotKnown:
             return None
-        return found
+        return ranges
 
     @cached_property
     def accesses(self) -> LoopAccesses:
-        """What it reads and writes by step."""
+        """Reads and writes by step."""
         ranges = _plain(self.reads), _plain(self.writes)
-        what = "accesses", self.steps, self.columns, self.unknown, *ranges
-        return self.facts.shared.once(what, LoopAccesses)
+        key = "accesses", self.steps, self.columns, self.unknown, *ranges
+        return self.facts.shared.once(key, LoopAccesses)
 
     @cached_property
     def accesses_by_columns(self) -> LoopAccesses:
-        """What it reads and writes by step and, where that is known, by column."""
+        """Reads and writes by step and, if they are known, by column."""
         ranges = () if self.by_columns is None else map(_plain, self.by_columns)
         return self.facts.shared.once(("by columns", self.accesses, *ranges), LoopAccesses)
 
     def step_bytes(self, index: int, size_bytes: int) -> int | None:
-        """Bytes of a parameter that each step writes, one after the other until all of it is
-        written; None if that is not how it is written."""
+        """Return the bytes of a parameter that each step writes, if the steps write consecutive
+        parts of the whole parameter; else None."""
         written = self.writes.get(index)
         return None if written is None else written.part_bytes(size_bytes)
 
 
 def _plain(ranges: Mapping[int, ByteRanges]) -> tuple[tuple[int, bytes, bytes], ...]:
-    return tuple((i, found.first.tobytes(), found.end.tobytes()) for i, found in ranges.items())
+    return tuple((i, r.first.tobytes(), r.end.tobytes()) for i, r in ranges.items())
 
 
 def operator_loop(facts: FunctionFacts) -> OperatorLoop | None:
-    """A PrimFunc as a loop; None if it has no outermost loop of more than one iteration that
-    accesses memory, if it may leave one early, or if what it accesses is not known.
+    """Return a PrimFunc as a loop. Return None if it has no outermost loop of several iterations
+    that access memory, if a statement may leave it early, or if its accesses are unknown.
 
     Parameters
     ----------
     facts
-        of the PrimFunc, which is flat TIR.
+        facts of the PrimFunc, which is flat TIR.
     """
     statements = _LoopStatements.of(facts)
     if statements is None or not 1 < int(statements.loop.extent) <= MOST_STEPS:
@@ -224,26 +224,26 @@ class _LoopStatements:
         loops = [index for index, stmt in enumerate(others) if _is_loop(stmt)]
         if not loops:
             return None
-        # Of several the one that does most; the others, as those that set accumulators before it
-        # and make results of them after it, run as a whole.
+        # Take the loop with most accesses. Others run as a whole, such as loops that initialize
+        # accumulators before it and requantize them after it.
         at = max(loops, key=lambda index: _work(others[index], facts))
         return cls(declarations, allocations, others[:at], others[at], others[at + 1 :])
 
 
 def _may_jump(func: tirx.PrimFunc) -> bool:
-    """Whether it may leave a loop or end early, and with it all operators of a segment."""
+    """Return whether a PrimFunc may end early or leave a loop, and with it a whole segment."""
     return any(nodes_of(func.body, kind) for kind in (tirx.Return, tirx.Break, tirx.Continue))
 
 
 def _has_own_variable(loop: tirx.For, func: tirx.PrimFunc) -> bool:
-    """Whether no other loop has the same variable, by which the accesses in it are known."""
+    """Return whether no other loop has the loop's variable, which identifies its accesses."""
     variables = [other.loop_var for other in nodes_of(func.body, tirx.For)]
     return sum(bool(variable.same_as(loop.loop_var)) for variable in variables) == 1
 
 
 def _work(loop: tirx.For, facts: FunctionFacts) -> int:
-    """How often a loop accesses memory, at the most."""
-    accesses = (a for found in facts.overlap.trace.accesses.values() for a in found)
+    """Return an upper bound of the accesses in a loop."""
+    accesses = (a for of_memory in facts.overlap.trace.accesses.values() for a in of_memory)
     inside = [access.statement.loops for access in accesses if _is_inside(access, loop)]
     return sum(int(np.prod([around.trips or 1 for around in loops])) for loops in inside)
 
@@ -257,13 +257,13 @@ def _is_loop(stmt: tirx.Stmt) -> bool:
 
 
 class _Accesses:
-    """What a PrimFunc accesses in each step of its loop.
+    """The bytes that a PrimFunc accesses in each step of its loop.
 
     Parameters
     ----------
     columns
-        of a step that are looked at one by one; what comes before or after the loop in it counts
-        as a part of the first or last one.
+        columns of a step that are analyzed one by one. Statements before or after the nested loop
+        count as a part of the first or last column.
 
     Raises
     ------
@@ -276,7 +276,7 @@ class _Accesses:
         self.trace = self.overlap.trace
         self.loop = loop
         self.shape = (steps,) if columns == 1 else (steps, columns)
-        everything = [access for found in self.trace.accesses.values() for access in found]
+        everything = [a for of_memory in self.trace.accesses.values() for a in of_memory]
         inside = [access.statement for access in everything if _is_inside(access, loop)]
         if not inside:
             raise NotKnown
@@ -284,28 +284,28 @@ class _Accesses:
         self.traced = inside[0].loops[0]
 
     def has(self, memory: Memory, is_write: bool) -> bool:
-        """Whether it reads a memory, or writes to it.
+        """Return whether the PrimFunc reads a memory, or with `is_write` writes to it.
 
         Raises
         ------
         NotKnown
-            the address of the memory is kept.
+            the address of the memory escapes.
         """
         if memory in self.trace.escaped:
             raise NotKnown
         return any(a.is_write == is_write for a in self.trace.accesses.get(memory, ()))
 
     def of(self, memory: Memory, is_write: bool) -> ByteRanges:
-        """What it reads of a memory, or writes to it.
+        """Return the bytes of a memory that each step reads, or with `is_write` writes.
 
         Raises
         ------
         NotKnown
-            that is not known.
+            these bytes are unknown.
         """
         numbered = self.overlap.numbered
-        what = "bytes of steps", numbered.loops[self.traced], self.shape, is_write
-        return numbered.once(what, [memory], partial(self._of, memory, is_write))
+        key = "bytes of steps", numbered.loops[self.traced], self.shape, is_write
+        return numbered.once(key, [memory], partial(self._of, memory, is_write))
 
     def _of(self, memory: Memory, is_write: bool) -> ByteRanges:
         first = np.full(self.shape, UNBOUNDED, np.int64)
@@ -314,14 +314,14 @@ class _Accesses:
         chosen = [access for access in accesses if access.is_write == is_write]
         for access in (*chosen, *self.trace.passed.get(memory, ())):
             if _is_inside(access, self.loop):
-                found = accessed_bytes(access, self.trace.bound, len(self.shape))
-                np.minimum(first, found[0], out=first)
-                np.maximum(end, found[1], out=end)
+                accessed = accessed_bytes(access, self.trace.bound, len(self.shape))
+                np.minimum(first, accessed[0], out=first)
+                np.maximum(end, accessed[1], out=end)
             else:
-                found = accessed_bytes(access, self.trace.bound, 0)
+                accessed = accessed_bytes(access, self.trace.bound, 0)
                 at = 0 if access.statement.order < self.start else -1
-                first.flat[at] = min(first.flat[at], int(found[0]))
-                end.flat[at] = max(end.flat[at], int(found[1]))
+                first.flat[at] = min(first.flat[at], int(accessed[0]))
+                end.flat[at] = max(end.flat[at], int(accessed[1]))
         return ByteRanges(first.ravel(), end.ravel())
 
 

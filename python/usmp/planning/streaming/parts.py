@@ -14,38 +14,38 @@ from usmp.planning.streaming.timing import ONE_COLUMN, Timing
 def bytes_of_parts(
     loop: OperatorLoop, timing: Timing, parameter: int, is_write: bool
 ) -> ByteRanges | None:
-    """Return what each part of an operator reads or writes; None if none does.
+    """Return the bytes of a parameter that each part of an operator accesses; None if none does.
 
     Parameters
     ----------
     timing
-        when the operator makes its parts.
+        ticks in which the operator makes its parts.
     """
     if timing.columns.parts > 1 and loop.columns > 1:
         assert loop.by_columns is not None
         return loop.by_columns[is_write].get(parameter)
 
     def find() -> ByteRanges | None:
-        found = (loop.writes if is_write else loop.reads).get(parameter)
-        if found is None:
+        by_step = (loop.writes if is_write else loop.reads).get(parameter)
+        if by_step is None:
             return None
         lacking = timing.runs * timing.number - loop.steps
-        first = np.append(found.first, np.full(lacking, UNBOUNDED)).reshape(timing.parts, -1)
-        end = np.append(found.end, np.full(lacking, -UNBOUNDED)).reshape(timing.parts, -1)
+        first = np.append(by_step.first, np.full(lacking, UNBOUNDED)).reshape(timing.parts, -1)
+        end = np.append(by_step.end, np.full(lacking, -UNBOUNDED)).reshape(timing.parts, -1)
         return ByteRanges(first.min(axis=1), end.max(axis=1))
 
-    # Many segments ask.
+    # Cache them, because many segments have this operator.
     return loop.found.once(("bytes of parts", timing.shape, parameter, is_write), find)
 
 
 def in_parts(loop: OperatorLoop, timing: Timing, made: Mapping[int, int]) -> Timing:
-    """Return a timing with the smallest parts in which an operator makes its results one after the
-    other, all of them in one tick after the other.
+    """Return a timing with the smallest parts that an operator makes one after the other, in
+    consecutive ticks: its columns or its steps.
 
     Parameters
     ----------
     made
-        bytes of the tensors that others read of it, by parameter.
+        bytes of the tensors that others read, by parameter.
     """
     number = timing.number if loop.columns == 1 else loop.columns
     parted = timing._replace(columns=ONE_COLUMN._replace(parts=number))
@@ -53,11 +53,11 @@ def in_parts(loop: OperatorLoop, timing: Timing, made: Mapping[int, int]) -> Tim
         return parted
 
     def are_columns() -> bool:
-        """Whether columns give the results one after the other."""
+        """Return whether columns write the results one after the other."""
         if timing.number > 1 or loop.by_columns is None:
             return False
         written = ((bytes_of_parts(loop, parted, i, True), size) for i, size in made.items())
-        return all(found is not None and found.part_bytes(size) for found, size in written)
+        return all(ranges is not None and ranges.part_bytes(size) for ranges, size in written)
 
-    what = "are columns", parted.shape, *made.items()
-    return parted if loop.found.once(what, are_columns) else timing
+    key = "are columns", parted.shape, *made.items()
+    return parted if loop.found.once(key, are_columns) else timing

@@ -1,4 +1,4 @@
-"""`streamed_main`: what a main function is made of, for operators that may run interleaved."""
+"""`streamed_main`: the statements of a main function, as operators that may run interleaved."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def streamed_main(
     like: StreamedMain | None = None,
     more_percent: float = 0.0,
 ) -> StreamedMain | None:
-    """The main function of a module; None if it is not known what its statements do.
+    """Return the operators of a main function; None if the effect of a statement is unknown.
 
     Parameters
     ----------
     more_percent
         see `StreamedMain`.
     like
-        of a module with some of the same PrimFuncs, whose loops are known.
+        operators of a module with some of the same PrimFuncs, whose loops are reused.
 
     Raises
     ------
@@ -38,28 +38,28 @@ def streamed_main(
         a PrimFunc that calls itself, or that is not lowered to flat TIR.
     """
     facts = module_facts(mod)
-    found = main_statements(facts)
-    if found is None:
+    main = main_statements(facts)
+    if main is None:
         return None
     functions = prim_funcs(mod)
     known = {o.func: o.loop for o in ([] if like is None else like.operators) if o.loop}
     loops = {
         name: known.get(functions[name]) or _loop_of(name, functions[name], facts)
-        for name in {statement.callee for statement in found.statements}
+        for name in {statement.callee for statement in main.statements}
         if name is not None
     }
     operators = []
-    for statement in found.statements:
+    for statement in main.statements:
         name = statement.callee
         memories = {a.index: a.memory for a in statement.arguments if a.byte_offset == 0}
         loop = None if name is None or statement.effect else loops[name]
         func = None if name is None else functions[name]
         operators.append(MainOperator(statement, func, loop, memories))
-    return StreamedMain(mod, facts, operators, found.memories, preserve_inputs, more_percent)
+    return StreamedMain(mod, facts, operators, main.memories, preserve_inputs, more_percent)
 
 
 def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop | None:
-    """A PrimFunc as a loop, or what computes the same by rows."""
+    """Return the loop of a PrimFunc, or of its row schedule."""
     is_other = ACCELERATOR_FUNCTION_ATTR.is_on(func) or EXTERN_KERNELS_ATTR.is_on(func)
     if is_other or _keeps_memory(func):
         return None
@@ -69,7 +69,7 @@ def _loop_of(name: str, func: tirx.PrimFunc, facts: ModuleFacts) -> OperatorLoop
 
 
 def _keeps_memory(func: tirx.PrimFunc) -> bool:
-    """Whether it has memory that must be the same whenever it is called."""
+    """Return whether a PrimFunc has memory whose content persists between calls."""
     return any(
         STATE_TENSOR_ATTR.is_on(stmt) or LIVE_THROUGHOUT_ATTR.is_on(stmt)
         for stmt in nodes_of(func.body, tirx.AllocBuffer)

@@ -1,4 +1,4 @@
-"""What operators that run interleaved read of each other."""
+"""The reads between operators that run interleaved."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Maker:
     Parameters
     ----------
     operator
-        its position.
+        position of the operator.
     parameter
-        by which it writes the tensor.
+        index of the parameter through which it writes the tensor.
     steps
-        that it makes, one after the other.
+        number of its steps, which run one after the other.
     step_bytes
-        that each step makes, which follow each other; None if nothing is there before the last.
+        bytes of the consecutive part that each step writes; None if all are written last.
     """
 
     operator: int
@@ -38,7 +38,7 @@ class Maker:
     steps: int
     step_bytes: int | None
     found: Found = field(default_factory=Found)
-    """What many segments ask of the tensor."""
+    """Results about the tensor, which many segments need."""
 
     def part_bytes(self, made: Timing) -> int:
         """Return the bytes of a part of the tensor."""
@@ -47,13 +47,13 @@ class Maker:
 
 
 class ReadParts(NamedTuple):
-    """Which parts of what another operator makes an operator reads.
+    """The parts of a maker's tensor that each part of a reader reads.
 
     Parameters
     ----------
     needed
-        by part of the reader, the last part of the maker that it or one before needs, -1 for none,
-        (parts,).
+        by part of the reader, the last part of the maker that it or an earlier one needs, -1 for
+        none, (parts,).
     first
         by part of the reader, the first part of the maker that it or a later one reads, (parts,).
     """
@@ -64,20 +64,20 @@ class ReadParts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """That an operator reads what another one makes.
+    """The read of a tensor that another operator makes.
 
     Parameters
     ----------
     maker
-        the other one.
+        the operator that makes the tensor.
     reader
-        position of the operator.
+        position of the operator that reads it.
     loop
-        the operator.
+        loop of the operator that reads it.
     parameter
-        by which it reads.
+        index of the parameter through which the operator reads.
     tensor
-        what is read.
+        the tensor.
     """
 
     maker: Maker
@@ -86,41 +86,41 @@ class Reading:
     parameter: int
     tensor: Memory
     found: Found = field(default_factory=Found)
-    """What many segments ask of it."""
+    """Results about this read, which many segments need."""
 
     def parts(self, made: Timing, read: Timing) -> ReadParts:
-        """Return which parts are read. Found once, for it does not depend on when both begin.
+        """Return the parts that are read. Cached, because they do not depend on the beginnings.
 
         Parameters
         ----------
         made, read
-            when the maker and the reader make their parts.
+            timings of the maker and of the reader.
         """
 
         def find() -> ReadParts:
-            count, found = made.parts, bytes_of_parts(self.loop, read, self.parameter, False)
-            assert found is not None
+            count, accessed = made.parts, bytes_of_parts(self.loop, read, self.parameter, False)
+            assert accessed is not None
             if self.maker.step_bytes is None:
                 return ReadParts(np.full(read.parts, count - 1), np.zeros(read.parts, np.int64))
             part_bytes = self.maker.part_bytes(made)
-            needed = np.clip(-(-found.ends // part_bytes), 0, count) - 1
-            return ReadParts(needed, np.clip(found.begins // part_bytes, 0, count))
+            needed = np.clip(-(-accessed.ends // part_bytes), 0, count) - 1
+            return ReadParts(needed, np.clip(accessed.begins // part_bytes, 0, count))
 
         return self.found.once(("parts", made.shape, read.shape), find)
 
     @cached_property
     def _steps(self) -> ReadParts:
-        """Which single steps are read."""
+        """The steps that are read, if each part is a single step."""
         return self.parts(Timing(0, 1, 1, self.maker.steps), Timing(0, 1, 1, self.loop.steps))
 
     @property
     def needs_all_first(self) -> bool:
-        """Whether the first step of the reader needs all of the maker."""
+        """Whether the first step of the reader needs all steps of the maker."""
         return bool(self._steps.needed[0] == self.maker.steps - 1)
 
     @cached_property
     def steps_per_step(self) -> Fraction:
-        """Steps of the maker for one of the reader, on average."""
+        """Steps of the maker for one step of the reader, on average."""
         return _slope(self._steps.first, self.maker.steps)
 
     def parts_per_part(self, made: Timing, read: Timing) -> Fraction:
@@ -135,14 +135,14 @@ class Reading:
         return self.found.once(("slope", made.shape, read.shape), find)
 
     def gap(self, made: Timing, read: Timing, level: int) -> int | None:
-        """Return how many ticks of a level of time the reader has to begin after the maker, at
-        least; None if nothing waits at this level. Columns only wait for what is made in the same
-        tick of rows. Found once for all operators that begin as much later.
+        """Return the least number of ticks by which the reader begins after the maker, at a level
+        of time. Return None if nothing waits at this level, because columns only wait for parts of
+        the same tick of rows. Cached for all operators with the same distance of beginnings.
 
         Parameters
         ----------
         made, read
-            when the maker and the reader make their parts.
+            timings of the maker and of the reader.
         """
         after = read.after(made)
 
@@ -153,25 +153,25 @@ class Reading:
             late = (makes[level] - reads[level])[waits]
             return int(late.max()) + after[level] if late.size else None
 
-        # Which parts are made in the same tick of rows depends on when rows begin.
+        # The parts that are made in the same tick of rows depend on when rows begin.
         return self.found.once(("gap", level, after[:level], made.pace, read.pace), find)
 
 
-def _slope(first: Values, made: int) -> Fraction:
-    """Return the parts of the maker for one of the reader, on average.
+def _slope(first: Values, count: int) -> Fraction:
+    """Return the average number of parts of the maker for a part of the reader.
 
     Parameters
     ----------
     first
-        by part of the reader, the first part of the maker that it or a later one reads.
-    made
-        parts of the maker.
+        by part of the reader, the first part of the maker that this part or a later one reads.
+    count
+        number of parts of the maker.
     """
     parts = len(first)
     for period in range(1, parts // 3 + 1):
-        # Without those at the edges, whose windows lie partly outside.
+        # Skip parts at the edges, whose windows lie partly in padding.
         inner = first[parts // 3 : parts - parts // 3 + period]
         differences = inner[period:] - inner[:-period]
         if differences.size and differences[0] > 0 and (differences == differences[0]).all():
             return Fraction(int(differences[0]), period)
-    return Fraction(made, parts)
+    return Fraction(count, parts)

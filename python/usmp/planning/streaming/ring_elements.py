@@ -1,4 +1,4 @@
-"""The statements of an operator on tensors of which rings keep parts."""
+"""The statements of an operator on tensors that are kept in rings."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from usmp.tir.nodes import nodes_of
 
 
 class NotStreamed(Exception):
-    """An operator uses a tensor otherwise than by its elements."""
+    """The error of an operator that accesses a tensor other than by its elements."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """The buffer in which a tensor of a segment is kept.
+    """The buffer that holds a tensor of a segment, or a ring of it.
 
     Parameters
     ----------
     buffer
-        (elements) of it.
+        the buffer, of shape (elements,).
     ring
-        how, if not all of it is there.
+        the ring, unless the buffer holds the whole tensor.
     maker
-        when the parts are made.
+        timing of the operator that makes the tensor.
     made, late
-        in a segment that runs by columns, by tick: the parts that were made in runs before the
-        latest, and by how many columns that run is ahead of the column.
+        variables of a tick, in a segment by columns: the parts of all runs before the latest one,
+        and the columns that have passed since that run began.
     """
 
     buffer: tirx.Var
@@ -45,23 +45,23 @@ class Kept:
 
     @property
     def part(self) -> int:
-        """Elements of a part."""
+        """Number of elements in a part."""
         assert self.ring is not None
         return self.ring.part_bytes // item_bytes(str(self.buffer.dtype))
 
 
 @dataclass(frozen=True)
 class Fronts:
-    """The first elements that rings have in a stage, by the identity of a `Kept`.
+    """The first elements in rings during a stage, by the identity of a `Kept`.
 
     Parameters
     ----------
     variables
-        those that are computed.
+        first elements that are computed at run time.
     known
-        those that follow from the step, for which indices are simplified.
+        first elements that follow from the step, so that indices become simpler.
     steps
-        what loop variables of the operator are in the stage.
+        values of the operator's loop variables in the stage.
     """
 
     variables: Mapping[int, tirx.Var]
@@ -69,7 +69,7 @@ class Fronts:
     steps: Mapping[tirx.Var, tirx.Expr]
 
     def moved(self, place: Kept, index: tirx.Expr) -> tirx.Expr:
-        """An index in a ring."""
+        """Return the index in a ring for an index in the tensor."""
         if id(place) in self.variables:
             return index - self.variables[id(place)]
         if id(place) not in self.known:
@@ -79,18 +79,18 @@ class Fronts:
 
 
 class Elements:
-    """The statements of an operator, with variables of their own, on what a segment keeps.
+    """The statements of an operator on the buffers of a segment, with renamed variables.
 
     Parameters
     ----------
     loop
         the operator.
     places
-        by index of a parameter, where that is kept.
+        the buffers of parameters, by index of a parameter.
     outside
-        the other parameters, and what takes their places.
+        the other parameters, and the variables that replace them.
     fronts
-        the first elements that rings have.
+        the first elements in rings.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Elements:
                 raise NotStreamed
             return tvm_ffi.structural_map(moved, (tirx.Var, lambda var: renamed.get(var, var)))
 
-        # Views of allocations are among the others.
+        # Allocations come first, because some declarations are views of them.
         self.declarations = [own(stmt) for stmt in (*loop.allocations, *stays)]
         self.before = [own(stmt) for stmt in loop.before]
         self.loop_var = renamed[loop.loop.loop_var]
@@ -132,7 +132,7 @@ class Elements:
 
 
 def _on_rings(stmt: tirx.Stmt, kept: Mapping[tirx.Var, Kept], fronts: Fronts) -> tirx.Stmt:
-    """A statement with the elements of tensors where they are kept."""
+    """Return a statement that accesses the buffers of a segment in place of its tensors."""
 
     def moved(place: Kept, indices: Sequence[tirx.Expr]) -> list[tirx.Expr]:
         (index,) = indices
@@ -154,7 +154,7 @@ def _on_rings(stmt: tirx.Stmt, kept: Mapping[tirx.Var, Kept], fronts: Fronts) ->
 
 
 def _is_plain(buffer: tirx.Var, place: Kept) -> bool:
-    """Whether a view is of all elements of a tensor, one after the other."""
+    """Return whether a view has all elements of a tensor, one after the other."""
     offset = buffer.ty.elem_offset
     is_at_start = offset is None or (isinstance(offset, tirx.IntImm) and int(offset) == 0)
     has_strides = bool(buffer.ty.strides)
@@ -163,7 +163,7 @@ def _is_plain(buffer: tirx.Var, place: Kept) -> bool:
 
 
 def _defined(stmt: tirx.Stmt) -> Iterator[tirx.Var]:
-    """The variables that a statement defines."""
+    """Yield the variables that a statement defines."""
     for kind, name in (
         (tirx.For, "loop_var"),
         (tirx.Bind, "var"),

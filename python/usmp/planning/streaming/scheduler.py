@@ -3,8 +3,8 @@
 Loops of all operators are shifted against each other and become one loop, whose iterations are the
 ticks (loop shifting and fusion; in hardware, the pipeline of line buffers). Time is lexicographic:
 a moment is a tick of rows and a tick of columns within it. Rows are scheduled first, with one tick
-of columns in each tick of rows; then columns, where those of an operator only wait for what is made
-in the same tick of rows. Operators that make parts at the same moment do so in their order.
+of columns in each tick of rows. Then columns are scheduled, which only wait for parts of the same
+tick of rows. Operators that make parts at the same moment do so in their order.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from usmp.planning.streaming.timing import ROWS, Ring, Tensor, Timing
 
 
 class Scheduler:
-    """Finds when operators of a segment run.
+    """A scheduler of the operators of a segment.
 
     Parameters
     ----------
     loops
         the operators, in an order in which each comes after those whose tensors it reads.
     readings
-        what they read of each other.
+        the reads between them.
     start
-        position of the first of them.
+        position of the first operator.
     sizes
-        bytes of the tensors of which not all needs to be kept.
+        bytes of the tensors that need not be kept whole.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class Scheduler:
     ) -> None:
         self.loops = loops
         self.reads: list[list[tuple[int, Reading]]] = [[] for _ in loops]
-        """By operator, the makers of what it reads."""
+        """By operator, its reads with the positions of their makers."""
         self.read_by: list[list[tuple[int, Reading]]] = [[] for _ in loops]
-        """By operator, the readers of what it makes."""
+        """By operator, the reads of its tensors with the positions of their readers."""
         tensors = _numbered(sizes)
         self.sizes: Mapping[Tensor, int] = dict(enumerate(sizes.values()))
         readers: dict[Tensor, list[tuple[int, Reading]]] = {}
@@ -59,25 +59,25 @@ class Scheduler:
             if read.maker.step_bytes is not None and tensor is not None:
                 readers.setdefault(tensor, []).append((reader, read))
         self.readers = {tensor: readers[tensor] for tensor in self.sizes if tensor in readers}
-        """Of the tensors of which rings can be kept."""
+        """Reads of the tensors that rings can keep, with the positions of their readers."""
         self._start = start
 
     def maker(self, tensor: Tensor) -> int:
-        """Return which operator makes a tensor."""
+        """Return the position of the operator that makes a tensor."""
         return self.readers[tensor][0][1].maker.operator - self._start
 
     def used_by(self, index: int) -> list[Tensor]:
-        """Return the tensors of which rings can be kept that an operator makes or reads."""
-        used = ((t, {self.maker(t), *(r for r, _ in found)}) for t, found in self.readers.items())
+        """Return the tensors for rings that an operator makes or reads."""
+        used = ((t, {self.maker(t), *(r for r, _ in reads)}) for t, reads in self.readers.items())
         return [tensor for tensor, operators in used if index in operators]
 
     def rates(self, of: Mapping[Reading, Fraction]) -> list[Fraction]:
-        """Return the steps or parts of each operator for one of the last, on average.
+        """Return the steps or parts of each operator for one of the last operator, on average.
 
         Parameters
         ----------
         of
-            those of a maker for one of a reader.
+            steps or parts of the maker for one of the reader, of each read.
         """
         rates: dict[int, Fraction] = {}
         for root in reversed(range(len(self.loops))):
@@ -98,14 +98,14 @@ class Scheduler:
         return [rates[index] for index in range(len(self.loops))]
 
     def earliest(self, before: Sequence[Timing], timing: Timing, level: int) -> Timing:
-        """Return a timing that begins as early as what the operator reads allows.
+        """Return a timing that begins as early as the reads of the operator allow.
 
         Parameters
         ----------
         before
-            of the operators before.
+            timings of the operators before.
         level
-            of time.
+            level of time, `ROWS` or `COLUMNS`.
         """
         start = 0
         for maker, read in self.reads[len(before)]:
@@ -115,43 +115,43 @@ class Scheduler:
         return timing.beginning(start, level)
 
     def latest(self, timings: Sequence[Timing], index: int) -> int:
-        """Return the last tick of rows in which an operator may begin; its own or an earlier one if
-        it may not be later."""
-        timing, found = timings[index], []
+        """Return the last tick of rows in which an operator may begin. Its own tick, or an earlier
+        one, means that it may not begin later."""
+        timing, ticks = timings[index], []
         for reader, read in self.read_by[index]:
             gap = read.gap(timing, timings[reader], ROWS)
-            found.append(timing.start if gap is None else timings[reader].start - gap)
-        return min(found, default=0)
+            ticks.append(timing.start if gap is None else timings[reader].start - gap)
+        return min(ticks, default=0)
 
     def rings(
         self, timings: Sequence[Timing], tensor: Tensor, width: int = 1, most_bytes: int = 0
     ) -> list[Ring]:
-        """Return rings of a tensor, from the smallest one up to `most_bytes`. Found once for the
-        same operators, for it does not depend on when they begin together.
+        """Return rings of a tensor, from the smallest one up to `most_bytes`. Cached by the
+        distances of beginnings, because rings do not depend on a common shift.
 
         Parameters
         ----------
         width
             ticks of columns in a tick of rows.
         """
-        made = timings[self.maker(tensor)]
+        maker = timings[self.maker(tensor)]
         readers = [(read, timings[reader]) for reader, read in self.readers[tensor]]
         key = (
             "rings",
             width,
             most_bytes,
-            made.pace,
-            *((r, t.after(made), t.pace) for r, t in readers),
+            maker.pace,
+            *((r, t.after(maker), t.pace) for r, t in readers),
         )
-        found = readers[0][0].maker.found
-        return found.once(key, lambda: _rings(made, readers, width, most_bytes))
+        cache = readers[0][0].maker.found
+        return cache.once(key, lambda: _rings(maker, readers, width, most_bytes))
 
 
 def what_is_scheduled(
     readings: Sequence[Reading], start: int, sizes: Mapping[Memory, int]
 ) -> tuple[object, ...]:
-    """Return what a scheduler is given beside the loops: the same for operators of equal accesses
-    that read of each other alike, wherever they are."""
+    """Return a key of a scheduler's parameters without the loops. Operators with the same reads
+    between them have equal keys, wherever they are."""
     tensors = _numbered(sizes)
     read = (
         (
@@ -168,55 +168,55 @@ def _numbered(sizes: Mapping[Memory, int]) -> dict[Memory, Tensor]:
 
 
 def _rings(
-    made: Timing, readers: Sequence[tuple[Reading, Timing]], width: int, most_bytes: int
+    maker: Timing, readers: Sequence[tuple[Reading, Timing]], width: int, most_bytes: int
 ) -> list[Ring]:
-    part_bytes = readers[0][0].maker.part_bytes(made)
-    ticks, count = made.ticks(width), made.parts
-    # By part, the first part that is still read when it is made.
+    part_bytes = readers[0][0].maker.part_bytes(maker)
+    ticks, count = maker.ticks(width), maker.parts
+    # By part, the first part that is still read when this part is made.
     first = np.full(count, count, np.int64)
     for read, timing in readers:
         next_part = np.searchsorted(timing.ticks(width), ticks, side="left")
-        needed = np.append(read.parts(made, timing).first, count)
+        needed = np.append(read.parts(maker, timing).first, count)
         np.minimum(first, needed[next_part], out=first)
-    # What is made together is there together.
+    # Parts that are made in one tick need places at the same time.
     together = np.searchsorted(ticks, ticks, side="right") - 1
     least = max(int((together - first).max()) + 1, 1)
-    found: list[Ring] = []
+    rings: list[Ring] = []
     places = least
-    while not found or places * part_bytes <= most_bytes:
-        moved = _most_moved(together, first, places, made.columns.parts if width > 1 else None)
-        if not found or moved > found[-1].moved:
-            found.append(Ring(places, moved, part_bytes))
+    while not rings or places * part_bytes <= most_bytes:
+        moved = _most_moved(together, first, places, maker.columns.parts if width > 1 else None)
+        if not rings or moved > rings[-1].moved:
+            rings.append(Ring(places, moved, part_bytes))
         if moved == places:
             break
         places = places + max(1, (places - least) // 2)
-    return found
+    return rings
 
 
-def _most_moved(made: Values, first: Values, places: int, row: int | None) -> int:
-    """Return the most parts by which a ring with so many places can move.
+def _most_moved(last_made: Values, first: Values, places: int, row: int | None) -> int:
+    """Return the most parts by which a ring of `places` parts can move.
 
     Parameters
     ----------
-    made
-        by part, the last one that is there when it is made, (parts,).
+    last_made
+        by part, the last part that exists when this part is made, (parts,).
     first
-        by part, the first one that is still read then, (parts,).
+        by part, the first part that is still read then, (parts,).
     row
-        parts of a row, of which some numbers are tried; None to try all numbers.
+        parts of a row, to try only some numbers; None to try all numbers.
     """
-    # Before it is full, a ring does not move.
-    full = np.searchsorted(made, places)
-    made, first = made[full:], first[full:]
-    # It first moves to make room for one part.
+    # A ring that is not full does not move.
+    full = np.searchsorted(last_made, places)
+    last_made, first = last_made[full:], first[full:]
+    # The first move makes place for one part.
     most = int(first[:1].min(initial=places))
-    slack = places + int((first - made).min(initial=0))
+    slack = places + int((first - last_made).min(initial=0))
     tried = range(1, most + 1) if row is None else {places, slack, slack * 2, row, row * 2, 1, 2, 3}
     possible = sorted((moved for moved in tried if 0 < moved <= most), reverse=True)
-    return next(moved for moved in possible if (front(made, places, moved) <= first).all())
+    return next(moved for moved in possible if (front(last_made, places, moved) <= first).all())
 
 
 def front(part: Values, places: int, moved: int) -> Values:
     """Return the first part in a ring when a part is made."""
-    found: Values = np.maximum((part - places) // moved + 1, 0) * moved
-    return found
+    first: Values = np.maximum((part - places) // moved + 1, 0) * moved
+    return first

@@ -21,14 +21,13 @@ class MainOperator:
     Parameters
     ----------
     statement
-        what it does.
+        the statement, with its accesses.
     func
-        the PrimFunc that it calls, if that is all that it does.
+        the PrimFunc that the statement calls, if it does nothing else.
     loop
-        its PrimFunc as a loop; None if it is none, or does more than read and write what
-        it is called with.
+        the PrimFunc as a loop; None if it is no loop, or has effects besides accesses to arguments.
     memories
-        by index of a parameter, the memory to whose first byte it points.
+        by index of a parameter, the memory to whose first byte the argument points.
     """
 
     statement: MainStatement
@@ -37,12 +36,12 @@ class MainOperator:
     memories: Mapping[int, Memory]
 
     def reads(self, memory: Memory) -> bool:
-        """Whether it may read a memory that it is called with."""
+        """Return whether the operator may read a memory of its arguments."""
         assert self.loop is not None
         return any(m.same_as(memory) and i in self.loop.reads for i, m in self.memories.items())
 
     def written_by(self, memory: Memory) -> int | None:
-        """The parameter by which it writes a memory, if that is one that it does not read."""
+        """Return the parameter that writes a memory, if it is the only one and does not read."""
         assert self.loop is not None
         indices = [i for i, m in self.memories.items() if m.same_as(memory)]
         is_only = len(indices) == 1 and indices[0] in self.loop.writes
@@ -51,22 +50,22 @@ class MainOperator:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Operators of a main function that follow each other, and how they run interleaved.
+    """Consecutive operators of a main function, and how they run interleaved.
 
     Parameters
     ----------
     operators
-        in their order.
+        the operators in program order.
     inside
-        the memories that nothing else uses, with the annotations of their allocations.
+        the memories that only the segment uses, with the annotations of their allocations.
     tensors
-        the memories that one of them writes and others read, of which rings may be kept.
+        the memories that one operator writes and others read, and that rings may keep.
     interleaving
-        of the operators.
+        schedule of the operators.
     makers
-        of the memories that one of them writes and others read: its position among them.
+        position in the segment of the operator that writes a memory for others.
     work
-        about how many instructions the operators take.
+        approximate number of instructions of the operators.
     """
 
     operators: Sequence[MainOperator]
@@ -78,18 +77,17 @@ class Segment:
 
     @property
     def rings(self) -> Mapping[Memory, Ring]:
-        """The rings of the tensors of which not all is kept."""
+        """The rings of the tensors that are not kept whole."""
         return {self.tensors[tensor]: ring for tensor, ring in self.interleaving.rings.items()}
 
 
 def interleaving_instructions(segment: Segment) -> int:
-    """About how many instructions it takes to run operators interleaved, beside their own: to move
-    what rings keep, and in each tick of a column to ask what is made and where."""
-    found = segment.interleaving
+    """Return an estimate of the instructions of interleaving: moves in rings, tests in ticks."""
+    interleaving = segment.interleaving
     moved = sum(
-        ring.moved_bytes(found.timings[segment.makers[memory]].parts)
+        ring.moved_bytes(interleaving.timings[segment.makers[memory]].parts)
         for memory, ring in segment.rings.items()
     )
-    made = sum(timing.parts for timing in found.timings)
-    ticks = found.ticks * found.columns
-    return moved // 8 + ticks * len(segment.operators) * 6 + made * 20
+    parts = sum(timing.parts for timing in interleaving.timings)
+    ticks = interleaving.ticks * interleaving.columns
+    return moved // 8 + ticks * len(segment.operators) * 6 + parts * 20

@@ -1,4 +1,4 @@
-"""How many bytes are live while a segment runs?"""
+"""The bytes that are live while a segment runs."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from usmp.planning.streaming.timing import Timing
 from usmp.tir.nodes import nodes_of
 
 _NO_SCRATCH: tuple[Annotation[Any], ...] = (CONSTANT_DATA_ATTR, STATE_TENSOR_ATTR)
-"""Annotations of what is kept from one run to the next."""
+"""Annotations of allocations whose content persists between runs."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What operators take.
+    """The bytes that operators take.
 
     Parameters
     ----------
     estimate_bytes
-        about what a plan needs: rings count as a whole, tensors from outside by what is still to
-        be read, and results by what is written.
+        estimate of the bytes in a plan: whole rings, the bytes of tensors from outside that are
+        still to be read, and the bytes of results that are written.
     live_bytes
-        the most bytes that are live after a part is made, which includes the end of the last
-        operator, but not the start of the first; no plan has less.
+        most live bytes after a part is made, with the end of the last operator, but without the
+        start of the first; a lower bound of all plans.
     """
 
     estimate_bytes: int
@@ -47,18 +47,18 @@ class Taken:
 
 @dataclass(frozen=True)
 class _Use:
-    """A memory that operators of a segment use, and what is live of it around the segment.
+    """A memory that operators of a segment use, with its live bytes before and after the segment.
 
     Parameters
     ----------
     size
-        its bytes.
+        bytes of the memory.
     first, end
-        what is still read behind the segment, and what is written before it.
+        first byte that is read after the segment, and end of the bytes written before it.
     is_inside
-        whether nothing else uses it.
+        whether only the segment uses it.
     parameters
-        by position of an operator that uses it, those that point to its first byte.
+        by position of an operator that uses it, the parameters that point to its first byte.
     """
 
     size: int
@@ -69,17 +69,17 @@ class _Use:
 
 
 def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
-    """What the operators of a segment take.
+    """Return the bytes that the operators of a segment take.
 
     Parameters
     ----------
     start
-        the first of them.
+        position of the first operator.
     """
     stop = start + len(segment.operators)
     inside, rings = set(segment.inside), segment.rings
     fixed = sum(rings[m].size_bytes if m in rings else main.sizes[m] for m in inside)
-    # Operators use theirs one after the other.
+    # The largest scratch is enough, because operators use theirs one after the other.
     fixed += max(_scratch_bytes(operator, True) for operator in segment.operators)
     used = dict.fromkeys(m for o in segment.operators for m in o.statement.ranges)
     uses = [
@@ -92,13 +92,13 @@ def segment_bytes(main: StreamedMain, start: int, segment: Segment) -> Taken:
     ]
     last = segment.operators[-1].loop
     assert last is not None
-    # Those of most segments are the same wherever inputs and outputs are.
-    what = "peaks", segment.interleaving, *uses
-    outside, live = last.accesses.found.once(what, lambda: _peaks(segment, uses))
+    # Cache the peaks, because they rarely depend on where inputs and outputs are.
+    key = "peaks", segment.interleaving, *uses
+    outside, live = last.accesses.found.once(key, lambda: _peaks(segment, uses))
     through = main.live_through(start, stop)
     estimate = sum(main.sizes[m] for m in through) + fixed + outside
     always = sum(main.ends.live(memory, start, stop) for memory in through)
-    # `live` omits what is written of tensors that operators are called with addresses inside of.
+    # `live` omits writes through addresses inside of tensors.
     cut = main.ends.cuts[stop]
     return Taken(max(estimate, cut), max(always + live, cut))
 
@@ -112,7 +112,7 @@ def _parameters(segment: Segment, memory: Memory) -> tuple[tuple[int, tuple[int,
 
 
 def operator_bytes(main: StreamedMain, index: int) -> Taken:
-    """What an operator by itself takes."""
+    """Return the bytes that an operator by itself takes."""
     statement = main.operators[index].statement
     used = [memory for memory in statement.ranges if memory in main.sizes]
     scratch = _scratch_bytes(main.operators[index], False)
@@ -120,17 +120,17 @@ def operator_bytes(main: StreamedMain, index: int) -> Taken:
     before = [memory for memory in used if main.ranges[memory][0] < index]
     after = [memory for memory in used if main.ranges[memory][1] > index + 1]
     dying = [memory for memory in before if memory not in after]
-    made = [memory for memory in after if memory not in before]
-    shared = max((main.shared_bytes(index, a, b) for a in dying for b in made), default=0)
+    results = [memory for memory in after if memory not in before]
+    shared = max((main.shared_bytes(index, a, b) for a in dying for b in results), default=0)
     through = main.live_through(index, index + 1)
     live = max(sum(main.ends.live(m, at) for m in (*used, *through)) for at in (index, index + 1))
     return Taken(sum(main.sizes[m] for m in through) + total - shared, live)
 
 
 def _scratch_bytes(operator: MainOperator, is_streamed: bool) -> int:
-    """Bytes that an operator at least needs beside what it is called with."""
+    """Return a lower bound of the scratch bytes of an operator."""
     if is_streamed and operator.loop is not None:
-        # Of each operator many segments ask.
+        # Cache them, because many segments have this operator.
         return operator.loop.facts.once("greatest_scratch", greatest_scratch)
     scratch = [
         (size_bytes(a.buffer), positions)
@@ -151,19 +151,19 @@ def greatest_scratch(facts: FunctionFacts) -> int:
 
 
 def _is_scratch(stmt: tirx.AllocBuffer) -> bool:
-    """Whether it is in the workspace: no constant, no state, and not on the stack."""
+    """Return whether an allocation is scratch: no constant, no state, and not on the stack."""
     return is_plannable(stmt) and not any(annotation.is_on(stmt) for annotation in _NO_SCRATCH)
 
 
 def _peaks(segment: Segment, uses: Sequence[_Use]) -> tuple[int, int]:
-    """The most bytes of memories from outside, and of all, that are there when a part is made."""
+    """Return the most live bytes after a part is made, of memories from outside and of all."""
     interleaving = segment.interleaving
-    made = [_Made.of(segment, index) for index in range(len(segment.operators))]
+    makers = [_Made.of(segment, index) for index in range(len(segment.operators))]
     outside = np.zeros(interleaving.ticks * interleaving.columns, np.int64)
     live = outside.copy()
     for use in uses:
-        of_memory = _live_bytes(segment, made, use)
-        # Of parts that operators are called with it is not known when they are used.
+        of_memory = _live_bytes(segment, makers, use)
+        # Accesses through addresses inside of a memory have no known tick.
         live += max(use.end - use.first, 0) if of_memory is None else of_memory
         if not use.is_inside:
             outside += use.size if of_memory is None else of_memory
@@ -172,12 +172,12 @@ def _peaks(segment: Segment, uses: Sequence[_Use]) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class _Made:
-    """When an operator makes its parts.
+    """The ticks in which an operator makes its parts.
 
     Parameters
     ----------
     at
-        by part, the tick.
+        tick of each part.
     next_part
         by tick, the first part that is made later.
     """
@@ -189,7 +189,7 @@ class _Made:
 
     @classmethod
     def of(cls, segment: Segment, index: int) -> _Made:
-        """Of an operator of a segment."""
+        """Return the ticks of an operator of a segment."""
         loop, timing = segment.operators[index].loop, segment.interleaving.timings[index]
         assert loop is not None
         ticks, width = segment.interleaving.ticks, segment.interleaving.columns
@@ -197,14 +197,14 @@ class _Made:
         return cls(loop, timing, at, np.cumsum(np.bincount(at, minlength=ticks * width)))
 
 
-def _live_bytes(segment: Segment, made: Sequence[_Made], use: _Use) -> Values | None:
-    """Bytes of a memory that are live when each tick ends, by its ends only; None if operators are
-    only called with parts of it."""
+def _live_bytes(segment: Segment, makers: Sequence[_Made], use: _Use) -> Values | None:
+    """Return the bytes from the first to the last live byte of a memory, at the end of each tick;
+    None if operators are called with addresses inside of the memory only."""
     size, ticks = use.size, segment.interleaving.ticks * segment.interleaving.columns
     first = np.full(ticks, use.first, np.int64)
     end = np.full(ticks, use.end, np.int64)
     for position, indices in use.parameters:
-        making = made[position]
+        making = makers[position]
         loop, timing = making.loop, making.timing
         if not indices:
             return None
@@ -220,7 +220,7 @@ def _live_bytes(segment: Segment, made: Sequence[_Made], use: _Use) -> Values | 
             if read is not None:
                 begins = read.begins
                 needed = np.append(np.where(begins >= UNBOUNDED, size, begins), size)
-                # When a part is made, what the next one reads is needed.
+                # After a part is made, the bytes that the next one reads are live.
                 np.minimum(first, needed[making.next_part], out=first)
     live: Values = np.maximum(end - first, 0)
     return live

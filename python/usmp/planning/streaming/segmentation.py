@@ -1,4 +1,4 @@
-"""Which operators run interleaved? By dynamic programming over the operators in their order."""
+"""The choice of operators that run interleaved, by dynamic programming over their order."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ Interval: TypeAlias = tuple[int, int]
 """The first operator, and the one after the last."""
 
 _Way: TypeAlias = tuple[Taken, Segment | None]
-"""What operators take, and the segment; None for an operator by itself."""
+"""The bytes of operators, and their segment; None for an operator by itself."""
 
 _MOST_OPERATORS = 48
-"""Of a segment."""
+"""Most operators in a segment."""
 
 _LENGTHS = (4, 8, 16)
-"""Of segments that are looked at before longer ones."""
+"""Lengths of segments that are tried before longer ones."""
 
 _HIGH = 0.7
-"""Of the bound: operators that take more may be worth streaming."""
+"""Operators that take more than this share of the bound may be worth streaming."""
 
 _MOST_WORK = 24_000
-"""Operators of all segments that are looked at, by rows and by columns."""
+"""Most operators in all segments that are tried, by rows and by columns."""
 
 _STEPS = 4096
-"""That take as long to look at as an operator with few."""
+"""Steps of a loop that take as long to schedule as an operator with few steps."""
 
 
 @dataclass(frozen=True)
 class Segmentation:
-    """Operators of a main function that run interleaved.
+    """A choice of the operators that run interleaved.
 
     Parameters
     ----------
     segments
-        of more than one operator, by the first operator and the one after the last.
+        segments of several operators, by interval.
     live_bytes
-        no plan with these takes less.
+        lower bound of the bytes in a plan with these segments.
     """
 
     segments: Mapping[Interval, Segment]
@@ -62,13 +62,13 @@ class Segmentations:
     Parameters
     ----------
     choices
-        those that are worth a plan, the best first, as far as that is known without one.
+        choices that are worth a plan, sorted by estimates, the best first.
     fewest
-        the one with the fewest operators of those by which no tensor that is given or taken by rows
-        is there as a whole; nothing if there are no such tensors.
+        the choice with the fewest interleaved operators that materializes no streamed tensor; empty
+        if there are no such tensors.
     bound_bytes
-        no plan of the module takes less, whichever operators that follow each other run
-        interleaved in the ways that are looked at; None if not all of them were.
+        lower bound of the bytes in a plan with any segments that are tried; None if some segments
+        were not tried.
     """
 
     choices: list[Segmentation]
@@ -77,57 +77,57 @@ class Segmentations:
 
 
 def segmentations(main: StreamedMain, has_time: Callable[[], bool] | None = None) -> Segmentations:
-    """The segments that take the least: of these the ones that stream the least; and those whose
-    other segments take little, too, by columns and by rows, for plans may take more than the
-    estimate.
+    """Return choices of segments. The first one takes the fewest bytes, and of these streams the
+    least. The others also keep the remaining segments small, by columns and by rows, because plans
+    may take more than the estimate.
 
     Parameters
     ----------
     main
         the main function.
     has_time
-        whether segments that were not looked at yet may be; always by default.
+        returns whether more segments may be tried; always by default.
     """
     costs = _Costs(main, has_time=has_time)
     by_rows = _Costs(main, costs)
-    found: list[Segmentation] = []
-    for of, share, price in (
+    choices: list[Segmentation] = []
+    for segment_costs, share, price in (
         (costs, 1.0, _Streamed(costs)),
         (costs, _HIGH, _Height(costs)),
         (by_rows, _HIGH, _Height(by_rows)),
     ):
-        chosen = _choice(of, share, price)
-        if chosen is not None and all(chosen.segments != other.segments for other in found):
-            found.append(chosen)
+        chosen = _choice(segment_costs, share, price)
+        if chosen is not None and all(chosen.segments != other.segments for other in choices):
+            choices.append(chosen)
     bound = costs.least(costs.live)
     return Segmentations(
-        found,
+        choices,
         _fewest(by_rows) or _fewest(costs),
         int(bound) if costs.complete and bound < inf else None,
     )
 
 
 def _choice(costs: _Costs, share: float, price: _Price) -> Segmentation | None:
-    """The segments with the lowest price of those that take the least; None if there are none.
+    """Return the segments with the lowest price among those with the fewest bytes, if any.
 
     Parameters
     ----------
     share
-        of what these take: operators that take more are what segments are for.
+        share of the fewest bytes: a segment needs an operator that takes more alone.
     """
     best = costs.least(costs.of)
     if best == inf:
-        # Something that is given or taken by rows would be there as a whole.
+        # Streamed inputs and outputs would be materialized.
         return None
-    # Segments without an operator that takes much would save nothing.
+    # Segments without a large operator would save nothing.
     large = [index for index in range(costs.count) if costs.of(index, index + 1) > share * best]
     chosen = _cheapest(costs, best, large, price)
-    found = _segmentation(costs, chosen)
-    return found if found.segments else None
+    segmentation = _segmentation(costs, chosen)
+    return segmentation if segmentation.segments else None
 
 
 def _fewest(costs: _Costs) -> list[Segmentation]:
-    """The segments that have to be, for tensors that are given or taken by rows."""
+    """Return the fewest segments that streamed inputs and outputs need."""
     needed = [index for index in range(costs.count) if costs.of(index, index + 1) == inf]
     if not needed or costs.least(costs.of) == inf:
         return []
@@ -141,12 +141,12 @@ def _segmentation(costs: _Costs, chosen: Sequence[Interval]) -> Segmentation:
 
 
 class _Costs:
-    """What the operators from one to before another take, found once.
+    """The bytes that intervals of operators take, computed once.
 
     Parameters
     ----------
     any_way
-        also of those that run by columns, if these only run by rows.
+        costs by rows and by columns, if these costs are by rows only.
     has_time
         see `segmentations`.
     """
@@ -168,22 +168,21 @@ class _Costs:
         self._known, self._reserved = Found(), Found()
 
     def of(self, start: int, stop: int) -> float:
-        """About the bytes that a plan needs."""
+        """Return an estimate of the bytes that a plan needs."""
         return min((t.estimate_bytes for t, _ in self._taken(start, stop)), default=inf)
 
     def live(self, start: int, stop: int) -> float:
-        """What no plan is below."""
+        """Return a lower bound of the bytes that a plan needs."""
         return min((t.live_bytes for t, _ in self._taken(start, stop)), default=inf)
 
     def least(self, cost: Callable[[int, int], float]) -> float:
-        """The least that the dearest of some segments costs, by one of the two costs above."""
+        """Return the smallest possible maximum over segments of one of the two costs above."""
         reserve = None if self._has_time_for_all else (self.any_way or self).reserve
         return _least(cost, self.main.ends.cuts, reserve)
 
     @cached_property
     def _has_time_for_all(self) -> bool:
-        """Whether all segments could be looked at, so that it does not matter which ones come
-        first."""
+        """Whether there is time to try all segments, so that their order does not matter."""
         work = 0
         for stop in range(1, self.count + 1):
             of_segment = self._work[stop - 1]
@@ -195,7 +194,7 @@ class _Costs:
         return True
 
     def best(self, start: int, stop: int) -> Segment:
-        """The way that takes the fewest bytes; by rows if columns save nothing."""
+        """Return the segment with the fewest bytes; by rows if columns save none."""
         ways = self._taken(start, stop)
         _, segment = min(ways, key=lambda way: way[0].estimate_bytes)
         assert segment is not None
@@ -214,8 +213,8 @@ class _Costs:
                 yield from self._known.once((start, stop, by_columns), find)
 
     def reserve(self, start: int, stop: int) -> bool:
-        """Return whether there is time for an interval. The first call spends the time, whether the
-        interval is looked at or not, so that which ones are left out does not depend on cuts."""
+        """Return whether there is time for an interval. The first call spends the time, even if the
+        interval is not tried, so that the intervals that are left out do not depend on cuts."""
         return self._reserved.once((start, stop), partial(self._reserve, start, stop))
 
     def _reserve(self, start: int, stop: int) -> bool:
@@ -248,18 +247,18 @@ class _Costs:
 
 
 class _Price(Protocol):
-    """What the operators from one to before another cost, where all of them together cost least."""
+    """A price of intervals of operators, to choose among those whose largest one is smallest."""
 
     def of(self, start: int, stop: int) -> float:
         """Return the price."""
 
     def at_least(self, start: int, stop: int) -> float:
-        """Return what it is not below, without a look at the way that they run."""
+        """Return a lower bound of the price, without the segment."""
 
 
 @dataclass(frozen=True)
 class _Streamed:
-    """Bytes that a segment moves at a time, and a small price for each operator in it."""
+    """The bytes that a segment moves at a time, and a small price for each operator in it."""
 
     costs: _Costs
 
@@ -295,20 +294,19 @@ def _least(
     cuts: Sequence[int],
     reserve: Callable[[int, int], object] | None = None,
 ) -> float:
-    """Return the least that the dearest of some segments costs.
+    """Return the smallest possible maximum cost over segments.
 
-    Segments only lower it that have an operator that costs more by itself, so that those of others
-    are not looked at.
+    Only segments with one of the costliest operators lower it, so other segments are not tried.
 
     Parameters
     ----------
     cost
-        of a segment; at least the cut where it ends.
+        cost of a segment; at least the cut at its end.
     cuts
-        by operator, and at the end, the bytes that are live before it.
+        live bytes before each operator, and at the end.
     reserve
-        spends the time that it takes to look at a segment; None if there is time for all. Short
-        segments come first, so that there is some time for each operator that costs too much.
+        spends the time to try a segment; None if there is time for all. Short segments come first,
+        so that each operator that costs too much has some time.
     """
     count = len(cuts) - 1
     alone = [cost(index, index + 1) for index in range(count)]
@@ -316,13 +314,13 @@ def _least(
     for longest in (*(length for length in _LENGTHS if length < count), count):
         while True:
             before = least
-            dear = [index for index in range(count) if alone[index] >= least]
+            costly = [index for index in range(count) if alone[index] >= least]
             if reserve is not None:
                 for length in range(2, longest + 1):
                     for start in range(count - length + 1):
-                        if _has_any(dear, start, start + length):
+                        if _has_any(costly, start, start + length):
                             reserve(start, start + length)
-            least = _least_with(least, cost, cuts, dear, longest)
+            least = _least_with(least, cost, cuts, costly, longest)
             if least == before:
                 break
     return least
@@ -332,24 +330,24 @@ def _least_with(
     least: float,
     cost: Callable[[int, int], float],
     cuts: Sequence[int],
-    dear: Sequence[int],
+    costly: Sequence[int],
     longest: int,
 ) -> float:
-    """Return the same, at most `least`, of segments that have one of the dear operators, and no
-    more operators than `longest`, and of operators by themselves."""
+    """Return the smallest possible maximum cost, at most `least`, over single operators and over
+    segments of up to `longest` operators that have a costly one."""
     best = [0.0] + [least] * (len(cuts) - 1)
     for stop in range(1, len(cuts)):
-        # A segment that ends here costs no less, and one that starts here follows such a segment.
+        # A segment that ends here costs at least the cut, and one that starts here follows it.
         if cuts[stop] >= least:
             continue
         for start in range(stop - 1, max(stop - longest, 0) - 1, -1):
-            if best[start] < best[stop] and (stop - start == 1 or _has_any(dear, start, stop)):
+            if best[start] < best[stop] and (stop - start == 1 or _has_any(costly, start, stop)):
                 best[stop] = min(best[stop], max(best[start], cost(start, stop)))
     return best[-1]
 
 
 def _has_any(indices: Sequence[int], start: int, stop: int) -> bool:
-    """Whether one of these, which are sorted, is from `start` to before `stop`."""
+    """Return whether one of the sorted indices is from `start` to before `stop`."""
     at = bisect_left(indices, start)
     return at < len(indices) and indices[at] < stop
 
@@ -360,8 +358,8 @@ def _cheapest(
     large: Sequence[int],
     price: _Price,
 ) -> list[Interval]:
-    """The segments with the lowest sum of prices whose bounds are within the limit; each of several
-    operators has one of those that are large."""
+    """Return the intervals with the lowest sum of prices whose costs are within the limit. An
+    interval of several operators needs a large one."""
     count = costs.count
     best = [0.0] + [inf] * count
     back = [0] * (count + 1)
@@ -375,16 +373,16 @@ def _cheapest(
             if best[start] == inf:
                 continue
             (costs.any_way or costs).reserve(start, stop)
-            # What a segment costs takes longer to find than what it costs at least.
+            # Test the lower bound first, because the price takes longer to compute.
             if best[start] + price.at_least(start, stop) >= best[stop]:
                 continue
             if costs.of(start, stop) <= limit:
                 total = best[start] + price.of(start, stop)
                 if total < best[stop]:
                     best[stop], back[stop] = total, start
-    found: list[Interval] = []
+    intervals: list[Interval] = []
     stop = count
     while stop:
-        found.append((back[stop], stop))
+        intervals.append((back[stop], stop))
         stop = back[stop]
-    return found[::-1]
+    return intervals[::-1]

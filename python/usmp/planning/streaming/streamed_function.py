@@ -32,7 +32,7 @@ from usmp.tir.nodes import sequence
 from usmp.tir.tensor_intrin import tensor_intrin
 
 _OF_FIRST = ("target", "s_tir")
-"""Attributes that all operators share."""
+"""Attributes of the first operator, which all operators share."""
 
 _WORD = 4
 """Bytes that are moved at once where sizes allow it."""
@@ -47,7 +47,7 @@ class StreamedFunction:
     func
         the PrimFunc.
     arguments
-        what `__tvm_main__` calls it with.
+        arguments of its call in `__tvm_main__`.
     """
 
     func: tirx.PrimFunc
@@ -55,7 +55,7 @@ class StreamedFunction:
 
 
 def streamed_function(segment: Segment) -> StreamedFunction | None:
-    """The PrimFunc of a segment; None if an operator uses a ring in a way that is not known."""
+    """Return the PrimFunc of a segment; None if an operator uses a ring in an unknown way."""
     builder = _Builder(segment)
     try:
         return builder.build()
@@ -107,18 +107,18 @@ class _Builder:
             self.declarations.append(tirx.AllocBuffer(buffer, annotations))
             self.kept[memory] = Kept(buffer)
             return
-        # Words are moved faster than bytes.
+        # Align rings whose parts move, because words are moved faster than bytes.
         annotations |= ALIGNMENT_ATTR.entry(_WORD) if ring.places > ring.moved else {}
         self.declarations.append(tirx.AllocBuffer(buffer, annotations))
         maker = interleaving.timings[self.segment.makers[memory]]
         by_column = [
-            tirx.Var(f"{memory.name}_{what}", "int32") if interleaving.columns > 1 else None
-            for what in ("made", "late")
+            tirx.Var(f"{memory.name}_{suffix}", "int32") if interleaving.columns > 1 else None
+            for suffix in ("made", "late")
         ]
         self.kept[memory] = Kept(buffer, ring, maker, *by_column)
 
     def _runs(self) -> Iterator[tirx.Stmt]:
-        """What is known of rings in a tick, before its columns."""
+        """Yield the bindings of ring variables in a tick, before its columns."""
         for place in self.kept.values():
             timing = place.maker
             if timing is None or place.made is None or place.late is None:
@@ -130,14 +130,14 @@ class _Builder:
             yield tirx.Bind(place.late, self._simplified(late))
 
     def _simplified(self, expr: tirx.Expr) -> tirx.Expr:
-        """What is the same in all ticks and columns."""
+        """Return an expression simplified for the ranges of ticks and columns."""
         analyzer, interleaving = Analyzer(), self.segment.interleaving
         analyzer.bind(self.tick, Range(0, interleaving.ticks))
         analyzer.bind(self.column, Range(0, interleaving.columns))
         return analyzer.simplify(expr)
 
     def _latest_run(self, timing: Timing) -> tirx.Expr:
-        """The run of an operator in this tick, or the last one before."""
+        """Return the run of an operator in this tick, or the last one before."""
         since = self.tick - timing.start
         if timing.start > 0:
             since = tirx.max(since, _int(0))
@@ -146,24 +146,24 @@ class _Builder:
             run = tirx.min(run, _int(timing.runs - 1))
         return run
 
-    def _front(self, place: Kept, made: tirx.Expr | None) -> tirx.Expr:
-        """The first element that a ring has, after what its operator makes now.
+    def _front(self, place: Kept, part: tirx.Expr | None) -> tirx.Expr:
+        """Return the first element in a ring after its operator makes the current part.
 
         Parameters
         ----------
-        made
-            the part that is made now, if it is known.
+        part
+            the current part, if it is known.
         """
         ring = place.ring
         assert ring is not None
-        latest = self._latest_part(place) if made is None else made
+        latest = self._latest_part(place) if part is None else part
         lacking = latest + (ring.moved - ring.places)
         if ring.places > ring.moved or place.made is not None:
             lacking = tirx.max(lacking, _int(0))
         return self._simplified(_quotient(lacking, ring.moved) * (ring.moved * place.part))
 
     def _latest_part(self, place: Kept) -> tirx.Expr:
-        """The part of a ring that is made in this tick or column, or the last one before."""
+        """Return the part of a ring that is made in this tick or column, or the last one before."""
         timing = place.maker
         assert timing is not None
         if place.made is None or place.late is None:
@@ -175,7 +175,7 @@ class _Builder:
         return place.made + part
 
     def _stage(self, operator: MainOperator, timing: Timing) -> tirx.Stmt:
-        """What an operator does in a tick, or in a column of it."""
+        """Return the statement of an operator in a tick, or in a column of it."""
         loop, columns, width = operator.loop, timing.columns, self.segment.interleaving.columns
         assert loop is not None
         run, part = tirx.Var("run", "int32"), tirx.Var("part", "int32")
@@ -189,9 +189,9 @@ class _Builder:
             for index, param in enumerate(loop.func.params)
             if index not in places
         }
-        self.renamed |= {param: str(made.name) for param, made in outside.items()}
+        self.renamed |= {param: str(outer.name) for param, outer in outside.items()}
         latest: tirx.Expr = run if width == 1 else run * columns.parts + part
-        # Of a single part that is read where it is made, the first element is known.
+        # A ring of one part that is read when it is made has a known first element.
         at_once = {
             id(place): latest * place.part
             for place in places.values()
@@ -220,13 +220,13 @@ class _Builder:
                 tirx.Bind(part, _quotient(self.column - columns.start, columns.period))
             )
             is_first = tirx.all(is_first, part == 0)
-            # Of several steps of a run, the last one may lack some.
+            # The last run may have fewer steps than others.
             last = (loop.steps - 1) % timing.number if loop.columns == 1 else columns.parts - 1
             is_last = tirx.all(is_last, part == (last if columns.parts > 1 else 0))
-        made = [place for index, place in places.items() if index in loop.writes]
-        statements += [_move(place, latest) for place in made if place.ring and _moves(place.ring)]
+        written = [place for index, place in places.items() if index in loop.writes]
+        statements += [_move(p, latest) for p in written if p.ring and _moves(p.ring)]
         kept = {id(place): place for place in places.values()}
-        own = {id(place) for place in made}
+        own = {id(place) for place in written}
         statements += [
             tirx.Bind(front, self._front(kept[key], latest if key in own else None))
             for key, front in fronts.items()
@@ -240,7 +240,7 @@ class _Builder:
         return tirx.IfThenElse(tirx.all(*conditions), inner, None) if conditions else inner
 
     def _param(self, operator: MainOperator, index: int, param: tirx.Var) -> tirx.Var:
-        """The parameter for an argument from outside."""
+        """Return the parameter for an argument from outside; equal arguments share one."""
         argument = operator.statement.stmt.value.args[index]
         key = tvm_ffi.structural_hash(argument, map_free_vars=False), str(param.ty)
         known = self.passed.get(key)
@@ -248,15 +248,15 @@ class _Builder:
             self.arguments[self.params.index(known)], argument
         ):
             return known
-        made = tirx.Var(self.names.unique(param.name), param.ty)
-        self.params.append(made)
+        variable = tirx.Var(self.names.unique(param.name), param.ty)
+        self.params.append(variable)
         self.arguments.append(argument)
-        self.passed[key] = made
-        return made
+        self.passed[key] = variable
+        return variable
 
 
 def _conditions(tick: tirx.Var, start: int, end: int, period: int, ticks: int) -> list[tirx.Expr]:
-    """That an operator runs in a tick of so many."""
+    """Return the conditions under which an operator runs in one of `ticks` ticks."""
     conditions = []
     if start > 0:
         conditions.append(tick >= start)
@@ -270,7 +270,7 @@ def _conditions(tick: tirx.Var, start: int, end: int, period: int, ticks: int) -
 def _step_values(
     loop: OperatorLoop, timing: Timing, run: tirx.Var, part: tirx.Var
 ) -> dict[tirx.Var, tirx.Expr]:
-    """What the loop variables of an operator are where a stage makes a single step."""
+    """Return the values of an operator's loop variables if a stage makes a single step."""
     variable = loop.loop.loop_var
     is_part = timing.columns.parts > 1
     if is_part and loop.columns > 1:
@@ -284,7 +284,7 @@ def _step_values(
 def _steps(
     loop: OperatorLoop, timing: Timing, elements: Elements, run: tirx.Var, part: tirx.Var
 ) -> list[tirx.Stmt]:
-    """The steps of a run, or those of a part of it."""
+    """Return the statements for the steps of a run, or of a part of it."""
     step, number = elements.loop_var, timing.number
     is_part = timing.columns.parts > 1
     if is_part and loop.columns > 1:
@@ -314,7 +314,7 @@ def _moves(ring: Ring) -> bool:
 
 
 def _move(place: Kept, latest: tirx.Expr) -> tirx.Stmt:
-    """Move the parts that are still to be read to the front, if there is no place for the next."""
+    """Return a move of the parts that are still to be read to the front, if the ring is full."""
     ring = place.ring
     assert ring is not None
     number, by = (ring.places - ring.moved) * place.part, ring.moved * place.part
@@ -336,12 +336,12 @@ def _move(place: Kept, latest: tirx.Expr) -> tirx.Stmt:
 
 
 def _as(expr: tirx.Expr, var: tirx.Var) -> tirx.Expr:
-    """A number in the type of a variable."""
+    """Return a number in the type of a variable."""
     return expr.astype(str(var.ty.dtype))
 
 
 def _quotient(expr: tirx.Expr, divisor: int) -> tirx.Expr:
-    """Of what is not negative."""
+    """Return the quotient of an expression that is not negative."""
     return expr if divisor == 1 else tirx.Div(expr, _int(divisor))
 
 
@@ -350,21 +350,21 @@ def _int(value: int) -> tirx.IntImm:
 
 
 def _attributes(segment: Segment, names: Mapping[tirx.Var, str]) -> dict[str, object]:
-    """What is known of the operators, of all of them together.
+    """Return the attributes of a segment's PrimFunc, joined from its operators.
 
     Parameters
     ----------
     names
-        of the parameters of the PrimFunc, by those of the operators.
+        names of the PrimFunc's parameters, by parameters of the operators.
     """
     functions = [operator.loop.func for operator in segment.operators if operator.loop]
     called = [operator.func for operator in segment.operators if operator.func]
-    found: dict[str, Any] = {k: v for k, v in dict(called[0].attrs or {}).items() if k in _OF_FIRST}
+    attrs: dict[str, Any] = {k: v for k, v in dict(called[0].attrs or {}).items() if k in _OF_FIRST}
     joined: tuple[Attribute[Sequence[Any]], ...] = (OPERATORS_ATTR, OPERATOR_STEPS_ATTR)
     for attribute in joined:
         if all(attribute.is_on(func) for func in called):
             items = [item for func in called for item in attribute.required(func)]
-            found |= attribute.entry(items)
+            attrs |= attribute.entry(items)
     known_shapes = {
         names[param]: shapes[param.name]
         for func, known in zip(functions, called, strict=True)
@@ -373,22 +373,22 @@ def _attributes(segment: Segment, names: Mapping[tirx.Var, str]) -> dict[str, ob
         if param in names and param.name in shapes
     }
     if known_shapes:
-        found |= OPERATOR_SHAPES_ATTR.entry(known_shapes)
+        attrs |= OPERATOR_SHAPES_ATTR.entry(known_shapes)
     rings, timings = segment.rings, segment.interleaving.timings
     moved = 0
     for memory, ring in rings.items():
         moved += ring.moved_bytes(timings[segment.makers[memory]].parts)
-    said = {
+    summary = {
         "operators": [str(operator.statement.callee) for operator in segment.operators],
         "by": "columns" if segment.interleaving.columns > 1 else "rows",
         "ring_size_bytes": sum(ring.size_bytes for ring in rings.values()),
         "tensor_size_bytes": sum(size_bytes(memory) for memory in rings),
         "moved_bytes": moved,
     }
-    found |= SEGMENT_ATTR.entry(said)
+    attrs |= SEGMENT_ATTR.entry(summary)
     schedules = [schedule for func in functions if (schedule := SCHEDULE_ATTR.of(func)) is not None]
     if schedules:
         tiles = " and ".join(dict.fromkeys(schedule.tile for schedule in schedules))
         instructions = segment.work + interleaving_instructions(segment)
-        found |= SCHEDULE_ATTR.entry(Schedule(tiles, instructions))
-    return found
+        attrs |= SCHEDULE_ATTR.entry(Schedule(tiles, instructions))
+    return attrs

@@ -41,28 +41,28 @@ _NOT_COUNTED: tuple[Annotation[Any], ...] = (
     LIVE_THROUGHOUT_ATTR,
     STATE_TENSOR_ATTR,
 )
-"""Annotations of what is live all the time."""
+"""Annotations of allocations that are always live."""
 
 _STAYS = (
     *_NOT_COUNTED,
     *(INPUT_TENSOR_ATTR, OUTPUT_TENSOR_ATTR, FIXED_OFFSET_ATTR, ALIGNMENT_ATTR),
 )
-"""Annotations of allocations that are no tensors between operators."""
+"""Annotations of allocations that are not tensors between operators."""
 
 
 _INSTRUCTIONS_BY_BYTE = (7, 14, 28, 56)
-"""Of the operators, for each byte that may move beside those that rows move: the first by which
-columns are fast."""
+"""Instructions of the operators for each byte that columns may move besides rows; tried in this
+order until columns are fast."""
 
 _MOST_PERCENT = 5
-"""More instructions that columns may take, about: of those of the operators."""
+"""Most instructions that columns may add, in percent of those of the segment's operators."""
 
 _MOST_PERCENT_OF_ALL = 2
-"""The same, of those of all operators; the greater number holds."""
+"""Most instructions that columns may add, in percent of all operators; the larger limit holds."""
 
 _MOST_PERCENT_IO = 8
-"""The same, where inputs or outputs are given or taken by rows: who asks for that is short of
-memory. So is who permits more multiply-accumulates for strips: what these leave, up to this."""
+"""Most instructions that columns may add with streamed inputs or outputs, in percent of all
+operators; also the maximum of the percentage that strips leave unused."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +74,11 @@ class StreamedMain:
     mod
         the module.
     operators
-        its statements that are no declarations.
+        its statements without declarations.
     allocations
-        the memories that main allocates.
+        the memories of main, with their allocations.
     more_percent
-        of the instructions of all operators that columns may take beside.
+        most instructions that columns may add, in percent of all operators.
     """
 
     mod: IRModule
@@ -92,16 +92,16 @@ class StreamedMain:
 
     @cached_property
     def users(self) -> Mapping[Memory, list[int]]:
-        """The operators that access a memory."""
-        found: dict[Memory, list[int]] = {}
+        """The positions of the operators that access each memory."""
+        users: dict[Memory, list[int]] = {}
         for index, operator in enumerate(self.operators):
             for memory in operator.statement.ranges:
-                found.setdefault(memory, []).append(index)
-        return found
+                users.setdefault(memory, []).append(index)
+        return users
 
     @cached_property
     def sizes(self) -> Mapping[Memory, int]:
-        """Bytes of the memories that may be those of others at other times."""
+        """Sizes in bytes of the memories that share bytes with others at other times."""
         return {
             memory: size_bytes(memory)
             for memory, allocation in self.allocations.items()
@@ -120,7 +120,7 @@ class StreamedMain:
 
     @cached_property
     def by_rows(self) -> Mapping[Memory, str]:
-        """The tensors that are given or taken row by row, and what they are called in errors."""
+        """The streamed inputs and outputs, with their names in errors."""
         return {
             memory: STREAMED_TENSOR_ATTR.required(allocation)
             for memory, allocation in self.allocations.items()
@@ -129,26 +129,26 @@ class StreamedMain:
 
     @cached_property
     def ranges(self) -> Mapping[Memory, tuple[int, int]]:
-        """The first operator that finds or puts something in a memory, and the one after the last;
-        inputs are found before the first."""
-        found = {}
+        """The live range of each memory: the first operator with content, -1 for inputs, and the
+        one after the last."""
+        ranges = {}
         for memory, users in self.users.items():
             if memory in self.sizes:
                 is_input = self._has(memory, INPUT_TENSOR_ATTR)
                 is_output = self._has(memory, OUTPUT_TENSOR_ATTR)
                 kept = is_output or (is_input and self.preserve_inputs)
                 end = len(self.operators) + 1 if kept else users[-1] + 1
-                found[memory] = -1 if is_input else users[0], end
-        return found
+                ranges[memory] = -1 if is_input else users[0], end
+        return ranges
 
     @cached_property
     def ends(self) -> LiveEnds:
-        """Of what is live of memories between operators."""
+        """The live bytes of memories between operators."""
         statements = [operator.statement for operator in self.operators]
         return LiveEnds(statements, self.facts, self.sizes, self.ranges)
 
     def live_through(self, start: int, stop: int) -> list[Memory]:
-        """The memories that are live before and after some operators, and that they do not use."""
+        """Return the memories that are live before and after some operators but unused by them."""
         return [
             memory
             for memory, (first, end) in self.ranges.items()
@@ -162,7 +162,7 @@ class StreamedMain:
         return allocation is not None and annotation.is_on(allocation)
 
     def segment(self, start: int, stop: int) -> Segment | None:
-        """The operators from `start` to before `stop` as a segment; None if they cannot be one."""
+        """Return the operators from `start` to before `stop` as a segment, if they can be one."""
         if (start, stop) not in self._segments:
             self._segments[start, stop] = self._segment(start, stop)
         return self._segments[start, stop]
@@ -182,22 +182,22 @@ class StreamedMain:
         inside = [m for m in self.made_in(start, stop) if self._is_inside(m, start, stop)]
         sizes = {m: self.sizes[m] for m in inside if m in tensors}
         loops = [operator.loop for operator in operators if operator.loop is not None]
-        what = *(loop.accesses for loop in loops), *what_is_scheduled(readings, start, sizes)
-        found = loops[-1].accesses.found.once(
-            what, lambda: interleave(Scheduler(loops, readings, start, sizes))
+        key = *(loop.accesses for loop in loops), *what_is_scheduled(readings, start, sizes)
+        interleaving = loops[-1].accesses.found.once(
+            key, lambda: interleave(Scheduler(loops, readings, start, sizes))
         )
         makers = {r.tensor: r.maker.operator - start for r in readings}
         annotations = {m: self._annotations(m) for m in inside}
         work = sum(self._works[start:stop])
-        return Segment(operators, annotations, [*sizes], found, makers, work)
+        return Segment(operators, annotations, [*sizes], interleaving, makers, work)
 
     def _annotations(self, memory: Memory) -> Mapping[str, object]:
         allocation = self.allocations[memory]
         return {} if allocation is None else allocation.annotations
 
     def with_columns(self, start: int, stop: int) -> Segment | None:
-        """The same segment run by columns, in the smallest rings by which that is fast, or else
-        whatever it takes; None if it has none."""
+        """Return the segment by columns, with the smallest rings that are fast, or else with the
+        fewest moves; None if it has no columns."""
         if (start, stop) not in self._by_columns:
             segment = self.segment(start, stop)
             self._by_columns[start, stop] = segment and self._with_columns(start, stop, segment)
@@ -211,21 +211,21 @@ class StreamedMain:
         if max(loop.columns for loop in loops) == 1:
             return None
         accesses = [loop.accesses_by_columns for loop in loops]
-        found, what = accesses[-1].found, (*accesses, *what_is_scheduled(readings, start, sizes))
-        ways = found.once(what, lambda: by_columns(Scheduler(loops, readings, start, sizes)))
+        cache, key = accesses[-1].found, (*accesses, *what_is_scheduled(readings, start, sizes))
+        ways = cache.once(key, lambda: by_columns(Scheduler(loops, readings, start, sizes)))
         if not ways:
             return None
         for number in _INSTRUCTIONS_BY_BYTE:
             spare_bytes = segment.work // number
             fewest = partial(fewest_bytes, ways, spare_bytes)
-            made = found.once((*what, "spare bytes", spare_bytes), fewest)
-            way = replace(segment, interleaving=made)
+            interleaving = cache.once((*key, "spare bytes", spare_bytes), fewest)
+            way = replace(segment, interleaving=interleaving)
             if self.is_fast(way, segment):
                 break
         return way
 
     def is_fast(self, by_columns: Segment, by_rows: Segment) -> bool:
-        """Whether a segment by columns does not take many more instructions than by rows."""
+        """Return whether a segment by columns takes few more instructions than by rows."""
         slower = interleaving_instructions(by_columns) - interleaving_instructions(by_rows)
         has_io = any(memory in self.by_rows for memory in by_rows.inside)
         permitted = min(self.more_percent, _MOST_PERCENT_IO)
@@ -239,7 +239,7 @@ class StreamedMain:
 
     @cached_property
     def _targets(self) -> list[str | None]:
-        """Where operators run, if they are calls."""
+        """Targets of the operators that are calls."""
         return [None if o.func is None else _target(o.func) for o in self.operators]
 
     @cached_property
@@ -247,7 +247,7 @@ class StreamedMain:
         return [self._work(operator) for operator in self.operators]
 
     def work(self, index: int) -> int:
-        """About how many instructions an operator takes."""
+        """Return the approximate number of instructions of an operator."""
         return self._works[index]
 
     def _work(self, operator: MainOperator) -> int:
@@ -260,7 +260,7 @@ class StreamedMain:
         return sum(count for use in uses for count in use.movements.values()) // 2
 
     def shared_bytes(self, index: int, dying: Memory, written: Memory) -> int:
-        """The bytes that a result of an operator may share with what it reads for the last time."""
+        """Return the bytes that a result of an operator may share with an input that dies there."""
         statement = self.operators[index].statement
         if statement.callee is None:
             return 0
@@ -268,27 +268,26 @@ class StreamedMain:
         if dying not in places or written not in places:
             return 0
         overlap = self.facts.of(statement.callee).overlap
-        # A parameter of a function in C says nothing of its size, as the buffer in main does.
+        # Sizes come from the buffers in main, because parameters in C have none.
         parameters = places[dying].parameter, places[written].parameter
         distance = min(max(overlap.relative_distance(*parameters), 0), self.sizes[written])
         apart = self.sizes[dying] + self.sizes[written]
         return apart - max(self.sizes[written], min(distance + self.sizes[dying], apart))
 
     def made_in(self, start: int, stop: int) -> list[Memory]:
-        """The memories that are first used by some operators."""
+        """Return the memories that some operators use first."""
         return [m for i in range(start, stop) for m in self._first_used[i]]
 
     @cached_property
     def _first_used(self) -> list[list[Memory]]:
-        found: list[list[Memory]] = [[] for _ in self.operators]
+        memories: list[list[Memory]] = [[] for _ in self.operators]
         for memory, users in self.users.items():
-            found[users[0]].append(memory)
-        return found
+            memories[users[0]].append(memory)
+        return memories
 
     @cached_property
     def _flow(self) -> tuple[list[list[Reading]], list[int]]:
-        """What each operator reads of others, and by operator, the first one that may be in a
-        segment with it and all between."""
+        """For each operator, its reads of others, and the first operator of its longest segment."""
         readings: list[list[Reading]] = [[] for _ in self.operators]
         apart = [0 if operator.loop else index + 1 for index, operator in enumerate(self.operators)]
         for memory, users in self.users.items():
@@ -297,7 +296,7 @@ class StreamedMain:
                 continue
             maker = self._maker(memory, users, written)
             for before, index in pairwise(users):
-                # What one operator writes before all others read it.
+                # Without a single maker, users around a write cannot share a segment.
                 if maker is None and any(before <= i <= index for i in written):
                     apart[index] = max(apart[index], before + 1)
             if maker is None:
@@ -314,7 +313,7 @@ class StreamedMain:
         return readings, apart
 
     def _maker(self, memory: Memory, users: list[int], written: list[int]) -> Maker | None:
-        """What makes a tensor; None if it does not, in steps, before others read it."""
+        """Return the maker of a tensor, if one operator writes it in steps before all reads."""
         first = users[0]
         loop = self.operators[first].loop
         size = self._size(memory)
@@ -324,54 +323,54 @@ class StreamedMain:
         others = (self.operators[i] for i in users)
         if parameter is None or not all(o.loop is None or _knows(o, memory) for o in others):
             return None
-        # One object wherever inputs and outputs are, with what is known of it.
-        made = Maker(first, parameter, loop.steps, loop.step_bytes(parameter, size))
-        return loop.found.once(("maker", first, parameter, made.step_bytes), lambda: made)
+        # Share the object and its cached results wherever inputs and outputs are.
+        maker = Maker(first, parameter, loop.steps, loop.step_bytes(parameter, size))
+        return loop.found.once(("maker", first, parameter, maker.step_bytes), lambda: maker)
 
     def _size(self, memory: Memory) -> int | None:
-        """Bytes; None if they are not known: what leads to a tensor of the model is a pointer."""
+        """Return the bytes of a memory; None for pointers that lead to no tensor of the model."""
         if isinstance(memory.ty, tirx.BufferType):
             return size_bytes(memory) if has_static_size(memory) else None
         main = self.mod[MAIN_FUNCTION_NAME]
         tensors = [*(INPUT_TENSORS_ATTR.of(main) or ()), *(OUTPUT_TENSORS_ATTR.of(main) or ())]
-        found = (t for p, t in zip(main.params, tensors, strict=False) if p.same_as(memory))
-        tensor = next(found, None)
+        matches = (t for p, t in zip(main.params, tensors, strict=False) if p.same_as(memory))
+        tensor = next(matches, None)
         return None if tensor is None else int(tensor.size_bytes)
 
     @property
     def readings(self) -> list[list[Reading]]:
-        """What each operator reads of others."""
+        """For each operator, its reads of others."""
         return self._flow[0]
 
     @property
     def apart(self) -> list[int]:
-        """By operator, the first one that may be in a segment with it."""
+        """For each operator, the first one that may be in a segment with it."""
         return self._flow[1]
 
     def _is_inside(self, memory: Memory, start: int, stop: int) -> bool:
-        """Whether it is a tensor that only these operators use, in ways that are known."""
+        """Return whether only these operators use a tensor, in known ways."""
         if memory not in self._between:
             return False
-        # Also what does not read it needs it to be there.
+        # Operators that are called with the tensor need it, even if they do not read it.
         called_with = self._called_with[memory]
         is_inside = start <= called_with[0] and called_with[-1] < stop
         return is_inside and all(_knows(self.operators[i], memory) for i in self.users[memory])
 
     @cached_property
     def _called_with(self) -> Mapping[Memory, list[int]]:
-        """The operators that access a memory or are called with it."""
-        found: dict[Memory, list[int]] = {}
+        """The positions of the operators that access a memory or are called with it."""
+        positions: dict[Memory, list[int]] = {}
         for index, operator in enumerate(self.operators):
             passed = (argument.memory for argument in operator.statement.arguments)
             for memory in dict.fromkeys([*operator.statement.ranges, *passed]):
-                found.setdefault(memory, []).append(index)
-        return found
+                positions.setdefault(memory, []).append(index)
+        return positions
 
 
 def _reading(
     maker: Maker, reader: int, parameter: int, tensor: Memory, loop: OperatorLoop
 ) -> Reading:
-    """That an operator reads a tensor; one object wherever inputs and outputs are."""
+    """Return a read of a tensor; one object wherever inputs and outputs are."""
     return loop.found.once(
         ("reading", maker, reader, parameter, tensor),
         lambda: Reading(maker, reader, loop, parameter, tensor),
@@ -379,7 +378,7 @@ def _reading(
 
 
 def _target(func: tirx.PrimFunc) -> str:
-    """Where an operator runs."""
+    """Return the target of an operator, as text."""
     return str((func.attrs or {}).get("target"))
 
 
@@ -388,7 +387,7 @@ def _may_write(operator: MainOperator, memory: Memory) -> bool:
 
 
 def _knows(operator: MainOperator, memory: Memory) -> bool:
-    """Whether it accesses a memory only by parameters that point to its start."""
+    """Return whether an operator accesses a memory only by parameters that point to its start."""
     assert operator.loop is not None
     passed = [a for a in operator.statement.arguments if a.memory.same_as(memory)]
     return bool(passed) and all(

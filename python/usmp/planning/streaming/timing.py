@@ -1,4 +1,4 @@
-"""When operators run that run interleaved, and what is kept of a tensor between two of them.
+"""The ticks in which interleaved operators run, and the rings that hold tensors between them.
 
 Time is lexicographic. A moment is a tick of rows and, within it, a tick of columns. Operators that
 run by rows have one tick of columns in each tick of rows.
@@ -14,27 +14,27 @@ import numpy as np
 from usmp.analysis.memory.index_values import Values
 
 Tensor: TypeAlias = int
-"""Its position among the tensors of a segment of which rings may be kept."""
+"""The position of a tensor among the tensors of a segment that rings may keep."""
 
 ROWS, COLUMNS = range(2)
 """The levels of time: positions in a moment."""
 
 
 class Columns(NamedTuple):
-    """When an operator makes the parts of a run, such as the pixels of a row.
+    """The ticks of columns in which an operator makes the parts of a run, such as pixels of a row.
 
-    A tick of a segment that runs by columns has ticks of its own, one after the other.
+    In a segment by columns, a tick of rows consists of ticks of columns.
 
     Parameters
     ----------
     start
-        the first of them in which the operator makes parts.
+        first tick of columns in which the operator makes parts.
     period
-        from one to the next.
+        ticks of columns from one part to the next.
     number
-        parts that are made at once.
+        parts that are made in one tick of columns.
     parts
-        of a run.
+        number of parts in a run.
     """
 
     start: int
@@ -44,16 +44,16 @@ class Columns(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The tick after the last one in which parts are made."""
+        """The tick of columns after the last one in which parts are made."""
         return self.start + self.period * (-(-self.parts // self.number) - 1) + 1
 
 
 ONE_COLUMN = Columns(0, 1, 1, 1)
-"""A run is one part, which is made as soon as the tick begins."""
+"""The columns of a run that is one part, made as soon as the tick begins."""
 
 
 class Timing(NamedTuple):
-    """When an operator makes its steps.
+    """The ticks in which an operator makes its steps.
 
     Parameters
     ----------
@@ -62,11 +62,11 @@ class Timing(NamedTuple):
     period
         ticks from one run to the next.
     number
-        steps of a run.
+        number of steps in a run.
     runs
-        how many.
+        number of runs.
     columns
-        when, within the tick, it makes the parts of a run.
+        ticks of columns in which it makes the parts of a run.
     """
 
     start: int
@@ -77,7 +77,7 @@ class Timing(NamedTuple):
 
     @property
     def parts(self) -> int:
-        """That all runs make together."""
+        """Number of parts in all runs."""
         return self.runs * self.columns.parts
 
     @property
@@ -87,12 +87,12 @@ class Timing(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """What the parts are, whenever they are made: runs, steps and parts of each of them."""
+        """The numbers of runs, of steps in a run and of parts in a run, without their times."""
         return self.runs, self.number, self.columns.parts
 
     @property
     def pace(self) -> tuple[object, ...]:
-        """All but when it begins."""
+        """All fields but the beginnings."""
         return self[1:4] + self.columns[1:]
 
     def begin(self, level: int) -> int:
@@ -100,18 +100,18 @@ class Timing(NamedTuple):
         return self.columns.start if level else self.start
 
     def beginning(self, start: int, level: int) -> Timing:
-        """Return the same with another first tick of a level of time."""
+        """Return the timing with another first tick of a level of time."""
         if level == ROWS:
             return Timing(start, *self[1:])
         return self._replace(columns=Columns(start, *self.columns[1:]))
 
     def after(self, other: Timing) -> tuple[int, int]:
-        """Return how much later it begins than another one, by level of time."""
+        """Return the ticks by which it begins after another timing, by level of time."""
         return self.start - other.start, self.columns.start - other.columns.start
 
     @property
     def moments(self) -> Values:
-        """By level of time and part, the tick in which it is made, (2, parts)."""
+        """The tick of each part at each level of time, (2, parts)."""
         start, period, number, parts = self.columns
         moments = np.empty((2, self.runs, parts), np.int64)
         moments[ROWS] = self.start + self.period * np.arange(self.runs)[:, None]
@@ -119,7 +119,7 @@ class Timing(NamedTuple):
         return moments.reshape(2, -1)
 
     def ticks(self, width: int) -> Values:
-        """Return by part when it is made, in ticks of columns, (parts,).
+        """Return the tick of columns in which each part is made, counted from the start, (parts,).
 
         Parameters
         ----------
@@ -127,26 +127,25 @@ class Timing(NamedTuple):
             ticks of columns in a tick of rows.
         """
         rows, columns = self.moments
-        made: Values = rows * width + columns
-        return made
+        ticks: Values = rows * width + columns
+        return ticks
 
 
 @dataclass(frozen=True)
 class Ring:
-    """What is kept of a tensor: the parts that are still to be read, one after the other.
+    """A ring buffer of the parts of a tensor that are still to be read, one after the other.
 
-    When there is no place for the next parts, those that are still to be read move to the front.
+    When the ring is full, the parts that are still to be read move to the front.
 
     Parameters
     ----------
     places
-        for so many parts; a part is a row, or in a segment that runs by columns what its operator
-        makes in a tick for a column.
+        number of parts that fit. A part is a row, or in a segment by columns what its operator
+        makes in a tick of columns.
     moved
-        parts by which they move, at most as many as there are places; with all of them, nothing is
-        left to move.
+        parts by which the content moves, at most `places`; no part remains to move in that case.
     part_bytes
-        of a part.
+        bytes of a part.
     """
 
     places: int
@@ -155,10 +154,10 @@ class Ring:
 
     @property
     def size_bytes(self) -> int:
-        """Of the whole ring."""
+        """Bytes of the whole ring."""
         return self.places * self.part_bytes
 
     def moved_bytes(self, parts: int) -> int:
-        """Bytes that move while so many parts are made."""
+        """Return the bytes that move while `parts` parts are made."""
         times = -(-max(parts - self.places, 0) // self.moved)
         return times * (self.places - self.moved) * self.part_bytes

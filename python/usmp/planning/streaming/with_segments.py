@@ -23,28 +23,27 @@ from usmp.tir.nodes import nodes_of, sequence
 def with_segments(
     main: StreamedMain, segments: Mapping[tuple[int, int], tuple[Segment, StreamedFunction]]
 ) -> IRModule:
-    """The module of `main` with a PrimFunc for each segment, and without those that nothing calls
-    any more.
+    """Return the module of `main` with a PrimFunc for each segment, without unused PrimFuncs.
 
     Parameters
     ----------
     segments
-        by the first operator and the one after the last.
+        segments and their PrimFuncs, by the first operator and the one after the last.
     """
     mod = main.mod
     names = UniqueNames(str(variable.name_hint) for variable in mod.functions)
     functions = dict(mod.functions.items())
     statements = [operator.statement.stmt for operator in main.operators]
-    gone = {m for segment, _ in segments.values() for m in segment.inside}
-    for (start, stop), (segment, made) in sorted(segments.items(), reverse=True):
+    dropped = {m for segment, _ in segments.values() for m in segment.inside}
+    for (start, stop), (segment, function) in sorted(segments.items(), reverse=True):
         first, last = (segment.operators[i].statement.callee for i in (0, -1))
         variable = GlobalVar(names.unique(f"{first}_to_{last}"))
-        functions[variable] = made.func
+        functions[variable] = function.func
         span = joined_span(s.value.span for s in statements[start:stop] if _is_call(s))
-        call = Call(variable, list(made.arguments), span=span, ret_ty=TupleType([]))
+        call = Call(variable, list(function.arguments), span=span, ret_ty=TupleType([]))
         statements[start:stop] = [tirx.Evaluate(call)]
     func = mod[MAIN_FUNCTION_NAME]
-    declarations = list(_declarations(func, gone))
+    declarations = list(_declarations(func, dropped))
     changed = IRModule(functions, attrs=mod.attrs)
     main = func.with_body(sequence([*declarations, *statements]), func.span)
     return _without_unused(with_main(changed, main), mod)
@@ -55,20 +54,20 @@ def _is_call(stmt: tirx.Stmt) -> bool:
 
 
 def _declarations(func: tirx.PrimFunc, memories: Iterable[Memory]) -> Iterator[tirx.Stmt]:
-    """Those of a main function that are not of some memories, or of views of them."""
-    gone = set(memories)
+    """Yield the declarations of a main function, without some memories and views of them."""
+    dropped = set(memories)
     for stmt in tirx.stmt_list(func.body):
         if not isinstance(stmt, DECLARATIONS):
             continue
         variable = stmt.var if isinstance(stmt, tirx.Bind) else stmt.buffer
-        if not gone.isdisjoint([variable, *nodes_of(stmt, tirx.Var)]):
-            gone.add(variable)
+        if not dropped.isdisjoint([variable, *nodes_of(stmt, tirx.Var)]):
+            dropped.add(variable)
             continue
         yield stmt
 
 
 def _without_unused(mod: IRModule, before: IRModule) -> IRModule:
-    """`mod` without PrimFuncs that something called before and that nothing calls now."""
+    """Return `mod` without the PrimFuncs that were called before and that nothing calls now."""
     unused = _called(before) - _called(mod)
     functions = {v: f for v, f in mod.functions.items() if str(v.name_hint) not in unused}
     return IRModule(functions, attrs=mod.attrs)

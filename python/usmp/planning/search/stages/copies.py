@@ -1,4 +1,4 @@
-"""Copies of parts of tensors: made, or elided."""
+"""The copies of parts of tensors that a main function makes or elides."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from usmp.planning.search.race import Race
 from usmp.planning.search.stage import Stage
 
 _MOST_TRIALS = 8
-"""Choices of copies that are planned."""
+"""Most choices of copies that are planned."""
 
 _FIRST_TRIALS = 3
-"""The first of these: the default choice, all copies elided, none elided."""
+"""Choices that come first: the default, all copies elided, no copy elided."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Copies:
     mod
         the module with these copies.
     groups
-        for each copy that could be made, by position, its group: copies of one group copy parts
-        of the same tensors.
+        group of each copy that could be made, by position. Copies of one group copy parts of the
+        same tensors.
     elided
-        the positions of those that are not made.
+        positions of the copies that are not made.
     """
 
     mod: IRModule
@@ -41,23 +41,24 @@ class Copies:
 
 
 MakeCopies = Callable[[Collection[int] | None], Copies]
-"""From the positions of copies to elide where that is possible, or None for those that let no more
-bytes live at once, to the main function."""
+"""Makes the main function without the copies at some positions, where that is possible. With None,
+it has no copies whose removal does not increase the live bytes."""
 
 
 class CopyStage(Stage):
-    """Make the main PrimFunc, and choose which parts of tensors it copies.
+    """The choice of the parts of tensors that the main PrimFunc copies.
 
-    Not copying a part of a tensor lets it live as long as the whole. What this costs depends on
-    what may overlap where, so some choices are planned. Making all copies is one of them. The
-    value is the set of elided copies; of two equal plans the one with fewer copies is taken.
+    Without a copy of its part, the whole tensor stays live. The bytes of that depend on overlaps,
+    so some choices are planned; one of them makes all copies. The value is the set of elided
+    copies. Of two equal plans, the one with fewer copies is taken.
 
     Parameters
     ----------
     versions
-        from a module with a Relax `main` that calls operators to its main functions.
+        makes, from a module with a Relax `main` that calls operators, the versions of its main
+        function.
     how
-        what `versions` depends on beside the module.
+        key of the parameters of `versions`, besides the module.
     """
 
     name = COPIES
@@ -72,7 +73,7 @@ class CopyStage(Stage):
 
     @property
     def key(self) -> Hashable:
-        """Name what the versions are made for."""
+        """The key of the parameters of the versions."""
         return "copies", self._how
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
@@ -104,8 +105,8 @@ class CopyStage(Stage):
         """Return the module with the main PrimFunc in the place of the Relax `main`."""
         assert isinstance(choice.value, frozenset)
         versions = self._versions(mod)
-        made = versions.known.get(choice.value)
-        return versions.make(sorted(choice.value)).mod if made is None else made.mod
+        known = versions.known.get(choice.value)
+        return versions.make(sorted(choice.value)).mod if known is None else known.mod
 
 
 @dataclass
@@ -127,6 +128,6 @@ def _choice(copies: Copies) -> Choice:
 
 
 def _groups(groups: Sequence[int]) -> Iterator[frozenset[int]]:
-    """Yield the positions of copies that belong together."""
+    """Yield the positions of the copies of each group."""
     for number in dict.fromkeys(groups):
         yield frozenset(index for index, group in enumerate(groups) if group == number)

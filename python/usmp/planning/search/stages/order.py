@@ -29,10 +29,10 @@ _IMPORTED = Choice((), "as imported")
 
 
 class OrderStage(Stage):
-    """Choose between the importer's order and one with the least peak of live bytes.
+    """The choice between the importer's order and one with the least peak of live bytes.
 
-    The value is the new position of each statement that is no declaration, or empty for the
-    importer's order.
+    The value has the indices of the statements without declarations, in the new order, or is empty
+    for the importer's order.
     """
 
     name = ORDER
@@ -40,19 +40,19 @@ class OrderStage(Stage):
     reads = (STRIPS_ATTR,)
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
-        """Yield the importer's order, and the other one if its peak of live bytes is lower."""
+        """Yield the importer's order, and another order if its peak of live bytes is lower."""
         yield _IMPORTED
-        # The entries of a joint module were ordered one by one. The order of strips was chosen with
-        # them: one strip after the other.
+        # Entries of a joint module were ordered one by one before. Strips have an order already:
+        # one strip after the other.
         options = race.options
         is_free = options.order_operators and options.shares_memory
         has_strips = bool((STRIPS_ATTR.of(mod) or {}).get("chains"))
         if not is_free or has_strips or entries_of(mod) != [ONLY_ENTRY] or race.is_hopeless:
             return
-        found = least_order(race.session, mod, options)
-        race.facts["order"] = found
-        if found is not None and found.peak_bytes < found.importer_peak_bytes:
-            yield Choice(tuple(found.order), "fewest live bytes", (1,))
+        order = least_order(race.session, mod, options)
+        race.facts["order"] = order
+        if order is not None and order.peak_bytes < order.importer_peak_bytes:
+            yield Choice(tuple(order.order), "fewest live bytes", (1,))
 
     def apply(self, mod: IRModule, choice: Choice) -> IRModule:
         """Return the module with its statements in the order."""
@@ -61,16 +61,16 @@ class OrderStage(Stage):
         return with_main(mod, with_order(mod[MAIN_FUNCTION_NAME], order)) if order else mod
 
     def details(self, race: Race) -> dict[str, Any]:
-        """Return what the orders need at least."""
-        found: OperatorOrder | None = race.facts.get("order")
-        if found is None:
+        """Return the peaks of live bytes, and their lower bound."""
+        order: OperatorOrder | None = race.facts.get("order")
+        if order is None:
             return {}
         is_importers = race.taken == _IMPORTED
-        live_bytes = found.importer_peak_bytes if is_importers else found.peak_bytes
+        live_bytes = order.importer_peak_bytes if is_importers else order.peak_bytes
         return {
-            "importer_live_bytes": found.importer_peak_bytes,
+            "importer_live_bytes": order.importer_peak_bytes,
             "live_bytes": live_bytes,
-            "least_live_bytes": found.lower_bound_bytes,
+            "least_live_bytes": order.lower_bound_bytes,
         }
 
 
@@ -82,12 +82,12 @@ def least_order(
     Parameters
     ----------
     mod
-        not planned yet, with one entry.
+        a module without a plan, with one entry.
 
     Returns
     -------
     OperatorOrder | None
-        None if there is one order only, if it is not known what the statements do, or if no time
+        None if there is only one order, if the effect of a statement is unknown, or if no time
         remains.
 
     Raises
@@ -103,14 +103,14 @@ def least_order(
         graph = _graph(session, prepared, options)
         return None if graph is None else least_peak_order(graph, deadline=session.deadline)
 
-    # Inputs and outputs count if they are allocated; the statements stay the same.
+    # Use the prepared module, in which inputs and outputs count if they are allocated.
     return session.once(("order", options.preserve_inputs, options.overlap), prepared, find)
 
 
 def _graph(
     session: PlanningSession, prepared: IRModule, options: PlanningOptions
 ) -> OperatorGraph | None:
-    """Return the calls, with the bytes of the largest sizes and dependencies of all sizes."""
+    """Return the graph of the calls, with bytes at the largest sizes and all dependencies."""
     largest = session.at_largest_sizes(prepared)
     graph = operator_graph(largest, options.preserve_inputs, options.overlap)
     if graph is None or largest is prepared:

@@ -41,10 +41,10 @@ _NONE = Choice((), "one operator after the other", (-1,))
 
 
 class SegmentStage(Stage):
-    """Choose which operators run interleaved.
+    """The choice of the operators that run interleaved.
 
     The value has the first operator of each segment, the one after its last, and whether it runs by
-    columns. An input or output that is given or taken by rows needs a segment.
+    columns. A streamed input or output needs a segment.
     """
 
     name = SEGMENTS
@@ -60,7 +60,7 @@ class SegmentStage(Stage):
         options, session = race.options, race.session
         must = entries_of(mod) == [ONLY_ENTRY] and streams_io(mod[MAIN_FUNCTION_NAME])
         may = options.streams_operators and entries_of(mod) == [ONLY_ENTRY]
-        # How many rows a ring has must be known.
+        # Rings need a known number of rows.
         may = may and not has_symbolic_sizes(mod) and least_need(session, mod, options) is None
         if not (must and may):
             yield _NONE
@@ -78,14 +78,14 @@ class SegmentStage(Stage):
                     f"{MAIN_FUNCTION_NAME} do, so that their tensors would have to exist"
                 )
             return
-        # An input or output by rows needs segments, however long it takes to choose them.
-        found = segmentations(prepared, None if must else partial(session.has_time, SEGMENTS))
-        race.facts["bound_bytes"] = found.bound_bytes
+        # Streamed inputs and outputs need segments, so ignore the deadline.
+        candidates = segmentations(prepared, None if must else partial(session.has_time, SEGMENTS))
+        race.facts["bound_bytes"] = candidates.bound_bytes
         if is_fast:
-            yield from _choices(session, main, found.fewest)
+            yield from _choices(session, main, candidates.fewest)
             if race.taken != _NONE and race.taken is not None and race.best.peaks is not None:
                 return
-        for choice in _choices(session, main, found.choices):
+        for choice in _choices(session, main, candidates.choices):
             if choice.value not in {leaf.choice.value for leaf in race.leaves}:
                 yield choice
         if must and race.taken is None:
@@ -100,15 +100,15 @@ class SegmentStage(Stage):
             main = session.once("streamed main", mod, lambda: streamed_main(mod))
             assert main is not None
             segments = {(start, stop): columns for start, stop, columns in choice.value}
-            made = _made(session, replace(main, mod=mod), segments)
-        assert made is not None
-        return made
+            streamed = _made(session, replace(main, mod=mod), segments)
+        assert streamed is not None
+        return streamed
 
     def details(self, race: Race) -> dict[str, Any]:
-        """Return what operators take one after the other, and what no segments are below."""
+        """Return the peak without segments, and a lower bound of the peaks with segments."""
         if all(choice == _NONE for choice in (race.taken, *(leaf.choice for leaf in race.leaves))):
             return {}
-        # Planned without segments, even if it is no choice.
+        # Plan without segments, even if that is no choice.
         peaks = race.session.peaks(race.mod, race.options)
         known = {} if peaks is None else {"unstreamed_peak_bytes": sum(peaks)}
         if race.facts.get("bound_bytes") is not None:
@@ -126,25 +126,24 @@ def _prepared_main(
 
 
 def _more_percent(mod: IRModule, options: PlanningOptions) -> float:
-    """Return the percentage of multiply-accumulates that strips leave to segments; 0 without
-    strips."""
-    said = STRIPS_ATTR.of(mod) or {}
-    if not said.get("chains"):
+    """Return the percentage of multiply-accumulates that strips leave to segments; 0 if none."""
+    strips = STRIPS_ATTR.of(mod) or {}
+    if not strips.get("chains"):
         return 0.0
-    before, after = (max(int(said[name]), 1) for name in ("macs_before", "macs"))
+    before, after = (max(int(strips[name]), 1) for name in ("macs_before", "macs"))
     return max(options.max_extra_macs - 100 * (after - before) / before, 0.0)
 
 
 def _unprepared(
     session: PlanningSession, mod: IRModule, prepared: StreamedMain
 ) -> StreamedMain | None:
-    """Return the main function of the module itself, from which segments are made.
+    """Return the main function of the unprepared module, from which segments are made.
 
-    It is the same one wherever inputs and outputs are, so that segments are made once.
+    This module is the same with inputs and outputs anywhere, so that segments are made once.
     """
-    found = session.once("streamed main", mod, lambda: streamed_main(mod, like=prepared))
-    # The attributes of the module may be others.
-    return None if found is None else replace(found, mod=mod)
+    main = session.once("streamed main", mod, lambda: streamed_main(mod, like=prepared))
+    # Take the attributes of this module, because those of the cached one may differ.
+    return None if main is None else replace(main, mod=mod)
 
 
 def _choices(
@@ -154,7 +153,7 @@ def _choices(
     by_bound = sorted(range(len(choices)), key=lambda index: choices[index].live_bytes)
     for index in by_bound:
         segments = choices[index].segments
-        # The statements are the same; the memories are not.
+        # Make segments again by interval: the module has other memories, but the same statements.
         ways = {i: s.interleaving.columns > 1 for i, s in segments.items()}
         if _made(session, main, ways) is not None:
             value = tuple((*interval, by_columns) for interval, by_columns in sorted(ways.items()))
@@ -163,7 +162,7 @@ def _choices(
 
 
 def _words(main: StreamedMain, start: int, stop: int, by_columns: bool) -> str:
-    """Return a segment as users read it."""
+    """Return the text of a segment for users."""
     first, last = (main.operators[at].statement.callee or "copy" for at in (start, stop - 1))
     return f"{first} to {last} ({stop - start}, by {'columns' if by_columns else 'rows'})"
 
@@ -176,28 +175,28 @@ def with_all_segments(
     Parameters
     ----------
     segments
-        the first operator of each, and the one after its last.
+        intervals: the first operator of each segment, and the one after its last.
     by_columns
-        whether they run by columns, where they have some.
+        whether segments with columns run by columns.
 
     Raises
     ------
     ValueError
-        one of them cannot run interleaved, or two have an operator in common.
+        a segment cannot run interleaved, or two have an operator in common.
     """
     main = streamed_main(mod)
     if main is None or not _are_apart(main, segments):
-        made = None
+        streamed = None
     else:
         with planning_session() as session:
-            made = _made(session, main, dict.fromkeys(segments, by_columns))
-    if made is None:
+            streamed = _made(session, main, dict.fromkeys(segments, by_columns))
+    if streamed is None:
         raise ValueError(f"operators {list(segments)} of __tvm_main__ cannot run interleaved")
-    return made
+    return streamed
 
 
 def _are_apart(main: StreamedMain, segments: Sequence[Interval]) -> bool:
-    """Return whether segments are some of the operators, and no two have one in common."""
+    """Return whether segments are within the main function and have no common operator."""
     ends = [end for segment in sorted(segments) for end in segment]
     is_sorted = all(before <= after for before, after in pairwise(ends))
     return is_sorted and (not ends or (ends[0] >= 0 and ends[-1] <= len(main.operators)))
@@ -206,21 +205,21 @@ def _are_apart(main: StreamedMain, segments: Sequence[Interval]) -> bool:
 def _made(
     session: PlanningSession, main: StreamedMain, segments: Mapping[Interval, bool]
 ) -> IRModule | None:
-    """Return the module with segments, by columns where that is true; None if one cannot run."""
-    made = {}
+    """Return the module with segments, by columns if the value is true; None if one cannot run."""
+    functions = {}
     for (start, stop), by_columns in segments.items():
         segment = main.segment(start, stop)
         if by_columns:
             segment = main.with_columns(start, stop) or segment
         if segment is None:
             return None
-        # A PrimFunc whose facts are known, if a module before had the same segment.
-        what = "streamed function", start, stop, by_columns
-        function = session.once(what, main.mod, partial(streamed_function, segment))
+        # Reuse the PrimFunc of an equal segment, because its facts are known.
+        key = "streamed function", start, stop, by_columns
+        function = session.once(key, main.mod, partial(streamed_function, segment))
         if function is None:
             return None
-        made[start, stop] = segment, function
-    # A module whose facts are known, too. Its attributes may be others.
+        functions[start, stop] = segment, function
+    # Reuse the module, too, but with the attributes of this one.
     known = "streamed module", tuple(sorted(segments.items()))
-    mod = session.once(known, main.mod, partial(with_segments, main, made))
+    mod = session.once(known, main.mod, partial(with_segments, main, functions))
     return IRModule(mod.functions, attrs=main.mod.attrs)

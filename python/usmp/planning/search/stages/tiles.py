@@ -1,8 +1,8 @@
 """Tiles: the schedules of operators, from the smallest memory to the fewest instructions.
 
-An operator that computes several pixels at once reads the inputs of the last one when outputs of
-the first are written already, so its output may lie over a few bytes less of its input. Most of
-the time other operators need more memory anyway; where the peak would rise, the user chooses.
+An operator that computes several pixels at once writes outputs of the first pixel before it has
+read the inputs of the last. So its output may overlap a few bytes less of its input. Mostly other
+operators need more memory anyway; where the peak would rise, the user chooses.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from usmp.planning.session import planning_session
 from usmp.tir.nodes import nodes_of
 
 _MOST_TRIALS = 24
-"""Choices of schedules that are planned for one goal."""
+"""Most choices of schedules that are planned for one goal."""
 
 
 class TileStage(Stage):
-    """Choose the fastest schedules within the memory that `tir.usmp.optimize` allows.
+    """The choice of the fastest schedules within the memory that `tir.usmp.optimize` allows.
 
-    The value has, by name of a PrimFunc, how many of its schedules are slower.
+    The value has, by name of a PrimFunc, the index of its schedule; higher ones are faster.
     """
 
     name = TILES
@@ -51,10 +51,10 @@ class TileStage(Stage):
     allowance = Allowance.WITHIN
 
     def choices(self, mod: IRModule, race: Race) -> Iterator[Choice]:
-        """Yield the smallest schedules, then faster ones beside those that were taken.
+        """Yield the schedules with the least memory, then faster ones on top of those taken so far.
 
-        All operators at once are tried first, then one half and the other: where one operator of
-        many needs more memory, few plans find it.
+        All operators are tried at once first, then one half and the other, so that few plans find
+        the one operator that needs more memory.
         """
         yield _choice({})
         schedules = schedules_of(mod)
@@ -84,48 +84,48 @@ class TileStage(Stage):
         """Return the module with these schedules."""
         if not choice.value:
             return mod
-        made, schedules = IRModule(mod.functions, attrs=mod.attrs), schedules_of(mod)
+        changed, schedules = IRModule(mod.functions, attrs=mod.attrs), schedules_of(mod)
         with planning_session() as session:
             for name, number in _chosen(choice).items():
                 variable = mod.get_global_var(name)
                 alone = IRModule({variable: mod[name]})
                 make = partial(_in_the_place_of, mod[name], schedules[name][number])
-                made.update_func(variable, session.once(("schedule", number), alone, make))
-        return made
+                changed.update_func(variable, session.once(("schedule", number), alone, make))
+        return changed
 
     def details(self, race: Race) -> dict[str, Any]:
-        """Return what each goal takes: bytes and instructions."""
+        """Return the bytes and instructions of each goal."""
         if not race.leaves or race.best.peaks is None:
             return {}
         takes = {}
         for goal in _goals(race.mod, race.options):
-            other = race
+            goal_race = race
             if goal != race.options.optimize:
                 options = replace(race.options, optimize=goal)
-                other = Race(self, race.mod, race.session, options).run()
-                # A search that ran out of time does not say what its goal takes.
+                goal_race = Race(self, race.mod, race.session, options).run()
+                # Omit a goal whose search ran out of time.
                 if not race.has_time():
                     continue
-            takes[goal] = _takes(other)
+            takes[goal] = _takes(goal_race)
         return {"optimize": race.options.optimize, **takes}
 
     def compared(self, race: Race) -> Compared | None:
-        """Return what the goals take: users choose among goals, not among schedules."""
+        """Return the bytes of the goals, because users choose among goals, not schedules."""
         details = self.details(race)
         if not details:
             return None
-        taken = details["optimize"]
-        own = details[taken]
+        own_goal = details["optimize"]
+        own = details[own_goal]
         goals: dict[tuple[int, int], list[str]] = {}
         for goal in OPTIMIZE:
             if goal in details and details[goal] != own:
-                its = details[goal]["peak_bytes"], details[goal]["instructions"]
-                goals.setdefault(its, []).append(goal)
+                cost = details[goal]["peak_bytes"], details[goal]["instructions"]
+                goals.setdefault(cost, []).append(goal)
         others = [
             Alternative(_words(names, instructions), _why(peak_bytes, own), peak_bytes)
             for (peak_bytes, instructions), names in goals.items()
         ]
-        label = _words([taken], own["instructions"])
+        label = _words([own_goal], own["instructions"])
         return Compared(TILES, label, own["peak_bytes"], tuple(others), details=details)
 
 
@@ -159,7 +159,7 @@ def _goals(mod: IRModule, options: PlanningOptions) -> Sequence[str]:
     is_quick = options.custom_algorithm is None and options.placement == PREFERENCE
     if not is_quick:
         return [options.optimize]
-    # Nothing would run interleaved for speed alone.
+    # Leave out speed, for which nothing would run interleaved.
     is_streamed = any(SEGMENT_ATTR.is_on(func) for func in prim_funcs(mod).values())
     return (
         [goal for goal in OPTIMIZE if goal in (options.optimize, RAM, BALANCED)]
@@ -169,7 +169,7 @@ def _goals(mod: IRModule, options: PlanningOptions) -> Sequence[str]:
 
 
 def schedules_of(mod: IRModule) -> dict[str, list[tirx.PrimFunc]]:
-    """Return, by name, the schedules of PrimFuncs that have several, the slowest first."""
+    """Return all schedules of the PrimFuncs that have several, by name, the slowest first."""
     return {
         name: [func, *reversed(faster_schedules(func))]
         for name, func in prim_funcs(mod).items()
@@ -178,8 +178,8 @@ def schedules_of(mod: IRModule) -> dict[str, list[tirx.PrimFunc]]:
 
 
 def instructions_of(mod: IRModule) -> int:
-    """Return about how many instructions one run of each entry takes, of the operators whose
-    schedules say it."""
+    """Return about how many instructions one run of each entry takes, in operators with a known
+    schedule."""
     functions, facts = prim_funcs(mod), module_facts(mod)
     total = 0
     for entry in map(entry_function_name, entries_of(mod)):
@@ -206,6 +206,6 @@ def _instructions(func: tirx.PrimFunc) -> int:
 
 def _in_the_place_of(func: tirx.PrimFunc, schedule: tirx.PrimFunc) -> tirx.PrimFunc:
     """Return a faster schedule with the attributes of a function, its target among them."""
-    made = tirx.PrimFunc(schedule.params, schedule.body, func.ret_type)
-    made = ROW_SCHEDULE_ATTR.removed(FASTER_SCHEDULES_ATTR.removed(made.with_attrs(func.attrs)))
-    return SCHEDULE_ATTR.moved(made, schedule)
+    result = tirx.PrimFunc(schedule.params, schedule.body, func.ret_type)
+    result = ROW_SCHEDULE_ATTR.removed(FASTER_SCHEDULES_ATTR.removed(result.with_attrs(func.attrs)))
+    return SCHEDULE_ATTR.moved(result, schedule)
