@@ -1,8 +1,8 @@
 """Planning algorithms by name.
 
 An algorithm sees buffers and pools only: no TIR, no Relax, no C. It is called with the buffers and
-the memory pressure, and returns a pool and an offset for each buffer. Built-in ones are the
-solver's (`usmp_solver`, ``src/usmp_solver``); anyone may register more, from Python too::
+the memory pressure, and returns a pool and an offset for each buffer. The solver has the built-in
+algorithms (`usmp_solver`, ``src/usmp_solver``); users may register more, from Python too::
 
     @tvm_ffi.register_global_func("tir.usmp.algo.mine")
     def mine(buffers, memory_pressure):

@@ -1,14 +1,14 @@
-"""What accesses cost in a pool, in clock cycles.
+"""The cost of accesses to a pool, in clock cycles.
 
 A target moves memory in bursts: one element, or as many consecutive bytes as `target_burst_bytes`
 says, if these are more. A burst of n bytes takes `latency + ceil(n / bandwidth)` cycles of the
-pool's clock; where the bandwidth is unknown, the second term is 1. An access of more bytes, a
-vector's or what a function outside of the module gets the address of, is as many bursts as it
-needs. Two accesses never share a burst, since between them the target may access something else:
-what a cache or a prefetcher saves does not count.
+pool's clock; where the bandwidth is unknown, the second term is 1. A larger access, such as of a
+vector or of a function outside of the module, takes as many bursts as it needs. Two accesses never
+share a burst, because the target may access something else between them: the savings of caches and
+prefetchers do not count.
 
-Pools may have clocks of their own, so costs are compared in units of time; they are reported in
-cycles of the fastest clock. A pool whose clock is unknown is taken to have that one.
+Pools may have clocks of their own, so costs are compared in units of time. They are reported in
+cycles of the fastest clock. A pool without a known clock is assumed to have the fastest one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from usmp.objects.targets import is_target
 
 @dataclass(frozen=True)
 class AccessCosts:
-    """What it costs to have each buffer in each pool; exact integers.
+    """The costs of each buffer in each pool, as exact integers.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class AccessCosts:
     clock_frequency_hz
         the fastest clock of the pools, or -1 if none is known.
     units
-        pool name to units of time in one cycle of the pool.
+        pool name -> units of time in one cycle of the pool.
     """
 
     counts: AccessCounts
@@ -41,20 +41,20 @@ class AccessCosts:
     units: Mapping[str, int]
 
     def cost(self, buffer: BufferInfo, pool: PoolInfo) -> int:
-        """Units of time that the accesses of `buffer` take if it lies in `pool`."""
+        """Return the units of time for the accesses of `buffer` if it lies in `pool`."""
         return self.units[str(pool.pool_name)] * access_cycles(pool, self.counts.get(buffer, ()))
 
     def cost_of_plan(self, plan: Mapping[BufferInfo, PoolAllocation]) -> int:
-        """Units of time that all accesses take."""
+        """Return the units of time for all accesses of a plan."""
         return sum(self.cost(buffer, allocation.pool_info) for buffer, allocation in plan.items())
 
     def cycles(self, cost: int) -> int:
-        """Units of time in cycles of the fastest clock, rounded up."""
+        """Return a cost in cycles of the fastest clock, rounded up."""
         return -(-cost // min(self.units.values(), default=1))
 
 
 def access_costs(counts: AccessCounts) -> AccessCosts:
-    """The costs in all pools that may hold a buffer."""
+    """Return the costs of buffers in all their candidate pools."""
     pools = {str(pool.pool_name): pool for info in counts for pool in info.pool_candidates}
     clocks = {name: int(pool.clock_frequency_hz) for name, pool in pools.items()}
     known = [clock for clock in clocks.values() if clock > 0]
@@ -64,7 +64,7 @@ def access_costs(counts: AccessCounts) -> AccessCosts:
 
 
 def access_cycles(pool: PoolInfo, counts: Sequence[AccessCount]) -> int:
-    """Cycles of the pool's own clock that the accesses take."""
+    """Return the cycles of the pool's own clock for the accesses."""
     cycles = 0
     for count in counts:
         burst = max(count.element_bytes, _burst_bytes(pool, count))
@@ -78,7 +78,7 @@ def access_cycles(pool: PoolInfo, counts: Sequence[AccessCount]) -> int:
 
 
 def _cycles(size_bytes: int, burst_bytes: int, latency: int, bandwidth: int) -> int:
-    """Of one access."""
+    """Return the cycles of one access."""
     whole, rest = divmod(size_bytes, burst_bytes)
     bursts: Iterable[tuple[int, int]] = (
         [(whole, burst_bytes), (1, rest)] if rest else [(whole, burst_bytes)]
@@ -97,7 +97,7 @@ def _burst_bytes(pool: PoolInfo, count: AccessCount) -> int:
 
 
 def has_speed(pool: PoolInfo) -> bool:
-    """Whether the user gave any property that says how fast the pool is."""
+    """Return whether the user gave any property about the speed of a pool."""
     known = (
         pool.clock_frequency_hz,
         pool.read_bandwidth_bytes_per_cycle,

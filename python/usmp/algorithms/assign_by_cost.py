@@ -1,10 +1,10 @@
-"""Which pool for which buffer, so that accesses take the least time?
+"""The assignment of buffers to pools with the least access time.
 
-The planning algorithm keeps its signature and its way of finding offsets; what changes is the
-order of the candidates that it sees. Assignments that may be cheaper come from `cheapest_choice`,
-which knows how much is live at once, but not how it packs. Each is packed by a first-fit
-algorithm; what does not fit where it was wanted spills to its next cheapest pool. The cheapest
-assignment that could be packed goes to the planning algorithm.
+The planning algorithm keeps its signature and its way to find offsets; only the order of its
+candidate pools changes. Cheaper assignments come from `cheapest_choice`, which knows the live
+bytes, but not how they pack. A first-fit algorithm packs each assignment; a buffer that does not
+fit its assigned pool spills to its next cheapest pool. The cheapest packed assignment goes to the
+planning algorithm.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from usmp.objects import BufferInfo, PoolInfo
 from usmp.objects.buffer_problem import is_within_limits
 
 SEARCH_BUDGET = 200_000
-"""How often buffers that compete for the same pools may be looked at: less than a second."""
+"""Most visits of buffers that compete for the same pools: less than a second."""
 PACKINGS = 100
-"""How many assignments may be packed because the cheapest one could not be."""
+"""Most assignments that are packed after the cheapest one could not be."""
 
 
 @dataclass(frozen=True)
 class CostPlan:
-    """A plan, and a lower bound of what every plan within the size hints costs, in the units of
-    `AccessCosts`."""
+    """A plan, and a lower bound of the cost of all plans within the size hints (in units of
+    `AccessCosts`)."""
 
     plan: Plan
     lower_bound: int
@@ -43,28 +43,28 @@ def assign_by_cost(
     costs: AccessCosts,
     preferred: Plan | None,
 ) -> CostPlan | None:
-    """Plan with the pools that make accesses cheapest.
+    """Plan with the pools in which accesses are cheapest.
 
-    Buffers go to their candidate pools only. The result costs no more than `preferred`, which it
-    is where nothing cheaper was found.
+    Buffers go to their candidate pools only. The result costs no more than `preferred`, which is
+    returned if no cheaper plan is found.
 
     Parameters
     ----------
     buffers, memory_pressure
-        as algorithms take them.
+        parameters of the algorithms.
     algorithm
-        makes the plan.
+        the planning algorithm.
     packing
         a fast algorithm that decides whether an assignment can be packed.
     costs
-        of each buffer in each pool.
+        costs of each buffer in each pool.
     preferred
-        the plan that `algorithm` makes of the buffers as they are; None if it makes none.
+        the plan of `algorithm` for unchanged buffers; None without one.
 
     Returns
     -------
     CostPlan | None
-        The plan, or None if there is none.
+        The plan; None without one.
     """
     wanted: dict[BufferInfo, PoolInfo] = {}
     lower_bound = 0
@@ -91,10 +91,10 @@ def _planned(
     costs: AccessCosts,
     wanted: Mapping[BufferInfo, PoolInfo],
 ) -> Plan | None:
-    """What the algorithm makes of the assignment; it may fail where the packing did not."""
+    """Return the algorithm's plan of an assignment; None if it fails, although packing did not."""
     candidates = Candidates(buffers)
-    # To each its pool alone, if the algorithm can do that: one that makes pools small might else
-    # prefer the others.
+    # First try the assigned pool as the only candidate: with others, an algorithm that minimizes
+    # pools might prefer them.
     alone = [[wanted[buffer]] for buffer in buffers]
     first = [_led_by(str(wanted[b].pool_name), _from_cheapest(b, costs)) for b in buffers]
     for pools in (alone, first):
@@ -104,14 +104,14 @@ def _planned(
         except Exception:  # an algorithm of the user's may not know buffers of one candidate
             continue
         original = dict(zip(copies, buffers, strict=True))
-        found = {original[copy]: place for copy, place in plan.items() if copy in original}
-        if _keeps_to_candidates(found) and is_within_limits(found):
-            return found
+        result = {original[copy]: place for copy, place in plan.items() if copy in original}
+        if _keeps_to_candidates(result) and is_within_limits(result):
+            return result
     return None
 
 
 def _keeps_to_candidates(plan: Plan) -> bool:
-    """Return whether each buffer lies in one of its candidate pools; costs are of these only."""
+    """Return whether each buffer lies in a candidate pool, because costs cover only these."""
     return all(
         str(place.pool_info.pool_name) in [str(pool.pool_name) for pool in buffer.pool_candidates]
         for buffer, place in plan.items()
@@ -119,18 +119,17 @@ def _keeps_to_candidates(plan: Plan) -> bool:
 
 
 def _from_cheapest(buffer: BufferInfo, costs: AccessCosts) -> list[PoolInfo]:
-    """The candidate pools from the cheapest to the most expensive; of equal cost the preferred
-    first."""
+    """Return the candidate pools by cost, the cheapest first; at equal cost the preferred first."""
     return sorted(buffer.pool_candidates, key=lambda pool: costs.cost(buffer, pool))
 
 
 def _led_by(name: str, pools: Sequence[PoolInfo]) -> list[PoolInfo]:
-    """The same pools, the one of that name first."""
+    """Return the pools with the pool of a name first."""
     return sorted(pools, key=lambda pool: str(pool.pool_name) != name)
 
 
 def _groups(buffers: Sequence[BufferInfo]) -> list[list[BufferInfo]]:
-    """Buffers that compete with each other for pools, directly or through others."""
+    """Return groups of buffers that compete for pools, directly or through others."""
     groups: list[tuple[set[str], list[BufferInfo]]] = []
     for buffer in buffers:
         names, members = {str(pool.pool_name) for pool in buffer.pool_candidates}, [buffer]
@@ -144,7 +143,7 @@ def _groups(buffers: Sequence[BufferInfo]) -> list[list[BufferInfo]]:
 
 
 class _Assignment:
-    """The best assignment of some buffers that is known so far."""
+    """The best known assignment of some buffers to pools."""
 
     def __init__(
         self,
@@ -173,7 +172,7 @@ class _Assignment:
         return self.numbers[str(pool.pool_name)]
 
     def improve(self) -> None:
-        """Look for cheaper ones."""
+        """Search cheaper assignments."""
         if self.best_cost == self.lower_bound:
             return
         self.offer([self.number(pools[0]) for pools in self.pools])
@@ -181,29 +180,29 @@ class _Assignment:
             return
         choices = Choices(self.costs, self._limits())
         self.offer(by_saving_per_byte(choices, [b.size_bytes for b in self.buffers]))
-        found: list[list[int]] = []
+        noted: list[list[int]] = []
 
         def note(chosen: list[int]) -> int:
-            found.append(chosen)
+            noted.append(chosen)
             return self.cost(chosen)
 
         bound, complete = cheapest_choice(
             choices, self.best_cost, note, SEARCH_BUDGET, SEARCH_BUDGET
         )
-        target = self.cost(found[-1]) if found else self.best_cost
+        target = self.cost(noted[-1]) if noted else self.best_cost
         self.lower_bound = max(self.lower_bound, target if complete else min(bound, target))
-        for chosen in reversed(found):
+        for chosen in reversed(noted):
             if self.cost(chosen) < self.best_cost:
                 self.offer(chosen)
         if self.best_cost > target:
             cheapest_choice(choices, self.best_cost, self.offer, SEARCH_BUDGET, PACKINGS)
 
     def cost(self, chosen: list[int]) -> int:
-        """What an assignment costs."""
+        """Return the cost of an assignment."""
         return sum(costs[pool] for costs, pool in zip(self.costs, chosen, strict=True))
 
     def offer(self, wanted: list[int]) -> int:
-        """Pack the assignment; returns the least cost so far."""
+        """Pack an assignment, and return the least cost so far."""
         names = list(self.numbers)
         candidates = [
             _led_by(names[first], pools) for pools, first in zip(self.pools, wanted, strict=True)
@@ -221,14 +220,14 @@ class _Assignment:
         if cost < self.best_cost:
             self.best, self.best_cost = assigned, cost
 
-    # ---- what is live at once
+    # ---- live bytes
 
     def _limits(self) -> list[Limit]:
-        """For each pool with a size hint, what the buffers live at one time take of it.
+        """Return the limits of pools with size hints, for buffers that are live at one time.
 
-        As in `memory_pressure`, in units of which every offset is a multiple; the last buffer may
-        end before its last unit does. Of buffers that may overlap although they are live, either
-        those that overwrite do not count, or those that are overwritten.
+        As in `memory_pressure`, sizes are in units that divide all offsets; the last buffer may end
+        before its last unit. Of live buffers that overlap, one limit leaves out the overwriting
+        ones, another one the overwritten ones.
         """
         limits = []
         by_name = {str(pool.pool_name): pool for pools in self.pools for pool in pools}
@@ -250,9 +249,9 @@ class _Assignment:
 
 
 def _without_overlap(live: Sequence[int], dying: Sequence[set[int]]) -> list[list[int]]:
-    """Of these buffers those that overwrite none of them, and those that none of them overwrites.
+    """Return the live buffers that overwrite no other, and those that no other overwrites.
 
-    `dying` has for each buffer those that it may overwrite.
+    `dying` has, for each buffer, the buffers that it may overwrite.
     """
     overwritten = {item: dying[item].intersection(live) for item in live}
     lost = set().union(*overwritten.values())
@@ -262,24 +261,24 @@ def _without_overlap(live: Sequence[int], dying: Sequence[set[int]]) -> list[lis
 
 
 def _live_together(buffers: Sequence[BufferInfo], members: Sequence[int]) -> list[list[int]]:
-    """The largest sets of buffers, of those with bytes, that are live at one position."""
+    """Return the maximal sets of buffers, with bytes, that are live at one position."""
     changes: dict[int, list[tuple[bool, int]]] = {}
     for item in members:
         if buffers[item].size_bytes:
             for live in buffers[item].live_ranges:
                 changes.setdefault(live.start, []).append((True, item))
                 changes.setdefault(live.stop, []).append((False, item))
-    found: dict[frozenset[int], None] = {}
+    live_sets: dict[frozenset[int], None] = {}
     open_ranges: dict[int, int] = {}
     grown = False
     for position in sorted(changes):
-        # What ends here is not live any more when something starts here.
+        # Ends come before starts, because a range that ends here is not live here.
         for starts, item in sorted(changes[position]):
             if not starts and grown:
-                found[frozenset(open_ranges)] = None
+                live_sets[frozenset(open_ranges)] = None
                 grown = False
             count = open_ranges.pop(item, 0) + (1 if starts else -1)
             if count:
                 open_ranges[item] = count
             grown |= starts
-    return [sorted(live) for live in found]
+    return [sorted(live) for live in live_sets]

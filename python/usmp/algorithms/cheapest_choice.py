@@ -1,11 +1,11 @@
-"""The cheapest choice of one pool for each item, where the capacity of pools is limited.
+"""The cheapest choice of a pool for each item, with pools of limited capacity.
 
-Branch and bound with a Lagrangian bound: each limit has a price for a unit of capacity, found
-by subgradient steps, and the bound is what the choice would cost if capacity were bought at these
-prices (M. L. Fisher, "The Lagrangian Relaxation Method for Solving Integer Programming Problems",
+Branch and bound with a Lagrangian bound: each limit has a price for a unit of capacity, found by
+subgradient steps. The bound is the cost of the choice if capacity is bought at these prices
+(M. L. Fisher, "The Lagrangian Relaxation Method for Solving Integer Programming Problems",
 Management Science 27(1), 1981). A choice that is not the cheapest at these prices raises the bound
-by the difference, so at every node the bound is known from one addition. All numbers are integers:
-the answer is the same on every machine, and what is pruned is worse for certain.
+by the difference, so each node finds its bound by one addition. All numbers are integers, so that
+the answer is the same on every machine, and only worse choices are pruned.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 _PRICE_SCALE = 1 << 12
-"""Prices are in parts of a cost unit."""
+"""The number of price units in a cost unit."""
 _STEPS = 200
 _STEPS_TO_HALVE = 8
 
 
 @dataclass(frozen=True)
 class Limit:
-    """At one time, items take at most `capacity` of `pool`, each its size if it is chosen there."""
+    """A limit at one time: the sizes of items in `pool` sum up to at most `capacity`."""
 
     pool: int
     sizes: dict[int, int]
@@ -31,14 +31,14 @@ class Limit:
 
 @dataclass(frozen=True)
 class Choices:
-    """The problem.
+    """The items with their pools, and the limits of pools.
 
     Parameters
     ----------
     costs
-        for each item its candidate pools with what it costs there, preferred ones first.
+        for each item, its cost in each candidate pool, preferred pools first.
     limits
-        what pools can hold.
+        the limits of pools.
     """
 
     costs: Sequence[dict[int, int]]
@@ -46,37 +46,37 @@ class Choices:
 
 
 class _Capacities:
-    """What is left of each limit."""
+    """The remaining capacity of each limit."""
 
     def __init__(self, choices: Choices) -> None:
         self.limits = choices.limits
-        self.left = [limit.capacity for limit in choices.limits]
+        self.rest = [limit.capacity for limit in choices.limits]
         self.limits_of: list[dict[int, list[int]]] = [{p: [] for p in c} for c in choices.costs]
         for number, limit in enumerate(choices.limits):
             for item in limit.sizes:
                 self.limits_of[item][limit.pool].append(number)
 
     def fits(self, item: int, pool: int) -> bool:
-        """Whether the item fits into what is left."""
-        return all(self.limits[n].sizes[item] <= self.left[n] for n in self.limits_of[item][pool])
+        """Return whether the remaining capacity is enough for an item in a pool."""
+        return all(self.limits[n].sizes[item] <= self.rest[n] for n in self.limits_of[item][pool])
 
     def enter(self, item: int, pool: int) -> bool:
-        """Take the capacity that the item needs, if as much is left."""
+        """Take the capacity of an item in a pool, and return whether there was enough."""
         if not self.fits(item, pool):
             return False
         for n in self.limits_of[item][pool]:
-            self.left[n] -= self.limits[n].sizes[item]
+            self.rest[n] -= self.limits[n].sizes[item]
         return True
 
     def leave(self, item: int, pool: int) -> None:
-        """Return what the item took."""
+        """Give back the capacity of an item in a pool."""
         for n in self.limits_of[item][pool]:
-            self.left[n] += self.limits[n].sizes[item]
+            self.rest[n] += self.limits[n].sizes[item]
 
 
 def by_saving_per_byte(choices: Choices, sizes: Sequence[int]) -> list[int]:
-    """Greedily: first the item with the largest difference per byte between its most expensive and
-    its cheapest pool. It gets the cheapest pool that it fits into, or, if none, its cheapest."""
+    """Return a greedy choice. First the item with the largest difference per byte between its most
+    expensive and its cheapest pool gets the cheapest pool that it fits, or else its cheapest."""
     capacities = _Capacities(choices)
     chosen = [0] * len(sizes)
 
@@ -91,32 +91,32 @@ def by_saving_per_byte(choices: Choices, sizes: Sequence[int]) -> list[int]:
 
 
 Accept = Callable[[list[int]], int]
-"""Takes the pool of each item, and returns the least cost that was achieved so far."""
+"""Takes the pool of each item, and returns the least cost of all choices so far."""
 
 
 def cheapest_choice(
     choices: Choices, known_cost: int, accept: Accept, budget: int, offers: int
 ) -> tuple[int, bool]:
-    """Offer `accept` choices that keep all limits and are cheaper than what it achieved so far.
+    """Offer to `accept` the choices that keep all limits and cost less than its least cost so far.
 
     Parameters
     ----------
     choices
-        the problem.
+        the items with their pools, and the limits.
     known_cost
-        what is achieved already.
+        cost of a known choice.
     accept
-        called with each choice; it may find that the choice cannot be packed.
+        called with each choice; it may reject a choice that cannot be packed.
     budget
-        how often items may be looked at, a measure of time that is the same everywhere.
+        most visits of items, a measure of time that is the same on all machines.
     offers
-        how many choices may be offered.
+        most choices that are offered.
 
     Returns
     -------
     tuple[int, bool]
         A lower bound of the cost of all choices that keep the limits, or `known_cost` if that is
-        less; and whether all of those that are cheaper than what was achieved were offered.
+        less; and whether all cheaper choices were offered.
     """
     search = _Search(choices, known_cost, accept, budget, offers)
     if not all(search.ranked):
@@ -126,7 +126,7 @@ def cheapest_choice(
 
 
 class _Search:
-    """Depth first, and without recursion: there may be more items than Python calls are deep."""
+    """A depth-first search, without recursion because items may exceed Python's recursion limit."""
 
     def __init__(
         self, choices: Choices, known_cost: int, accept: Accept, budget: int, offers: int
@@ -140,14 +140,14 @@ class _Search:
         root_bound, prices = self._prices()
         self.lower_bound = -(-root_bound // _PRICE_SCALE)
         self.ranked = [self._ranked(item, prices) for item in range(len(choices.costs))]
-        # What the prices nearly decide comes first: there the bound rises most.
+        # Decide the items with the clearest preference first, because there the bound rises most.
         self.order = sorted(range(len(self.ranked)), key=lambda item: -_regret(self.ranked[item]))
         self.chosen = [0] * len(self.order)
         self.tried = [0] * len(self.order)
         self.bounds = [root_bound] * (len(self.order) + 1)
 
     def run(self) -> bool:
-        """Whether the tree was searched to its end."""
+        """Search the tree, and return whether the search is complete."""
         depth, items = 0, len(self.order)
         while depth >= 0:
             if self.budget <= 0 or self.offers <= 0:
@@ -166,15 +166,15 @@ class _Search:
         return True
 
     def _offer(self) -> None:
-        """The bound of a whole choice leaves out what is unused of the capacity that it bought."""
+        """Offer a whole choice if it costs less: its bound omits capacity that it leaves unused."""
         costs = self.choices.costs
         if sum(costs[item][pool] for item, pool in enumerate(self.chosen)) < self.best:
             self.offers -= 1
             self.best = min(self.best, self.accept(list(self.chosen)))
 
     def _descend(self, depth: int) -> bool:
-        """Choose for the item of this depth the next pool that it fits into, if the whole can still
-        be cheaper than the best."""
+        """Choose the next pool that the item of this depth fits, and return whether the rest can
+        still be cheaper than the best choice."""
         item = self.order[depth]
         for excess, pool in self.ranked[item][self.tried[depth] :]:
             bound = self.bounds[depth] + excess
@@ -190,8 +190,8 @@ class _Search:
         return False
 
     def _can_improve(self, bound: int, depth: int) -> bool:
-        """Whether the bound stays below the best when items that do not fit into their cheapest
-        pool take the next one."""
+        """Return whether the bound stays below the best cost when items that do not fit their
+        cheapest pool take the next one."""
         for item in self.order[depth:]:
             self.budget -= 1
             for excess, pool in self.ranked[item]:
@@ -207,8 +207,8 @@ class _Search:
     # ---- prices
 
     def _priced(self, item: int, prices: list[int]) -> list[tuple[int, int]]:
-        """What each pool costs, with the capacity bought; the cheapest first, then the
-        preferred."""
+        """Return the cost of an item in each pool, with the price of its capacity; the cheapest
+        first, at equal cost the preferred one."""
         limits = self.choices.limits
         priced = [
             (
@@ -224,12 +224,12 @@ class _Search:
         return sorted(priced, key=lambda pair: pair[0])
 
     def _ranked(self, item: int, prices: list[int]) -> list[tuple[int, int]]:
-        """The pools, each with how much more than the cheapest it costs."""
+        """Return the pools with their costs above the cheapest one."""
         priced = self._priced(item, prices)
         return [(cost - priced[0][0], pool) for cost, pool in priced]
 
     def _prices(self) -> tuple[int, list[int]]:
-        """The best bound that was found, and its prices."""
+        """Return the best bound that is found, and its prices."""
         limits = self.choices.limits
         prices = [0] * len(limits)
         best, best_prices = None, prices
@@ -239,7 +239,7 @@ class _Search:
             wanted = [-limit.capacity for limit in limits]
             for item in range(len(self.choices.costs)):
                 priced = self._priced(item, prices)
-                if not priced:  # fits nowhere, and so nothing does
+                if not priced:  # an item without a pool leaves no choice
                     return bound, prices
                 cost, pool = priced[0]
                 bound += cost
@@ -251,7 +251,7 @@ class _Search:
             elif since >= _STEPS_TO_HALVE:
                 halvings, since = halvings + 1, 0
             gap = _PRICE_SCALE * self.best - bound
-            # Capacity that is not used up and costs nothing keeps its price.
+            # Unused capacity without a price keeps its price.
             moving = [w if w > 0 or p > 0 else 0 for w, p in zip(wanted, prices, strict=True)]
             norm = sum(w * w for w in moving)
             if norm == 0 or gap <= 0:
@@ -265,5 +265,5 @@ class _Search:
 
 
 def _regret(ranked: list[tuple[int, int]]) -> int:
-    """How much more than the cheapest pool the next one costs."""
+    """Return the cost of the second cheapest pool above the cheapest one."""
     return ranked[1][0] if len(ranked) > 1 else 0

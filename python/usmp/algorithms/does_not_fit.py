@@ -1,4 +1,4 @@
-"""What does not fit, as an error. The data is the solver's (`usmp_solver.DoesNotFit`)."""
+"""The error of buffers that do not fit. Its data comes from `usmp_solver.DoesNotFit`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from usmp_solver import (
 )
 
 _PROVED_NAMED = 8
-"""Buffers of a proof that a message names."""
+"""Most buffers of a proof that a message names."""
 _LARGEST_NAMED = 4
 
 Misfit: TypeAlias = DoesNotFit | LeastNeed
-"""What a search could not place, or what every plan needs where none was searched."""
+"""The buffers that a search could not place, or a bound that showed it without a search."""
 
 
 class DoesNotFitError(TVMCException, ValueError):
@@ -38,16 +38,16 @@ class DoesNotFitError(TVMCException, ValueError):
 
     `str` of the error names the pools, the buffers, and sizes with which there is a plan; the
     attributes have the same numbers. They are computed, by further searches, when first read. A
-    copy of the error, as another process gets it, has them all.
+    copy of the error for another process has all of them.
 
     Parameters
     ----------
     misfit
         the attribute `does_not_fit`, or a function that returns it.
     solution
-        the solver's, without a plan; None if there is no problem to be solved.
+        the solver's result without a plan; None if no problem was solved.
     words
-        returns the text.
+        returns the text of the error.
     not_compared
         stages (`usmp.names.STAGES`) in which a time budget ended the search for another choice.
     """
@@ -70,53 +70,52 @@ class DoesNotFitError(TVMCException, ValueError):
 
     @cached_property
     def does_not_fit(self) -> Misfit:
-        """The buffers and pools, and what is proved."""
+        """The buffers and pools, and the facts that are proved about them."""
         return self._misfit() if callable(self._misfit) else self._misfit
 
     @property
     def needed_bytes(self) -> int | None:
-        """Bytes that are needed of the pools that lack space; the fewest with which there is a plan
-        if `is_exact`, else a lower bound ("at least"), of the form of the model that was taken.
-        None if no size helps."""
+        """Bytes that the pools without enough space need: the fewest with which there is a plan if
+        `is_exact`, else a lower bound ("at least"), for the chosen form of the model. None if no
+        size helps."""
         return self.does_not_fit.needed_bytes
 
     @property
     def available_bytes(self) -> int | None:
-        """Bytes of these pools in all, by their size hints; None if one has no size hint."""
+        """Size hints of these pools in total, in bytes; None if a pool has none."""
         return self.does_not_fit.available_bytes
 
     @property
     def smallest_pool_bytes(self) -> Mapping[str, int]:
-        """Name of a pool to the size hint, in bytes, with which there is a plan.
+        """Size hint, in bytes, with which there is a plan, by name of a pool.
 
-        The smallest if `is_exact`, else the smallest that is known. One of the pools is enough,
-        if `does_not_fit.alone` has them; else they are enough together. Empty if no size is known
-        to do.
+        The smallest if `is_exact`, else the smallest known one. One of the pools is enough if
+        `does_not_fit.alone` has them; else they are enough together. Empty if no size helps.
         """
         return self.does_not_fit.smallest_pool_bytes
 
     @property
     def is_exact(self) -> bool:
-        """Whether there is a plan with `needed_bytes`, and it is proved that none has fewer."""
+        """Whether a plan with `needed_bytes` exists, and none with fewer bytes, by proof."""
         misfit = self.does_not_fit
         proves = isinstance(misfit, LeastNeed) or misfit.algorithm in SEARCHES
         return proves and misfit.is_exact and not self.not_compared
 
     def for_board(self, board: str, memory: Callable[[str], object]) -> DoesNotFitError:
-        """Return the same error in words of a board.
+        """Return the error in words of a board.
 
         Parameters
         ----------
         board
-            its name.
+            name of the board.
         memory
-            from the name of a pool to the memory that it lies in.
+            returns the memory that contains a pool, by its name.
         """
         words = partial(_text_for_board, solution=self._solution, board=board, memory=memory)
         return self._with(words, self.not_compared)
 
     def after_time_budget(self, not_compared: Collection[str]) -> DoesNotFitError:
-        """Return the same error of a search that a time budget ended in these stages."""
+        """Return the error of a search that a time budget ended in some stages."""
         words = self.__dict__.get("_words") or (lambda _: str(self))
         return self._with(words, not_compared)
 
@@ -128,14 +127,14 @@ class DoesNotFitError(TVMCException, ValueError):
     def __str__(self) -> str:
         self.args = self.args or (self._words(self.does_not_fit) + self._time_advice(),)
         text = str(self.args[0])
-        # tvm-ffi asks for the text of an error that C++ takes, and that is all that it returns. The
-        # error itself would keep its traceback, and with it all that was compiled.
+        # C++ keeps only the text of an error, so remember the rest here. The error itself would
+        # keep its traceback, and with it everything that was compiled.
         state = {name: value for name, value in vars(self).items() if name not in _NOT_OUT_OF_CPP}
         _LAST.set((text, type(self), state))
         return text
 
     def _time_advice(self) -> str:
-        """Return a line about a longer time budget; empty if it ended no stage of the search."""
+        """Return a line about a longer time budget; empty if the budget ended no stage."""
         if not self.not_compared:
             return ""
         stages = ", ".join(STAGES[stage] for stage in stages_in_order(self.not_compared))
@@ -148,7 +147,7 @@ class DoesNotFitError(TVMCException, ValueError):
         return f"{type(self).__name__}({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Explain now: the problem, and the function that explains it, stay in this process."""
+        """Compute the text first, because the problem and its functions stay in this process."""
         str(self)
         state = {name: value for name, value in vars(self).items() if name not in _UNSAVED}
         return __newobj__, (type(self), *self.args), state
@@ -157,16 +156,16 @@ class DoesNotFitError(TVMCException, ValueError):
 _LAST: ContextVar[tuple[str, type[DoesNotFitError], dict[str, Any]] | None] = ContextVar(
     "usmp_last_misfit", default=None
 )
-"""Text, class and attributes of the error whose text was asked for last."""
+"""Text, class and attributes of the error whose text was read last."""
 _NOT_OUT_OF_CPP = ("_misfit", "_words", "__tvm_ffi_error__")
 _UNSAVED = (*_NOT_OUT_OF_CPP, "_solution")
 
 
 class _OutOfCpp:
-    """Makes the error whose text C++ returns; tvm-ffi asks for a class.
+    """A factory of the error whose text C++ returns; tvm-ffi needs a class.
 
-    It is for passes and algorithms that users call through TVM; `usmp.passes.apply_passes` raises
-    the original itself.
+    It serves passes and algorithms that users call through TVM; `usmp.passes.apply_passes` raises
+    the original error itself.
     """
 
     def __new__(cls, text: str) -> ValueError:  # type: ignore[misc]
@@ -190,11 +189,11 @@ def _text_for_board(
     board: str,
     memory: Callable[[str], object],
 ) -> str:
-    """What does not fit a board, and what to do."""
+    """Return the text of buffers that do not fit a board, with advice."""
     if isinstance(misfit, LeastNeed):
         return misfit.text_for_board(board, memory)
-    enough = {each.pool: each.bytes for each in (*misfit.alone, *misfit.together)}
-    limited = [each.pool for each in misfit.pools if each.pool.limit is not None]
+    enough = {item.pool: item.bytes for item in (*misfit.alone, *misfit.together)}
+    limited = [item.pool for item in misfit.pools if item.pool.limit is not None]
     parts = []
     for pool in limited:
         text = f"{memory(pool.name)} has {pool.limit} bytes for pools"
@@ -214,13 +213,13 @@ def _text_for_board(
 
 
 def _with_enough_memory(solution: Solution, pool: str) -> str:
-    """The bytes that the same buffers take of the pool in memories without limits, and the largest
-    buffers of them; empty if they take none."""
+    """Return the bytes that the buffers take of the pool in memories without limits, and the
+    largest buffers; empty if they take none."""
     problem = solution.problem
-    free = replace(problem, pools=tuple(replace(each, limit=None) for each in problem.pools))
+    relaxed = replace(problem, pools=tuple(replace(p, limit=None) for p in problem.pools))
     unlimited = solve(
-        free,
-        # The user waits for an error: what fixed work finds is as good a number.
+        relaxed,
+        # The user waits for the error, so limit the work.
         algorithm="auto" if solution.algorithm == "exact" else solution.algorithm,
         memory_pressure=solution.memory_pressure,
         fill_preferred=True,
@@ -238,7 +237,7 @@ def _with_enough_memory(solution: Solution, pool: str) -> str:
 
 
 def text_of(misfit: Misfit) -> str:
-    """What does not fit and what to do, in words of size hints of memory pools."""
+    """Return the text of buffers that do not fit, with advice about size hints of pools."""
     if isinstance(misfit, LeastNeed):
         return misfit.text()
     is_search = misfit.algorithm in SEARCHES
@@ -263,7 +262,7 @@ def _described(buffer: Unplaced) -> str:
 
 
 def _pool(misfit: DoesNotFit, refusing: RefusingPool) -> str:
-    """A line for a candidate pool."""
+    """Return the line of a candidate pool."""
     limit = -1 if refusing.pool.limit is None else refusing.pool.limit
     text = f'  pool "{refusing.pool.name}": size_hint_bytes={limit}'
     if refusing.taken is None:
@@ -284,10 +283,10 @@ def _proof(misfit: DoesNotFit) -> str:
     buffers = misfit.proved
     which = "one buffer alone" if len(buffers) == 1 else f"{len(buffers)} buffers together"
     named = ", ".join(
-        f'"{each.name}" ({each.size} bytes'
-        + ("" if each.offset is None else f" at offset {each.offset}")
+        f'"{buffer.name}" ({buffer.size} bytes'
+        + ("" if buffer.offset is None else f" at offset {buffer.offset}")
         + ")"
-        for each in buffers[:_PROVED_NAMED]
+        for buffer in buffers[:_PROVED_NAMED]
     )
     more = len(buffers) - _PROVED_NAMED
     text = f"No plan fits: {which} {_need(misfit)}: {named}"
@@ -330,9 +329,9 @@ def _placed_advice(misfit: DoesNotFit) -> str:
 
 
 def _hints(misfit: DoesNotFit, succeeds: str) -> str:
-    """Size hints that would do; empty if none would."""
-    smallest = [each for each in misfit.alone if each.is_smallest]
-    enough = [each for each in misfit.alone if not each.is_smallest]
+    """Return the advice about size hints; empty if none helps."""
+    smallest = [limit for limit in misfit.alone if limit.is_smallest]
+    enough = [limit for limit in misfit.alone if not limit.is_smallest]
     text = ""
     if smallest:
         named = _limits(smallest, ", or ")

@@ -1,4 +1,4 @@
-"""A lower bound that exceeds the pools, known before any plan is made."""
+"""A lower bound that exceeds the pools, computed before any plan is made."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from usmp_solver import Pool
 
 @dataclass(frozen=True)
 class LeastNeed:
-    """Bytes that every plan needs, which are more than the pools have.
+    """A lower bound of the bytes of every plan that exceeds the bytes of the pools.
 
     Parameters
     ----------
     needed_bytes
-        a lower bound: no order of the operators, and nothing else that planning chooses, needs
-        less.
+        a lower bound over all orders of operators and all other decisions of planning.
     available_bytes
-        of the pools: of the largest one if one buffer needs the bytes, else of all.
+        bytes of the largest pool if one buffer needs the bytes, else of all pools.
     pools
-        that may hold them.
+        pools that may hold the bytes.
     holds
-        what needs the bytes: "the model", "the constants", "the states" or "inputs and outputs".
+        text of what needs the bytes: "the model", "the constants", "the states" or "inputs and
+        outputs".
     is_one_buffer
-        whether one buffer needs all of them.
+        whether a single buffer needs all of the bytes.
     is_of_all_forms
-        whether each form of the model that is compared needs as much (as with channels first and
-        last), or only the one that was taken.
+        whether the bound holds for all forms of the model that are compared (such as channels first
+        and last), or only for the chosen one.
     largest
-        the buffer that needs most of them, and how many; None if that is not known.
+        name and bytes of the largest buffer; None if unknown.
     """
 
     needed_bytes: int
@@ -42,16 +42,16 @@ class LeastNeed:
 
     @property
     def is_exact(self) -> bool:
-        """False: a plan may need more bytes."""
+        """False, because a plan may need more bytes."""
         return False
 
     @property
     def smallest_pool_bytes(self) -> dict[str, int]:
-        """No size is known with which there is a plan."""
+        """Empty, because no size is known with which there is a plan."""
         return {}
 
     def text(self) -> str:
-        """Return what does not fit and what to do, in words of size hints of memory pools."""
+        """Return the text of the error, with advice about size hints of memory pools."""
         named = [f'  pool "{pool.name}": size_hint_bytes={pool.limit}' for pool in self.pools]
         return "\n".join(
             [
@@ -66,14 +66,14 @@ class LeastNeed:
         )
 
     def text_for_board(self, board: str, memory: Callable[[str], object]) -> str:
-        """Return the same in words of the memories of a board.
+        """Return the text of the error, in words of the memories of a board.
 
         Parameters
         ----------
         board
-            its name.
+            name of the board.
         memory
-            from the name of a pool to the memory that it lies in.
+            returns the memory that contains a pool, by its name.
         """
         named = [f"{memory(pool.name)} has {pool.limit} bytes for pools" for pool in self.pools]
         if len(named) == 1:

@@ -1,8 +1,8 @@
-"""In which of its candidate pools does a buffer go? The option `tir.usmp.placement`.
+"""The choice among the candidate pools of a buffer: the option `tir.usmp.placement`.
 
-``preference``, the default, takes the user's order: the first pool that the buffer fits into (RFC
-0009, "How is the fallback pool decided ?"). ``cost`` takes the pools in which the accesses of a run
-are estimated to take the least time, within the size hints.
+``preference``, the default, takes the first pool in the user's order that the buffer fits (TVM's
+RFC 0009, "How is the fallback pool decided ?"). ``cost`` takes the pools in which the accesses of a
+run are estimated to take the least time, within the size hints.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from usmp.names import COST, PLACEMENTS, PREFERENCE
 from usmp.objects import AccessEstimate, BufferInfo
 
 _FIRST_FIT = ("greedy_by_size", "greedy_by_conflicts", "no_sharing")
-"""Algorithms that are fast enough to try many assignments with."""
+"""Algorithms that are fast enough to pack many assignments."""
 _PACKING = "greedy_by_size"
-"""The one of them that does it for the others."""
+"""The algorithm that packs assignments for slow algorithms."""
 
 _MOST_CYCLES = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A plan, not checked yet, and what the accesses cost by both placements.
+    """A plan before its check, and the costs of accesses by both placements.
 
     Parameters
     ----------
     plan
         pool and offset of each buffer.
     costs
-        of each buffer in each pool; None if no pool says how fast it is.
+        costs of each buffer in each pool; None if no pool states its speed.
     by_preference, by_cost, lower_bound
-        in the units of `costs`; `by_preference` is None if the
-        buffers do not fit so.
+        access costs in the units of `costs`; `by_preference` is None if the buffers do not fit with
+        this placement.
     """
 
     plan: Plan
@@ -46,7 +46,7 @@ class Placed:
     lower_bound: int = 0
 
     def estimate(self) -> AccessEstimate | None:
-        """The costs in cycles; None if no pool says how fast it is."""
+        """Return the costs in cycles; None if no pool states its speed."""
         costs = self.costs
         if costs is None:
             return None
@@ -69,12 +69,12 @@ class Placed:
 
 
 def check_placement(placement: str) -> None:
-    """Check that there is such a placement.
+    """Check that a placement is known.
 
     Raises
     ------
     ValueError
-        there is not.
+        it is unknown.
     """
     if placement not in PLACEMENTS:
         raise ValueError(
@@ -91,23 +91,23 @@ def place(
     placement: str,
     costs: AccessCosts | None,
 ) -> Placed:
-    """Plan by preference or by cost; where costs are known, both are tried.
+    """Plan by preference or by cost; with known costs, both are tried.
 
     Parameters
     ----------
     buffers, memory_pressure
-        as algorithms take them.
+        parameters of the algorithm.
     name, algorithm
-        the planning algorithm; where costs are known, it checks its plans itself.
+        the planning algorithm; with known costs, it checks its own plans.
     placement
         one of `PLACEMENTS`.
     costs
-        of each buffer in each pool; None if no pool says how fast it is.
+        costs of each buffer in each pool; None if no pool states its speed.
 
     Raises
     ------
     ValueError
-        the buffers do not fit; or placement by cost, but no pool says how fast it is.
+        the buffers do not fit; or placement is by cost, but no pool states its speed.
     """
     if costs is None:
         if placement == COST and buffers:
@@ -121,23 +121,23 @@ def place(
     if misfit is not None and placement == PREFERENCE:
         raise misfit
     packing = algorithm if name in _FIRST_FIT else get_algorithm(_PACKING)
-    found = assign_by_cost(buffers, memory_pressure, algorithm, packing, costs, preferred)
-    if found is None:
+    cost_plan = assign_by_cost(buffers, memory_pressure, algorithm, packing, costs, preferred)
+    if cost_plan is None:
         assert misfit is not None
         raise misfit
     return Placed(
-        preferred if preferred is not None and placement == PREFERENCE else found.plan,
+        preferred if preferred is not None and placement == PREFERENCE else cost_plan.plan,
         costs,
         None if preferred is None else costs.cost_of_plan(preferred),
-        costs.cost_of_plan(found.plan),
-        found.lower_bound,
+        costs.cost_of_plan(cost_plan.plan),
+        cost_plan.lower_bound,
     )
 
 
 def _by_preference(
     buffers: Sequence[BufferInfo], memory_pressure: int, algorithm: Algorithm
 ) -> tuple[Plan | None, ValueError | None]:
-    """The plan, or why there is none."""
+    """Return the plan by preference, or the error of the algorithm."""
     try:
         return algorithm(buffers, memory_pressure), None
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Names to planning algorithms; the texts of the errors begin as TVM's."""
+"""Planning algorithms by name; errors begin with the texts of TVM's."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def get_algorithm(
 ) -> Algorithm:
     """Return the built-in algorithm that the option ``tir.usmp.algorithm`` names.
 
-    Plans of ``auto`` and ``exact`` are a :class:`SearchedPlan`, which has what is proved. What
-    does not fit is a :class:`~usmp.algorithms.does_not_fit.DoesNotFitError`.
+    Plans of ``auto`` and ``exact`` are a :class:`SearchedPlan`, which has proved bounds. Buffers
+    that do not fit raise a :class:`~usmp.algorithms.does_not_fit.DoesNotFitError`.
 
     Parameters
     ----------
     name
-        The algorithm.
+        Name of the algorithm.
     time_budget_seconds
-        How long ``auto`` and ``exact`` may search; then the amount of work does not end ``auto``.
+        Most time of the search of ``auto`` and ``exact``, in place of a limit of work.
     deadline
-        At which ``auto`` and ``exact`` end in any case.
+        Time at which ``auto`` and ``exact`` end in any case.
 
     Raises
     ------
     ValueError
-        There is no such built-in algorithm, or it takes no time budget.
+        The algorithm is unknown, or takes no time budget.
     """
     if name not in ALGORITHMS:
         raise ValueError(
@@ -79,7 +79,7 @@ def _search(
     buffers: Sequence[BufferInfo],
     _pressure: int,
 ) -> Plan:
-    # The memory pressure belongs to TVM's signature; the searches have their own bounds.
+    # The memory pressure belongs to TVM's signature; the searches compute better bounds.
     return search(name, buffers, time_budget_seconds, deadline)
 
 
@@ -92,20 +92,19 @@ def _place(name: str, buffers: Sequence[BufferInfo], memory_pressure: int) -> Pl
 
 
 def plan_with(name: str, buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
-    """What the built-in algorithm answers, as a map that C++ can take."""
+    """Return the plan of a built-in algorithm, as a map for C++."""
     return dict(get_algorithm(name)(buffers, memory_pressure))
 
 
 def get_custom_algorithm(name: str) -> Algorithm:
     """Return the algorithm registered as ``tir.usmp.algo.<name>``, by the user or built in.
 
-    This is what the option ``tir.usmp.custom_algorithm`` names.
+    The option ``tir.usmp.custom_algorithm`` has this name.
 
     Raises
     ------
     ValueError
-        Nothing is registered under that name; or, when the algorithm is called, what it returns
-        is no plan.
+        No algorithm has that name; or, when the algorithm is called, its result is no plan.
     """
     algorithm = get_global_func(ALGORITHM_PREFIX + name, allow_missing=True)
     if algorithm is None:
@@ -116,7 +115,7 @@ def get_custom_algorithm(name: str) -> Algorithm:
         )
 
     if is_builtin(name, algorithm):
-        # Not by way of C++, which would leave only the text of what does not fit.
+        # Bypass C++, which would keep only the text of a DoesNotFitError.
         return partial(plan_with, name)
 
     def checked(buffers: Sequence[BufferInfo], memory_pressure: int) -> Plan:
@@ -126,20 +125,20 @@ def get_custom_algorithm(name: str) -> Algorithm:
 
 
 def _checked_plan(plan: object, name: str) -> Plan:
-    """`plan`, if it is one; whether it is sound is for :func:`usmp.analysis.check_plan` to say."""
-    what = f"The custom USMP algorithm : {name} must return a map of BufferInfo to PoolAllocation"
+    """Return `plan` if it is a map; :func:`usmp.analysis.check_plan` checks its content."""
+    rule = f"The custom USMP algorithm : {name} must return a map of BufferInfo to PoolAllocation"
     if not isinstance(plan, Mapping):
-        raise ValueError(f"{what}, not {type(plan).__name__}")
+        raise ValueError(f"{rule}, not {type(plan).__name__}")
     for buffer, allocation in plan.items():
         if not isinstance(buffer, BufferInfo) or not isinstance(allocation, PoolAllocation):
             raise ValueError(
-                f"{what}, but its map has {type(buffer).__name__} to {type(allocation).__name__}"
+                f"{rule}, but its map has {type(buffer).__name__} to {type(allocation).__name__}"
             )
     return plan
 
 
 def registered_algorithms() -> list[str]:
-    """Names under which an algorithm is registered as ``tir.usmp.algo.<name>``."""
+    """Return the names of all algorithms that are registered as ``tir.usmp.algo.<name>``."""
     return sorted(
         full_name.removeprefix(ALGORITHM_PREFIX)
         for full_name in list_global_func_names()

@@ -1,4 +1,4 @@
-"""`auto` and `exact`: the solver as planning algorithms that say what is proved of their plans.
+"""`auto` and `exact`: the solver as planning algorithms, with proved bounds of their plans.
 
 ``auto`` ends after a fixed amount of work, so the same buffers give the same plan on every machine;
 ``exact`` goes on until its plan is proved. With a time budget only time ends the search. Both end
@@ -18,13 +18,13 @@ from usmp.support.deadline import Deadline, has_passed
 from usmp_solver import Progress
 
 PROOF, WORK, TIME, WATCHER = "proof", "work", "time", "interrupt"
-"""What ends a search: nothing is better, the fixed amount of work, the time budget, who watches."""
+"""The end of a search: a proof, the limit of work, the time budget, or the watcher."""
 
 Watch: TypeAlias = Callable[[Progress], bool]
 """Called some times a second; False ends the search with the best plan so far."""
 
 Watching: TypeAlias = Callable[[], AbstractContextManager[Watch]]
-"""Entered for each search."""
+"""Returns a context that is entered for each search."""
 
 
 def _unwatched() -> AbstractContextManager[Watch]:
@@ -36,7 +36,7 @@ _WATCHING: ContextVar[Watching] = ContextVar("usmp_watching", default=_unwatched
 
 @contextmanager
 def watched(watching: Watching) -> Iterator[None]:
-    """Let the searches inside report how far they are."""
+    """Report the progress of the searches within the context."""
     token = _WATCHING.set(watching)
     try:
         yield
@@ -45,19 +45,19 @@ def watched(watching: Watching) -> Iterator[None]:
 
 
 class SearchedPlan(dict[BufferInfo, PoolAllocation]):
-    """A plan, and what is known of it.
+    """A plan, with the results of its search.
 
     Parameters
     ----------
     plan
         pool and offset of each buffer.
     lower_bounds
-        pool name to a proved lower bound of its peak in bytes, given that no less
-        preferred pool has a higher peak than here.
+        pool name -> proved lower bound of its peak in bytes, if no less preferred pool has a higher
+        peak than in this plan.
     ended_by
-        what ended the search.
+        the end of the search: `PROOF`, `WORK`, `TIME` or `WATCHER`.
     work
-        steps of the solver.
+        number of steps of the solver.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ def search(
     name
         "auto" or "exact".
     buffers
-        to place.
+        the buffers to place.
     time_budget_seconds
         if given, only time ends the search before the plan is proved.
     deadline
-        at which the search ends in any case.
+        time at which the search ends in any case.
 
     Raises
     ------

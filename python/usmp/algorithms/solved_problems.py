@@ -1,5 +1,5 @@
-"""Problems that were solved before: those of modules that differ in when buffers are in use, not in
-which are in use together, have one plan."""
+"""Solved placement problems. Problems are equal if they differ only in the positions, not in the
+order, of live ranges, as those of different modules may."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SOLVED: ContextVar[dict[Hashable, Solution] | None] = ContextVar("usmp_solved",
 
 @contextmanager
 def shared_solutions() -> Iterator[None]:
-    """Within, `solve_once` solves a problem once; one that is within another one shares its
-    solutions."""
+    """Share solutions within the context, so that `solve_once` solves a problem once. A context
+    within another one shares its solutions."""
     token = _SOLVED.set({} if (known := _SOLVED.get()) is None else known)
     try:
         yield
@@ -34,29 +34,29 @@ def solve_once(
     Parameters
     ----------
     algorithm
-        one of `usmp_solver.SEARCHES`: these see only in which order live ranges start and stop.
+        one of `usmp_solver.SEARCHES`, which use only the order of starts and stops of live ranges.
     progress
-        as `solve` takes it; a search that it ends is not known afterwards.
+        callback of `solve`; a search that it ends is not remembered.
     """
     is_ended = False
 
-    def go_on(found: Progress) -> bool:
+    def go_on(state: Progress) -> bool:
         nonlocal is_ended
-        is_ended |= progress is not None and progress(found) is False
+        is_ended |= progress is not None and progress(state) is False
         return not is_ended
 
     solved = _SOLVED.get()
-    what = None if solved is None else (algorithm, *_in_order(problem))
-    if solved is not None and what in solved:
-        return replace(solved[what], problem=problem)
-    found = solve(problem, algorithm=algorithm, progress=go_on, fill_preferred=True)
+    key = None if solved is None else (algorithm, *_in_order(problem))
+    if solved is not None and key in solved:
+        return replace(solved[key], problem=problem)
+    solution = solve(problem, algorithm=algorithm, progress=go_on, fill_preferred=True)
     if solved is not None and not is_ended:
-        solved[what] = found
-    return found
+        solved[key] = solution
+    return solution
 
 
 def _in_order(problem: Problem) -> tuple[Hashable, ...]:
-    """Return all of a problem, with its times numbered in their order."""
+    """Return a key of a problem, with positions replaced by their ranks."""
     columns = problem.columns()
     times = np.concatenate([problem.live_starts, problem.live_stops])
     _, numbers = np.unique(times, return_inverse=True)

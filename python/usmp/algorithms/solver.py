@@ -1,4 +1,4 @@
-"""The one way to the solver: BufferInfos in, offsets out, by any of the built-in algorithms."""
+"""The interface to the solver: BufferInfos in, offsets out, by any built-in algorithm."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def solve_buffers(
     time_budget: float | None = None,
     progress: Callable[[Progress], bool | None] | None = None,
 ) -> Solution:
-    """Place the buffers, at least one; see `usmp_solver.solve`.
+    """Place one or more buffers; see `usmp_solver.solve`.
 
-    What fits goes to the pools that it prefers.
+    Buffers that fit go to the pools that they prefer.
 
     Raises
     ------
     DoesNotFitError
         The buffers do not fit, or no plan was found.
     ValueError
-        The buffers are no problem; see `problem_of`.
+        The buffers are inconsistent; see `problem_of`.
     """
     try:
         problem = problem_of(buffers)
@@ -72,14 +72,14 @@ def solve_buffers(
 
 @dataclass(frozen=True)
 class _Hints:
-    """The size hints of pools, and what of them no plan uses: bytes before offset 0.
+    """The size hints of pools, and the bytes before offset 0, which no plan uses.
 
     Parameters
     ----------
     sizes
-        from the name of a pool to its size hint in bytes, if it has one.
+        size hint in bytes of each pool that has one, by name.
     skipped
-        from the name of a pool to the bytes that no plan uses, if there are some.
+        bytes that no plan uses, by name of a pool, if there are any.
     """
 
     sizes: Mapping[str, int]
@@ -93,29 +93,29 @@ class _Hints:
         return _Hints(limited, skipped_by_pool(infos, problem))
 
     def counted(self, pool: str, end: int) -> int:
-        """Return the smallest size hint of a pool within which a plan ends at this offset."""
+        """Return the smallest size hint of a pool for a plan that ends at an offset."""
         return end + self.skipped.get(pool, 0)
 
 
 def _explained(solution: Solution, hints: _Hints) -> DoesNotFit:
-    """Return why there is no plan, in bytes of size hints instead of the limits of the problem."""
+    """Return the reason that no plan exists, with size hints instead of the problem's limits."""
     misfit = explain(solution)
     if not hints.skipped:
         return misfit
 
     def of_hint(bytes_: int | None) -> int | None:
         # The bytes may lie in any of these pools: count the fewest skipped.
-        least = min(hints.skipped.get(each.pool.name, 0) for each in misfit.pools)
+        least = min(hints.skipped.get(refusing_pool.pool.name, 0) for refusing_pool in misfit.pools)
         return bytes_ + least if bytes_ else bytes_
 
-    def enough(found: tuple[EnoughBytes, ...]) -> tuple[EnoughBytes, ...]:
-        return tuple(replace(one, bytes=hints.counted(one.pool, one.bytes)) for one in found)
+    def enough(result: tuple[EnoughBytes, ...]) -> tuple[EnoughBytes, ...]:
+        return tuple(replace(e, bytes=hints.counted(e.pool, e.bytes)) for e in result)
 
-    def refusing(found: RefusingPool) -> RefusingPool:
-        name, end = found.pool.name, found.end
+    def refusing(result: RefusingPool) -> RefusingPool:
+        name, end = result.pool.name, result.end
         return replace(
-            found,
-            pool=replace(found.pool, limit=hints.sizes.get(name)),
+            result,
+            pool=replace(result.pool, limit=hints.sizes.get(name)),
             end=None if end is None else hints.counted(name, end),
         )
 
@@ -132,7 +132,7 @@ def _explained(solution: Solution, hints: _Hints) -> DoesNotFit:
 def allocations_of(
     buffers: Sequence[BufferInfo], solution: Solution
 ) -> dict[BufferInfo, PoolAllocation]:
-    """Pool and offset of each buffer, in the order of the buffers."""
+    """Return pool and offset of each buffer, in the order of the buffers."""
     infos = _pools_of(buffers, solution.problem)
     numbers = zip(solution.pools.tolist(), solution.offsets.tolist(), strict=True)
     return {
@@ -155,7 +155,7 @@ def _ends_beyond_64_bits(buffer: BufferInfo) -> bool:
 
 
 def _beyond_64_bits(number: int, buffer: BufferInfo, algorithm: str) -> DoesNotFit:
-    """Why a buffer that is pinned beyond the largest offset cannot be placed."""
+    """Return the reason that a buffer pinned beyond the largest offset cannot be placed."""
     pin = Unplaced(
         number,
         str(buffer.name_hint),

@@ -1,4 +1,4 @@
-"""The same buffers with other candidate pools."""
+"""Copies of buffers with other candidate pools."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from usmp.objects import BufferInfo, PoolInfo
 
 
 class Candidates:
-    """Makes copies of buffers whose conflicts and overlaps are among each other.
+    """A factory of copies of buffers, with conflicts and overlaps among the copies.
 
     Parameters
     ----------
     buffers
-        what is copied; conflicts with buffers outside are left out, since they constrain
-        nothing.
+        the buffers to copy; their conflicts with other buffers are left out, because these
+        constrain nothing.
     """
 
     def __init__(self, buffers: Sequence[BufferInfo]) -> None:
@@ -29,7 +29,7 @@ class Candidates:
         ]
 
     def copies(self, candidates: Sequence[Sequence[PoolInfo]]) -> list[BufferInfo]:
-        """One copy a buffer, in the same order, with these candidate pools."""
+        """Return a copy of each buffer, in their order, with these candidate pools."""
         copies = [
             buffer.copy_with(pool_candidates=pools)
             for buffer, pools in zip(self.buffers, candidates, strict=True)
